@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libext2mb: a multithreaded block and inode allocator for ext4 filesystems in userspace, an extension of
+ * libext2fs. It does what the kernel's mballoc does (Linux 6.17, after the 17-patch scalability series of
+ * Baokun Li, 2025).
+ *
+ * Threads: ext2mb_open(), ext2mb_sync() and ext2mb_close() call libext2fs, which is not thread-safe: nobody
+ * may use fs while they run. Between them, any number of threads may allocate and free, each with a worker
+ * handle of its own. Units are filesystem blocks; with bigalloc starts and counts are multiples of a cluster.
+ */
+#ifndef EXT2FS_EXT2MB_H
+#define EXT2FS_EXT2MB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <et/com_err.h>
+#include <ext2fs/ext2fs.h>
+
+#include <ext2fs/ext2mb_err.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EXT2MB_MUST_CHECK __attribute__((warn_unused_result))
+
+struct ext2mb;
+struct ext2mb_worker;
+
+struct ext2mb_options {
+	size_t struct_bytes; /* sizeof(struct ext2mb_options) */
+	uint32_t streams;    /* stream goals asked for, 0: 64; at most ceil(groups / 4) are kept */
+};
+
+/*
+ * Attaches an allocator to an open filesystem (EXT2_FLAG_RW for one that is to be written back). Group state
+ * is read on first touch, through fs->io under a lock of its own; while attached, nobody else may use fs->io,
+ * and fs->block_map and fs->inode_map, if loaded, are brought up to date by ext2mb_sync() only. options may
+ * be NULL.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
+
+/* Frees it; what was not synced is lost. No worker may be open. */
+void ext2mb_close(struct ext2mb *mb);
+
+EXT2MB_MUST_CHECK errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret);
+void ext2mb_worker_close(struct ext2mb_worker *worker);
+
+#define EXT2MB_ALLOC_GOAL_ONLY 0x0001u /* exactly at goal or not at all; may be shorter than asked */
+#define EXT2MB_ALLOC_STREAM 0x0002u    /* a large file: start from the stream's hashed goal */
+#define EXT2MB_ALLOC_PACK 0x0004u      /* the first free blocks at or after goal and below limit, busy groups waited for */
+#define EXT2MB_ALLOC_WHOLE 0x0008u     /* count blocks in one piece or ENOSPC */
+
+struct ext2mb_request {
+	size_t struct_bytes; /* sizeof(struct ext2mb_request) */
+	uint64_t goal;       /* a block near which to allocate; 0: no wish */
+	uint64_t limit;      /* EXT2MB_ALLOC_PACK: the first block not to be used; 0: the end of the filesystem */
+	uint64_t count;      /* blocks wanted */
+	uint64_t stream;     /* whose stream it is: the inode number, hashed to a stream goal */
+	uint32_t flags;
+};
+
+struct ext2mb_extent {
+	uint64_t start;
+	uint64_t count; /* at least one cluster, at most what was asked for */
+};
+
+/* Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none is to be had. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request,
+                                         struct ext2mb_extent *extent);
+
+/*
+ * Frees blocks that are in use and hold no metadata of the filesystem itself (bitmaps, inode tables,
+ * descriptors); anything else is refused whole, with EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_METADATA_FREE or
+ * EXT2MB_ET_BAD_RANGE. They can be allocated again after the next commit.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
+
+/* Releases what was freed before this call. Any one thread. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
+
+/* Commits, then writes bitmaps, descriptors and counters back through libext2fs. No other thread may run. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_sync(struct ext2mb *mb);
+
+/* Recounts everything from the bottom; EXT2MB_ET_CHECK_FAILED says in why what does not agree. No other thread. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes);
+
+/* Free blocks and inodes now (exact while no thread allocates). */
+uint64_t ext2mb_free_blocks(struct ext2mb *mb);
+uint64_t ext2mb_free_inodes(struct ext2mb *mb);
+
+/*
+ * The first run of free blocks that starts at or after `from` (or contains it: then it starts at from), not
+ * joined across groups; EXT2MB_ET_NO_SPACE when there is none. For those who plan a layout by themselves.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_extent *extent);
+
+#define EXT2MB_INODE_DIRECTORY 0x0001u /* counted as a directory; spread by Orlov's rule unless packed */
+#define EXT2MB_INODE_PACK 0x0002u      /* the first free inode at or after goal */
+
+struct ext2mb_inode_request {
+	size_t struct_bytes; /* sizeof(struct ext2mb_inode_request) */
+	ext2_ino_t parent;   /* the parent directory's inode number */
+	ext2_ino_t goal;     /* EXT2MB_INODE_PACK: where to begin; 0: at the first that is not reserved */
+	const char *name;    /* of a directory, hashed to spread top-level ones; may be NULL */
+	uint32_t flags;
+};
+
+/* Takes an inode number. EXT2MB_ET_NO_INODES when none is free. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request,
+                                               ext2_ino_t *ino);
+
+/* Gives it back. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_BAD_RANGE. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,1 @@
+ext2mb_sources :=

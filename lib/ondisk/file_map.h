@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where a file's blocks are: an extent tree, or the indirect map of filesystems without extents. Values in,
+ * bytes out. The two have the same shape, so a caller asks the format once and not at every step.
+ */
+#ifndef ONDISK_FILE_MAP_H
+#define ONDISK_FILE_MAP_H
+
+#include <stddef.h>
+
+#include "ondisk/inode.h"
+
+/* Blocks logical .. logical+count-1 of a file stand at physical .. physical+count-1. */
+struct file_extent {
+	uint32_t logical;
+	uint32_t count; /* 1 to FILE_EXTENT_MAX_BLOCKS */
+	uint64_t physical;
+};
+
+#define FILE_EXTENT_MAX_BLOCKS 32768 /* of an initialised extent */
+
+/*
+ * How many blocks beside i_block the map of these extents needs: extent tree nodes, or indirect blocks.
+ * extents ascend, do not overlap, and each is at most FILE_EXTENT_MAX_BLOCKS long.
+ */
+uint64_t file_map_blocks(const struct ondisk_format *format, const struct file_extent *extents, size_t count);
+
+/*
+ * Writes the map: root gets i_block; blocks gets file_map_blocks() blocks, the n-th to be written at block
+ * number map_blocks[n]. Checksums are those of inode ino with this generation. Errors: EFBIG (a block number
+ * or logical block beyond what the form can hold), ENOMEM.
+ */
+MUST_CHECK errcode_t file_map_build(const struct ondisk_format *format, uint32_t ino, uint32_t generation,
+                                    const struct file_extent *extents, size_t count, const uint64_t *map_blocks,
+                                    uint8_t root[INODE_ROOT_BYTES], void *blocks);
+
+/* The largest file in bytes that the map and the inode can hold. */
+uint64_t file_map_max_bytes(const struct ondisk_format *format);
+
+#endif

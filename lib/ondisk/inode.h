@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An inode: values in, bytes out. Pure: no I/O, no locks. */
+#ifndef ONDISK_INODE_H
+#define ONDISK_INODE_H
+
+#include "ondisk/format.h"
+
+#define INODE_ROOT_BYTES 60 /* i_block: an extent tree's root, a block map's, a fast symlink's target, a device */
+
+struct inode_time {
+	int64_t seconds; /* since 1970; kept within what the inode can hold (128-byte inodes: to 2038) */
+	uint32_t nanoseconds; /* lost in 128-byte inodes */
+};
+
+struct inode_value {
+	uint16_t mode; /* type and permissions */
+	uint32_t uid, gid;
+	uint64_t size_bytes;
+	struct inode_time atime, ctime, mtime, crtime;
+	uint32_t links; /* above 65000 of a directory: written as 1 with dir_nlink */
+	uint64_t blocks; /* filesystem blocks that it owns: data, maps and its xattr block */
+	uint32_t flags; /* EXT4_EXTENTS_FL, EXT2_INDEX_FL ...; huge_file's is added when blocks need it */
+	uint32_t generation;
+	uint64_t xattr_block; /* 0: none */
+	uint8_t root[INODE_ROOT_BYTES];
+};
+
+/*
+ * Writes inode number ino as inode_bytes bytes, checksum included. xattr_area (NULL: none) holds
+ * inode_xattr_area_bytes() bytes as xattr_encode_inode() made them. Errors: EMLINK (too many links),
+ * EFBIG (more blocks than the filesystem's features can record).
+ */
+MUST_CHECK errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const struct inode_value *value,
+                                  const void *xattr_area, void *bytes);
+
+/* Bytes behind i_extra_isize that xattrs can use, their magic included; 0 with 128-byte inodes. */
+uint32_t inode_xattr_area_bytes(const struct ondisk_format *format);
+
+/* i_block of a character or block device: the old form when both numbers are below 256, else the new one. */
+void inode_root_device(uint32_t major, uint32_t minor, uint8_t root[INODE_ROOT_BYTES]);
+
+/* i_block of a symlink whose target is shorter than 60 bytes; longer ones have a block of their own. */
+#define INODE_FAST_SYMLINK_BYTES 59
+void inode_root_symlink(const char *target, uint32_t length_bytes, uint8_t root[INODE_ROOT_BYTES]);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Extended attributes: in the inode behind its extra fields, and in a block of their own. Values in, bytes
+ * out. POSIX ACLs are converted from the form of getxattr(2) to the one on disk.
+ */
+#ifndef ONDISK_XATTR_H
+#define ONDISK_XATTR_H
+
+#include <stddef.h>
+
+#include "ondisk/format.h"
+
+struct xattr {
+	const char *name; /* whole: "user.comment", "system.posix_acl_access" */
+	const void *value; /* as getxattr(2) returns it */
+	uint32_t value_bytes;
+};
+
+/* Which of a file's xattrs stand where. */
+struct xattr_layout {
+	uint64_t in_inode; /* bit n: list[n] stands in the inode */
+	bool needs_block;  /* the others stand in a block */
+};
+
+#define XATTR_MAX_COUNT 64 /* per file; more is E2BIG */
+
+/*
+ * Decides where they stand: all in the inode if they fit; else as many as fit, in the order of the list, and
+ * the rest in one block. Errors: ENOTSUP (a name prefix that ext4 does not know), E2BIG (they do not fit),
+ * EINVAL (a malformed ACL).
+ */
+MUST_CHECK errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                                 struct xattr_layout *layout);
+
+/* Writes inode_xattr_area_bytes() bytes for inode_encode(). */
+MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                                        const struct xattr_layout *layout, void *area);
+
+/*
+ * Writes the block for block number `block`, shared by `references` inodes (1 to XATTR_MAX_REFERENCES),
+ * hashes and checksum included.
+ */
+#define XATTR_MAX_REFERENCES 1024
+MUST_CHECK errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                                        const struct xattr_layout *layout, uint64_t block, uint32_t references,
+                                        void *bytes);
+
+#endif

@@ -1,0 +1,1 @@
+populate_sources :=

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A host directory as a source: scanned in parallel, its files read by name relative to their directory. */
+#ifndef SOURCE_DIRECTORY_SOURCE_H
+#define SOURCE_DIRECTORY_SOURCE_H
+
+#include "source/tree.h"
+#include "support/pool.h"
+#include "support/progress.h"
+
+struct scan_options {
+	uint64_t skip_device, skip_inode; /* a file left out if met (the image itself); 0, 0: none */
+	bool *skipped; /* set to true if it was; may be NULL */
+	struct progress *progress; /* may be NULL */
+};
+
+/*
+ * Reads the whole tree below path. Everything is read with the caller's rights, without following symlinks.
+ * Errors name the path that could not be read. The result does not depend on the pool or the host's order.
+ */
+MUST_CHECK errcode_t directory_source_scan(const char *path, const struct scan_options *options, struct pool *pool,
+                                           struct tree **ret, struct problem *problem);
+
+/*
+ * Opens regular files of a scanned tree. Each worker has its own: it keeps the last directory open, since
+ * the files of a directory are neighbours in the tree.
+ */
+struct directory_reader;
+
+MUST_CHECK errcode_t directory_reader_create(const struct tree *tree, struct directory_reader **ret,
+                                             struct problem *problem);
+void directory_reader_destroy(struct directory_reader *reader);
+
+/*
+ * A descriptor for reading; the caller closes it. Symlinks are not followed: a file that has been replaced
+ * by one since the scan is an error. EBUSY with a reason: it is no longer a regular file.
+ */
+MUST_CHECK errcode_t directory_reader_open(struct directory_reader *reader, uint32_t node, int *descriptor,
+                                           struct problem *problem);
+
+#endif

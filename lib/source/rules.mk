@@ -1,0 +1,4 @@
+source_sources := \
+	lib/source/directory_reader.c \
+	lib/source/directory_source.c \
+	lib/source/tree.c

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tree that an image is to hold, whatever it came from. It says nothing of ext4.
+ *
+ * Order: the children of a directory are a run of nodes sorted by name (bytes, unsigned), and a directory's
+ * run is followed by the runs of its subdirectories, in order, each with all below it. So a node's number
+ * depends only on the tree, never on the host's order of names.
+ */
+#ifndef SOURCE_TREE_H
+#define SOURCE_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/arena.h"
+#include "support/problem.h"
+
+/* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
+struct tree_segment {
+	uint64_t start_bytes;
+	uint64_t length_bytes;
+};
+
+/* The data of a sparse file. */
+struct tree_data_map {
+	uint32_t count;
+	struct tree_segment segments[]; /* ascending, not touching */
+};
+
+struct tree_xattr {
+	const char *name; /* whole, NUL-terminated */
+	const void *value;
+	uint32_t value_bytes;
+};
+
+/* The xattrs of a file; equal sets are stored once. */
+struct tree_xattr_set {
+	uint32_t count;
+	uint32_t hash;
+	const struct tree_xattr *list; /* sorted by name */
+};
+
+#define TREE_ROOT 0u /* the root directory's node */
+#define TREE_NO_XATTRS 0u /* set 0 is the empty one */
+
+struct tree_node {
+	const char *name; /* NUL-terminated; "" for the root */
+	uint8_t name_bytes;
+	bool is_sparse; /* data_map is valid */
+	uint16_t mode; /* type and permissions, S_IF* */
+	uint32_t parent; /* the root is its own */
+	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
+	uint32_t child_count;
+	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
+	uint32_t links; /* names of this file in the tree, of the first node; directories: 2 + subdirectories */
+	uint32_t uid, gid;
+	uint32_t mtime_nanoseconds;
+	int64_t mtime_seconds;
+	uint32_t xattrs; /* a number in tree->xattr_sets */
+	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
+	union {
+		const char *target; /* symlinks, NUL-terminated */
+		const struct tree_data_map *data_map; /* sparse regular files */
+		struct {
+			uint32_t major, minor;
+		} device; /* character and block devices */
+	};
+};
+
+struct tree {
+	struct tree_node *nodes; /* [0] is the root */
+	uint32_t node_count;
+	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
+	uint32_t xattr_set_count;
+	struct arena memory; /* names, targets, maps, xattrs */
+	char *root_path; /* the source's path, for messages */
+};
+
+void tree_destroy(struct tree *tree);
+
+static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
+{
+	return tree->nodes[node].link_to != node;
+}
+
+/* The node's whole path, source path included, as messages show it. The caller frees it; NULL: no memory. */
+char *tree_path(const struct tree *tree, uint32_t node);
+
+/*
+ * The validator that tests and fuzzers call: order of names, runs, links, counts and parents. Returns true,
+ * or false with the reason in why.
+ */
+bool tree_check(const struct tree *tree, char *why, size_t why_bytes);
+
+#endif

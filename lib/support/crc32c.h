@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* CRC-32C (Castagnoli), as ext4's metadata_csum uses it. */
+#ifndef SUPPORT_CRC32C_H
+#define SUPPORT_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Continues crc over the bytes; no inversion before or after, exactly as ext2fs_crc32c_le(). Any thread.
+ * Uses the processor's instruction where it has one (libext2fs's software version: 1.9 GB/s).
+ */
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t count);
+
+#endif

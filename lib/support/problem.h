@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the user will be told of a failure: "PATH: ACTION: REASON". Libraries and workers fill one in and
+ * return its error; only a main program prints it, once.
+ */
+#ifndef SUPPORT_PROBLEM_H
+#define SUPPORT_PROBLEM_H
+
+#include <et/com_err.h>
+
+#include "support/cleanup.h"
+
+struct problem {
+	errcode_t error;    /* 0: no problem */
+	char *path;         /* the whole path, owned; NULL when no path is concerned */
+	const char *action; /* what failed, a string literal: "cannot open" */
+	char *reason;       /* owned; NULL: error_message(error) says it */
+};
+
+/*
+ * Records the problem unless one is recorded already (the first one is the cause, what follows are
+ * consequences) and returns error, so that `return problem_set(...)` reads well. path may be NULL and is
+ * copied. Not thread-safe: one problem belongs to one thread at a time.
+ */
+errcode_t problem_set(struct problem *problem, errcode_t error, const char *path, const char *action);
+
+/* The same with a reason of the caller's own words, formatted as by printf. */
+errcode_t problem_set_reason(struct problem *problem, errcode_t error, const char *path, const char *action,
+                             const char *reason, ...) __attribute__((format(printf, 5, 6)));
+
+/* Moves the content of from into to (freeing what to held); from is empty afterwards. */
+void problem_move(struct problem *to, struct problem *from);
+
+/* Frees what problem owns and makes it empty. */
+void problem_clear(struct problem *problem);
+
+/*
+ * The text after "tool: ", without a newline: "path: action: reason", leaving out what is absent.
+ * Returns a string that the caller frees, NULL when out of memory.
+ */
+char *problem_text(const struct problem *problem);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Numbers with units, read as mke2fs(8) reads them and written for people. */
+#ifndef SUPPORT_UNITS_H
+#define SUPPORT_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+/*
+ * Reads a whole number (123, 64K, 20G) followed by at most one of s (512-byte sectors),
+ * K, M, G, T, P (powers of 1024, either case). A number without a suffix is multiplied by unit_bytes (mke2fs:
+ * the block size, or 1024 for a size). EINVAL on anything else, ERANGE when it does not fit 64 bits.
+ */
+MUST_CHECK errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, uint64_t *bytes);
+
+/* A decimal number in [minimum, maximum] with nothing after it. EINVAL or ERANGE. */
+MUST_CHECK errcode_t units_parse_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
+
+#define UNITS_TEXT_BYTES 32
+
+/* "512 B", "1.5 KiB", "20.0 GiB"; returns text. */
+const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Growing arrays: the caller keeps a plain typed pointer, a count and a capacity. */
+#ifndef SUPPORT_VECTOR_H
+#define SUPPORT_VECTOR_H
+
+#include <stddef.h>
+
+#include "support/problem.h"
+
+/*
+ * Makes room for at least `needed` items of item_bytes each in *items, doubling *capacity. Existing items
+ * keep their values, new ones are not initialised. ENOMEM (also on overflow) leaves everything as it was.
+ */
+MUST_CHECK errcode_t vector_reserve(void *items, size_t *capacity, size_t needed, size_t item_bytes);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What every unit test shares: a suite that reports in TAP, for prove. */
+#ifndef TESTS_UNIT_UNIT_H
+#define TESTS_UNIT_UNIT_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Runs the suite and returns main()'s exit status. */
+static inline int run_suite(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
