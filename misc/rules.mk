@@ -1,0 +1,2 @@
+tools := e2populate
+e2populate_sources := misc/e2populate.c
