@@ -2,6 +2,7 @@
 /*
  * A directory's blocks: linear when they fit one block, otherwise htree-indexed from the start (dir_index).
  * Values in, bytes out. Laying out needs only the names, so the size is known before any inode number is.
+ * Nothing is shared between calls: threads may work on different directories at the same time.
  */
 #ifndef ONDISK_DIRECTORY_H
 #define ONDISK_DIRECTORY_H
@@ -32,11 +33,15 @@ struct directory_source {
 struct directory_layout; /* which entry goes where */
 
 /*
- * Lays the names out. *blocks: the size of the directory in blocks, at least minimum_blocks (lost+found is
- * kept large; the surplus is empty blocks of a linear directory). Entries of an indexed directory are
- * ordered by hash, leaves are packed full. *ret is NULL for a directory of one block, otherwise the caller
- * frees it with directory_layout_free(); about 8 bytes an entry. Errors: ENOMEM, EFBIG (more than the index can
- * hold: two levels below the root block, three with large_dir), EEXIST is not checked: names are distinct.
+ * Lays the names out. *blocks: the size of the directory in blocks. A directory that fits max(1, minimum_blocks)
+ * blocks is linear, in the caller's order, and has that many, the surplus empty (lost+found is kept large).
+ * A larger one is indexed, its entries ordered by hash, its leaves packed full; without dir_index it is linear
+ * over several blocks. *ret is NULL for a linear directory, otherwise the caller frees it with
+ * directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs. 10^7 names of 30 bytes:
+ * 2.6 s, and 3.8 s to build; 2*10^5: 31 ms and 20 ms.
+ * Errors: ENOMEM; EFBIG (more than the index can hold, the root and one level of nodes below it, two with
+ * large_dir; or 2 GiB without large_dir); EXT2_ET_DIRHASH_UNSUPP (the format's hash version). That names are
+ * distinct is not checked.
  */
 MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
                                       uint32_t minimum_blocks, uint32_t *blocks, struct directory_layout **ret);
@@ -48,7 +53,8 @@ bool directory_is_indexed(const struct directory_layout *layout);
 
 /*
  * Writes the directory's blocks, block_bytes * blocks bytes, checksums of inode ino with this generation
- * included. layout and blocks as directory_layout() gave them for the same source.
+ * included. layout and blocks as directory_layout() gave them for the same source. Errors: EINVAL (an inode number
+ * 0, an empty name, or more than was laid out); bytes then hold nothing of use.
  */
 MUST_CHECK errcode_t directory_build(const struct ondisk_format *format, const struct directory_source *source,
                                      const struct directory_layout *layout, uint32_t blocks, uint32_t ino,

@@ -1,5 +1,8 @@
 ondisk_sources := \
 	lib/ondisk/directory.c \
+	lib/ondisk/directory_block.c \
+	lib/ondisk/directory_index.c \
+	lib/ondisk/directory_order.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inode.c \

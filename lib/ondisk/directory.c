@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ondisk/directory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ondisk/directory_block.h"
+#include "ondisk/directory_index.h"
+#include "ondisk/directory_order.h"
+
+/* Of an indexed directory; a linear one needs none, its entries are packed again as they are written. */
+struct directory_layout {
+	struct directory_index index;
+	struct directory_leaf *leaves;
+	uint32_t leaf_count;
+	uint32_t entry_count;
+	uint32_t *order; /* the entries in the order of their hashes */
+};
+
+void directory_layout_free(struct directory_layout *layout)
+{
+	if (!layout)
+		return;
+	free(layout->leaves);
+	free(layout->order);
+	free(layout);
+}
+
+bool directory_is_indexed(const struct directory_layout *layout)
+{
+	return layout != NULL;
+}
+
+/* How many blocks the entries fill in the caller's order; the count stops at the first one above enough. */
+static uint32_t count_linear_blocks(const struct ondisk_format *format, const struct directory_source *source,
+                                    uint32_t enough)
+{
+	const uint32_t capacity = directory_block_capacity(format);
+	uint32_t used = directory_entry_bytes(1) + directory_entry_bytes(2);
+	uint32_t blocks = 1;
+
+	for (uint32_t entry = 0; entry < source->count && blocks <= enough; entry++) {
+		const uint32_t bytes = directory_entry_bytes(source->name(source->context, entry).length_bytes);
+
+		if (bytes > capacity - used) {
+			blocks++;
+			used = 0;
+		}
+		used += bytes;
+	}
+	return blocks;
+}
+
+/* Without large_dir an inode has 32 bits for a directory's size, and e2fsck calls 2 GiB the end. */
+static errcode_t check_size(const struct ondisk_format *format, uint32_t blocks)
+{
+	return !format->large_dir && blocks > 1u << (31 - format->block_bits) ? EFBIG : 0;
+}
+
+/* Fills leaves[] by the keys; returns how many. */
+static uint32_t pack_leaves(const struct ondisk_format *format, const struct directory_source *source,
+                            const uint64_t *keys, struct directory_leaf *leaves)
+{
+	const uint32_t capacity = directory_block_capacity(format);
+	uint32_t used = capacity;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < source->count; i++) {
+		const struct directory_name name = source->name(source->context, directory_key_entry(keys[i]));
+		const uint32_t bytes = directory_entry_bytes(name.length_bytes);
+
+		if (bytes > capacity - used) {
+			const uint32_t hash = directory_key_hash(keys[i]);
+			const bool continued = i > 0 && directory_key_hash(keys[i - 1]) == hash;
+
+			leaves[count++] = (struct directory_leaf){.first = i, .hash = hash | continued};
+			used = 0;
+		}
+		used += bytes;
+	}
+	return count;
+}
+
+static errcode_t layout_indexed(const struct ondisk_format *format, const struct directory_source *source,
+                                struct directory_layout *layout)
+{
+	/* A leaf that is not the last has no room for another entry of the longest name. */
+	const uint32_t fewest_in_leaf = directory_block_capacity(format) / directory_entry_bytes(EXT2_NAME_LEN);
+	const size_t most_leaves = source->count / fewest_in_leaf + 1;
+	SCOPE_FREE uint64_t *keys = NULL;
+	errcode_t error = directory_order(format, source, &keys);
+
+	if (error)
+		return error;
+	layout->leaves = malloc(most_leaves * sizeof(*layout->leaves));
+	layout->order = malloc(source->count * sizeof(*layout->order));
+	if (!layout->leaves || !layout->order)
+		return ENOMEM;
+	layout->entry_count = source->count;
+	layout->leaf_count = pack_leaves(format, source, keys, layout->leaves);
+	for (uint32_t i = 0; i < source->count; i++)
+		layout->order[i] = directory_key_entry(keys[i]);
+	return directory_index_shape(format, layout->leaf_count, &layout->index);
+}
+
+static void cleanup_layout(struct directory_layout **layout)
+{
+	directory_layout_free(*layout);
+}
+
+errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
+                           uint32_t minimum_blocks, uint32_t *blocks, struct directory_layout **ret)
+{
+	const uint32_t enough = minimum_blocks ? minimum_blocks : 1;
+	const uint32_t linear = count_linear_blocks(format, source, format->dir_index ? enough : UINT32_MAX);
+
+	*ret = NULL;
+	if (linear <= enough || !format->dir_index) {
+		*blocks = linear < enough ? enough : linear;
+		return check_size(format, *blocks);
+	}
+	__attribute__((cleanup(cleanup_layout))) struct directory_layout *layout = calloc(1, sizeof(*layout));
+	if (!layout)
+		return ENOMEM;
+	errcode_t error = layout_indexed(format, source, layout);
+	if (error)
+		return error;
+	*blocks = layout->index.blocks + layout->leaf_count;
+	error = check_size(format, *blocks);
+	if (!error)
+		*ret = TAKE(layout);
+	return error;
+}
+
+/* Where entries are being written. */
+struct writer {
+	const struct ondisk_format *format;
+	const struct directory_source *source;
+	uint32_t inode_seed;
+	uint8_t *next; /* the block after the one being filled */
+	uint8_t *end;
+	struct directory_block block;
+};
+
+static errcode_t begin_block(struct writer *writer)
+{
+	if (writer->next == writer->end)
+		return EINVAL;
+	directory_block_begin(writer->format, writer->next, &writer->block);
+	writer->next += writer->format->block_bytes;
+	return 0;
+}
+
+static void finish_block(struct writer *writer)
+{
+	directory_block_finish(writer->format, &writer->block, writer->inode_seed);
+}
+
+/* Adds an entry to the block; with may_spill to the next one when it does not fit. */
+static errcode_t put(struct writer *writer, struct directory_name name, struct directory_target target, bool may_spill)
+{
+	if (!target.ino || !name.length_bytes)
+		return EINVAL;
+	if (directory_block_add(writer->format, &writer->block, name, target))
+		return 0;
+	if (!may_spill)
+		return EINVAL;
+	finish_block(writer);
+	errcode_t error = begin_block(writer);
+	if (error)
+		return error;
+	return directory_block_add(writer->format, &writer->block, name, target) ? 0 : EINVAL;
+}
+
+static errcode_t put_entry(struct writer *writer, uint32_t entry, bool may_spill)
+{
+	const struct directory_source *source = writer->source;
+
+	return put(writer, source->name(source->context, entry), source->target(source->context, entry), may_spill);
+}
+
+static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t parent_ino)
+{
+	errcode_t error = begin_block(writer);
+
+	if (!error)
+		error = put(writer, (struct directory_name){".", 1}, (struct directory_target){ino, EXT2_FT_DIR}, false);
+	if (!error)
+		error = put(writer, (struct directory_name){"..", 2}, (struct directory_target){parent_ino, EXT2_FT_DIR},
+		            false);
+	for (uint32_t entry = 0; !error && entry < writer->source->count; entry++)
+		error = put_entry(writer, entry, true);
+	if (error)
+		return error;
+	finish_block(writer);
+	while (begin_block(writer) == 0)
+		finish_block(writer);
+	return 0;
+}
+
+static errcode_t build_leaves(struct writer *writer, const struct directory_layout *layout)
+{
+	for (uint32_t leaf = 0; leaf < layout->leaf_count; leaf++) {
+		const bool is_last = leaf + 1 == layout->leaf_count;
+		const uint32_t end = is_last ? layout->entry_count : layout->leaves[leaf + 1].first;
+		errcode_t error = begin_block(writer);
+
+		for (uint32_t i = layout->leaves[leaf].first; !error && i < end; i++)
+			error = put_entry(writer, layout->order[i], false);
+		if (error)
+			return error;
+		finish_block(writer);
+	}
+	return 0;
+}
+
+errcode_t directory_build(const struct ondisk_format *format, const struct directory_source *source,
+                          const struct directory_layout *layout, uint32_t blocks, uint32_t ino, uint32_t parent_ino,
+                          uint32_t generation, void *bytes)
+{
+	struct writer writer = {
+		.format = format,
+		.source = source,
+		.inode_seed = format->checksums ? ondisk_inode_seed(format, ino, generation) : 0,
+		.next = bytes,
+		.end = (uint8_t *)bytes + (size_t)blocks * format->block_bytes,
+	};
+
+	if (!layout)
+		return build_linear(&writer, ino, parent_ino);
+	if (layout->entry_count != source->count || layout->index.blocks + layout->leaf_count != blocks ||
+	    !ino || !parent_ino)
+		return EINVAL;
+	directory_index_build(format, &layout->index, layout->leaves, layout->leaf_count, ino, parent_ino,
+	                      writer.inode_seed, bytes);
+	writer.next += (size_t)layout->index.blocks * format->block_bytes;
+	return build_leaves(&writer, layout);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ondisk/directory_index.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ondisk/directory_block.h"
+#include "support/crc32c.h"
+
+#define DOT_RECORD_BYTES 12 /* "." and ".." alike */
+#define ROOT_HEAD_BYTES (2 * DOT_RECORD_BYTES + sizeof(struct ext2_dx_root_info))
+#define NODE_HEAD_BYTES 8 /* an unused entry without a name, as long as the block */
+
+/* How many children an index block has room for; the first one's hash gives its place to count and limit. */
+static uint32_t entry_limit(const struct ondisk_format *format, size_t head_bytes)
+{
+	const size_t tail_bytes = format->checksums ? sizeof(struct ext2_dx_tail) : 0;
+
+	return (format->block_bytes - head_bytes - tail_bytes) / sizeof(struct ext2_dx_entry);
+}
+
+errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t leaf_count, struct directory_index *index)
+{
+	/* The kernel and e2fsck take one level of nodes below the root, two with large_dir. */
+	const uint32_t max_depths = format->large_dir ? DIRECTORY_INDEX_MAX_DEPTHS : DIRECTORY_INDEX_MAX_DEPTHS - 1;
+	const uint32_t node_limit = entry_limit(format, NODE_HEAD_BYTES);
+	uint64_t reach = entry_limit(format, ROOT_HEAD_BYTES);
+	uint64_t blocks = 0;
+
+	*index = (struct directory_index){.depths = 1};
+	while (reach < leaf_count) {
+		reach *= node_limit;
+		index->depths++;
+	}
+	if (index->depths > max_depths)
+		return EFBIG;
+
+	uint32_t children = leaf_count;
+	for (uint32_t depth = index->depths; depth-- > 0; children = index->nodes[depth]) {
+		index->nodes[depth] = depth ? (children + node_limit - 1) / node_limit : 1;
+		blocks += index->nodes[depth];
+	}
+	/* A child's number has 28 bits; the kernel ignores the upper four. */
+	if (blocks + leaf_count > EXT4_DX_BLOCK_MASK)
+		return EFBIG;
+	index->blocks = blocks;
+	return 0;
+}
+
+/* Where the entries of an index block go, and what they point at. */
+struct node_children {
+	uint32_t first_block; /* block number of the first child */
+	uint32_t count;
+	uint64_t first_leaf;      /* the first leaf below the first child */
+	uint64_t leaves_per_child;
+};
+
+static void write_entries(const struct ondisk_format *format, uint8_t *block, size_t head_bytes,
+                          const struct directory_leaf *leaves, const struct node_children *children,
+                          uint32_t inode_seed)
+{
+	const uint32_t limit = entry_limit(format, head_bytes);
+	const size_t entry_bytes = sizeof(struct ext2_dx_entry);
+	const struct ext2_dx_countlimit count_and_limit = {.limit = htole16(limit), .count = htole16(children->count)};
+
+	for (uint32_t child = 0; child < children->count; child++) {
+		const struct ext2_dx_entry entry = {
+			.hash = htole32(leaves[children->first_leaf + child * children->leaves_per_child].hash),
+			.block = htole32(children->first_block + child),
+		};
+		memcpy(block + head_bytes + child * entry_bytes, &entry, entry_bytes);
+	}
+	memcpy(block + head_bytes, &count_and_limit, sizeof(count_and_limit));
+	if (!format->checksums)
+		return;
+	/* Over the entries in use, and the tail with its checksum zero. */
+	struct ext2_dx_tail tail = {0};
+	uint32_t checksum = crc32c(inode_seed, block, head_bytes + children->count * entry_bytes);
+	tail.dt_checksum = htole32(crc32c(checksum, &tail, sizeof(tail)));
+	memcpy(block + head_bytes + limit * entry_bytes, &tail, sizeof(tail));
+}
+
+/* "." and "..", the latter's record over all the rest, so that readers without the feature see nothing else. */
+static void write_root_head(const struct ondisk_format *format, const struct directory_index *index, uint32_t ino,
+                            uint32_t parent_ino, uint8_t *block)
+{
+	/* Which of the two is the superblock's to say; only the signed one's number is written here. */
+	const uint8_t hash_version = format->hash_version >= EXT2_HASH_LEGACY_UNSIGNED ?
+					     format->hash_version - EXT2_HASH_LEGACY_UNSIGNED :
+					     format->hash_version;
+	const struct ext2_dx_root_info info = {
+		.hash_version = hash_version,
+		.info_length = sizeof(info),
+		.indirect_levels = index->depths - 1,
+	};
+
+	directory_entry_write(format, block, DOT_RECORD_BYTES, (struct directory_name){".", 1},
+	                      (struct directory_target){ino, EXT2_FT_DIR});
+	directory_entry_write(format, block + DOT_RECORD_BYTES, format->block_bytes - DOT_RECORD_BYTES,
+	                      (struct directory_name){"..", 2}, (struct directory_target){parent_ino, EXT2_FT_DIR});
+	memcpy(block + 2 * DOT_RECORD_BYTES, &info, sizeof(info));
+}
+
+void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
+                           const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
+                           uint32_t inode_seed, uint8_t *bytes)
+{
+	const uint32_t node_limit = entry_limit(format, NODE_HEAD_BYTES);
+	uint64_t leaves_per_child = 1;
+	uint32_t depth_end = index->blocks;
+
+	memset(bytes, 0, (size_t)index->blocks * format->block_bytes);
+	for (uint32_t depth = index->depths; depth-- > 0; leaves_per_child *= node_limit) {
+		const uint32_t depth_start = depth_end - index->nodes[depth];
+		const uint32_t children = depth + 1 < index->depths ? index->nodes[depth + 1] : leaf_count;
+
+		for (uint32_t node = 0; node < index->nodes[depth]; node++) {
+			uint8_t *block = bytes + (size_t)(depth_start + node) * format->block_bytes;
+			const uint32_t first = node * node_limit;
+			const uint32_t rest = children - first;
+			const struct node_children below = {
+				.first_block = depth_end + first,
+				.count = depth && rest > node_limit ? node_limit : rest,
+				.first_leaf = first * leaves_per_child,
+				.leaves_per_child = leaves_per_child,
+			};
+			if (depth == 0)
+				write_root_head(format, index, ino, parent_ino, block);
+			else
+				directory_entry_write(format, block, format->block_bytes, (struct directory_name){0},
+				                      (struct directory_target){0});
+			write_entries(format, block, depth ? NODE_HEAD_BYTES : ROOT_HEAD_BYTES, leaves, &below,
+			              inode_seed);
+		}
+		depth_end = depth_start;
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ondisk/directory_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ext2fs/ext2fs.h>
+
+/* The largest hash that an entry may have; the even number above it is the kernel's mark for the end. */
+#define HASH_END 0xfffffffeu
+#define HASH_MAX 0xfffffffcu
+
+static errcode_t hash_name(const struct ondisk_format *format, struct directory_name name, uint32_t *hash,
+                           uint32_t *minor)
+{
+	errcode_t error = ext2fs_dirhash2(format->hash_version, name.name, name.length_bytes, NULL, 0,
+	                                  format->hash_seed, hash, minor);
+
+	if (!error && *hash == HASH_END)
+		*hash = HASH_MAX;
+	return error;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left;
+	const uint64_t b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Orders count keys of equal hash by minor hash, which is computed again rather than kept: of n names about
+ * n^2 / 2^32 share a hash, 10 pairs in 200 000.
+ */
+static errcode_t order_equals(const struct ondisk_format *format, const struct directory_source *source,
+                              uint64_t *keys, size_t count)
+{
+	const uint32_t hash = directory_key_hash(keys[0]);
+
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t entry = directory_key_entry(keys[i]);
+		uint32_t major, minor;
+		errcode_t error = hash_name(format, source->name(source->context, entry), &major, &minor);
+
+		if (error)
+			return error;
+		keys[i] = (uint64_t)minor << 32 | entry;
+	}
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (uint64_t)hash << 32 | directory_key_entry(keys[i]);
+	return 0;
+}
+
+errcode_t directory_order(const struct ondisk_format *format, const struct directory_source *source, uint64_t **ret)
+{
+	const size_t count = source->count;
+	SCOPE_FREE uint64_t *keys = malloc(count * sizeof(*keys));
+
+	if (!keys)
+		return ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t hash, minor;
+		errcode_t error = hash_name(format, source->name(source->context, i), &hash, &minor);
+
+		if (error)
+			return error;
+		keys[i] = (uint64_t)hash << 32 | i;
+	}
+	qsort(keys, count, sizeof(*keys), compare_keys);
+
+	for (size_t start = 0, end; start < count; start = end) {
+		for (end = start + 1; end < count; end++)
+			if (directory_key_hash(keys[end]) != directory_key_hash(keys[start]))
+				break;
+		errcode_t error = end - start > 1 ? order_equals(format, source, keys + start, end - start) : 0;
+		if (error)
+			return error;
+	}
+	*ret = TAKE(keys);
+	return 0;
+}
