@@ -38,7 +38,7 @@ static uint8_t hash_version_of(const struct ext2_super_block *super)
 
 static uint32_t checksum_seed_of(const struct ext2_super_block *super)
 {
-	if (ext2fs_has_feature_csum_seed(super))
+	if (super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_CSUM_SEED)
 		return super->s_checksum_seed;
 	return crc32c(UINT32_MAX, super->s_uuid, sizeof(super->s_uuid));
 }
@@ -54,7 +54,7 @@ errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk
 
 	if (!inode_size_is_valid(inode_bytes, UINT32_C(1) << block_bits))
 		return EINVAL;
-	if (ext2fs_has_feature_bigalloc(super)) {
+	if (super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_BIGALLOC) {
 		if (super->s_log_cluster_size < super->s_log_block_size ||
 		    super->s_log_cluster_size > EXT2_MAX_CLUSTER_LOG_SIZE - EXT2_MIN_CLUSTER_LOG_SIZE)
 			return EINVAL;
@@ -69,13 +69,13 @@ errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk
 		.extra_isize = extra_isize_of(super, inode_bytes),
 		.hash_version = hash_version_of(super),
 		.checksum_seed = checksum_seed_of(super),
-		.checksums = ext2fs_has_feature_metadata_csum(super),
-		.extents = ext2fs_has_feature_extents(super),
-		.dir_index = ext2fs_has_feature_dir_index(super),
-		.filetype = ext2fs_has_feature_filetype(super),
-		.large_dir = ext2fs_has_feature_largedir(super),
-		.dir_nlink = ext2fs_has_feature_dir_nlink(super),
-		.huge_file = ext2fs_has_feature_huge_file(super),
+		.checksums = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_METADATA_CSUM,
+		.extents = super->s_feature_incompat & EXT3_FEATURE_INCOMPAT_EXTENTS,
+		.dir_index = super->s_feature_compat & EXT2_FEATURE_COMPAT_DIR_INDEX,
+		.filetype = super->s_feature_incompat & EXT2_FEATURE_INCOMPAT_FILETYPE,
+		.large_dir = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_LARGEDIR,
+		.dir_nlink = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_DIR_NLINK,
+		.huge_file = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_HUGE_FILE,
 	};
 	/* Four numbers: the superblock's swap on big-endian hosts has put them into the order that hashing uses. */
 	memcpy(format->hash_seed, super->s_hash_seed, sizeof(format->hash_seed));
