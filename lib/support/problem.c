@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/problem.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Out of memory costs the message its path or reason, never the error itself. */
+static void record(struct problem *problem, errcode_t error, const char *path, const char *action)
+{
+	problem->error = error;
+	problem->path = path ? strdup(path) : NULL;
+	problem->action = action;
+	problem->reason = NULL;
+}
+
+errcode_t problem_set(struct problem *problem, errcode_t error, const char *path, const char *action)
+{
+	assert(error);
+	if (problem && !problem->error)
+		record(problem, error, path, action);
+	return error;
+}
+
+errcode_t problem_set_reason(struct problem *problem, errcode_t error, const char *path, const char *action,
+			     const char *reason, ...)
+{
+	va_list arguments;
+
+	assert(error);
+	if (!problem || problem->error)
+		return error;
+	record(problem, error, path, action);
+	va_start(arguments, reason);
+	if (vasprintf(&problem->reason, reason, arguments) < 0)
+		problem->reason = NULL;
+	va_end(arguments);
+	return error;
+}
+
+void problem_move(struct problem *to, struct problem *from)
+{
+	if (to == from)
+		return;
+	problem_clear(to);
+	*to = *from;
+	*from = (struct problem){ 0 };
+}
+
+void problem_clear(struct problem *problem)
+{
+	free(problem->path);
+	free(problem->reason);
+	*problem = (struct problem){ 0 };
+}
+
+char *problem_text(const struct problem *problem)
+{
+	const char *reason = problem->reason;
+	const char *path = problem->path ? problem->path : "";
+	const char *action = problem->action ? problem->action : "";
+	char *text;
+
+	if (!reason)
+		reason = problem->error ? error_message(problem->error) : "";
+	if (asprintf(&text, "%s%s%s%s%s", path, *path && (*action || *reason) ? ": " : "", action,
+		     *action && *reason ? ": " : "", reason) < 0)
+		return NULL;
+	return text;
+}
