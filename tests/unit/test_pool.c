@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "support/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "seeded_random.h"
+#include "unit.h"
+
+static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 64 };
+
+#define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
+
+static struct pool *make_pool(unsigned int threads)
+{
+	struct pool *pool;
+
+	ck_assert_int_eq(pool_create(threads, &pool), 0);
+	ck_assert_uint_eq(pool_workers(pool), threads ? threads : 1);
+	return pool;
+}
+
+struct counting {
+	unsigned int workers;
+	atomic_uint *runs;     /* per index */
+	atomic_uint busy[64];  /* per worker */
+	atomic_uint overlaps;
+};
+
+static errcode_t count_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	struct counting *counting = context;
+
+	(void)problem;
+	if (worker >= counting->workers || atomic_fetch_add(&counting->busy[worker], 1))
+		atomic_fetch_add(&counting->overlaps, 1);
+	atomic_fetch_add(&counting->runs[index], 1);
+	if (index % 64 == 0)
+		sched_yield();
+	atomic_fetch_sub(&counting->busy[worker], 1);
+	return 0;
+}
+
+START_TEST(every_index_runs_once)
+{
+	static const size_t counts[] = { 0, 1, 2, 3, 15, 16, 17, 1000, 20000 };
+	struct pool *pool = make_pool(thread_counts[_i]);
+
+	for (size_t i = 0; i < 3 * sizeof(counts) / sizeof(counts[0]); i++) {
+		size_t count = counts[i % (sizeof(counts) / sizeof(counts[0]))];
+		struct counting counting = { .workers = pool_workers(pool), .runs = calloc(count + 1, sizeof(atomic_uint)) };
+		struct problem problem = { 0 };
+
+		ck_assert_int_eq(pool_run(pool, count, count_task, &counting, &problem), 0);
+		for (size_t index = 0; index < count; index++)
+			ck_assert_uint_eq(counting.runs[index], 1);
+		ck_assert_uint_eq(counting.overlaps, 0);
+		ck_assert_int_eq(problem.error, 0);
+		free(counting.runs);
+	}
+	pool_destroy(pool);
+}
+END_TEST
+
+/* What one job writes, the caller and the next job's workers read, without atomics: for the thread sanitizer. */
+static errcode_t sum_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	size_t *values = context;
+
+	(void)worker;
+	(void)problem;
+	values[index] = values[index] * 3 + index;
+	return 0;
+}
+
+START_TEST(jobs_follow_each_other)
+{
+	enum { COUNT = 50, JOBS = 300 };
+	size_t values[COUNT] = { 0 }, expected[COUNT] = { 0 };
+	struct pool *pool = make_pool(thread_counts[_i]);
+
+	for (int job = 0; job < JOBS; job++) {
+		size_t count = (size_t)job % COUNT + 1;
+
+		for (size_t i = 0; i < count; i++)
+			expected[i] = expected[i] * 3 + i;
+		ck_assert_int_eq(pool_run(pool, count, sum_task, values, NULL), 0);
+		ck_assert_mem_eq(values, expected, sizeof(values));
+	}
+	pool_destroy(pool);
+}
+END_TEST
+
+struct failing {
+	const unsigned char *fails; /* per index */
+	atomic_size_t runs;
+};
+
+static errcode_t fail_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	struct failing *failing = context;
+	char path[32];
+
+	(void)worker;
+	atomic_fetch_add(&failing->runs, 1);
+	if (!failing->fails[index])
+		return 0;
+	sched_yield();
+	if (failing->fails[index] == 2)
+		return 1000 + (errcode_t)index;
+	snprintf(path, sizeof(path), "%zu", index);
+	return problem_set(problem, 1000 + (errcode_t)index, path, "failed");
+}
+
+START_TEST(the_lowest_failure_is_the_one)
+{
+	enum { COUNT = 3000 };
+	struct random random = random_start("the_lowest_failure_is_the_one");
+	struct pool *pool = make_pool(thread_counts[_i]);
+	unsigned char fails[COUNT];
+
+	for (int round = 0; round < 200; round++) {
+		struct problem problem = { 0 };
+		struct failing failing = { .fails = fails };
+		size_t lowest = random_below(&random, COUNT);
+		char path[32];
+
+		memset(fails, 0, sizeof(fails));
+		fails[lowest] = (unsigned char)(1 + round % 2);
+		for (size_t i = lowest + 1; i < COUNT; i++)
+			fails[i] = random_below(&random, 3) ? 0 : 1;
+		errcode_t error = pool_run(pool, COUNT, fail_task, &failing, &problem);
+
+		ck_assert_int_eq(error, 1000 + (errcode_t)lowest);
+		ck_assert_int_eq(problem.error, error);
+		snprintf(path, sizeof(path), "%zu", lowest);
+		if (fails[lowest] == 1)
+			ck_assert_str_eq(problem.path, path);
+		else
+			ck_assert_ptr_null(problem.path);
+		if (!thread_counts[_i])
+			ck_assert_uint_eq(failing.runs, lowest + 1);
+		problem_clear(&problem);
+	}
+	/* The pool is none the worse for it. */
+	memset(fails, 0, sizeof(fails));
+	struct failing failing = { .fails = fails };
+
+	ck_assert_int_eq(pool_run(pool, COUNT, fail_task, &failing, NULL), 0);
+	ck_assert_uint_eq(failing.runs, COUNT);
+	pool_destroy(pool);
+}
+END_TEST
+
+static errcode_t problem_without_error(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	(void)context;
+	(void)worker;
+	if (index == 5)
+		return EIO;
+	(void)!problem_set(problem, ENOENT, "somewhere", "gone on after");
+	return 0;
+}
+
+START_TEST(a_task_that_goes_on_leaves_no_problem)
+{
+	struct pool *pool = make_pool(thread_counts[_i]);
+	struct problem problem = { 0 };
+
+	ck_assert_int_eq(pool_run(pool, 10, problem_without_error, NULL, &problem), EIO);
+	ck_assert_ptr_null(problem.path);
+	problem_clear(&problem);
+	pool_destroy(pool);
+}
+END_TEST
+
+static pthread_t signalled;
+static atomic_int signals;
+
+static void note_signal(int number)
+{
+	(void)number;
+	if (pthread_equal(pthread_self(), signalled))
+		atomic_fetch_add(&signals, 1);
+}
+
+static errcode_t signal_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	(void)context;
+	(void)worker;
+	(void)index;
+	(void)problem;
+	return kill(getpid(), SIGUSR1) ? EIO : 0;
+}
+
+START_TEST(signals_reach_the_main_thread)
+{
+	struct pool *pool = make_pool(thread_counts[_i]);
+
+	signalled = pthread_self();
+	signal(SIGUSR1, note_signal);
+	for (int i = 0; i < 100; i++) {
+		int before = signals;
+
+		ck_assert_int_eq(pool_run(pool, 2, signal_task, NULL, NULL), 0);
+		ck_assert_int_gt(signals, before);
+	}
+	pool_destroy(pool);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pool");
+	TCase *tests = tcase_create("pool");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, every_index_runs_once, 0, THREAD_COUNTS);
+	tcase_add_loop_test(tests, jobs_follow_each_other, 0, THREAD_COUNTS);
+	tcase_add_loop_test(tests, the_lowest_failure_is_the_one, 0, THREAD_COUNTS);
+	tcase_add_loop_test(tests, a_task_that_goes_on_leaves_no_problem, 0, THREAD_COUNTS);
+	tcase_add_loop_test(tests, signals_reach_the_main_thread, 0, THREAD_COUNTS);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
