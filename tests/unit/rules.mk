@@ -1,1 +1,8 @@
-unit_tests :=
+unit_tests := \
+	arena \
+	crc32c \
+	pool \
+	problem \
+	progress \
+	units \
+	vector
