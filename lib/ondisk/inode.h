@@ -8,8 +8,8 @@
 #define INODE_ROOT_BYTES 60 /* i_block: an extent tree's root, a block map's, a fast symlink's target, a device */
 
 struct inode_time {
-	int64_t seconds; /* since 1970; kept within what the inode can hold (128-byte inodes: to 2038) */
-	uint32_t nanoseconds; /* lost in 128-byte inodes */
+	int64_t seconds; /* since 1970; clamped to what the inode can hold: 1901 to 2446 (128-byte inodes: 2038) */
+	uint32_t nanoseconds; /* below 10^9; lost in 128-byte inodes and where the seconds are clamped */
 };
 
 struct inode_value {
@@ -28,7 +28,11 @@ struct inode_value {
 /*
  * Writes inode number ino as inode_bytes bytes, checksum included. xattr_area (NULL: none) holds
  * inode_xattr_area_bytes() bytes as xattr_encode_inode() made them. Errors: EMLINK (too many links),
- * EFBIG (more blocks than the filesystem's features can record).
+ * EFBIG (more blocks, or a larger size, than the filesystem's features and the file's type can record).
+ *
+ * Two things are the filesystem's and not the inode's: a regular file of 2 GiB or more needs the large_file
+ * feature in the superblock, and e2fsck 1.47.0 takes times from 2310-04-04 to 2378-04-22 for badly written ones
+ * of before 1970 (until it runs in 2242), so nobody should invent such times.
  */
 MUST_CHECK errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const struct inode_value *value,
                                   const void *xattr_area, void *bytes);
@@ -36,10 +40,18 @@ MUST_CHECK errcode_t inode_encode(const struct ondisk_format *format, uint32_t i
 /* Bytes behind i_extra_isize that xattrs can use, their magic included; 0 with 128-byte inodes. */
 uint32_t inode_xattr_area_bytes(const struct ondisk_format *format);
 
-/* i_block of a character or block device: the old form when both numbers are below 256, else the new one. */
+/*
+ * i_block of a character or block device: the old form when both numbers are below 256, else the new one.
+ * The caller has refused larger numbers than these, which no Linux device has but an archive may.
+ */
+#define INODE_MAX_MAJOR 0xfffu
+#define INODE_MAX_MINOR 0xfffffu
 void inode_root_device(uint32_t major, uint32_t minor, uint8_t root[INODE_ROOT_BYTES]);
 
-/* i_block of a symlink whose target is shorter than 60 bytes; longer ones have a block of their own. */
+/*
+ * i_block of a symlink whose target is shorter than 60 bytes; longer ones have a block of their own. Such an
+ * inode has no EXT4_EXTENTS_FL: i_block is no tree.
+ */
 #define INODE_FAST_SYMLINK_BYTES 59
 void inode_root_symlink(const char *target, uint32_t length_bytes, uint8_t root[INODE_ROOT_BYTES]);
 
