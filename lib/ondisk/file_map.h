@@ -21,20 +21,27 @@ struct file_extent {
 
 /*
  * How many blocks beside i_block the map of these extents needs: extent tree nodes, or indirect blocks.
- * extents ascend, do not overlap, and each is at most FILE_EXTENT_MAX_BLOCKS long.
+ * extents ascend, do not overlap, and each is 1 to FILE_EXTENT_MAX_BLOCKS long. Neighbours that could be one
+ * extent are not joined. Constant time with extents; linear in the indirect blocks without.
  */
 uint64_t file_map_blocks(const struct ondisk_format *format, const struct file_extent *extents, size_t count);
 
 /*
  * Writes the map: root gets i_block; blocks gets file_map_blocks() blocks, the n-th to be written at block
- * number map_blocks[n]. Checksums are those of inode ino with this generation. Errors: EFBIG (a block number
- * or logical block beyond what the form can hold), ENOMEM.
+ * number map_blocks[n] (both may be NULL when there are none). Each block comes before those that it points to,
+ * so map_blocks that ascend are read forwards: an extent tree goes level by level from the root down, each level
+ * from left to right; indirect blocks come in the order in which the file's blocks need them. Checksums are those
+ * of inode ino with this generation. Errors: EFBIG (a block number or logical block beyond what the form can
+ * hold). Linear, needs no memory of its own.
  */
 MUST_CHECK errcode_t file_map_build(const struct ondisk_format *format, uint32_t ino, uint32_t generation,
                                     const struct file_extent *extents, size_t count, const uint64_t *map_blocks,
                                     uint8_t root[INODE_ROOT_BYTES], void *blocks);
 
-/* The largest file in bytes that the map and the inode can hold. */
+/*
+ * The largest file in bytes that the map and the inode can hold, holes or not; the kernel's own limit (with
+ * indirect maps and holes an inode could hold a little more).
+ */
 uint64_t file_map_max_bytes(const struct ondisk_format *format);
 
 #endif

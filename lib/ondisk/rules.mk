@@ -3,7 +3,9 @@ ondisk_sources := \
 	lib/ondisk/directory_block.c \
 	lib/ondisk/directory_index.c \
 	lib/ondisk/directory_order.c \
+	lib/ondisk/extent_tree.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
+	lib/ondisk/indirect_map.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/xattr.c
