@@ -1,1 +1,20 @@
-populate_sources :=
+populate_sources := \
+	lib/populate/build.c \
+	lib/populate/copy.c \
+	lib/populate/data_runs.c \
+	lib/populate/directories.c \
+	lib/populate/directory_view.c \
+	lib/populate/filesystem.c \
+	lib/populate/identity.c \
+	lib/populate/inodes.c \
+	lib/populate/long_map.c \
+	lib/populate/mke2fs.c \
+	lib/populate/needs.c \
+	lib/populate/number.c \
+	lib/populate/output.c \
+	lib/populate/place.c \
+	lib/populate/populate.c \
+	lib/populate/run_writer.c \
+	lib/populate/size.c \
+	lib/populate/xattrs.c \
+	lib/populate/zeros.c

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the stages of one build share. Each member says which stage fills it; later stages only read it. */
+#ifndef POPULATE_BUILD_H
+#define POPULATE_BUILD_H
+
+#include <ext2fs/ext2fs.h>
+
+#include "ext2fs/ext2mb.h"
+#include "ondisk/directory.h"
+#include "ondisk/file_map.h"
+#include "ondisk/format.h"
+#include "ondisk/xattr.h"
+#include "populate/long_map.h"
+#include "populate/populate.h"
+#include "source/tree.h"
+#include "support/pool.h"
+
+/* Where a node stands in the image: 24 bytes, there are as many as nodes. */
+struct placement {
+	uint32_t ino;      /* number: of a hard link, that of the first name */
+	uint32_t blocks;   /* needs: mapped data blocks; copy lowers it where zeros became holes */
+	bool is_long;      /* place: which member of the union holds */
+	uint16_t xattr_share; /* needs: which of its xattr set's blocks it uses */
+	union { /* of a node with blocks */
+		uint64_t start; /* one extent from logical block 0 */
+		struct long_map *map;
+	};
+};
+
+/* An xattr set as it is stored. */
+struct xattr_store {
+	struct xattr *list; /* the set's xattrs in the form of lib/ondisk */
+	struct xattr_layout layout;
+	void *inode_area; /* the bytes in each inode, NULL: none */
+	uint32_t users; /* inodes that have this set */
+	uint64_t *blocks; /* place: one for every XATTR_MAX_REFERENCES users, if the layout needs blocks */
+};
+
+/* A directory, in tree order. */
+struct directory_job {
+	uint32_t node;
+	uint32_t blocks;
+	struct directory_layout *layout;
+};
+
+/* Facts of the empty filesystem that the workers need, copied out of libext2fs's state. */
+struct geometry {
+	uint32_t group_count;
+	uint32_t inodes_per_group;
+	uint64_t blocks;
+	uint64_t *inode_tables; /* first block of each group's */
+	bool *inodes_uninit; /* the group's inode table holds nothing yet */
+};
+
+struct build {
+	const struct populate_options *options;
+	struct problem *problem;
+	struct pool *pool;
+
+	struct tree *tree; /* scan */
+	uint32_t inode_count; /* scan: nodes that are not further names of a file */
+
+	int image; /* format: a descriptor of the image for what is written without libext2fs */
+	const char *image_path; /* the temporary name */
+	ext2_filsys fs;
+	struct ext2mb *mb;
+	struct ext2mb_worker **workers; /* one for each of the pool's */
+	struct ondisk_format format;
+	struct geometry geometry;
+	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */
+	ext2_ino_t lost_found; /* format: that of mke2fs, if it is kept; else 0 */
+
+	struct placement *placements; /* one for each node */
+	struct directory_job *directories; /* needs */
+	uint32_t directory_count;
+	uint32_t *nodes_by_inode; /* number: nodes that have an inode, ascending by inode number */
+	struct xattr_store *xattrs; /* needs: one for each of the tree's sets */
+
+	uint64_t data_bytes; /* needs: of regular files, holes left out */
+	uint64_t zero_blocks; /* copy */
+};
+
+static inline const struct tree_node *build_node(const struct build *build, uint32_t node)
+{
+	return &build->tree->nodes[node];
+}
+
+/* Clusters that hold this many blocks. */
+static inline uint64_t build_clusters(const struct build *build, uint64_t blocks)
+{
+	return (blocks + (1u << build->format.cluster_bits) - 1) >> build->format.cluster_bits;
+}
+
+/* The extents of a placed node: *single is used where it has only one. */
+static inline const struct file_extent *placement_extents(const struct placement *placement,
+                                                          struct file_extent *single, uint32_t *count)
+{
+	if (placement->is_long) {
+		*count = placement->map->extent_count;
+		return placement->map->extents;
+	}
+	*single = (struct file_extent){ .logical = 0, .count = placement->blocks, .physical = placement->start };
+	*count = placement->blocks > 0;
+	return single;
+}
+
+/* The index of the first directory of build->directories at or after a node. */
+uint32_t build_first_directory(const struct build *build, uint32_t node);
+
+/* Records a problem of node, named by its whole path. */
+errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
+                             const char *action);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A directory of the tree as lib/ondisk wants its entries. */
+#ifndef POPULATE_DIRECTORY_VIEW_H
+#define POPULATE_DIRECTORY_VIEW_H
+
+#include "populate/build.h"
+
+struct directory_view {
+	const struct build *build;
+	uint32_t node;
+	bool has_lost_found; /* the root, when lost+found is mke2fs's: it is entry 0 */
+};
+
+/* The view may be used by one thread at a time; targets need the inode numbers. */
+void directory_view_open(struct directory_view *view, const struct build *build, uint32_t node);
+
+/* Valid as long as the view is. */
+struct directory_source directory_view_source(const struct directory_view *view);
+
+/* EXT2_FT_* of a mode. */
+uint8_t directory_file_type(uint16_t mode);
+
+#endif

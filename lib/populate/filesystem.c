@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/filesystem.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static errcode_t open_image(const char *path, int flags, ext2_filsys *fs)
+{
+	return ext2fs_open(path, flags | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, fs);
+}
+
+/* Blocks of a directory that mke2fs made. */
+struct block_list {
+	uint64_t *blocks;
+	size_t count;
+};
+
+static int collect_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
+                         void *context)
+{
+	struct block_list *list = context;
+
+	(void)logical;
+	(void)reference;
+	(void)offset;
+	/* Clusters are freed whole, once. */
+	uint64_t cluster = *block & ~(uint64_t)(EXT2FS_CLUSTER_RATIO(fs) - 1);
+	if (list->count && list->blocks[list->count - 1] == cluster)
+		return 0;
+	list->blocks[list->count++] = cluster;
+	return 0;
+}
+
+static errcode_t directory_blocks(ext2_filsys fs, ext2_ino_t ino, struct block_list *list)
+{
+	struct ext2_inode inode;
+	errcode_t error = ext2fs_read_inode(fs, ino, &inode);
+
+	if (error)
+		return error;
+	list->blocks = calloc(ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512) + 1, sizeof(uint64_t));
+	if (!list->blocks)
+		return ENOMEM;
+	return ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, collect_block, list);
+}
+
+static uint64_t owned_blocks(ext2_filsys fs, ext2_ino_t ino)
+{
+	struct ext2_inode inode;
+
+	if (ext2fs_read_inode(fs, ino, &inode))
+		return 0;
+	return ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512);
+}
+
+errcode_t filesystem_look(const char *path, const char *image_path, struct filesystem_room *room,
+                          struct problem *problem)
+{
+	ext2_filsys fs;
+	errcode_t error = open_image(path, 0, &fs);
+
+	if (error)
+		return problem_set(problem, error, image_path, "cannot open the new filesystem");
+	error = ondisk_format_read(fs->super, &room->format);
+	room->blocks = ext2fs_blocks_count(fs->super);
+	room->free_blocks = ext2fs_free_blocks_count(fs->super) + owned_blocks(fs, EXT2_ROOT_INO);
+	room->free_inodes = fs->super->s_free_inodes_count;
+	room->blocks_per_group = fs->super->s_blocks_per_group;
+	room->inodes = fs->super->s_inodes_count;
+	room->has_journal = ext2fs_has_feature_journal(fs->super) || ext2fs_has_feature_journal_dev(fs->super);
+	ext2fs_free(fs);
+	if (error)
+		return problem_set(problem, error, image_path, "cannot use the new filesystem");
+	return 0;
+}
+
+static errcode_t read_geometry(struct build *build)
+{
+	ext2_filsys fs = build->fs;
+	struct geometry *geometry = &build->geometry;
+
+	geometry->group_count = fs->group_desc_count;
+	geometry->inodes_per_group = fs->super->s_inodes_per_group;
+	geometry->blocks = ext2fs_blocks_count(fs->super);
+	geometry->inode_tables = calloc(geometry->group_count, sizeof(*geometry->inode_tables));
+	geometry->inodes_uninit = calloc(geometry->group_count, sizeof(*geometry->inodes_uninit));
+	if (!geometry->inode_tables || !geometry->inodes_uninit)
+		return ENOMEM;
+	for (uint32_t group = 0; group < geometry->group_count; group++) {
+		geometry->inode_tables[group] = ext2fs_inode_table_loc(fs, group);
+		geometry->inodes_uninit[group] = ext2fs_has_group_desc_csum(fs) &&
+		                                 ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
+	}
+	return ondisk_format_read(fs->super, &build->format);
+}
+
+static errcode_t free_directory(struct build *build, ext2_ino_t ino)
+{
+	struct block_list list = { 0 };
+	errcode_t error = directory_blocks(build->fs, ino, &list);
+
+	for (size_t block = 0; !error && block < list.count; block++)
+		error = ext2mb_free(build->workers[0], list.blocks[block], EXT2FS_CLUSTER_RATIO(build->fs));
+	free(list.blocks);
+	return error;
+}
+
+/*
+ * The root directory is built anew, so its blocks go back. lost+found stays as mke2fs made it, unless the
+ * tree brings its own.
+ */
+static errcode_t free_replaced_directories(struct build *build)
+{
+	ext2_ino_t lost_found = 0;
+	errcode_t error = ext2fs_lookup(build->fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL,
+	                                &lost_found);
+
+	if (error && error != EXT2_ET_FILE_NOT_FOUND)
+		return error;
+	error = free_directory(build, EXT2_ROOT_INO);
+	if (!error && lost_found && build->tree_has_lost_found) {
+		error = free_directory(build, lost_found);
+		if (!error)
+			error = ext2mb_inode_free(build->workers[0], lost_found, 1);
+		lost_found = 0;
+	}
+	build->lost_found = lost_found;
+	return error ? error : ext2mb_commit(build->mb);
+}
+
+errcode_t filesystem_open(struct build *build)
+{
+	unsigned int workers = pool_workers(build->pool);
+	errcode_t error = open_image(build->image_path, EXT2_FLAG_RW, &build->fs);
+
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot open the new filesystem");
+	if (build->options->has_epoch)
+		build->fs->now = (time_t)build->options->epoch;
+	error = ext2mb_open(build->fs, NULL, &build->mb);
+	build->workers = error ? NULL : calloc(workers, sizeof(struct ext2mb_worker *));
+	if (!error && !build->workers)
+		error = ENOMEM;
+	for (unsigned int worker = 0; !error && worker < workers; worker++)
+		error = ext2mb_worker_open(build->mb, &build->workers[worker]);
+	if (!error)
+		error = read_geometry(build);
+	if (!error)
+		error = free_replaced_directories(build);
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot use the new filesystem");
+	return 0;
+}
+
+static void close_allocator(struct build *build)
+{
+	for (unsigned int worker = 0; build->workers && worker < pool_workers(build->pool); worker++)
+		if (build->workers[worker])
+			ext2mb_worker_close(build->workers[worker]);
+	free(TAKE(build->workers));
+	if (build->mb)
+		ext2mb_close(TAKE(build->mb));
+	free(TAKE(build->geometry.inode_tables));
+	free(TAKE(build->geometry.inodes_uninit));
+}
+
+/* Features that what was written needs; the kernel sets them as well when they are first used. */
+static void set_features(struct build *build)
+{
+	struct ext2_super_block *super = build->fs->super;
+	const struct tree *tree = build->tree;
+
+	if (tree->xattr_set_count > 1)
+		ext2fs_set_feature_xattr(super);
+	for (uint32_t node = 0; !ext2fs_has_feature_large_file(super) && node < tree->node_count; node++)
+		if (S_ISREG(tree->nodes[node].mode) && tree->nodes[node].size_bytes > INT32_MAX)
+			ext2fs_set_feature_large_file(super);
+}
+
+errcode_t filesystem_finish(struct build *build)
+{
+	set_features(build);
+	errcode_t error = ext2mb_sync(build->mb);
+
+	close_allocator(build);
+	if (!error) {
+		ext2fs_mark_super_dirty(build->fs);
+		/* output_finish() waits for the disk, once. */
+		error = ext2fs_flush2(build->fs, EXT2_FLAG_FLUSH_NO_SYNC);
+	}
+	ext2fs_free(TAKE(build->fs));
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot write the filesystem's state");
+	return 0;
+}
+
+void filesystem_abandon(struct build *build)
+{
+	close_allocator(build);
+	if (build->fs)
+		ext2fs_free(TAKE(build->fs));
+}

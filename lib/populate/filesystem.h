@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The empty filesystem that mke2fs made, opened: the one file of this folder that touches libext2fs's state.
+ * Main thread only.
+ */
+#ifndef POPULATE_FILESYSTEM_H
+#define POPULATE_FILESYSTEM_H
+
+#include "populate/build.h"
+
+/* What choosing a size needs to know. */
+struct filesystem_room {
+	struct ondisk_format format;
+	uint64_t blocks;
+	uint64_t free_blocks; /* those of mke2fs's root directory included: it is built anew */
+	uint64_t free_inodes;
+	uint32_t blocks_per_group;
+	uint32_t inodes;
+	bool has_journal;
+};
+
+/* Looks into the image without changing it. */
+MUST_CHECK errcode_t filesystem_look(const char *path, const char *image_path, struct filesystem_room *room,
+                                     struct problem *problem);
+
+/* Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. */
+MUST_CHECK errcode_t filesystem_open(struct build *build);
+
+/* Writes bitmaps, descriptors, and the superblock last; closes. */
+MUST_CHECK errcode_t filesystem_finish(struct build *build);
+
+/* Closes without writing, after a failure; does nothing if it is not open. */
+void filesystem_abandon(struct build *build);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inode numbers in tree order, packed from the first free one, so that the files of a directory are
+ * neighbours in the inode table and only as much of it as is needed is ever written.
+ */
+#ifndef POPULATE_NUMBER_H
+#define POPULATE_NUMBER_H
+
+#include "populate/build.h"
+
+/* Fills in the placements' numbers and nodes_by_inode. */
+MUST_CHECK errcode_t number_inodes(struct build *build);
+
+#endif

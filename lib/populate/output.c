@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+static mode_t mode_of_new_files(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+static errcode_t open_device(struct output *output, struct problem *problem)
+{
+	output->is_device = true;
+	output->work_path = strdup(output->path);
+	if (!output->work_path)
+		return problem_set(problem, ENOMEM, output->path, "cannot open");
+	/* O_EXCL: of a block device, "not mounted and not held by anybody else". */
+	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC | O_EXCL);
+	if (output->descriptor < 0)
+		return problem_set(problem, errno, output->path, "cannot open");
+	if (ioctl(output->descriptor, BLKGETSIZE64, &output->existing_bytes) < 0)
+		return problem_set(problem, errno, output->path, "cannot read its size");
+	/* mke2fs opens it exclusively itself. */
+	close(output->descriptor);
+	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC);
+	if (output->descriptor < 0)
+		return problem_set(problem, errno, output->path, "cannot open");
+	return 0;
+}
+
+static errcode_t open_temporary(struct output *output, struct problem *problem)
+{
+	const char *slash = strrchr(output->path, '/');
+	int directory_bytes = slash ? (int)(slash + 1 - output->path) : 0;
+	const char *name = output->path + directory_bytes;
+
+	/* Not the whole name: with it, one of 255 bytes would have no room for the rest. */
+	if (asprintf(&output->work_path, "%.*s.%.200s.XXXXXX", directory_bytes, output->path, name) < 0) {
+		output->work_path = NULL;
+		return problem_set(problem, ENOMEM, output->path, "cannot create");
+	}
+	output->descriptor = mkostemp(output->work_path, O_CLOEXEC);
+	if (output->descriptor < 0) {
+		int error = errno;
+
+		free(TAKE(output->work_path));
+		return problem_set(problem, error, output->path, "cannot create");
+	}
+	return 0;
+}
+
+errcode_t output_open(const char *path, struct output *output, struct problem *problem)
+{
+	struct stat status;
+
+	*output = (struct output){ .path = path, .descriptor = -1, .mode = mode_of_new_files() };
+	if (stat(path, &status) == 0) {
+		if (S_ISBLK(status.st_mode))
+			return open_device(output, problem);
+		if (S_ISDIR(status.st_mode))
+			return problem_set(problem, EISDIR, path, "cannot create");
+		if (!S_ISREG(status.st_mode))
+			return problem_set_reason(problem, EINVAL, path, "cannot create",
+			                          "it exists and is neither a regular file nor a block device");
+		if (access(path, W_OK) < 0)
+			return problem_set(problem, errno, path, "cannot create");
+		output->existing_bytes = (uint64_t)status.st_size;
+		output->mode = status.st_mode & 07777;
+	} else if (errno != ENOENT) {
+		return problem_set(problem, errno, path, "cannot create");
+	}
+	return open_temporary(output, problem);
+}
+
+errcode_t output_finish(struct output *output, struct problem *problem)
+{
+	if (fsync(output->descriptor) < 0)
+		return problem_set(problem, errno, output->path, "cannot write");
+	if (output->is_device)
+		return 0;
+	if (fchmod(output->descriptor, output->mode) < 0)
+		return problem_set(problem, errno, output->path, "cannot set its mode");
+	if (rename(output->work_path, output->path) < 0)
+		return problem_set(problem, errno, output->path, "cannot create");
+	free(TAKE(output->work_path));
+	return 0;
+}
+
+void output_discard(struct output *output)
+{
+	if (output->work_path && !output->is_device)
+		unlink(output->work_path);
+	free(TAKE(output->work_path));
+	if (output->descriptor >= 0)
+		close(output->descriptor);
+	output->descriptor = -1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The image file: built under a temporary name beside its final one, renamed when whole, removed on failure. */
+#ifndef POPULATE_OUTPUT_H
+#define POPULATE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "support/problem.h"
+
+struct output {
+	const char *path;     /* the final name */
+	char *work_path;      /* where it is built: the temporary name, or path for a device; owned */
+	int descriptor;       /* open for reading and writing */
+	bool is_device;       /* a block device: written in place */
+	uint64_t existing_bytes; /* size of what was there; 0: nothing was */
+	mode_t mode;          /* what the finished file gets */
+};
+
+/* Makes the temporary file (or opens the device). Errors name path. */
+MUST_CHECK errcode_t output_open(const char *path, struct output *output, struct problem *problem);
+
+/* Waits for the data to be on disk and gives the file its final name. */
+MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
+
+/* Removes the temporary file if output_finish() has not been reached, and frees. */
+void output_discard(struct output *output);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/populate.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/copy.h"
+#include "populate/directories.h"
+#include "populate/filesystem.h"
+#include "populate/identity.h"
+#include "populate/inodes.h"
+#include "populate/number.h"
+#include "populate/output.h"
+#include "populate/place.h"
+#include "populate/size.h"
+#include "populate/xattrs.h"
+#include "source/directory_source.h"
+#include "support/interrupt.h"
+
+static errcode_t scan(struct build *build, struct populate_report *report)
+{
+	const struct populate_options *options = build->options;
+	struct scan_options scan_options = { .skipped = &report->skipped_image, .progress = options->progress };
+	struct stat status;
+
+	progress_stage(options->progress, "scan", 0, 0);
+	/* An image that lies in its own source is left out of itself. */
+	if (stat(options->image, &status) == 0 && S_ISREG(status.st_mode)) {
+		scan_options.skip_device = status.st_dev;
+		scan_options.skip_inode = status.st_ino;
+	}
+	errcode_t error = directory_source_scan(options->source, &scan_options, build->pool, &build->tree,
+	                                        build->problem);
+	if (error)
+		return error;
+	const struct tree *tree = build->tree;
+	const struct tree_node *root = &tree->nodes[TREE_ROOT];
+
+	for (uint32_t child = root->first_child; child < root->first_child + root->child_count; child++)
+		if (strcmp(tree->nodes[child].name, "lost+found") == 0)
+			build->tree_has_lost_found = true;
+	for (uint32_t node = 0; node < tree->node_count; node++)
+		build->inode_count += !tree_node_is_link(tree, node);
+	return 0;
+}
+
+/* mke2fs's options with what a reproducible build adds to them. */
+struct reproducible {
+	const struct populate_options *given;
+	struct populate_options options;
+	struct identity identity;
+	char *extended;
+};
+
+static errcode_t make_reproducible(struct build *build, struct reproducible *own)
+{
+	const struct populate_options *given = build->options;
+
+	if (!given->has_epoch)
+		return 0;
+	own->given = given;
+	own->options = *given;
+	identity_derive(build->tree, given, &own->identity);
+	if (!given->uuid)
+		own->options.uuid = own->identity.uuid;
+	if (!given->extended || !strstr(given->extended, "hash_seed=")) {
+		if (asprintf(&own->extended, "%s%shash_seed=%s", given->extended ? given->extended : "",
+		             given->extended ? "," : "", own->identity.hash_seed) < 0)
+			return problem_set(build->problem, ENOMEM, given->image, "cannot format");
+		own->options.extended = own->extended;
+	}
+	build->options = &own->options;
+	return 0;
+}
+
+static errcode_t plan(struct build *build, const struct needs *needs)
+{
+	progress_stage(build->options->progress, "plan", 0, 0);
+	errcode_t error = number_inodes(build);
+
+	if (!error)
+		error = xattrs_write(build);
+	return error ? error : place_blocks(build, needs);
+}
+
+static errcode_t seal(struct build *build, struct populate_report *report)
+{
+	progress_stage(build->options->progress, "seal", 0, 0);
+	errcode_t error = directories_write(build);
+
+	if (!error)
+		error = inodes_write(build, report);
+	return error ? error : filesystem_finish(build);
+}
+
+static void fill_report(const struct build *build, struct populate_report *report)
+{
+	report->image_bytes = build->geometry.blocks * build->format.block_bytes;
+	report->block_bytes = build->format.block_bytes;
+	report->names = build->tree->node_count - 1;
+	report->inodes = build->inode_count;
+	report->data_bytes = build->data_bytes;
+	report->zero_blocks = build->zero_blocks;
+	report->free_blocks = ext2mb_free_blocks(build->mb);
+	report->free_inodes = ext2mb_free_inodes(build->mb);
+}
+
+/* From the formatted output to the whole image, still under its temporary name. */
+static errcode_t fill(struct build *build, const struct output *output, const struct needs *needs,
+                      struct populate_report *report)
+{
+	errcode_t error = filesystem_open(build);
+
+	if (error)
+		return error;
+	/* mke2fs leaves a sparse file that may end before the filesystem does. */
+	if (!output->is_device &&
+	    ftruncate(output->descriptor, (off_t)(build->geometry.blocks * build->format.block_bytes)) < 0)
+		return problem_set(build->problem, errno, build->options->image, "cannot extend");
+	error = plan(build, needs);
+	if (error)
+		return error;
+	progress_stage(build->options->progress, "copy", build->data_bytes, build->inode_count);
+	error = copy_files(build);
+	if (error)
+		return error;
+	/* The report needs the allocator, which is gone when all is sealed. */
+	error = ext2mb_commit(build->mb);
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot free blocks");
+	fill_report(build, report);
+	return seal(build, report);
+}
+
+static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
+{
+	struct reproducible reproducible = { 0 };
+	struct needs needs = { 0 };
+	errcode_t error = scan(build, report);
+
+	if (!error)
+		error = make_reproducible(build, &reproducible);
+	if (!error)
+		error = output_open(build->options->image, output, build->problem);
+	if (!error) {
+		build->image = output->descriptor;
+		build->image_path = output->work_path;
+		progress_stage(build->options->progress, "format", 0, 0);
+		error = size_format(build, output, &needs);
+	}
+	if (!error)
+		error = fill(build, output, &needs, report);
+	if (!error && interrupt_pending())
+		error = EINTR;
+	if (!error)
+		error = output_finish(output, build->problem);
+	needs_free(&needs);
+	if (reproducible.given)
+		build->options = reproducible.given;
+	free(reproducible.extended);
+	return error;
+}
+
+static void release(struct build *build)
+{
+	filesystem_abandon(build);
+	if (build->tree) {
+		place_release(build);
+		needs_release(build);
+	}
+	free(build->nodes_by_inode);
+	tree_destroy(build->tree);
+	pool_destroy(build->pool);
+}
+
+errcode_t populate(const struct populate_options *options, struct populate_report *report, struct problem *problem)
+{
+	struct build build = { .options = options, .problem = problem, .image = -1 };
+	struct output output = { .descriptor = -1 };
+
+	*report = (struct populate_report){ 0 };
+	errcode_t error = pool_create(options->threads, &build.pool);
+	if (error)
+		return problem_set(problem, error, NULL, "cannot start threads");
+	error = build_image(&build, &output, report);
+	output_discard(&output);
+	release(&build);
+	if (error && interrupt_pending()) {
+		problem_clear(problem);
+		return problem_set(problem, EINTR, options->image, "cannot create");
+	}
+	return error ? problem_set(problem, error, options->image, "cannot create") : 0;
+}

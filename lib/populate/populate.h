@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a directory to an ext4 image: format (mke2fs), plan (numbers and extents of everything), copy (data),
+ * seal (directories, inodes, bitmaps, descriptors, superblock).
+ *
+ * The contract: equal sources and options give equal bytes, whatever the number of threads, the host's order
+ * of names, its inode numbers or access times.
+ */
+#ifndef POPULATE_POPULATE_H
+#define POPULATE_POPULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+#include "support/progress.h"
+
+struct populate_options {
+	const char *source;       /* a directory */
+	const char *image;        /* what is made: a regular file, or a block device */
+	const char *size;         /* as mke2fs(8) reads it; NULL: just large enough, or that of an existing file */
+	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
+	const char *extended;     /* all -E options, joined by commas; NULL: none */
+	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
+	bool inodes_given;        /* -N, -i or -T among mke2fs: the number of inodes is the user's wish */
+	bool verbose;             /* show what mke2fs says */
+	unsigned int threads;     /* 0: no threads at all, the serial reference */
+	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */
+	int64_t epoch;            /* its value */
+	struct progress *progress; /* may be NULL */
+};
+
+/* What was built. */
+struct populate_report {
+	uint64_t image_bytes;
+	uint32_t block_bytes;
+	uint64_t names;        /* directory entries */
+	uint64_t inodes;       /* files of any type that have an inode */
+	uint64_t regular_files; /* of these, regular files with data */
+	uint64_t data_bytes;   /* read from the source */
+	uint64_t data_blocks;  /* of regular files */
+	uint64_t data_extents;
+	uint64_t zero_blocks;  /* found to hold only zeros and made holes */
+	uint64_t free_blocks;
+	uint64_t free_inodes;
+	bool skipped_image;    /* the image itself lay in the source and was left out */
+};
+
+/*
+ * Builds the image. A regular file is built under a temporary name beside it and renamed when it is whole;
+ * after a failure (EINTR: a signal, see support/interrupt.h) nothing is left behind and what was there is
+ * untouched. Main thread only. The problem names the path concerned.
+ */
+MUST_CHECK errcode_t populate(const struct populate_options *options, struct populate_report *report,
+                              struct problem *problem);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/run_writer.h"
+
+#include <assert.h>
+#include <errno.h>
+
+errcode_t write_at(int descriptor, const void *bytes, size_t count, uint64_t offset)
+{
+	const char *next = bytes;
+
+	while (count) {
+		ssize_t written = pwrite(descriptor, next, count, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written ? errno : EIO;
+		next += written;
+		count -= (size_t)written;
+		offset += (uint64_t)written;
+	}
+	return 0;
+}
+
+errcode_t run_writer_open(struct run_writer *writer, int descriptor, uint32_t block_bytes)
+{
+	*writer = (struct run_writer){ .descriptor = descriptor, .block_bytes = block_bytes };
+	writer->buffer = malloc(RUN_WRITER_BYTES);
+	return writer->buffer ? 0 : ENOMEM;
+}
+
+void run_writer_close(struct run_writer *writer)
+{
+	free(TAKE(writer->buffer));
+}
+
+errcode_t run_writer_flush(struct run_writer *writer)
+{
+	size_t used_bytes = writer->used_bytes;
+
+	writer->used_bytes = 0;
+	return used_bytes ? write_at(writer->descriptor, writer->buffer, used_bytes, writer->start_bytes) : 0;
+}
+
+errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)
+{
+	uint64_t start_bytes = start * writer->block_bytes, count_bytes = blocks * writer->block_bytes;
+
+	assert(count_bytes <= RUN_WRITER_BYTES);
+	if (start_bytes != writer->start_bytes + writer->used_bytes ||
+	    count_bytes > RUN_WRITER_BYTES - writer->used_bytes) {
+		errcode_t error = run_writer_flush(writer);
+
+		if (error)
+			return error;
+		writer->start_bytes = start_bytes;
+	}
+	*bytes = writer->buffer + writer->used_bytes;
+	writer->used_bytes += count_bytes;
+	return 0;
+}
+
+void run_writer_take_back(struct run_writer *writer, uint64_t blocks)
+{
+	writer->used_bytes -= blocks * writer->block_bytes;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/xattrs.h"
+
+#include <errno.h>
+
+#include "populate/run_writer.h"
+
+static errcode_t lay_out_set(const struct build *build, uint32_t set)
+{
+	const struct tree_xattr_set *source = &build->tree->xattr_sets[set];
+	struct xattr_store *store = &build->xattrs[set];
+
+	store->list = calloc(source->count, sizeof(*store->list));
+	if (!store->list)
+		return ENOMEM;
+	for (uint32_t number = 0; number < source->count; number++) {
+		store->list[number] = (struct xattr){
+			.name = source->list[number].name,
+			.value = source->list[number].value,
+			.value_bytes = source->list[number].value_bytes,
+		};
+	}
+	errcode_t error = xattr_place(&build->format, store->list, source->count, &store->layout);
+	if (error || !store->layout.in_inode)
+		return error;
+	store->inode_area = malloc(inode_xattr_area_bytes(&build->format));
+	if (!store->inode_area)
+		return ENOMEM;
+	return xattr_encode_inode(&build->format, store->list, source->count, &store->layout, store->inode_area);
+}
+
+errcode_t xattrs_lay_out(struct build *build)
+{
+	const struct tree *tree = build->tree;
+
+	xattrs_release(build);
+	build->xattrs = calloc(tree->xattr_set_count, sizeof(*build->xattrs));
+	if (!build->xattrs)
+		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
+	for (uint32_t node = 0; node < tree->node_count; node++) {
+		uint32_t set = tree->nodes[node].xattrs;
+
+		if (set == TREE_NO_XATTRS || tree_node_is_link(tree, node))
+			continue;
+		if (build->xattrs[set].users == 0) {
+			errcode_t error = lay_out_set(build, set);
+
+			if (error)
+				return build_node_problem(build, build->problem, node, error,
+				                          "cannot store its extended attributes");
+		}
+		build->placements[node].xattr_share =
+			(uint16_t)(build->xattrs[set].users++ / XATTR_MAX_REFERENCES);
+	}
+	return 0;
+}
+
+static uint64_t blocks_of(const struct xattr_store *store)
+{
+	if (!store->layout.needs_block)
+		return 0;
+	return (store->users + XATTR_MAX_REFERENCES - 1) / XATTR_MAX_REFERENCES;
+}
+
+uint64_t xattrs_clusters(const struct build *build)
+{
+	uint64_t clusters = 0;
+
+	for (uint32_t set = 0; set < build->tree->xattr_set_count; set++)
+		clusters += blocks_of(&build->xattrs[set]);
+	return clusters;
+}
+
+static errcode_t write_block(const struct build *build, uint32_t set, uint64_t share, struct run_writer *writer)
+{
+	const struct xattr_store *store = &build->xattrs[set];
+	uint64_t left = store->users - share * XATTR_MAX_REFERENCES;
+	uint32_t references = left < XATTR_MAX_REFERENCES ? (uint32_t)left : XATTR_MAX_REFERENCES;
+	void *bytes;
+
+	errcode_t error = run_writer_reserve(writer, store->blocks[share], 1, &bytes);
+	if (error)
+		return error;
+	return xattr_encode_block(&build->format, store->list, build->tree->xattr_sets[set].count, &store->layout,
+	                          store->blocks[share], references, bytes);
+}
+
+static errcode_t write_set(struct build *build, uint32_t set, struct run_writer *writer, uint64_t *goal)
+{
+	struct xattr_store *store = &build->xattrs[set];
+	uint64_t count = blocks_of(store), cluster_blocks = 1u << build->format.cluster_bits;
+
+	store->blocks = calloc(count ? count : 1, sizeof(*store->blocks));
+	if (!store->blocks)
+		return ENOMEM;
+	for (uint64_t share = 0; share < count; share++) {
+		struct ext2mb_request request = { .struct_bytes = sizeof(request), .goal = *goal,
+			                          .count = cluster_blocks, .flags = EXT2MB_ALLOC_PACK };
+		struct ext2mb_extent extent;
+		errcode_t error = ext2mb_alloc(build->workers[0], &request, &extent);
+
+		if (error)
+			return error;
+		store->blocks[share] = extent.start;
+		*goal = extent.start + extent.count;
+		error = write_block(build, set, share, writer);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t xattrs_write(struct build *build)
+{
+	struct run_writer writer;
+	uint64_t goal = 0;
+	errcode_t error = run_writer_open(&writer, build->image, build->format.block_bytes);
+
+	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
+		error = write_set(build, set, &writer, &goal);
+	if (!error)
+		error = run_writer_flush(&writer);
+	run_writer_close(&writer);
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot write extended attributes");
+	return 0;
+}
+
+uint64_t xattrs_block_of(const struct build *build, uint32_t node)
+{
+	const struct xattr_store *store = &build->xattrs[build_node(build, node)->xattrs];
+
+	return store->layout.needs_block ? store->blocks[build->placements[node].xattr_share] : 0;
+}
+
+void xattrs_release(struct build *build)
+{
+	for (uint32_t set = 0; build->xattrs && set < build->tree->xattr_set_count; set++) {
+		free(build->xattrs[set].list);
+		free(build->xattrs[set].inode_area);
+		free(build->xattrs[set].blocks);
+	}
+	free(TAKE(build->xattrs));
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tree's xattr sets as they are stored: bytes for the inodes, and blocks that up to 1024 inodes with the
+ * same set share (the kernel shares them too, through its cache of xattr blocks).
+ */
+#ifndef POPULATE_XATTRS_H
+#define POPULATE_XATTRS_H
+
+#include "populate/build.h"
+
+/* Makes build->xattrs for build->format: where each set stands, and who has it. Names the first node of a set that
+ * cannot be stored. */
+MUST_CHECK errcode_t xattrs_lay_out(struct build *build);
+
+/* Clusters that all shared blocks take. */
+uint64_t xattrs_clusters(const struct build *build);
+
+/* Allocates and writes the shared blocks. */
+MUST_CHECK errcode_t xattrs_write(struct build *build);
+
+/* The block of an inode's xattrs, 0 if it has none. */
+uint64_t xattrs_block_of(const struct build *build, uint32_t node);
+
+void xattrs_release(struct build *build);
+
+#endif
