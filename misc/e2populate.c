@@ -108,7 +108,7 @@ static void print_version(void)
 	const char *version, *date;
 
 	ext2fs_get_library_version(&version, &date);
-	printf("e2populate %s\nUsing EXT2FS Library version %s, %s\n", PACKAGE_VERSION, version, date);
+	printf("e2populate %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
 }
 
 static void set_threads(struct command *command, const char *argument)
