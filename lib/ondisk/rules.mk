@@ -8,4 +8,5 @@ ondisk_sources := \
 	lib/ondisk/format.c \
 	lib/ondisk/indirect_map.c \
 	lib/ondisk/inode.c \
+	lib/ondisk/posix_acl.c \
 	lib/ondisk/xattr.c

@@ -10,6 +10,7 @@
 
 #include "ondisk/format.h"
 
+/* The names of one file's xattrs are distinct. */
 struct xattr {
 	const char *name; /* whole: "user.comment", "system.posix_acl_access" */
 	const void *value; /* as getxattr(2) returns it */
@@ -26,13 +27,16 @@ struct xattr_layout {
 
 /*
  * Decides where they stand: all in the inode if they fit; else as many as fit, in the order of the list, and
- * the rest in one block. Errors: ENOTSUP (a name prefix that ext4 does not know), E2BIG (they do not fit),
- * EINVAL (a malformed ACL).
+ * the rest in one block. Where that rest is too large, those stand in the inode that fill it best, so E2BIG means
+ * that there is no way to store them (values are not put into inodes of their own, ea_inode). Errors: ENOTSUP (a
+ * name prefix that ext4 does not know, or inline data's system.data), EINVAL (no name behind the prefix, a malformed
+ * ACL), ERANGE (over 255 bytes behind the prefix), E2BIG, ENOMEM. The functions below are given what this one
+ * accepted, and return the same errors for anything else.
  */
 MUST_CHECK errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                  struct xattr_layout *layout);
 
-/* Writes inode_xattr_area_bytes() bytes for inode_encode(). */
+/* Writes inode_xattr_area_bytes() bytes for inode_encode(): all zero when none stand in the inode. */
 MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                         const struct xattr_layout *layout, void *area);
 

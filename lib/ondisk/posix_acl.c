@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ondisk/posix_acl.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <linux/posix_acl_xattr.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define DISK_VERSION 1
+#define TAG_USER_OBJ 0x01
+#define TAG_USER 0x02
+#define TAG_GROUP_OBJ 0x04
+#define TAG_GROUP 0x08
+#define TAG_MASK 0x10
+#define TAG_OTHER 0x20
+#define TAGS_REQUIRED (TAG_USER_OBJ | TAG_GROUP_OBJ | TAG_OTHER)
+#define TAGS_NAMED (TAG_USER | TAG_GROUP)
+#define ALL_TAGS (TAGS_REQUIRED | TAGS_NAMED | TAG_MASK)
+#define ALL_PERMISSIONS 7
+
+struct disk_header {
+	uint32_t version;
+};
+
+/* Entries without an id end before it. */
+struct disk_entry {
+	uint16_t tag;
+	uint16_t permissions;
+	uint32_t id;
+};
+
+static struct posix_acl_xattr_entry entry_at(const void *value, uint32_t offset)
+{
+	struct posix_acl_xattr_entry entry;
+
+	memcpy(&entry, (const uint8_t *)value + offset, sizeof(entry));
+	return (struct posix_acl_xattr_entry){
+		.e_tag = le16toh(entry.e_tag),
+		.e_perm = le16toh(entry.e_perm),
+		.e_id = le32toh(entry.e_id),
+	};
+}
+
+static uint32_t disk_entry_bytes(uint16_t tag)
+{
+	return tag & TAGS_NAMED ? sizeof(struct disk_entry) : offsetof(struct disk_entry, id);
+}
+
+/* The tags' values ascend in the order that is required; only named users and groups may come again. */
+static bool tag_may_follow(uint16_t tag, uint16_t previous)
+{
+	bool is_one_tag = tag != 0 && (tag & (tag - 1)) == 0 && (tag & ~ALL_TAGS) == 0;
+
+	return is_one_tag && (tag > previous || (tag == previous && (tag & TAGS_NAMED)));
+}
+
+errcode_t posix_acl_measure(const void *value, uint32_t value_bytes, uint32_t *disk_bytes)
+{
+	struct posix_acl_xattr_header header;
+	uint16_t previous = 0;
+	uint16_t seen = 0;
+
+	if (value_bytes <= sizeof(header) || (value_bytes - sizeof(header)) % sizeof(struct posix_acl_xattr_entry))
+		return EINVAL;
+	memcpy(&header, value, sizeof(header));
+	if (le32toh(header.a_version) != POSIX_ACL_XATTR_VERSION)
+		return EINVAL;
+
+	*disk_bytes = sizeof(struct disk_header);
+	for (uint32_t offset = sizeof(header); offset < value_bytes; offset += sizeof(struct posix_acl_xattr_entry)) {
+		struct posix_acl_xattr_entry entry = entry_at(value, offset);
+
+		if (!tag_may_follow(entry.e_tag, previous) || (entry.e_perm & ~ALL_PERMISSIONS))
+			return EINVAL;
+		if ((entry.e_tag & TAGS_NAMED) && entry.e_id == (uint32_t)ACL_UNDEFINED_ID)
+			return EINVAL;
+		previous = entry.e_tag;
+		seen |= entry.e_tag;
+		*disk_bytes += disk_entry_bytes(entry.e_tag);
+	}
+	if ((seen & TAGS_REQUIRED) != TAGS_REQUIRED || ((seen & TAGS_NAMED) && !(seen & TAG_MASK)))
+		return EINVAL;
+	return 0;
+}
+
+void posix_acl_encode(const void *value, uint32_t value_bytes, void *disk)
+{
+	struct disk_header header = { htole32(DISK_VERSION) };
+	uint8_t *bytes = disk;
+
+	memcpy(bytes, &header, sizeof(header));
+	bytes += sizeof(header);
+	for (uint32_t offset = sizeof(struct posix_acl_xattr_header); offset < value_bytes;
+	     offset += sizeof(struct posix_acl_xattr_entry)) {
+		struct posix_acl_xattr_entry entry = entry_at(value, offset);
+		struct disk_entry raw = {
+			.tag = htole16(entry.e_tag),
+			.permissions = htole16(entry.e_perm),
+			.id = htole32(entry.e_id),
+		};
+		uint32_t entry_bytes = disk_entry_bytes(entry.e_tag);
+
+		memcpy(bytes, &raw, entry_bytes);
+		bytes += entry_bytes;
+	}
+}

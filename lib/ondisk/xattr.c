@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Both places have the same form: entries from the front, values from the end. They differ in their headers, in
+ * what value offsets count from, and in that only blocks are hashed and sorted, since only they are shared and
+ * searched. So an xattr takes as many bytes in the inode as in the block.
+ */
+#include "ondisk/xattr.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <ext2fs/ext2_ext_attr.h>
+
+#include "ondisk/inode.h"
+#include "ondisk/posix_acl.h"
+#include "support/crc32c.h"
+
+#define UNIT_BYTES EXT2_EXT_ATTR_PAD /* entries and values are padded to this */
+#define TERMINATOR_BYTES 4
+#define INODE_HEADER_BYTES 4
+#define MAX_NAME_BYTES 255 /* without its prefix */
+#define INDEX_ACL_ACCESS 2
+#define INDEX_ACL_DEFAULT 3
+
+/* An xattr as it stands on disk, its value not yet converted. */
+struct stored_xattr {
+	const struct xattr *source;
+	const char *name; /* behind the prefix */
+	uint8_t name_bytes;
+	uint8_t name_index;
+	uint32_t value_bytes; /* on disk */
+};
+
+static uint64_t padded(uint64_t bytes)
+{
+	return (bytes + UNIT_BYTES - 1) & ~(uint64_t)(UNIT_BYTES - 1);
+}
+
+static uint64_t entry_bytes(const struct stored_xattr *stored)
+{
+	return padded(sizeof(struct ext2_ext_attr_entry) + stored->name_bytes);
+}
+
+static uint64_t total_bytes(const struct stored_xattr *stored)
+{
+	return entry_bytes(stored) + padded(stored->value_bytes);
+}
+
+/* Prefixes become a number; a few names are numbers as a whole. */
+static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
+{
+	static const struct {
+		const char *text;
+		uint8_t index;
+	} names[] = {
+		{ "user.", 1 },
+		{ "system.posix_acl_access", INDEX_ACL_ACCESS },
+		{ "system.posix_acl_default", INDEX_ACL_DEFAULT },
+		{ "trusted.", 4 },
+		{ "security.", 6 },
+		{ "system.richacl", 8 },
+		{ "system.", 7 }, /* behind those that begin like it */
+	};
+
+	if (strcmp(whole, "system.data") == 0)
+		return ENOTSUP; /* it would be taken for the file's inline data */
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+		size_t length = strlen(names[n].text);
+		bool is_prefix = names[n].text[length - 1] == '.';
+
+		if (is_prefix ? strncmp(whole, names[n].text, length) != 0 : strcmp(whole, names[n].text) != 0)
+			continue;
+
+		size_t name_bytes = strlen(whole + length);
+
+		if (name_bytes > MAX_NAME_BYTES)
+			return ERANGE;
+		if (is_prefix && name_bytes == 0)
+			return EINVAL;
+		stored->name = whole + length;
+		stored->name_bytes = name_bytes;
+		stored->name_index = names[n].index;
+		return 0;
+	}
+	return ENOTSUP;
+}
+
+static bool is_acl(const struct stored_xattr *stored)
+{
+	return stored->name_index == INDEX_ACL_ACCESS || stored->name_index == INDEX_ACL_DEFAULT;
+}
+
+static errcode_t resolve(const struct xattr *list, size_t count, struct stored_xattr stored[XATTR_MAX_COUNT])
+{
+	if (count > XATTR_MAX_COUNT)
+		return E2BIG;
+	for (size_t n = 0; n < count; n++) {
+		stored[n] = (struct stored_xattr){ .source = &list[n], .value_bytes = list[n].value_bytes };
+
+		errcode_t error = resolve_name(list[n].name, &stored[n]);
+		if (error)
+			return error;
+		if (is_acl(&stored[n])) {
+			error = posix_acl_measure(list[n].value, list[n].value_bytes, &stored[n].value_bytes);
+			if (error)
+				return error;
+		}
+	}
+	return 0;
+}
+
+static uint64_t bytes_of(const struct stored_xattr *stored, size_t count, uint64_t chosen)
+{
+	uint64_t bytes = 0;
+
+	for (size_t n = 0; n < count; n++) {
+		if (chosen >> n & 1)
+			bytes += total_bytes(&stored[n]);
+	}
+	return bytes;
+}
+
+/* Takes each, in the order of the list, that still fits. */
+static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count, uint64_t room)
+{
+	uint64_t chosen = 0;
+
+	for (size_t n = 0; n < count; n++) {
+		if (total_bytes(&stored[n]) > room)
+			continue;
+		room -= total_bytes(&stored[n]);
+		chosen |= UINT64_C(1) << n;
+	}
+	return chosen;
+}
+
+/*
+ * Finds those that leave the least of the room. A file's xattrs can be such that they fit in no other way, and
+ * they did fit where they come from: set after set, by hand, in any order.
+ */
+static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count, uint64_t room, uint64_t *chosen)
+{
+	size_t units = room / UNIT_BYTES;
+	/* [n]: a choice that fills n units; 0: none is known. */
+	uint64_t SCOPE_FREE *choices = calloc(units + 1, sizeof(*choices));
+
+	if (!choices)
+		return ENOMEM;
+	for (size_t n = 0; n < count; n++) {
+		uint64_t size = total_bytes(&stored[n]) / UNIT_BYTES;
+
+		for (size_t filled = units; filled >= size; filled--) {
+			if (choices[filled] == 0 && (filled == size || choices[filled - size] != 0))
+				choices[filled] = choices[filled - size] | UINT64_C(1) << n;
+		}
+	}
+	*chosen = 0;
+	for (size_t filled = units; filled > 0 && *chosen == 0; filled--)
+		*chosen = choices[filled];
+	return 0;
+}
+
+static uint64_t inode_room(const struct ondisk_format *format)
+{
+	uint64_t area_bytes = inode_xattr_area_bytes(format);
+	uint64_t overhead = INODE_HEADER_BYTES + TERMINATOR_BYTES;
+
+	return area_bytes > overhead ? area_bytes - overhead : 0;
+}
+
+static uint64_t block_room(const struct ondisk_format *format)
+{
+	return format->block_bytes - sizeof(struct ext2_ext_attr_header) - TERMINATOR_BYTES;
+}
+
+errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                      struct xattr_layout *layout)
+{
+	struct stored_xattr stored[XATTR_MAX_COUNT];
+	errcode_t error = resolve(list, count, stored);
+
+	if (error)
+		return error;
+
+	uint64_t everything = bytes_of(stored, count, UINT64_MAX);
+	uint64_t chosen = choose_in_order(stored, count, inode_room(format));
+
+	if (everything - bytes_of(stored, count, chosen) > block_room(format)) {
+		error = choose_fullest(stored, count, inode_room(format), &chosen);
+		if (error)
+			return error;
+	}
+
+	uint64_t left = everything - bytes_of(stored, count, chosen);
+
+	if (left > block_room(format))
+		return E2BIG;
+	*layout = (struct xattr_layout){ .in_inode = chosen, .needs_block = left > 0 };
+	return 0;
+}
+
+/* ext4's hash of an entry: the name, a byte at a time, then the value, a padded word at a time. */
+static uint32_t hash_entry(const struct stored_xattr *stored, const uint8_t *value)
+{
+	uint32_t hash = 0;
+
+	for (size_t n = 0; n < stored->name_bytes; n++)
+		hash = (hash << 5 | hash >> 27) ^ (uint8_t)stored->name[n];
+	for (size_t offset = 0; offset < stored->value_bytes; offset += UNIT_BYTES) {
+		uint32_t word;
+
+		memcpy(&word, value + offset, sizeof(word));
+		hash = (hash << 16 | hash >> 16) ^ le32toh(word);
+	}
+	return hash;
+}
+
+static void write_value(const struct stored_xattr *stored, uint8_t *value)
+{
+	if (is_acl(stored))
+		posix_acl_encode(stored->source->value, stored->source->value_bytes, value);
+	else
+		memcpy(value, stored->source->value, stored->value_bytes);
+}
+
+/*
+ * Writes entries from `entries` on and their values down from `end`, offsets counted from `base`, into zeroed
+ * bytes. Returns the entries' common hash, by which the kernel finds equal blocks; 0 without hashes.
+ */
+static uint32_t write_entries(const struct stored_xattr *const *list, size_t count, uint8_t *entries, uint8_t *base,
+                              uint8_t *end, bool has_hashes)
+{
+	uint32_t common_hash = 0;
+
+	for (size_t n = 0; n < count; n++) {
+		const struct stored_xattr *stored = list[n];
+		struct ext2_ext_attr_entry raw = {
+			.e_name_len = stored->name_bytes,
+			.e_name_index = stored->name_index,
+			.e_value_size = htole32(stored->value_bytes),
+		};
+
+		end -= padded(stored->value_bytes);
+		assert(entries + entry_bytes(stored) + TERMINATOR_BYTES <= end);
+		if (stored->value_bytes > 0) {
+			write_value(stored, end);
+			raw.e_value_offs = htole16(end - base);
+		}
+		if (has_hashes) {
+			uint32_t hash = hash_entry(stored, end);
+
+			raw.e_hash = htole32(hash);
+			common_hash = (common_hash << 16 | common_hash >> 16) ^ hash;
+		}
+		memcpy(entries, &raw, sizeof(raw));
+		memcpy(entries + sizeof(raw), stored->name, stored->name_bytes);
+		entries += entry_bytes(stored);
+	}
+	return common_hash;
+}
+
+static size_t select_entries(const struct stored_xattr *stored, size_t count, uint64_t chosen,
+                             const struct stored_xattr *selected[XATTR_MAX_COUNT])
+{
+	size_t selected_count = 0;
+
+	for (size_t n = 0; n < count; n++) {
+		if (chosen >> n & 1)
+			selected[selected_count++] = &stored[n];
+	}
+	return selected_count;
+}
+
+errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                             const struct xattr_layout *layout, void *area)
+{
+	struct stored_xattr stored[XATTR_MAX_COUNT];
+	const struct stored_xattr *selected[XATTR_MAX_COUNT];
+	uint32_t magic = htole32(EXT2_EXT_ATTR_MAGIC);
+	size_t area_bytes = inode_xattr_area_bytes(format);
+	errcode_t error = resolve(list, count, stored);
+
+	if (error)
+		return error;
+	memset(area, 0, area_bytes);
+
+	size_t selected_count = select_entries(stored, count, layout->in_inode, selected);
+	if (selected_count == 0)
+		return 0;
+
+	uint8_t *entries = (uint8_t *)area + INODE_HEADER_BYTES;
+
+	memcpy(area, &magic, sizeof(magic));
+	write_entries(selected, selected_count, entries, entries, (uint8_t *)area + area_bytes, false);
+	return 0;
+}
+
+static int compare_stored(const struct stored_xattr *left, const struct stored_xattr *right)
+{
+	if (left->name_index != right->name_index)
+		return left->name_index - right->name_index;
+	if (left->name_bytes != right->name_bytes)
+		return left->name_bytes - right->name_bytes;
+	return memcmp(left->name, right->name, left->name_bytes);
+}
+
+/* By insertion: there are 64 at most, and lists sorted by name come almost sorted. */
+static void sort_entries(const struct stored_xattr **list, size_t count)
+{
+	for (size_t n = 1; n < count; n++) {
+		const struct stored_xattr *moved = list[n];
+		size_t place = n;
+
+		for (; place > 0 && compare_stored(moved, list[place - 1]) < 0; place--)
+			list[place] = list[place - 1];
+		list[place] = moved;
+	}
+}
+
+static uint32_t block_checksum(const struct ondisk_format *format, uint64_t block, const void *bytes)
+{
+	uint64_t raw_block = htole64(block);
+	uint32_t checksum = crc32c(format->checksum_seed, &raw_block, sizeof(raw_block));
+
+	return crc32c(checksum, bytes, format->block_bytes); /* its own field is still zero */
+}
+
+errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                             const struct xattr_layout *layout, uint64_t block, uint32_t references, void *bytes)
+{
+	struct stored_xattr stored[XATTR_MAX_COUNT];
+	const struct stored_xattr *selected[XATTR_MAX_COUNT];
+	uint8_t *base = bytes;
+	errcode_t error = resolve(list, count, stored);
+
+	if (error)
+		return error;
+	assert(references >= 1 && references <= XATTR_MAX_REFERENCES);
+	memset(bytes, 0, format->block_bytes);
+
+	size_t selected_count = select_entries(stored, count, ~layout->in_inode, selected);
+
+	sort_entries(selected, selected_count);
+
+	uint32_t hash = write_entries(selected, selected_count, base + sizeof(struct ext2_ext_attr_header), base,
+	                              base + format->block_bytes, true);
+	struct ext2_ext_attr_header header = {
+		.h_magic = htole32(EXT2_EXT_ATTR_MAGIC),
+		.h_refcount = htole32(references),
+		.h_blocks = htole32(1),
+		.h_hash = htole32(hash),
+	};
+
+	memcpy(bytes, &header, sizeof(header));
+	if (format->checksums) {
+		header.h_checksum = htole32(block_checksum(format, block, bytes));
+		memcpy(bytes, &header, sizeof(header));
+	}
+	return 0;
+}
