@@ -155,6 +155,8 @@ static void take_option(struct command *command, int option, const char *argumen
 		command->options.uuid = argument;
 		return;
 	case 'N':
+		command->options.inodes_fixed = true;
+		break;
 	case 'i':
 	case 'T':
 		command->options.inodes_given = true;

@@ -22,7 +22,8 @@ struct populate_options {
 	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
 	const char *extended;     /* all -E options, joined by commas; NULL: none */
 	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
-	bool inodes_given;        /* -N, -i or -T among mke2fs: the number of inodes is the user's wish */
+	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
+	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
 	bool verbose;             /* show what mke2fs says */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */

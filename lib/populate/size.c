@@ -14,15 +14,14 @@
 /* Ten reserved ones, lost+found, the orphan file. */
 #define OWN_INODES 12u
 #define MOST_ROUNDS 24
-/* As small as it gets: mke2fs gives a filesystem below 2048 blocks no journal. */
-#define LEAST_BLOCKS 2048u
 
 struct sizing {
 	struct build *build;
 	const struct output *output;
 	struct needs *needs;
 	uint64_t inodes; /* -N for mke2fs, 0: it decides */
-	bool counted;
+	bool counted; /* needs are those of room */
+	bool wants_journal; /* mke2fs gave a large enough filesystem one */
 	struct filesystem_room room; /* of the last filesystem made */
 };
 
@@ -61,7 +60,13 @@ static errcode_t try_size(struct sizing *sizing, const char *size, struct proble
 	needs_free(sizing->needs);
 	sizing->build->format = sizing->room.format;
 	sizing->counted = true;
-	return needs_count(sizing->build, sizing->room.blocks_per_group, sizing->needs);
+	/* What this attempt says may have to be forgotten. */
+	struct problem *kept = sizing->build->problem;
+
+	sizing->build->problem = problem;
+	error = needs_count(sizing->build, sizing->room.blocks_per_group, sizing->needs);
+	sizing->build->problem = kept;
+	return error;
 }
 
 static uint64_t needed_blocks(const struct sizing *sizing)
@@ -69,25 +74,35 @@ static uint64_t needed_blocks(const struct sizing *sizing)
 	return sizing->needs->clusters << sizing->room.format.cluster_bits;
 }
 
-static bool inodes_missing(const struct sizing *sizing, uint64_t *missing)
+static uint64_t missing_inodes(const struct sizing *sizing)
 {
 	/* The root's is there already. */
 	uint64_t wanted = sizing->build->inode_count - 1;
 
-	*missing = wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
-	return *missing;
+	return wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
+}
+
+/* Formats, and once more with as many inodes as it takes where mke2fs's own choice was too few. */
+static errcode_t try_with_inodes(struct sizing *sizing, const char *size, struct problem *problem)
+{
+	errcode_t error = try_size(sizing, size, problem);
+
+	if (error || sizing->build->options->inodes_fixed || !missing_inodes(sizing))
+		return error;
+	sizing->inodes = sizing->room.inodes + missing_inodes(sizing);
+	return try_size(sizing, size, problem);
 }
 
 static errcode_t too_small(const struct sizing *sizing, struct problem *problem)
 {
 	const char *image = sizing->build->options->image;
-	uint64_t block_bytes = sizing->room.format.block_bytes, missing;
+	uint64_t block_bytes = sizing->room.format.block_bytes;
 	char needed[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES], lacking[UNITS_TEXT_BYTES];
 
-	if (inodes_missing(sizing, &missing))
+	if (missing_inodes(sizing))
 		return problem_set_reason(problem, ENOSPC, image, "the source does not fit",
-		                          "%" PRIu64 " more inodes are needed; it has %" PRIu32, missing,
-		                          sizing->room.inodes);
+		                          "%" PRIu64 " more inodes are needed; it has %" PRIu32,
+		                          missing_inodes(sizing), sizing->room.inodes);
 	units_format_bytes(needed_blocks(sizing) * block_bytes, needed);
 	units_format_bytes(sizing->room.free_blocks * block_bytes, there);
 	units_format_bytes((needed_blocks(sizing) - sizing->room.free_blocks) * block_bytes, lacking);
@@ -99,28 +114,40 @@ static errcode_t too_small(const struct sizing *sizing, struct problem *problem)
 static errcode_t format_given(struct sizing *sizing, const char *size)
 {
 	struct problem *problem = sizing->build->problem;
-	uint64_t missing;
-	errcode_t error = try_size(sizing, size, problem);
+	errcode_t error = try_with_inodes(sizing, size, problem);
 
 	if (error)
 		return error;
-	if (inodes_missing(sizing, &missing) && !sizing->build->options->inodes_given) {
-		sizing->inodes = sizing->build->inode_count + OWN_INODES;
-		error = try_size(sizing, size, problem);
-		if (error)
-			return error;
-	}
-	if (inodes_missing(sizing, &missing) || needed_blocks(sizing) > sizing->room.free_blocks)
+	if (missing_inodes(sizing) || needed_blocks(sizing) > sizing->room.free_blocks)
 		return too_small(sizing, problem);
 	return 0;
 }
 
-static errcode_t try_kib(struct sizing *sizing, uint64_t kib, struct problem *problem)
+/*
+ * How a size does: *spare_kib is what would be left over, or, negative, what is lacking. may_refuse: mke2fs
+ * saying no means that the size is too small, for it has said yes to a larger one.
+ */
+static errcode_t judge(struct sizing *sizing, uint64_t kib, bool may_refuse, int64_t *spare_kib)
 {
+	struct problem attempt = { 0 };
 	char size[32];
 
 	snprintf(size, sizeof(size), "%" PRIu64 "K", kib);
-	return try_size(sizing, size, problem);
+	errcode_t error = try_with_inodes(sizing, size, &attempt);
+	if (!error && missing_inodes(sizing))
+		return too_small(sizing, sizing->build->problem);
+	if (error && (!may_refuse || error == EINTR)) {
+		problem_move(sizing->build->problem, &attempt);
+		return error;
+	}
+	problem_clear(&attempt);
+	int64_t spare_blocks = (int64_t)sizing->room.free_blocks - (int64_t)needed_blocks(sizing);
+
+	*spare_kib = spare_blocks * (int64_t)(sizing->room.format.block_bytes / 1024);
+	/* A filesystem that lost its journal for being small is not what was asked for. */
+	if (error || (may_refuse && sizing->wants_journal && !sizing->room.has_journal))
+		*spare_kib = -(int64_t)(kib / 16 + 64);
+	return 0;
 }
 
 /* A first size that is surely large enough, for finding out what this mke2fs does with such a one. */
@@ -138,62 +165,57 @@ static uint64_t first_guess_kib(const struct sizing *sizing)
 	return (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
 }
 
-static uint64_t to_kib(const struct sizing *sizing, uint64_t blocks)
+/* Bounds of the answer, in KiB; 0: not known yet. */
+struct bounds {
+	uint64_t too_small, enough;
+};
+
+/* The next size to look at: where the last one says that the answer is, but between the bounds. */
+static uint64_t next_guess_kib(const struct sizing *sizing, const struct bounds *bounds, uint64_t kib,
+                               int64_t spare_kib)
 {
-	return blocks * (sizing->room.format.block_bytes / 1024);
+	uint64_t cluster_kib = (sizing->room.format.block_bytes / 1024ull) << sizing->room.format.cluster_bits;
+	int64_t guess = (int64_t)kib - spare_kib;
+
+	if (bounds->enough && (guess <= (int64_t)bounds->too_small || guess >= (int64_t)bounds->enough))
+		guess = (int64_t)(bounds->too_small + (bounds->enough - bounds->too_small) / 2);
+	return ((uint64_t)guess + cluster_kib - 1) / cluster_kib * cluster_kib;
 }
 
-/* Looks for the smallest size that does; keeps the bounds in KiB, rounded to whole clusters. */
+/* Looks for the smallest size that does. Three or four rounds, since the space lost to metadata is nearly linear. */
 static errcode_t format_smallest(struct sizing *sizing)
 {
-	struct problem *problem = sizing->build->problem;
-	uint64_t too_small_kib = 0, enough_kib = 0, missing, kib = first_guess_kib(sizing), last_kib = 0;
-	bool wants_journal = false;
-	errcode_t error;
+	struct bounds bounds = { 0 };
+	uint64_t kib = first_guess_kib(sizing), last_kib = 0;
+	int64_t spare_kib = 0;
 
-	if (!sizing->build->options->inodes_given)
+	if (!sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed)
 		sizing->inodes = sizing->build->inode_count + OWN_INODES;
 	for (int round = 0; round < MOST_ROUNDS; round++) {
-		struct problem attempt = { 0 };
-
-		error = try_kib(sizing, kib, &attempt);
-		last_kib = kib;
-		bool refused = error && error != EINTR && enough_kib;
-		if (error && !refused)
-			return problem_move(problem, &attempt), error;
-		problem_clear(&attempt);
-		if (!refused && inodes_missing(sizing, &missing)) {
-			sizing->inodes = sizing->room.inodes + missing + OWN_INODES;
-			continue;
-		}
-		if (round == 0)
-			wants_journal = sizing->room.has_journal;
-		uint64_t wanted = needed_blocks(sizing), there = sizing->room.free_blocks;
-		uint64_t step_kib = to_kib(sizing, 1u << sizing->room.format.cluster_bits);
+		errcode_t error = judge(sizing, kib, bounds.enough, &spare_kib);
 		/* A quarter of a percent or 64 KiB more than needed is not worth another round. */
-		uint64_t tolerance_kib = 64 + kib / 400;
+		int64_t tolerance_kib = 64 + (int64_t)(kib / 400);
 
-		if (refused || wanted > there || (wants_journal && !sizing->room.has_journal)) {
-			too_small_kib = kib;
-			kib += refused || wanted <= there ? tolerance_kib : to_kib(sizing, wanted - there) + step_kib;
-		} else {
-			enough_kib = kib;
-			uint64_t spare_kib = to_kib(sizing, there - wanted);
-
-			if (spare_kib <= tolerance_kib)
-				return 0;
-			kib -= spare_kib < kib ? spare_kib : kib - 1;
-			kib = kib < to_kib(sizing, LEAST_BLOCKS) && wants_journal ? to_kib(sizing, LEAST_BLOCKS) : kib;
-		}
-		if (enough_kib && (kib <= too_small_kib || kib >= enough_kib))
-			kib = too_small_kib + (enough_kib - too_small_kib) / 2;
-		kib = (kib + step_kib - 1) / step_kib * step_kib;
-		if (enough_kib && (kib >= enough_kib || enough_kib - too_small_kib <= tolerance_kib + step_kib))
+		if (error)
+			return error;
+		last_kib = kib;
+		if (!bounds.enough)
+			sizing->wants_journal = sizing->room.has_journal;
+		if (spare_kib < 0)
+			bounds.too_small = kib;
+		else
+			bounds.enough = kib;
+		if (spare_kib >= 0 && spare_kib <= tolerance_kib)
+			break;
+		if (bounds.enough && (int64_t)(bounds.enough - bounds.too_small) <= tolerance_kib)
+			break;
+		kib = next_guess_kib(sizing, &bounds, kib, spare_kib);
+		if (kib == bounds.enough)
 			break;
 	}
-	if (!enough_kib)
-		return too_small(sizing, problem);
-	return last_kib == enough_kib ? 0 : try_kib(sizing, enough_kib, problem);
+	if (!bounds.enough)
+		return too_small(sizing, sizing->build->problem);
+	return last_kib == bounds.enough ? 0 : judge(sizing, bounds.enough, false, &spare_kib);
 }
 
 errcode_t size_format(struct build *build, const struct output *output, struct needs *needs)
