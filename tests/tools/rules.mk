@@ -1,1 +1,3 @@
-test_tools :=
+test_tools := \
+	compare_trees \
+	make_tree

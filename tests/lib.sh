@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh disable=SC2034 # What is set here is used by the scripts that read it
+# What the topics' scripts share. A script begins with
+#	. "${TOP_SRCDIR:-$(dirname "$0")/../..}/tests/lib.sh"
+# and is then in a folder of its own in memory, which goes away with it, mounts included. What it prints is
+# compared with its expect file, so helpers print nothing unless something is wrong.
+#
+# E2POPULATE names another builder with the same command line, to see which tests it passes; COMPARE_OPTIONS are
+# more options for compare_trees, to leave out what that builder is known to lose.
+
+set -u
+LC_ALL=C
+TZ=UTC
+export LC_ALL TZ
+unset SOURCE_DATE_EPOCH MKE2FS_CONFIG MKE2FS_DEVICE_SECTSIZE MKE2FS_SYNC E2FSPROGS_FAKE_TIME
+PATH=$PATH:/usr/sbin:/sbin
+
+top=$(cd "${TOP_SRCDIR:-$(dirname "$0")/../..}" && pwd)
+build=${TOP_BUILDDIR:-$top/build}
+e2populate=${E2POPULATE:-$build/misc/e2populate}
+compare_trees=$build/tests/tools/compare_trees
+make_tree=$build/tests/tools/make_tree
+
+# Failures show it; TEST_SEED=n repeats a run.
+seed=${TEST_SEED:-1}
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# Says why and ends the script; the output no longer matches, so the test fails. With the trees and their seeds.
+fail() {
+	echo "FAILED: $*"
+	cat trees.log
+	exit 1
+}
+
+require_root() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+require_tool() {
+	for tool; do
+		command -v "$tool" >/dev/null || skip "needs $tool"
+	done
+}
+
+# Every missing loop device or privilege shows in one real try.
+require_loop_mount() {
+	require_root
+	truncate -s 1M probe.img
+	mke2fs -q -F -t ext4 -O ^has_journal probe.img
+	mkdir -p probe
+	mount -o ro,loop probe.img probe 2>/dev/null || skip "needs a loop mount"
+	umount probe
+	rm -f probe.img
+	rmdir probe
+}
+
+# require_memory MIB: room for the source and the image, which are both in memory.
+require_memory() {
+	[ "$(df -Pm . | awk 'NR == 2 { print $4 }')" -ge "$1" ] || skip "needs $1 MiB in ${work%/*}"
+}
+
+# scale USUAL INSTRUMENTED: the second in builds with a sanitizer, which are many times slower.
+scale() {
+	if [ -n "${SANITIZERS:-}" ]; then echo "$2"; else echo "$1"; fi
+}
+
+mounts=
+leave() {
+	status=$?
+	trap - EXIT
+	cd /
+	for mounted in $mounts; do
+		umount "$mounted" 2>/dev/null || umount -l "$mounted"
+	done
+	rm -rf "$work"
+	exit $status
+}
+
+work=$(mktemp -d "${TMPDIR:-/dev/shm}/topic.XXXXXX") || exit 1
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+cd "$work" || exit 1
+: >trees.log
+
+# populate ARGUMENTS: runs the builder; a failure is shown and ends the script.
+populate() {
+	"$e2populate" "$@" >populate.log 2>&1 && return
+	echo "exit status $?:"
+	cat populate.log
+	fail "e2populate $*"
+}
+
+# tree DIR OPTIONS: a random tree.
+tree() {
+	tree_directory=$1
+	shift
+	"$make_tree" "$tree_directory" --seed="$seed" "$@" >>trees.log 2>&1 || fail "make_tree $*"
+}
+
+mount_image() {
+	mkdir -p "$2"
+	mount -o ro,loop "$1" "$2" || fail "$1: cannot be mounted"
+	mounts="$work/$2 $mounts"
+}
+
+unmount() {
+	umount "$1" || fail "$1: cannot be unmounted"
+	mounts=$(echo "$mounts" | sed "s#$work/$1 ##")
+}
+
+# check_image IMAGE: e2fsck finds nothing at all.
+check_image() {
+	e2fsck -fn "$1" >fsck.log 2>&1 && return
+	echo "$1: e2fsck says:"
+	cat fsck.log
+	return 1
+}
+
+# compare_image SOURCE IMAGE [OPTIONS]: the image is clean and, seen through the kernel, equals its source.
+compare_image() {
+	compare_source=$1
+	compare_image=$2
+	shift 2
+	check_image "$compare_image" || return
+	mount_image "$compare_image" mounted
+	# shellcheck disable=SC2086 # options
+	if "$compare_trees" ${COMPARE_OPTIONS:-} "$@" "$compare_source" mounted >compare.log 2>&1; then
+		echo "equal"
+	else
+		cat trees.log compare.log
+	fi
+	unmount mounted
+}
+
+# expect_failure STATUS COMMAND...: shows the messages, with the work folder left out.
+expect_failure() {
+	expected_status=$1
+	shift
+	"$@" >failure.log 2>&1
+	failure_status=$?
+	sed "s#$work/##g" failure.log
+	[ $failure_status = "$expected_status" ] || echo "exit status $failure_status, should be $expected_status"
+}
+
+# contents DIR: what lies in it, hidden files too, one name a line.
+contents() {
+	ls -A "$1"
+}
+
+sha() {
+	sha256sum "$1" | cut -d ' ' -f 1
+}
+
+# superblock IMAGE FIELD: dumpe2fs's value.
+superblock() {
+	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
+}

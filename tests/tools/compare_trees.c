@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * compare_trees SOURCE MOUNTED: is a mounted image the tree that it was built from?
+ *
+ * Both trees are walked together, so an entry that only one of them has is found as well. Everything that an
+ * image has to keep is compared, the roots included; what no builder can keep (atime, ctime, inode numbers) is
+ * not. Directories are opened relative to their parents: paths may be longer than PATH_MAX.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "support/cleanup.h"
+
+#define SHOWN_DIFFERENCES 20
+#define CHUNK_BYTES (1024 * 1024)
+#define SEEKING_PAYS_BYTES (128 * 1024) /* smaller files are read whole, without asking for their data */
+#define EXT4_MAXIMUM_LINKS 65000 /* a directory with more has a link count of 1 (dir_nlink) */
+
+enum side { SOURCE, IMAGE, SIDES };
+
+static const char *const side_names[SIDES] = {"source", "image"};
+
+/* A name of a file that has, or should have, several. */
+struct link_record {
+	dev_t source_device;
+	ino_t source_inode, image_inode;
+	nlink_t image_links;
+	char *path;
+};
+
+struct names {
+	char **list;
+	size_t count;
+};
+
+static struct {
+	bool no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_holes, narrow_times;
+	bool no_special, no_root;
+	int64_t latest_seconds;
+} options = {.latest_seconds = INT64_MAX};
+
+static uint64_t differences, entries;
+static char *path; /* of the entry that is being compared, relative to the roots */
+static size_t path_bytes, path_room;
+static struct link_record *links;
+static size_t link_count, link_room;
+static char *buffers[SIDES];
+
+static void *must_have(void *memory)
+{
+	if (!memory) {
+		perror("compare_trees");
+		exit(2);
+	}
+	return memory;
+}
+
+static void print_escaped(const char *text)
+{
+	for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
+		if (*byte < ' ' || *byte >= 0x7f || *byte == '\\')
+			printf("\\x%02x", *byte);
+		else
+			putchar(*byte);
+	}
+}
+
+__attribute__((format(printf, 2, 3))) static void difference_at(const char *where, const char *format, ...)
+{
+	va_list arguments;
+
+	if (differences++ >= SHOWN_DIFFERENCES)
+		return;
+	print_escaped(where);
+	printf(": ");
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	putchar('\n');
+}
+
+#define difference(...) difference_at(path_bytes ? path : ".", __VA_ARGS__)
+
+/* Appends a name to the current path; returns the length to give to path_leave(). */
+static size_t path_enter(const char *name)
+{
+	size_t before = path_bytes, name_bytes = strlen(name);
+
+	if (path_bytes + name_bytes + 2 > path_room) {
+		path_room = 2 * (path_bytes + name_bytes + 2);
+		path = must_have(realloc(path, path_room));
+	}
+	if (path_bytes)
+		path[path_bytes++] = '/';
+	memcpy(path + path_bytes, name, name_bytes + 1);
+	path_bytes += name_bytes;
+	return before;
+}
+
+static void path_leave(size_t before)
+{
+	path_bytes = before;
+	path[before] = '\0';
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->list[i]);
+	free(names->list);
+}
+
+#define SCOPE_NAMES __attribute__((cleanup(names_free)))
+
+static void names_add(struct names *names, const char *name)
+{
+	if ((names->count & (names->count + 1)) == 0) /* 0, 1, 3, 7, ...: full */
+		names->list = must_have(realloc(names->list, (2 * names->count + 1) * sizeof(*names->list)));
+	names->list[names->count++] = must_have(strdup(name));
+}
+
+static bool read_names(int directory, enum side side, struct names *names)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	SCOPE_CLOSEDIR DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!stream) {
+		difference("cannot list in the %s: %s", side_names[side], strerror(errno));
+		return false;
+	}
+	errno = 0;
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			names_add(names, entry->d_name);
+	}
+	if (errno) {
+		difference("cannot list in the %s: %s", side_names[side], strerror(errno));
+		return false;
+	}
+	if (names->count)
+		qsort(names->list, names->count, sizeof(*names->list), compare_names);
+	return true;
+}
+
+static void compare_times(const struct stat *source, const struct stat *image)
+{
+	int64_t seconds = source->st_mtim.tv_sec;
+	long nanoseconds = source->st_mtim.tv_nsec;
+
+	if (seconds >= options.latest_seconds) {
+		nanoseconds = seconds > options.latest_seconds ? 0 : nanoseconds;
+		seconds = options.latest_seconds;
+	}
+	if (options.narrow_times)
+		seconds = seconds < INT32_MIN ? INT32_MIN : seconds > INT32_MAX ? INT32_MAX : seconds;
+	if (seconds != image->st_mtim.tv_sec)
+		difference("mtime is %jd, should be %jd", (intmax_t)image->st_mtim.tv_sec, (intmax_t)seconds);
+	else if (!options.no_nanoseconds && !options.narrow_times && nanoseconds != image->st_mtim.tv_nsec)
+		difference("mtime's nanoseconds are %ld, should be %ld", image->st_mtim.tv_nsec, nanoseconds);
+}
+
+static void record_link(const struct stat *source, const struct stat *image)
+{
+	if (link_count == link_room) {
+		link_room = link_room ? 2 * link_room : 256;
+		links = must_have(realloc(links, link_room * sizeof(*links)));
+	}
+	links[link_count++] = (struct link_record){
+		.source_device = source->st_dev,
+		.source_inode = source->st_ino,
+		.image_inode = image->st_ino,
+		.image_links = image->st_nlink,
+		.path = must_have(strdup(path)),
+	};
+}
+
+/* False if the types differ, so that nothing else can be compared. */
+static bool compare_attributes(const struct stat *source, const struct stat *image)
+{
+	if ((source->st_mode ^ image->st_mode) & S_IFMT) {
+		difference("type is %o, should be %o", image->st_mode & S_IFMT, source->st_mode & S_IFMT);
+		return false;
+	}
+	if (!options.no_modes && source->st_mode != image->st_mode)
+		difference("permissions are %04o, should be %04o", image->st_mode & 07777, source->st_mode & 07777);
+	if (!options.no_owners && (source->st_uid != image->st_uid || source->st_gid != image->st_gid))
+		difference("owner is %u:%u, should be %u:%u", image->st_uid, image->st_gid, source->st_uid,
+		           source->st_gid);
+	if (!options.no_times)
+		compare_times(source, image);
+	if ((S_ISCHR(source->st_mode) || S_ISBLK(source->st_mode)) && source->st_rdev != image->st_rdev)
+		difference("device is %u:%u, should be %u:%u", major(image->st_rdev), minor(image->st_rdev),
+		           major(source->st_rdev), minor(source->st_rdev));
+	if ((S_ISREG(source->st_mode) || S_ISLNK(source->st_mode)) && source->st_size != image->st_size)
+		difference("size is %jd, should be %jd", (intmax_t)image->st_size, (intmax_t)source->st_size);
+	if (!S_ISDIR(source->st_mode) && !options.no_links && (source->st_nlink > 1 || image->st_nlink > 1))
+		record_link(source, image);
+	return true;
+}
+
+/* ---- xattrs ---- */
+
+/* The kernel's *at calls for xattrs are younger than the kernels that tests run on; this path does the same. */
+static void xattr_path(char *text, size_t text_bytes, int directory, const char *name)
+{
+	snprintf(text, text_bytes, "/proc/self/fd/%d/%s", directory, name);
+}
+
+static bool read_xattr_names(const char *file, enum side side, struct names *names)
+{
+	char list[65536]; /* XATTR_LIST_MAX */
+	ssize_t list_bytes = llistxattr(file, list, sizeof(list));
+
+	if (list_bytes < 0 && errno == ENOTSUP)
+		return true;
+	if (list_bytes < 0) {
+		difference("cannot list xattrs in the %s: %s", side_names[side], strerror(errno));
+		return false;
+	}
+	for (const char *name = list; name < list + list_bytes; name += strlen(name) + 1)
+		names_add(names, name);
+	if (names->count)
+		qsort(names->list, names->count, sizeof(*names->list), compare_names);
+	return true;
+}
+
+static void compare_xattr_value(char files[SIDES][300], const char *name)
+{
+	static char values[SIDES][65536]; /* XATTR_SIZE_MAX */
+	ssize_t value_bytes[SIDES];
+
+	for (enum side side = SOURCE; side < SIDES; side++) {
+		value_bytes[side] = lgetxattr(files[side], name, values[side], sizeof(values[side]));
+		if (value_bytes[side] < 0) {
+			difference("cannot read xattr %s in the %s: %s", name, side_names[side], strerror(errno));
+			return;
+		}
+	}
+	if (value_bytes[SOURCE] != value_bytes[IMAGE])
+		difference("xattr %s has %zd bytes, should have %zd", name, value_bytes[IMAGE], value_bytes[SOURCE]);
+	else if (memcmp(values[SOURCE], values[IMAGE], value_bytes[SOURCE]))
+		difference("xattr %s has another value", name);
+}
+
+static void compare_xattrs(const int directories[SIDES], const char *name)
+{
+	char files[SIDES][300];
+	SCOPE_NAMES struct names source = {0}, image = {0};
+
+	for (enum side side = SOURCE; side < SIDES; side++)
+		xattr_path(files[side], sizeof(files[side]), directories[side], name);
+	if (!read_xattr_names(files[SOURCE], SOURCE, &source) || !read_xattr_names(files[IMAGE], IMAGE, &image))
+		return;
+	for (size_t s = 0, i = 0; s < source.count || i < image.count;) {
+		int order = s == source.count ? 1 : i == image.count ? -1 : strcmp(source.list[s], image.list[i]);
+
+		if (order < 0)
+			difference("xattr %s is missing", source.list[s++]);
+		else if (order > 0)
+			difference("xattr %s is not in the source", image.list[i++]);
+		else
+			compare_xattr_value(files, source.list[s++]), i++;
+	}
+}
+
+/* ---- content and holes ---- */
+
+static off_t next_data(int file, off_t position, off_t size_bytes)
+{
+	off_t data = lseek(file, position, SEEK_DATA);
+
+	return data >= 0 ? data : errno == ENXIO ? size_bytes : position;
+}
+
+static bool read_whole(int file, enum side side, off_t position, size_t wanted_bytes)
+{
+	for (size_t have_bytes = 0; have_bytes < wanted_bytes;) {
+		ssize_t got = pread(file, buffers[side] + have_bytes, wanted_bytes - have_bytes, position + have_bytes);
+
+		if (got <= 0) {
+			difference("cannot read in the %s at byte %jd: %s", side_names[side],
+			           (intmax_t)position + (intmax_t)have_bytes, got ? strerror(errno) : "end of file");
+			return false;
+		}
+		have_bytes += got;
+	}
+	return true;
+}
+
+/* What is a hole in both is skipped. */
+static void compare_bytes(const int files[SIDES], off_t size_bytes)
+{
+	for (off_t position = 0; position < size_bytes; position += CHUNK_BYTES) {
+		if (size_bytes > SEEKING_PAYS_BYTES) {
+			off_t source = next_data(files[SOURCE], position, size_bytes);
+			off_t image = next_data(files[IMAGE], position, size_bytes);
+
+			position = source < image ? source : image;
+		}
+		size_t wanted = size_bytes - position < CHUNK_BYTES ? size_bytes - position : CHUNK_BYTES;
+
+		for (enum side side = SOURCE; side < SIDES; side++) {
+			if (!read_whole(files[side], side, position, wanted))
+				return;
+		}
+		if (!memcmp(buffers[SOURCE], buffers[IMAGE], wanted))
+			continue;
+		size_t byte = 0;
+
+		while (buffers[SOURCE][byte] == buffers[IMAGE][byte])
+			byte++;
+		difference("content differs at byte %jd", (intmax_t)position + (intmax_t)byte);
+		return;
+	}
+}
+
+/* Every hole of the source must be one in the image, as far as the image's blocks allow. */
+static void compare_holes(const int files[SIDES], off_t size_bytes)
+{
+	struct stat image;
+
+	if (fstat(files[IMAGE], &image) || image.st_blocks == 0)
+		return; /* nothing is allocated: one hole, or inline data */
+	for (off_t position = 0; position < size_bytes;) {
+		off_t hole = lseek(files[SOURCE], position, SEEK_HOLE);
+
+		if (hole < 0 || hole >= size_bytes)
+			return;
+		position = next_data(files[SOURCE], hole, size_bytes);
+		off_t start = (hole + image.st_blksize - 1) / image.st_blksize * image.st_blksize;
+		off_t end = position == size_bytes ? size_bytes : position / image.st_blksize * image.st_blksize;
+
+		if (start >= end)
+			continue;
+		off_t data = next_data(files[IMAGE], start, size_bytes);
+
+		if (data < end) {
+			difference("blocks are allocated at byte %jd, should be a hole", (intmax_t)data);
+			return;
+		}
+	}
+}
+
+static void compare_files(const int directories[SIDES], const char *name, off_t size_bytes)
+{
+	SCOPE_CLOSE int source = openat(directories[SOURCE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (source < 0) {
+		difference("cannot open in the source: %s", strerror(errno));
+		return;
+	}
+	SCOPE_CLOSE int image = openat(directories[IMAGE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (image < 0) {
+		difference("cannot open in the image: %s", strerror(errno));
+		return;
+	}
+	const int files[SIDES] = {source, image};
+
+	if (!options.no_content)
+		compare_bytes(files, size_bytes);
+	if (!options.no_holes)
+		compare_holes(files, size_bytes);
+}
+
+static void compare_targets(const int directories[SIDES], const char *name)
+{
+	ssize_t bytes[SIDES];
+
+	for (enum side side = SOURCE; side < SIDES; side++) {
+		bytes[side] = readlinkat(directories[side], name, buffers[side], CHUNK_BYTES);
+		if (bytes[side] < 0) {
+			difference("cannot read the link in the %s: %s", side_names[side], strerror(errno));
+			return;
+		}
+	}
+	if (bytes[SOURCE] != bytes[IMAGE] || memcmp(buffers[SOURCE], buffers[IMAGE], bytes[SOURCE]))
+		difference("link has another target");
+}
+
+/* ---- directories ---- */
+
+static void compare_directories(const int directories[SIDES], const struct stat *image, bool is_root);
+
+static void compare_entry(const int directories[SIDES], const char *name, const struct stat *source,
+                          const struct stat *image)
+{
+	entries++;
+	if (!compare_attributes(source, image))
+		return;
+	if (!options.no_xattrs)
+		compare_xattrs(directories, name);
+	if (S_ISREG(source->st_mode) && source->st_size == image->st_size && source->st_size)
+		compare_files(directories, name, source->st_size);
+	if (S_ISLNK(source->st_mode))
+		compare_targets(directories, name);
+	if (!S_ISDIR(source->st_mode))
+		return;
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	SCOPE_CLOSE int source_directory = openat(directories[SOURCE], name, flags);
+	SCOPE_CLOSE int image_directory = openat(directories[IMAGE], name, flags);
+
+	if (source_directory < 0 || image_directory < 0) {
+		difference("cannot open in the %s: %s", side_names[source_directory < 0 ? SOURCE : IMAGE],
+		           strerror(errno));
+		return;
+	}
+	compare_directories((const int[SIDES]){source_directory, image_directory}, image, false);
+}
+
+/* Compares one name of both directories; returns true if it is a subdirectory of the image's. */
+static bool compare_name(const int directories[SIDES], const char *name)
+{
+	struct stat status[SIDES];
+	size_t before = path_enter(name);
+	bool found = true;
+
+	for (enum side side = SOURCE; side < SIDES && found; side++) {
+		found = !fstatat(directories[side], name, &status[side], AT_SYMLINK_NOFOLLOW);
+		if (!found)
+			difference("cannot look up in the %s: %s", side_names[side], strerror(errno));
+	}
+	if (found && !(options.no_special && !S_ISREG(status[SOURCE].st_mode) && !S_ISDIR(status[SOURCE].st_mode) &&
+	               !S_ISLNK(status[SOURCE].st_mode)))
+		compare_entry(directories, name, &status[SOURCE], &status[IMAGE]);
+	path_leave(before);
+	return found && S_ISDIR(status[IMAGE].st_mode);
+}
+
+static void only_in(enum side side, const int directories[SIDES], const char *name)
+{
+	size_t before = path_enter(name);
+	struct stat status;
+
+	if (options.no_special && side == SOURCE && !fstatat(directories[side], name, &status, AT_SYMLINK_NOFOLLOW) &&
+	    !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) {
+		path_leave(before);
+		return;
+	}
+	difference(side == SOURCE ? "is missing" : "is not in the source");
+	path_leave(before);
+}
+
+static void compare_directories(const int directories[SIDES], const struct stat *image, bool is_root)
+{
+	SCOPE_NAMES struct names source = {0}, in_image = {0};
+	nlink_t expected_links = 2;
+
+	if (!read_names(directories[SOURCE], SOURCE, &source) || !read_names(directories[IMAGE], IMAGE, &in_image))
+		return;
+	for (size_t s = 0, i = 0; s < source.count || i < in_image.count;) {
+		const char *source_name = s < source.count ? source.list[s] : NULL;
+		const char *image_name = i < in_image.count ? in_image.list[i] : NULL;
+		int order = !source_name ? 1 : !image_name ? -1 : strcmp(source_name, image_name);
+
+		if (order == 0)
+			expected_links += compare_name(directories, source_name);
+		else if (order < 0)
+			only_in(SOURCE, directories, source_name);
+		else if (is_root && !strcmp(image_name, "lost+found"))
+			expected_links++;
+		else
+			only_in(IMAGE, directories, image_name);
+		s += order <= 0;
+		i += order >= 0;
+	}
+	if (!options.no_links && image->st_nlink != expected_links &&
+	    !(image->st_nlink == 1 && expected_links >= EXT4_MAXIMUM_LINKS))
+		difference("directory has %ju links, should have %ju", (uintmax_t)image->st_nlink,
+		           (uintmax_t)expected_links);
+}
+
+/* ---- hard links: the names must fall into the same files on both sides ---- */
+
+static int compare_by_source(const void *left, const void *right)
+{
+	const struct link_record *a = left, *b = right;
+
+	if (a->source_device != b->source_device)
+		return a->source_device < b->source_device ? -1 : 1;
+	if (a->source_inode != b->source_inode)
+		return a->source_inode < b->source_inode ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+static int compare_by_image(const void *left, const void *right)
+{
+	const struct link_record *a = left, *b = right;
+
+	if (a->image_inode != b->image_inode)
+		return a->image_inode < b->image_inode ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+static bool same_source(const struct link_record *a, const struct link_record *b)
+{
+	return a->source_device == b->source_device && a->source_inode == b->source_inode;
+}
+
+static void compare_links(void)
+{
+	if (!link_count)
+		return;
+	qsort(links, link_count, sizeof(*links), compare_by_source);
+	for (size_t first = 0, end; first < link_count; first = end) {
+		for (end = first; end < link_count && same_source(&links[first], &links[end]); end++) {
+			if (links[end].image_inode != links[first].image_inode)
+				difference_at(links[end].path, "is not a hard link of the same file as %s",
+				              links[first].path);
+		}
+		for (size_t i = first; i < end; i++) {
+			if (links[i].image_links != end - first)
+				difference_at(links[i].path, "has %ju links, should have %zu",
+				              (uintmax_t)links[i].image_links, end - first);
+		}
+	}
+	qsort(links, link_count, sizeof(*links), compare_by_image);
+	for (size_t i = 1; i < link_count; i++) {
+		if (links[i].image_inode == links[i - 1].image_inode && !same_source(&links[i], &links[i - 1]))
+			difference_at(links[i].path, "is a hard link of the same file as %s", links[i - 1].path);
+	}
+}
+
+static const char usage[] =
+	"usage: compare_trees [options] SOURCE MOUNTED\n"
+	"  --no-content --no-owners --no-modes --no-times --no-nanoseconds --no-links --no-xattrs --no-holes\n"
+	"  --no-special         leave devices, fifos and sockets out\n"
+	"  --no-root            leave the roots' own attributes out\n"
+	"  --narrow-times       times as inodes of 128 bytes keep them: 32 bits of seconds\n"
+	"  --latest=SECONDS     later times are expected to be this one (SOURCE_DATE_EPOCH)\n";
+
+static const struct option long_options[] = {
+	{"no-content", no_argument, NULL, 'c'},     {"no-owners", no_argument, NULL, 'o'},
+	{"no-modes", no_argument, NULL, 'm'},       {"no-times", no_argument, NULL, 't'},
+	{"no-nanoseconds", no_argument, NULL, 'n'}, {"no-links", no_argument, NULL, 'l'},
+	{"no-xattrs", no_argument, NULL, 'x'},      {"no-holes", no_argument, NULL, 'h'},
+	{"no-special", no_argument, NULL, 's'},     {"narrow-times", no_argument, NULL, 'w'},
+	{"no-root", no_argument, NULL, 'r'},
+	{"latest", required_argument, NULL, 'L'},   {NULL, 0, NULL, 0},
+};
+
+static void read_options(int argc, char **argv)
+{
+	for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+		switch (option) {
+		case 'c': options.no_content = true; break;
+		case 'o': options.no_owners = true; break;
+		case 'm': options.no_modes = true; break;
+		case 't': options.no_times = true; break;
+		case 'n': options.no_nanoseconds = true; break;
+		case 'l': options.no_links = true; break;
+		case 'x': options.no_xattrs = true; break;
+		case 'h': options.no_holes = true; break;
+		case 's': options.no_special = true; break;
+		case 'w': options.narrow_times = true; break;
+		case 'r': options.no_root = true; break;
+		case 'L': options.latest_seconds = strtoll(optarg, NULL, 10); break;
+		default: fputs(usage, stderr); exit(2);
+		}
+	}
+	if (argc - optind != 2) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int roots[SIDES];
+	struct stat status[SIDES];
+	struct rlimit files;
+
+	read_options(argc, argv);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) { /* two descriptors for each level of depth */
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	for (enum side side = SOURCE; side < SIDES; side++) {
+		const char *name = argv[optind + side];
+
+		buffers[side] = must_have(malloc(CHUNK_BYTES));
+		roots[side] = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (roots[side] < 0 || fstat(roots[side], &status[side])) {
+			fprintf(stderr, "compare_trees: %s: cannot open: %s\n", name, strerror(errno));
+			return 2;
+		}
+	}
+	path_leave(path_enter(""));
+	if (!options.no_root) {
+		entries++;
+		compare_attributes(&status[SOURCE], &status[IMAGE]);
+		if (!options.no_xattrs)
+			compare_xattrs(roots, ".");
+	}
+	compare_directories(roots, &status[IMAGE], true);
+	compare_links();
+	printf("%" PRIu64 " entries, %" PRIu64 " differences\n", entries, differences);
+	return differences ? 1 : 0;
+}
