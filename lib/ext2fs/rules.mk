@@ -1,1 +1,18 @@
-ext2mb_sources :=
+ext2mb_sources := \
+	lib/ext2fs/bits.c \
+	lib/ext2fs/buddy.c \
+	lib/ext2fs/ext2mb.c \
+	lib/ext2fs/free.c \
+	lib/ext2fs/fs_state.c \
+	lib/ext2fs/fs_writeback.c \
+	lib/ext2fs/fs_zones.c \
+	lib/ext2fs/goals.c \
+	lib/ext2fs/group.c \
+	lib/ext2fs/inode_alloc.c \
+	lib/ext2fs/inode_group.c \
+	lib/ext2fs/lock.c \
+	lib/ext2fs/order_set.c \
+	lib/ext2fs/pack.c \
+	lib/ext2fs/pending_free.c \
+	lib/ext2fs/scan.c \
+	lib/ext2fs/sync.c

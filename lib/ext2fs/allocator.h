@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What an allocator is made of. */
+#ifndef EXT2FS_ALLOCATOR_H
+#define EXT2FS_ALLOCATOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ext2fs/ext2mb.h"
+#include "ext2fs/fs_state.h"
+#include "ext2fs/goals.h"
+#include "ext2fs/group.h"
+#include "ext2fs/order_set.h"
+#include "ext2fs/stats.h"
+
+struct ext2mb_worker {
+	_Alignas(128) struct stats stats; /* two lines: processors fetch them in pairs */
+	struct ext2mb *mb;
+	struct ext2mb_worker *next;
+	uint64_t random; /* for choices that need no more than to differ */
+};
+
+struct ext2mb {
+	struct fs_state fs_state;
+	struct geometry geometry; /* a copy of fs_state's, near at hand */
+	uint32_t orders;
+	struct group *groups;
+	struct order_set largest[BUDDY_MAX_ORDERS]; /* groups by the order of their largest buddy */
+	struct order_set average[BUDDY_MAX_ORDERS]; /* groups by their average fragment */
+	struct order_set pending;                   /* groups that have freed clusters to be released */
+	struct goals goals;
+
+	/* What was free when the allocator was opened, less what has been found corrupt since. */
+	_Atomic uint64_t clusters_at_open;
+	_Atomic uint64_t inodes_at_open;
+	_Atomic uint64_t directories; /* exact while no thread allocates */
+	_Atomic uint32_t corrupt_groups;
+
+	/*
+	 * Free space comes back only where this is counted up, under the group's lock. A sweep over all groups
+	 * that waited for each one, found nothing, and sees the count that it began with, has proved that
+	 * nothing is free: free space only shrank meanwhile.
+	 */
+	_Alignas(64) _Atomic uint64_t releases;
+	_Atomic uint64_t clusters_released;
+	_Atomic uint32_t epoch;       /* frees are stamped with it */
+	pthread_mutex_t commit_lock;  /* one commit at a time */
+
+	pthread_mutex_t worker_lock;
+	struct ext2mb_worker *workers;
+	struct stats closed_stats; /* of workers that are gone */
+};
+
+/* Sums a counter over all workers, those that are gone included. */
+uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter);
+
+/* Counts a group or its inodes as corrupt; the caller holds the lock in question and left them out. */
+void allocator_lose_group(struct ext2mb *mb, uint32_t free_clusters, uint32_t free_inodes);
+
+#endif

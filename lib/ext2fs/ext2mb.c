@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The public functions: arguments are checked and blocks become clusters here. */
+#include "ext2fs/ext2mb.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ext2fs/allocator.h"
+#include "ext2fs/free.h"
+#include "ext2fs/inode_alloc.h"
+#include "ext2fs/pack.h"
+#include "ext2fs/scan.h"
+#include "ext2fs/sync.h"
+
+#define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
+#define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
+
+static void register_messages(void)
+{
+	initialize_e2mb_error_table();
+}
+
+static errcode_t create_order_sets(struct ext2mb *mb)
+{
+	for (uint32_t order = 0; order < mb->orders; order++) {
+		errcode_t error = order_set_create(&mb->largest[order], mb->geometry.groups);
+		if (!error)
+			error = order_set_create(&mb->average[order], mb->geometry.groups);
+		if (error)
+			return error;
+	}
+	return order_set_create(&mb->pending, mb->geometry.groups);
+}
+
+errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
+{
+	static pthread_once_t messages_registered = PTHREAD_ONCE_INIT;
+	uint32_t streams = options && options->streams ? options->streams : GOALS_DEFAULT_STREAMS;
+
+	pthread_once(&messages_registered, register_messages);
+	if (options && options->struct_bytes < sizeof(*options))
+		return EXT2MB_ET_BAD_ARGUMENT;
+	struct ext2mb *mb = aligned_alloc(_Alignof(struct ext2mb), sizeof(*mb));
+	if (!mb)
+		return ENOMEM;
+	memset(mb, 0, sizeof(*mb));
+	errcode_t error = fs_state_open(&mb->fs_state, fs);
+	if (error) {
+		free(mb);
+		return error;
+	}
+	pthread_mutex_init(&mb->commit_lock, NULL);
+	pthread_mutex_init(&mb->worker_lock, NULL);
+	mb->geometry = mb->fs_state.geometry;
+	mb->orders = mb->geometry.block_bits + 2;
+	error = create_order_sets(mb);
+	if (!error)
+		error = goals_create(&mb->goals, streams, mb->geometry.groups, mb->geometry.flex_groups);
+	if (!error)
+		error = group_table_create(mb);
+	if (error) {
+		ext2mb_close(mb);
+		return error;
+	}
+	*ret = mb;
+	return 0;
+}
+
+void ext2mb_close(struct ext2mb *mb)
+{
+	if (!mb)
+		return;
+	group_table_destroy(mb);
+	for (uint32_t order = 0; order < mb->orders; order++) {
+		order_set_destroy(&mb->largest[order]);
+		order_set_destroy(&mb->average[order]);
+	}
+	order_set_destroy(&mb->pending);
+	goals_destroy(&mb->goals);
+	fs_state_close(&mb->fs_state);
+	pthread_mutex_destroy(&mb->worker_lock);
+	pthread_mutex_destroy(&mb->commit_lock);
+	free(mb);
+}
+
+errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
+{
+	struct ext2mb_worker *worker = aligned_alloc(_Alignof(struct ext2mb_worker), sizeof(*worker));
+
+	if (!worker)
+		return ENOMEM;
+	memset(worker, 0, sizeof(*worker));
+	worker->mb = mb;
+	pthread_mutex_lock(&mb->worker_lock);
+	worker->next = mb->workers;
+	mb->workers = worker;
+	pthread_mutex_unlock(&mb->worker_lock);
+	*ret = worker;
+	return 0;
+}
+
+void ext2mb_worker_close(struct ext2mb_worker *worker)
+{
+	if (!worker)
+		return;
+
+	struct ext2mb *mb = worker->mb;
+	pthread_mutex_lock(&mb->worker_lock);
+	struct ext2mb_worker **link = &mb->workers;
+	while (*link != worker)
+		link = &(*link)->next;
+	*link = worker->next;
+	stats_merge(&mb->closed_stats, &worker->stats);
+	pthread_mutex_unlock(&mb->worker_lock);
+	free(worker);
+}
+
+uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter)
+{
+	pthread_mutex_lock(&mb->worker_lock);
+	uint64_t sum = stats_read(&mb->closed_stats, counter);
+	for (const struct ext2mb_worker *worker = mb->workers; worker; worker = worker->next)
+		sum += stats_read(&worker->stats, counter);
+	pthread_mutex_unlock(&mb->worker_lock);
+	return sum;
+}
+
+void allocator_lose_group(struct ext2mb *mb, uint32_t free_clusters, uint32_t free_inodes)
+{
+	atomic_fetch_add_explicit(&mb->corrupt_groups, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&mb->clusters_at_open, free_clusters, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&mb->inodes_at_open, free_inodes, memory_order_relaxed);
+}
+
+/* The position of the cluster that block lies in. */
+static uint64_t position_of(const struct geometry *geometry, uint64_t block)
+{
+	return block > geometry->first_block ? (block - geometry->first_block) >> geometry->cluster_bits : 0;
+}
+
+/* The position of the first cluster that begins at or after block. */
+static uint64_t position_after(const struct geometry *geometry, uint64_t block)
+{
+	uint64_t round_up = (UINT64_C(1) << geometry->cluster_bits) - 1;
+
+	return block >= geometry->end_block ? geometry->clusters : position_of(geometry, block + round_up);
+}
+
+static bool is_whole_clusters(const struct geometry *geometry, uint64_t blocks)
+{
+	return !(blocks & ((UINT64_C(1) << geometry->cluster_bits) - 1));
+}
+
+errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
+{
+	struct ext2mb *mb = worker->mb;
+	const struct geometry *geometry = &mb->geometry;
+	uint64_t count = request->count >> geometry->cluster_bits;
+	uint64_t start = 0;
+	uint32_t taken = 0;
+	errcode_t error;
+
+	if (request->struct_bytes < sizeof(*request) || request->flags & ~ALLOC_FLAGS || !count ||
+	    !is_whole_clusters(geometry, request->count))
+		return EXT2MB_ET_BAD_ARGUMENT;
+	stats_add(&worker->stats, COUNT_REQUESTS, 1);
+	if (request->flags & EXT2MB_ALLOC_PACK) {
+		uint64_t limit = request->limit && request->limit < geometry->end_block ?
+					 position_of(geometry, request->limit) :
+					 geometry->clusters;
+		error = pack_take(worker, position_after(geometry, request->goal), limit, count, &start, &taken);
+	} else {
+		struct scan_request scan = {
+			.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
+			.has_goal = request->goal >= geometry->first_block && request->goal &&
+				    request->goal < geometry->end_block,
+			.count = count,
+			.stream = request->stream,
+			.flags = request->flags,
+		};
+		error = scan_take(worker, &scan, &start, &taken);
+	}
+	if (error)
+		return error;
+	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
+	stats_add(&worker->stats, COUNT_CLUSTERS_ALLOCATED, taken);
+	*extent = (struct ext2mb_extent){
+		.start = geometry->first_block + (start << geometry->cluster_bits),
+		.count = (uint64_t)taken << geometry->cluster_bits,
+	};
+	return 0;
+}
+
+errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
+{
+	struct ext2mb *mb = worker->mb;
+	const struct geometry *geometry = &mb->geometry;
+
+	if (!count || start < geometry->first_block || start >= geometry->end_block ||
+	    count > geometry->end_block - start || !is_whole_clusters(geometry, start - geometry->first_block) ||
+	    !is_whole_clusters(geometry, count))
+		return EXT2MB_ET_BAD_RANGE;
+	if (fs_state_is_metadata(&mb->fs_state, start, count))
+		return EXT2MB_ET_METADATA_FREE;
+	return free_clusters(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+}
+
+errcode_t ext2mb_commit(struct ext2mb *mb)
+{
+	free_commit(mb);
+	return 0;
+}
+
+errcode_t ext2mb_sync(struct ext2mb *mb)
+{
+	free_commit(mb);
+	return sync_groups(mb);
+}
+
+uint64_t ext2mb_free_blocks(struct ext2mb *mb)
+{
+	uint64_t clusters = mb->clusters_at_open + mb->clusters_released - allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED);
+
+	return clusters << mb->geometry.cluster_bits;
+}
+
+uint64_t ext2mb_free_inodes(struct ext2mb *mb)
+{
+	return mb->inodes_at_open + allocator_sum(mb, COUNT_INODES_FREED) - allocator_sum(mb, COUNT_INODES_ALLOCATED);
+}
+
+errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_extent *extent)
+{
+	const struct geometry *geometry = &mb->geometry;
+	uint64_t start;
+	uint32_t count;
+	errcode_t error = pack_find(mb, position_after(geometry, from), geometry->clusters, &start, &count);
+
+	if (error)
+		return error;
+	*extent = (struct ext2mb_extent){
+		.start = geometry->first_block + (start << geometry->cluster_bits),
+		.count = (uint64_t)count << geometry->cluster_bits,
+	};
+	return 0;
+}
+
+errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request, ext2_ino_t *ino)
+{
+	if (request->struct_bytes < sizeof(*request) || request->flags & ~INODE_FLAGS)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	return inode_alloc(worker, request, ino);
+}
+
+errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory)
+{
+	return inode_free(worker, ino, is_directory);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/free.h"
+
+#include <assert.h>
+
+/* The part of a range that lies in one group. */
+struct piece {
+	uint32_t group;
+	uint32_t start;
+	uint32_t count;
+};
+
+static struct piece piece_at(const struct geometry *geometry, uint64_t position, uint64_t count)
+{
+	uint32_t group = (uint32_t)(position / geometry->clusters_per_group);
+	uint32_t start = (uint32_t)(position % geometry->clusters_per_group);
+	uint32_t room = geometry_group_clusters(geometry, group) - start;
+
+	return (struct piece){ group, start, count < room ? (uint32_t)count : room };
+}
+
+/* Whether the piece may be freed, and room for noting that it was. The group stays locked unless this fails. */
+static errcode_t enter_piece(struct ext2mb *mb, const struct piece *piece)
+{
+	struct group *group = &mb->groups[piece->group];
+	errcode_t error = group_enter(mb, piece->group);
+
+	if (error)
+		return error;
+	if (buddy_next_free(group->buddy, piece->start, piece->start + piece->count) < piece->start + piece->count ||
+	    pending_free_overlaps(&group->pending, piece->start, piece->count))
+		error = EXT2MB_ET_DOUBLE_FREE;
+	else
+		error = pending_free_reserve(&group->pending);
+	if (error)
+		group_leave(mb, piece->group);
+	return error;
+}
+
+static void add_piece(struct ext2mb *mb, const struct piece *piece)
+{
+	struct group *group = &mb->groups[piece->group];
+	bool is_first = !group->pending.count;
+
+	pending_free_add(&group->pending, piece->start, piece->count,
+			 atomic_load_explicit(&mb->epoch, memory_order_relaxed));
+	if (is_first)
+		order_set_add(&mb->pending, piece->group);
+	group_leave(mb, piece->group);
+}
+
+/*
+ * All groups of the range are locked, in ascending order, before any is changed: a refused range changes
+ * nothing. Nobody else holds more than one group's lock, so this cannot deadlock.
+ */
+errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
+{
+	struct ext2mb *mb = worker->mb;
+	uint64_t checked = 0;
+	errcode_t error = 0;
+
+	while (checked < count && !error) {
+		struct piece piece = piece_at(&mb->geometry, position + checked, count - checked);
+
+		error = enter_piece(mb, &piece);
+		if (!error)
+			checked += piece.count;
+	}
+	for (uint64_t done = 0; done < checked;) {
+		struct piece piece = piece_at(&mb->geometry, position + done, count - done);
+
+		if (error)
+			group_leave(mb, piece.group);
+		else
+			add_piece(mb, &piece);
+		done += piece.count;
+	}
+	if (error)
+		return error;
+	stats_add(&worker->stats, COUNT_FREES, 1);
+	stats_add(&worker->stats, COUNT_CLUSTERS_FREED, count);
+	return 0;
+}
+
+static void give_back(void *context, uint32_t start, uint32_t count)
+{
+	struct group *group = context;
+
+	buddy_give(group->buddy, start, count);
+}
+
+/* The group's pending frees that are old enough become free. */
+static void release_group(struct ext2mb *mb, uint32_t number, uint32_t epoch)
+{
+	struct group *group = &mb->groups[number];
+
+	lock_wait(&group->lock);
+	uint32_t released = pending_free_release(&group->pending, epoch, give_back, group);
+	if (!group->pending.count)
+		order_set_remove(&mb->pending, number);
+	if (!released) {
+		group_leave(mb, number);
+		return;
+	}
+	assert(group->state == GROUP_LOADED);
+	group->is_dirty = true;
+	atomic_fetch_add_explicit(&mb->clusters_released, released, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mb->releases, 1, memory_order_release);
+	group_leave_changed(mb, number);
+}
+
+void free_commit(struct ext2mb *mb)
+{
+	pthread_mutex_lock(&mb->commit_lock);
+	uint32_t epoch = atomic_fetch_add_explicit(&mb->epoch, 1, memory_order_relaxed);
+
+	for (uint32_t number = order_set_next(&mb->pending, 0, mb->geometry.groups); number != ORDER_SET_NONE;
+	     number = order_set_next(&mb->pending, number + 1, mb->geometry.groups))
+		release_group(mb, number, epoch);
+	pthread_mutex_unlock(&mb->commit_lock);
+}

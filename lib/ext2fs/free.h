@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Freeing, and the commit that makes what was freed available again. */
+#ifndef EXT2FS_FREE_H
+#define EXT2FS_FREE_H
+
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+
+/*
+ * Notes clusters as freed, to be released by the next commit; the caller has checked that they lie in the
+ * filesystem and hold none of its metadata. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM: nothing
+ * has changed.
+ */
+MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
+
+/* Releases what was freed in epochs up to the present one, group by group, and begins the next. Any thread. */
+void free_commit(struct ext2mb *mb);
+
+#endif

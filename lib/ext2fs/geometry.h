@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A filesystem's sizes and counts once they have been checked. A cluster is addressed by (group, cluster in the
+ * group), or by its position: counted from the cluster of first_block through all groups.
+ */
+#ifndef EXT2FS_GEOMETRY_H
+#define EXT2FS_GEOMETRY_H
+
+#include <stdint.h>
+
+struct geometry {
+	uint64_t first_block;
+	uint64_t end_block;          /* one past the last */
+	uint64_t clusters;           /* position 0 is the cluster of first_block */
+	uint32_t groups;
+	uint32_t clusters_per_group;
+	uint32_t inodes_per_group;
+	uint32_t first_inode;        /* the first that is not reserved */
+	uint32_t flex_groups;        /* groups in a flex group; 1 without flex_bg */
+	unsigned int cluster_bits;   /* log2 of blocks per cluster */
+	unsigned int block_bits;
+};
+
+static inline uint32_t geometry_group_clusters(const struct geometry *geometry, uint32_t group)
+{
+	if (group + 1 < geometry->groups)
+		return geometry->clusters_per_group;
+	return (uint32_t)(geometry->clusters - (uint64_t)group * geometry->clusters_per_group);
+}
+
+/* The first block of a cluster. */
+static inline uint64_t geometry_block(const struct geometry *geometry, uint32_t group, uint32_t cluster)
+{
+	return geometry->first_block +
+	       (((uint64_t)group * geometry->clusters_per_group + cluster) << geometry->cluster_bits);
+}
+
+static inline uint64_t geometry_block_bytes(const struct geometry *geometry)
+{
+	return UINT64_C(1) << geometry->block_bits;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The inodes of one group, under their own lock. Indexes are counted from the group's first inode. */
+#ifndef EXT2FS_INODE_GROUP_H
+#define EXT2FS_INODE_GROUP_H
+
+#include "ext2fs/allocator.h"
+
+/*
+ * With the lock held: reads the bitmap on first touch. EXT2MB_ET_CORRUPT_GROUP, ENOMEM; the lock stays held.
+ */
+MUST_CHECK errcode_t inode_group_load(struct ext2mb *mb, uint32_t number);
+
+/*
+ * With the lock held and the bitmap loaded: takes the first free inode at or after `from` and says which it
+ * is; false when there is none.
+ */
+bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index);
+
+/* With the lock held and the bitmap loaded: gives back an inode that is in use. */
+void inode_group_give(struct ext2mb *mb, uint32_t number, uint32_t index, bool is_directory);
+
+static inline uint32_t inode_group_free(const struct ext2mb *mb, uint32_t number)
+{
+	return atomic_load_explicit(&mb->groups[number].inodes.free_inodes, memory_order_relaxed);
+}
+
+static inline uint32_t inode_group_directories(const struct ext2mb *mb, uint32_t number)
+{
+	return atomic_load_explicit(&mb->groups[number].inodes.directories, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A lock of four bytes with try and wait, for critical sections well below a microsecond. It lets a thread
+ * that is running have it before one that must be woken, which is what makes it fast when threads outnumber
+ * processors, but not for ever: who has been passed over LOCK_PATIENCE times makes all others stand back.
+ */
+#ifndef EXT2FS_LOCK_H
+#define EXT2FS_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zero-initialise. */
+struct lock {
+	_Atomic uint32_t word;
+};
+
+#define LOCK_HELD 1u     /* by somebody */
+#define LOCK_SLEEPERS 2u /* somebody may be asleep */
+#define LOCK_IMPATIENT 4u /* times the number of those for whom all others stand back */
+#define LOCK_PATIENCE 3  /* futile wake-ups before a thread becomes impatient */
+
+/* Never waits. */
+static inline bool lock_try(struct lock *lock)
+{
+	uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+
+	return !(word & LOCK_HELD) && word < LOCK_IMPATIENT &&
+	       atomic_compare_exchange_strong_explicit(&lock->word, &word, word | LOCK_HELD, memory_order_acquire,
+						       memory_order_relaxed);
+}
+
+/* A hint only: it may be out of date at once. */
+static inline bool lock_looks_held(const struct lock *lock)
+{
+	return atomic_load_explicit(&lock->word, memory_order_relaxed) & LOCK_HELD;
+}
+
+void lock_wait_slowly(struct lock *lock);
+
+static inline void lock_wait(struct lock *lock)
+{
+	if (!lock_try(lock))
+		lock_wait_slowly(lock);
+}
+
+void lock_wake(struct lock *lock, uint32_t word);
+
+static inline void lock_release(struct lock *lock)
+{
+	uint32_t word =
+		atomic_fetch_and_explicit(&lock->word, ~(LOCK_HELD | LOCK_SLEEPERS), memory_order_release);
+
+	if (word & LOCK_SLEEPERS)
+		lock_wake(lock, word);
+}
+
+#endif

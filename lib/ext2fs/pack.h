@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sequential allocation for who plans a layout: no index, no hint, so the result depends on the window alone. */
+#ifndef EXT2FS_PACK_H
+#define EXT2FS_PACK_H
+
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+
+/*
+ * Takes the first free clusters at or after position `goal` and before `limit`: the first run there, cut to
+ * count clusters and not joined across groups. EXT2MB_ET_NO_SPACE, ENOMEM. start and count are in clusters.
+ */
+MUST_CHECK errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint64_t count,
+			       uint64_t *start, uint32_t *taken);
+
+/* Only finds that run, whole. */
+MUST_CHECK errcode_t pack_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One group's clusters that were freed but may not be handed out again before the next commit: ascending,
+ * disjoint runs; those that touch and were freed in the same epoch are one. The group's lock protects it.
+ */
+#ifndef EXT2FS_PENDING_FREE_H
+#define EXT2FS_PENDING_FREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+struct pending_run {
+	uint32_t start;
+	uint32_t count;
+	uint32_t epoch;
+};
+
+/* Zero-initialise. */
+struct pending_free {
+	struct pending_run *runs;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+void pending_free_destroy(struct pending_free *pending);
+
+/* Makes room for one more run, so that the next add cannot fail. ENOMEM. */
+MUST_CHECK errcode_t pending_free_reserve(struct pending_free *pending);
+
+/* Whether any cluster of the range is waiting already. */
+bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, uint32_t count);
+
+/*
+ * Adds a range that overlaps nothing, merged with both neighbours where they touch before anything is
+ * inserted. Room must have been reserved.
+ */
+void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t epoch);
+
+typedef void (*pending_free_visit)(void *context, uint32_t start, uint32_t count);
+
+/*
+ * Visits and drops, in ascending order, the runs of epochs up to `epoch`, touching ones of different epochs
+ * as one. Returns how many clusters that were.
+ */
+uint32_t pending_free_release(struct pending_free *pending, uint32_t epoch, pending_free_visit visit, void *context);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The search for free space: the goal, then five criteria of falling quality, as the kernel's mballoc has them. */
+#ifndef EXT2FS_SCAN_H
+#define EXT2FS_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+
+/* In clusters; goal is a position. */
+struct scan_request {
+	uint64_t goal;
+	bool has_goal; /* else the goal is only where to begin to look */
+	uint64_t count;
+	uint64_t stream;
+	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */
+};
+
+/* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, EXT2MB_ET_CORRUPT_GROUP (GOAL_ONLY), ENOMEM. */
+MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
+			       uint32_t *taken);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Counters that belong to one worker: only its thread writes them, so counting is a plain load and store
+ * without a locked instruction; anyone may read them at any time.
+ */
+#ifndef EXT2FS_STATS_H
+#define EXT2FS_STATS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum counter {
+	COUNT_REQUESTS,
+	COUNT_SUCCESSES,
+	COUNT_GOAL_HITS,         /* exactly at the goal */
+	COUNT_STREAM_GOAL_HITS,  /* in the group of the stream's goal */
+	COUNT_LENGTH_HITS,       /* a run of exactly the length asked for */
+	COUNT_PACKED,
+	COUNT_EXTENTS_SCANNED,
+	COUNT_GROUPS_SCANNED,
+	COUNT_BUSY_SKIPS,        /* a group that somebody else held */
+	COUNT_BUSY_WAITS,        /* waited for one such at equal quality */
+	COUNT_LOST_CHUNKS,       /* the best extent seen was gone when it was to be taken */
+	COUNT_REPEATED_SWEEPS,   /* nothing found, but something had been released meanwhile */
+	COUNT_FREES,
+	COUNT_CLUSTERS_ALLOCATED,
+	COUNT_CLUSTERS_FREED,
+	COUNT_INODES_ALLOCATED,
+	COUNT_INODES_FREED,
+	COUNT_CRITERION_HITS,    /* and four more */
+	COUNT_CRITERION_GROUPS = COUNT_CRITERION_HITS + 5,     /* considered */
+	COUNT_CRITERION_FAILURES = COUNT_CRITERION_GROUPS + 5, /* gone through in vain */
+	COUNTERS = COUNT_CRITERION_FAILURES + 5,
+};
+
+struct stats {
+	_Atomic uint64_t counters[COUNTERS];
+};
+
+static inline void stats_add(struct stats *stats, unsigned int counter, uint64_t amount)
+{
+	_Atomic uint64_t *value = &stats->counters[counter];
+
+	atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + amount, memory_order_relaxed);
+}
+
+static inline uint64_t stats_read(const struct stats *stats, unsigned int counter)
+{
+	return atomic_load_explicit(&stats->counters[counter], memory_order_relaxed);
+}
+
+/* Adds all of from to the other, whose only writer the caller is. */
+static inline void stats_merge(struct stats *into, const struct stats *from)
+{
+	for (unsigned int counter = 0; counter < COUNTERS; counter++)
+		stats_add(into, counter, stats_read(from, counter));
+}
+
+#endif
