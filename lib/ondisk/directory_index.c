@@ -42,7 +42,7 @@ errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t lea
 		blocks += index->nodes[depth];
 	}
 	/* A child's number has 28 bits; the kernel ignores the upper four. */
-	if (blocks + leaf_count > EXT4_DX_BLOCK_MASK)
+	if (blocks + leaf_count - 1 > EXT4_DX_BLOCK_MASK)
 		return EFBIG;
 	index->blocks = blocks;
 	return 0;
@@ -52,7 +52,7 @@ errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t lea
 struct node_children {
 	uint32_t first_block; /* block number of the first child */
 	uint32_t count;
-	uint64_t first_leaf;      /* the first leaf below the first child */
+	uint64_t first_leaf; /* below the first child */
 	uint64_t leaves_per_child;
 };
 
@@ -118,10 +118,10 @@ void directory_index_build(const struct ondisk_format *format, const struct dire
 		for (uint32_t node = 0; node < index->nodes[depth]; node++) {
 			uint8_t *block = bytes + (size_t)(depth_start + node) * format->block_bytes;
 			const uint32_t first = node * node_limit;
-			const uint32_t rest = children - first;
+			const uint32_t rest = children - first; /* of the root: its limit is below a node's */
 			const struct node_children below = {
 				.first_block = depth_end + first,
-				.count = depth && rest > node_limit ? node_limit : rest,
+				.count = rest > node_limit ? node_limit : rest,
 				.first_leaf = first * leaves_per_child,
 				.leaves_per_child = leaves_per_child,
 			};

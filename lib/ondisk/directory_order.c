@@ -6,7 +6,10 @@
 
 #include <ext2fs/ext2fs.h>
 
-/* The largest hash that an entry may have; the even number above it is the kernel's mark for the end. */
+/*
+ * The largest hash that an entry may have; the even number above it is the kernel's mark for the end. libext2fs 1.47
+ * does not fold it, so its e2fsck would object to a run of folded names longer than a leaf; the kernel is obeyed.
+ */
 #define HASH_END 0xfffffffeu
 #define HASH_MAX 0xfffffffcu
 

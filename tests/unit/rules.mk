@@ -2,9 +2,16 @@ unit_tests := \
 	arena \
 	crc32c \
 	data_runs \
+	directory \
+	directory_image \
 	long_map \
 	pool \
 	problem \
 	progress \
 	units \
 	vector
+
+# Linked into every unit test.
+unit_helper_sources := \
+	tests/unit/directory_names.c \
+	tests/unit/directory_reader.c
