@@ -184,10 +184,11 @@ static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t pare
 	errcode_t error = begin_block(writer);
 
 	if (!error)
-		error = put(writer, (struct directory_name){".", 1}, (struct directory_target){ino, EXT2_FT_DIR}, false);
-	if (!error)
-		error = put(writer, (struct directory_name){"..", 2}, (struct directory_target){parent_ino, EXT2_FT_DIR},
+		error = put(writer, (struct directory_name){".", 1}, (struct directory_target){ino, EXT2_FT_DIR},
 		            false);
+	if (!error)
+		error = put(writer, (struct directory_name){"..", 2},
+		            (struct directory_target){parent_ino, EXT2_FT_DIR}, false);
 	for (uint32_t entry = 0; !error && entry < writer->source->count; entry++)
 		error = put_entry(writer, entry, true);
 	if (error)

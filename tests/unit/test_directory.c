@@ -73,9 +73,9 @@ static void check_built(const struct built *built, const struct name_set *set)
 	const struct ondisk_format *format = built->directory.format;
 	const char *why = directory_check(&built->directory, set);
 
-	ck_assert_msg(!why, "%s (%u blocks of %u bytes, hash version %u, checksums %d, filetype %d, dir_index %d, %u names)",
-	              why, built->directory.blocks, format->block_bytes, format->hash_version, format->checksums,
-	              format->filetype, format->dir_index, set->count);
+	ck_assert_msg(!why, "%s (%u names, %u blocks of %u, hash %u, checksums %d, filetype %d, dir_index %d)", why,
+	              set->count, built->directory.blocks, format->block_bytes, format->hash_version, format->checksums,
+	              format->filetype, format->dir_index);
 }
 
 static struct built build_and_check(const struct ondisk_format *format, const struct name_set *set)
@@ -248,10 +248,12 @@ static uint32_t root_hash(const struct built *built, uint32_t at)
 START_TEST(equal_hashes_across_leaves)
 {
 	struct random random = random_start("equal_hashes_across_leaves");
-	const struct ondisk_format format = format_of(10, _i & 1, _i & 2 ? EXT2_HASH_LEGACY : EXT2_HASH_LEGACY_UNSIGNED);
+	const uint8_t hash_version = _i & 2 ? EXT2_HASH_LEGACY : EXT2_HASH_LEGACY_UNSIGNED;
+	const struct ondisk_format format = format_of(10, _i & 1, hash_version);
 
 	for (uint32_t others = 1; others < 8; others++) {
 		for (enum colliding_names which = COLLIDING_IN_THE_MIDDLE; which <= COLLIDING_FOLDED; which++) {
+			const uint32_t continuation = which == COLLIDING_IN_THE_MIDDLE ? 0x80000001 : 0xfffffffd;
 			struct name_set set = name_set_start();
 			uint32_t continued = 0;
 
@@ -259,7 +261,7 @@ START_TEST(equal_hashes_across_leaves)
 			name_set_add_colliding(&set, which);
 			struct built built = build_and_check(&format, &set);
 			for (uint32_t at = 1; at + 1 < built.directory.blocks; at++)
-				continued += root_hash(&built, at) == (which == COLLIDING_IN_THE_MIDDLE ? 0x80000001 : 0xfffffffd);
+				continued += root_hash(&built, at) == continuation;
 			ck_assert_uint_ge(continued, 2);
 			release(&built);
 			name_set_free(&set);
@@ -394,7 +396,9 @@ START_TEST(two_levels_below_the_root_read_back)
 	struct name_set set = name_set_start();
 
 	format.large_dir = true;
-	name_set_add_random(&set, &random, 3 * (_i ? 123 * 126 : 124 * 127) + 1 + random_below(&random, 2000), 255, 255);
+	const uint32_t one_level_leaves = _i ? 123 * 126 : 124 * 127;
+
+	name_set_add_random(&set, &random, 3 * one_level_leaves + 1 + random_below(&random, 2000), 255, 255);
 	struct built built = build_and_check(&format, &set);
 	ck_assert_uint_eq(directory_indirect_levels(&built.directory), 2);
 	release(&built);
