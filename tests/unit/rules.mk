@@ -4,14 +4,19 @@ unit_tests := \
 	data_runs \
 	directory \
 	directory_image \
+	file_map \
+	format \
+	inode \
 	long_map \
 	pool \
 	problem \
 	progress \
 	units \
-	vector
+	vector \
+	xattr
 
 # Linked into every unit test.
 unit_helper_sources := \
 	tests/unit/directory_names.c \
-	tests/unit/directory_reader.c
+	tests/unit/directory_reader.c \
+	tests/unit/ondisk_image.c
