@@ -17,7 +17,7 @@ struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* two lines: processors fetch them in pairs */
 	struct ext2mb *mb;
 	struct ext2mb_worker *next;
-	uint64_t random; /* for choices that need no more than to differ */
+	uint32_t last_group; /* where it allocated last: where one without a goal begins */
 };
 
 struct ext2mb {
@@ -37,11 +37,12 @@ struct ext2mb {
 	_Atomic uint32_t corrupt_groups;
 
 	/*
-	 * Free space comes back only where this is counted up, under the group's lock. A sweep over all groups
-	 * that waited for each one, found nothing, and sees the count that it began with, has proved that
-	 * nothing is free: free space only shrank meanwhile.
+	 * Free space comes back only between these two counts, which begin and end a release. A sweep over all
+	 * groups that waited for each one has proved that nothing is free if it found nothing and as many
+	 * releases had begun at its end as had ended at its beginning: free space only shrank meanwhile.
 	 */
-	_Alignas(64) _Atomic uint64_t releases;
+	_Alignas(64) _Atomic uint64_t releases_begun;
+	_Atomic uint64_t releases_ended;
 	_Atomic uint64_t clusters_released;
 	_Atomic uint32_t epoch;       /* frees are stamped with it */
 	pthread_mutex_t commit_lock;  /* one commit at a time */

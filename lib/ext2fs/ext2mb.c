@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext2fs/allocator.h"
+#include "ext2fs/check.h"
 #include "ext2fs/free.h"
 #include "ext2fs/inode_alloc.h"
 #include "ext2fs/pack.h"
@@ -172,8 +173,8 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	} else {
 		struct scan_request scan = {
 			.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
-			.has_goal = request->goal >= geometry->first_block && request->goal &&
-				    request->goal < geometry->end_block,
+			.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
+				    is_whole_clusters(geometry, request->goal - geometry->first_block),
 			.count = count,
 			.stream = request->stream,
 			.flags = request->flags,
@@ -217,6 +218,11 @@ errcode_t ext2mb_sync(struct ext2mb *mb)
 	return sync_groups(mb);
 }
 
+errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
+{
+	return check_everything(mb, why, why_bytes);
+}
+
 uint64_t ext2mb_free_blocks(struct ext2mb *mb)
 {
 	uint64_t clusters = mb->clusters_at_open + mb->clusters_released - allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED);
@@ -227,6 +233,41 @@ uint64_t ext2mb_free_blocks(struct ext2mb *mb)
 uint64_t ext2mb_free_inodes(struct ext2mb *mb)
 {
 	return mb->inodes_at_open + allocator_sum(mb, COUNT_INODES_FREED) - allocator_sum(mb, COUNT_INODES_ALLOCATED);
+}
+
+errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
+{
+	unsigned int cluster_bits = mb->geometry.cluster_bits;
+
+	if (stats->struct_bytes < sizeof(*stats))
+		return EXT2MB_ET_BAD_ARGUMENT;
+	*stats = (struct ext2mb_stats){
+		.struct_bytes = stats->struct_bytes,
+		.requests = allocator_sum(mb, COUNT_REQUESTS),
+		.successes = allocator_sum(mb, COUNT_SUCCESSES),
+		.blocks_allocated = allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED) << cluster_bits,
+		.frees = allocator_sum(mb, COUNT_FREES),
+		.blocks_freed = allocator_sum(mb, COUNT_CLUSTERS_FREED) << cluster_bits,
+		.goal_hits = allocator_sum(mb, COUNT_GOAL_HITS),
+		.stream_goal_hits = allocator_sum(mb, COUNT_STREAM_GOAL_HITS),
+		.length_hits = allocator_sum(mb, COUNT_LENGTH_HITS),
+		.packed = allocator_sum(mb, COUNT_PACKED),
+		.extents_scanned = allocator_sum(mb, COUNT_EXTENTS_SCANNED),
+		.groups_scanned = allocator_sum(mb, COUNT_GROUPS_SCANNED),
+		.busy_skips = allocator_sum(mb, COUNT_BUSY_SKIPS),
+		.busy_waits = allocator_sum(mb, COUNT_BUSY_WAITS),
+		.lost_chunks = allocator_sum(mb, COUNT_LOST_CHUNKS),
+		.repeated_sweeps = allocator_sum(mb, COUNT_REPEATED_SWEEPS),
+		.inodes_allocated = allocator_sum(mb, COUNT_INODES_ALLOCATED),
+		.inodes_freed = allocator_sum(mb, COUNT_INODES_FREED),
+		.corrupt_groups = atomic_load_explicit(&mb->corrupt_groups, memory_order_relaxed),
+	};
+	for (unsigned int criterion = 0; criterion < 5; criterion++) {
+		stats->criterion_hits[criterion] = allocator_sum(mb, COUNT_CRITERION_HITS + criterion);
+		stats->criterion_groups[criterion] = allocator_sum(mb, COUNT_CRITERION_GROUPS + criterion);
+		stats->criterion_failures[criterion] = allocator_sum(mb, COUNT_CRITERION_FAILURES + criterion);
+	}
+	return 0;
 }
 
 errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_extent *extent)

@@ -49,12 +49,17 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 #define EXT2MB_ALLOC_GOAL_ONLY 0x0001u /* exactly at goal or not at all; may be shorter than asked */
 #define EXT2MB_ALLOC_STREAM 0x0002u    /* a large file: start from the stream's hashed goal */
-#define EXT2MB_ALLOC_PACK 0x0004u      /* the first free blocks at or after goal and below limit, busy groups waited for */
+#define EXT2MB_ALLOC_PACK 0x0004u      /* the first free run at or after goal and below limit, cut to count; see below */
 #define EXT2MB_ALLOC_WHOLE 0x0008u     /* count blocks in one piece or ENOSPC */
+
+/*
+ * Packing uses no hint and waits for busy groups, so the result depends on what is free in [goal, limit) alone:
+ * threads with disjoint windows do not influence one another. A run ends where its group does.
+ */
 
 struct ext2mb_request {
 	size_t struct_bytes; /* sizeof(struct ext2mb_request) */
-	uint64_t goal;       /* a block near which to allocate; 0: no wish */
+	uint64_t goal;       /* a block, taken if all of count is free there, else near which to allocate; 0: no wish */
 	uint64_t limit;      /* EXT2MB_ALLOC_PACK: the first block not to be used; 0: the end of the filesystem */
 	uint64_t count;      /* blocks wanted */
 	uint64_t stream;     /* whose stream it is: the inode number, hashed to a stream goal */
@@ -90,6 +95,35 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t wh
 uint64_t ext2mb_free_blocks(struct ext2mb *mb);
 uint64_t ext2mb_free_inodes(struct ext2mb *mb);
 
+/* What happened since ext2mb_open(), over all workers; the same that the kernel shows in mb_stats. */
+struct ext2mb_stats {
+	size_t struct_bytes; /* sizeof(struct ext2mb_stats), set by the caller */
+	uint64_t requests;
+	uint64_t successes;
+	uint64_t blocks_allocated;
+	uint64_t frees;
+	uint64_t blocks_freed;
+	uint64_t goal_hits;        /* exactly at the goal */
+	uint64_t stream_goal_hits; /* in the group of the stream's goal */
+	uint64_t length_hits;      /* a run of exactly the length that was asked for */
+	uint64_t packed;
+	uint64_t extents_scanned;
+	uint64_t groups_scanned;
+	uint64_t busy_skips;     /* groups passed over because another thread held them */
+	uint64_t busy_waits;     /* of those, how many were waited for before quality was lowered */
+	uint64_t lost_chunks;    /* the best extent seen was gone when it was to be taken */
+	uint64_t repeated_sweeps; /* nothing was found, but blocks had been released meanwhile */
+	uint64_t criterion_hits[5];     /* power of two, goal length fast, best available, goal length slow, any */
+	uint64_t criterion_groups[5];   /* groups considered */
+	uint64_t criterion_failures[5]; /* gone through in vain */
+	uint64_t inodes_allocated;
+	uint64_t inodes_freed;
+	uint64_t corrupt_groups; /* left out, for their blocks or their inodes */
+};
+
+/* Any thread, at any time; exact while no thread allocates. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats);
+
 /*
  * The first run of free blocks that starts at or after `from` (or contains it: then it starts at from), not
  * joined across groups; EXT2MB_ET_NO_SPACE when there is none. For those who plan a layout by themselves.
@@ -107,11 +141,15 @@ struct ext2mb_inode_request {
 	uint32_t flags;
 };
 
-/* Takes an inode number. EXT2MB_ET_NO_INODES when none is free. */
+/*
+ * Takes an inode number. EXT2MB_ET_NO_INODES when none is free. In a group whose inode table was never
+ * initialised (INODE_UNINIT), all of the table up to that inode must be written by the caller: its blocks may
+ * hold anything, and ext2mb_sync() declares the inodes behind the highest one in use as never used.
+ */
 EXT2MB_MUST_CHECK errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request,
                                                ext2_ino_t *ino);
 
-/* Gives it back. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_BAD_RANGE. */
+/* Gives it back, to be taken again at once. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_BAD_RANGE (reserved ones too). */
 EXT2MB_MUST_CHECK errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory);
 
 #ifdef __cplusplus

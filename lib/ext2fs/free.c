@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/free.h"
 
-#include <assert.h>
-
 /* The part of a range that lies in one group. */
 struct piece {
 	uint32_t group;
@@ -94,19 +92,15 @@ static void release_group(struct ext2mb *mb, uint32_t number, uint32_t epoch)
 {
 	struct group *group = &mb->groups[number];
 
+	atomic_fetch_add(&mb->releases_begun, 1);
 	lock_wait(&group->lock);
 	uint32_t released = pending_free_release(&group->pending, epoch, give_back, group);
 	if (!group->pending.count)
 		order_set_remove(&mb->pending, number);
-	if (!released) {
-		group_leave(mb, number);
-		return;
-	}
-	assert(group->state == GROUP_LOADED);
-	group->is_dirty = true;
+	group->is_dirty |= released > 0;
 	atomic_fetch_add_explicit(&mb->clusters_released, released, memory_order_relaxed);
-	atomic_fetch_add_explicit(&mb->releases, 1, memory_order_release);
 	group_leave_changed(mb, number);
+	atomic_fetch_add(&mb->releases_ended, 1);
 }
 
 void free_commit(struct ext2mb *mb)

@@ -28,6 +28,7 @@ errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 		return error;
 	}
 	inodes->bitmap = bitmap;
+	inodes->first_free = bits_next_zero(bitmap, 0, mb->geometry.inodes_per_group);
 	inodes->state = GROUP_LOADED;
 	return 0;
 }

@@ -1,6 +1,7 @@
 ext2mb_sources := \
 	lib/ext2fs/bits.c \
 	lib/ext2fs/buddy.c \
+	lib/ext2fs/check.c \
 	lib/ext2fs/ext2mb.c \
 	lib/ext2fs/free.c \
 	lib/ext2fs/fs_state.c \
@@ -8,6 +9,7 @@ ext2mb_sources := \
 	lib/ext2fs/fs_zones.c \
 	lib/ext2fs/goals.c \
 	lib/ext2fs/group.c \
+	lib/ext2fs/group_search.c \
 	lib/ext2fs/inode_alloc.c \
 	lib/ext2fs/inode_group.c \
 	lib/ext2fs/lock.c \

@@ -1,9 +1,244 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/scan.h"
 
-#include "ext2fs/pack.h"
+#include <sched.h>
+
+#include "ext2fs/group_search.h"
+
+#define LEAST_POWER_OF_TWO 2 /* clusters: the kernel's mb_order2_req */
+#define MOST_TRIMMED_ORDERS 3 /* the kernel's mb_best_avail_max_trim_order */
+
+static bool goes_on(const struct search *search, errcode_t error)
+{
+	return !error && search->status == SEARCH_GOES_ON;
+}
+
+static unsigned int last_set(uint32_t value)
+{
+	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
+}
+
+/* Tries the members of a set in [from, end), but the start group, which has had its turn. */
+static errcode_t sweep_set(struct search *search, const struct order_set *set, uint32_t from, uint32_t end)
+{
+	errcode_t error = 0;
+
+	for (uint32_t number = order_set_next(set, from, end); number != ORDER_SET_NONE && goes_on(search, error);
+	     number = order_set_next(set, number + 1, end))
+		if (number != search->start_group)
+			error = search_group(search, number, false);
+	return error;
+}
+
+static errcode_t sweep_orders(struct search *search, const struct order_set *sets, unsigned int first, uint32_t from,
+			      uint32_t end)
+{
+	errcode_t error = 0;
+
+	for (unsigned int order = first; order < search->mb->orders && goes_on(search, error); order++)
+		error = sweep_set(search, &sets[order], from, end);
+	return error;
+}
+
+/* Trims the length order by order, each time looking only where the average fragment just fits. */
+static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t end)
+{
+	unsigned int order = last_set(search->wanted) - 1;
+	unsigned int least = order > MOST_TRIMMED_ORDERS ? order - MOST_TRIMMED_ORDERS : 0;
+	uint32_t wanted = search->wanted;
+	errcode_t error = 0;
+
+	if (1u << least < search->original)
+		least = last_set(search->original);
+	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
+		search->wanted = 1u << trimmed;
+		int set = group_average_order(search->wanted, 1, search->mb->orders);
+		error = sweep_set(search, &search->mb->average[set], from, end);
+	}
+	search->wanted = wanted;
+	return error;
+}
+
+/* The part of an indexed criterion's sweep that lies in [from, end). */
+static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
+{
+	switch (search->criterion) {
+	case POWER_OF_TWO:
+		return sweep_orders(search, search->mb->largest, (unsigned int)__builtin_ctz(search->wanted), from, end);
+	case GOAL_LENGTH_FAST:
+		return sweep_orders(search, search->mb->average,
+				    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders), from, end);
+	default:
+		return sweep_trimmed(search, from, end);
+	}
+}
+
+/*
+ * The start group first, whatever set it is in (the kernel lost that between 6.16 and 6.17), then all orders on
+ * [start, n), then on [0, start): in one direction, so that threads follow rather than meet one another.
+ */
+static errcode_t sweep_indexed(struct search *search)
+{
+	errcode_t error = 0;
+
+	if (search->criterion != BEST_AVAILABLE)
+		error = search_group(search, search->start_group, false);
+	if (goes_on(search, error))
+		error = sweep_range(search, search->start_group, search->mb->geometry.groups);
+	if (goes_on(search, error))
+		error = sweep_range(search, 0, search->start_group);
+	return error;
+}
+
+static errcode_t sweep_all(struct search *search, bool waits)
+{
+	uint32_t groups = search->mb->geometry.groups;
+	errcode_t error = 0;
+
+	for (uint32_t number = search->start_group; number < groups && goes_on(search, error); number++)
+		error = search_group(search, number, waits);
+	for (uint32_t number = 0; number < search->start_group && goes_on(search, error); number++)
+		error = search_group(search, number, waits);
+	return error;
+}
+
+/* Contention must not look like scarcity: before quality is lowered, wait for groups that were only busy. */
+static errcode_t wait_for_busy(struct search *search)
+{
+	errcode_t error = 0;
+
+	for (unsigned int index = 0; index < search->busy_count && goes_on(search, error); index++) {
+		stats_add(&search->worker->stats, COUNT_BUSY_WAITS, 1);
+		error = search_group(search, search->busy[index], true);
+	}
+	search->busy_count = 0;
+	return error;
+}
+
+static errcode_t try_criterion(struct search *search, enum criterion criterion)
+{
+	search->criterion = criterion;
+	errcode_t error = criterion < GOAL_LENGTH_SLOW ? sweep_indexed(search) : sweep_all(search, false);
+	if (goes_on(search, error))
+		error = wait_for_busy(search);
+	if (goes_on(search, error))
+		stats_add(&search->worker->stats, COUNT_CRITERION_FAILURES + criterion, 1);
+	return error;
+}
+
+/*
+ * The last resort uses no index and waits for every group, so it finds what there is. That it found nothing
+ * is only a proof if nothing was being released from its beginning to its end.
+ */
+static errcode_t try_everything(struct search *search)
+{
+	struct ext2mb *mb = search->mb;
+
+	search->criterion = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
+	for (;;) {
+		uint64_t ended = atomic_load(&mb->releases_ended);
+		errcode_t error = sweep_all(search, true);
+
+		if (!goes_on(search, error) || search->best.count || atomic_load(&mb->releases_begun) == ended)
+			return error;
+		stats_add(&search->worker->stats, COUNT_REPEATED_SWEEPS, 1);
+		sched_yield();
+	}
+}
+
+/* Goes down the criteria until something is taken, or is at least known to be the best that there was. */
+static errcode_t try_criteria(struct search *search)
+{
+	bool is_power_of_two = search->wanted >= LEAST_POWER_OF_TWO && !(search->wanted & (search->wanted - 1)) &&
+			       last_set(search->wanted) <= search->mb->orders;
+	errcode_t error = 0;
+
+	for (unsigned int criterion = is_power_of_two ? POWER_OF_TWO : GOAL_LENGTH_FAST;
+	     criterion < ANY_FREE && goes_on(search, error); criterion++)
+		error = try_criterion(search, criterion);
+	if (goes_on(search, error))
+		error = try_everything(search);
+	return error;
+}
+
+/* A best that was only remembered may be gone by now; then the first that comes will do. */
+static errcode_t settle(struct search *search)
+{
+	errcode_t error = 0;
+
+	while (search->status != SEARCH_HAS_TAKEN && search->best.count && !error) {
+		error = search_take_best(search);
+		if (error || search->status == SEARCH_HAS_TAKEN)
+			break;
+		stats_add(&search->worker->stats, COUNT_LOST_CHUNKS, 1);
+		search->best.count = 0;
+		search->takes_first = true;
+		search->status = SEARCH_GOES_ON;
+		error = try_everything(search);
+	}
+	return error;
+}
+
+static errcode_t try_goal(struct search *search, const struct scan_request *request)
+{
+	uint32_t per_group = search->mb->geometry.clusters_per_group;
+	bool may_be_short = request->flags & EXT2MB_ALLOC_GOAL_ONLY && !search->is_whole;
+	errcode_t error = search_take_at(search, (uint32_t)(request->goal / per_group),
+					 (uint32_t)(request->goal % per_group), may_be_short ? 1 : search->wanted);
+
+	if (search->status == SEARCH_HAS_TAKEN)
+		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
+	return error;
+}
+
+static errcode_t search_all(struct search *search, const struct scan_request *request)
+{
+	struct ext2mb *mb = search->mb;
+	bool is_stream = request->flags & EXT2MB_ALLOC_STREAM;
+
+	search->start_group = request->has_goal ? (uint32_t)(request->goal / mb->geometry.clusters_per_group) :
+						  search->worker->last_group;
+	if (is_stream)
+		search->start_group = goals_load(&mb->goals, request->stream);
+	errcode_t error = try_criteria(search);
+	if (!error)
+		error = settle(search);
+	if (error || search->status != SEARCH_HAS_TAKEN)
+		return error;
+
+	stats_add(&search->worker->stats, COUNT_CRITERION_HITS + search->criterion, 1);
+	if (is_stream && search->best.group == search->start_group)
+		stats_add(&search->worker->stats, COUNT_STREAM_GOAL_HITS, 1);
+	return 0;
+}
 
 errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
 {
-	return pack_take(worker, request->goal, worker->mb->geometry.clusters, request->count, start, taken);
+	struct ext2mb *mb = worker->mb;
+	struct search search = {
+		.worker = worker,
+		.mb = mb,
+		.is_whole = request->flags & EXT2MB_ALLOC_WHOLE,
+	};
+	errcode_t error = 0;
+
+	if (request->count > mb->geometry.clusters_per_group && search.is_whole)
+		return EXT2MB_ET_NO_SPACE;
+	search.original = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
+									      mb->geometry.clusters_per_group;
+	search.wanted = search.original;
+	if (request->has_goal)
+		error = try_goal(&search, request);
+	if (goes_on(&search, error) && !(request->flags & EXT2MB_ALLOC_GOAL_ONLY))
+		error = search_all(&search, request);
+	if (error)
+		return error;
+	if (search.status != SEARCH_HAS_TAKEN)
+		return EXT2MB_ET_NO_SPACE;
+	if (request->flags & EXT2MB_ALLOC_STREAM)
+		goals_store(&mb->goals, request->stream, search.best.group);
+	worker->last_group = search.best.group;
+	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
+	*taken = search.best.count;
+	return 0;
 }

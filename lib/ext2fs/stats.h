@@ -26,6 +26,7 @@ enum counter {
 	COUNT_CLUSTERS_ALLOCATED,
 	COUNT_CLUSTERS_FREED,
 	COUNT_INODES_ALLOCATED,
+	COUNT_INODE_FREES_BEGUN,
 	COUNT_INODES_FREED,
 	COUNT_CRITERION_HITS,    /* and four more */
 	COUNT_CRITERION_GROUPS = COUNT_CRITERION_HITS + 5,     /* considered */
@@ -41,12 +42,12 @@ static inline void stats_add(struct stats *stats, unsigned int counter, uint64_t
 {
 	_Atomic uint64_t *value = &stats->counters[counter];
 
-	atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + amount, memory_order_relaxed);
+	atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + amount, memory_order_release);
 }
 
 static inline uint64_t stats_read(const struct stats *stats, unsigned int counter)
 {
-	return atomic_load_explicit(&stats->counters[counter], memory_order_relaxed);
+	return atomic_load_explicit(&stats->counters[counter], memory_order_acquire);
 }
 
 /* Adds all of from to the other, whose only writer the caller is. */

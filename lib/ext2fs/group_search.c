@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/group_search.h"
+
+/* The kernel's mb_max_to_scan and mb_min_to_scan. */
+#define MOST_TO_SCAN 200  /* runs, before what there is must do */
+#define LEAST_TO_SCAN 10  /* runs, before one that is long enough is taken though a better fit may follow */
+#define SMALLEST_FLEX 4   /* groups in a flex group whose first one is kept for directories */
+
+/* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
+static bool suits(const struct search *search, uint32_t number)
+{
+	const struct geometry *geometry = &search->mb->geometry;
+	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
+
+	switch (search->criterion) {
+	case POWER_OF_TWO:
+		if (geometry->flex_groups >= SMALLEST_FLEX && number % geometry->flex_groups == 0)
+			return false;
+		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
+	case GOAL_LENGTH_FAST:
+	case BEST_AVAILABLE:
+		return summary.free_clusters &&
+		       summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
+	case GOAL_LENGTH_SLOW:
+		return summary.free_clusters >= search->wanted;
+	default:
+		return summary.free_clusters > 0;
+	}
+}
+
+static void take(struct search *search, uint32_t number, uint32_t start, uint32_t count)
+{
+	search->best = (struct cluster_run){ number, start, count };
+	search->status = SEARCH_HAS_TAKEN;
+	group_take(search->mb, number, start, count);
+}
+
+/* Weighs a run of the group; true when there is no need to look any further in this group. */
+static bool weigh(struct search *search, const struct cluster_run *run)
+{
+	struct cluster_run *best = &search->best;
+
+	search->found++;
+	if (run->count == search->wanted || search->takes_first) {
+		*best = *run;
+		if (run->count == search->wanted)
+			stats_add(&search->worker->stats, COUNT_LENGTH_HITS, 1);
+		return true;
+	}
+	if (best->count < search->wanted ? run->count > best->count :
+					   run->count >= search->wanted && run->count < best->count)
+		*best = *run;
+	if (search->found > MOST_TO_SCAN) {
+		search->status = SEARCH_IS_OVER;
+		return true;
+	}
+	return best->count >= search->wanted && search->found > LEAST_TO_SCAN;
+}
+
+/* Measures the group's runs from its first free cluster on. */
+static void walk(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	bool skips_short = search->is_whole || search->criterion < GOAL_LENGTH_SLOW;
+	uint32_t left = buddy->free_clusters;
+	uint32_t end = 0;
+	uint32_t found_before = search->found;
+
+	while (left) {
+		uint32_t start = buddy_next_free(buddy, end, buddy->clusters);
+		end = buddy_next_used(buddy, start, buddy->clusters);
+		left -= end - start;
+		if (skips_short && end - start < search->wanted)
+			continue;
+		if (weigh(search, &(struct cluster_run){ number, start, end - start }))
+			break;
+	}
+	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, search->found - found_before);
+
+	const struct cluster_run *best = &search->best;
+	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
+		take(search, number, best->start, best->count < search->wanted ? best->count : search->wanted);
+}
+
+/* The lowest order that has a buddy long enough, the first of its buddies. */
+static void take_buddy(struct search *search, uint32_t number)
+{
+	unsigned int order = (unsigned int)__builtin_ctz(search->wanted);
+	uint32_t start;
+
+	search->found++;
+	if (buddy_find_order(search->mb->groups[number].buddy, order, &start))
+		take(search, number, start, search->wanted);
+}
+
+static void remember_busy(struct search *search, uint32_t number)
+{
+	stats_add(&search->worker->stats, COUNT_BUSY_SKIPS, 1);
+	if (search->busy_count < SEARCH_REMEMBERED)
+		search->busy[search->busy_count++] = number;
+}
+
+errcode_t search_group(struct search *search, uint32_t number, bool waits)
+{
+	struct ext2mb *mb = search->mb;
+	struct lock *lock = &mb->groups[number].lock;
+
+	stats_add(&search->worker->stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
+	if (!suits(search, number))
+		return 0;
+	if (waits) {
+		lock_wait(lock);
+	} else if (!lock_try(lock)) {
+		remember_busy(search, number);
+		return 0;
+	}
+	errcode_t error = group_load(mb, number);
+	if (error || !suits(search, number)) {
+		group_leave(mb, number);
+		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+	}
+	stats_add(&search->worker->stats, COUNT_GROUPS_SCANNED, 1);
+	if (search->criterion == POWER_OF_TWO)
+		take_buddy(search, number);
+	else
+		walk(search, number);
+	if (search->status == SEARCH_HAS_TAKEN)
+		group_leave_changed(mb, number);
+	else
+		group_leave(mb, number);
+	return 0;
+}
+
+errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least)
+{
+	struct ext2mb *mb = search->mb;
+	errcode_t error = group_enter(mb, number);
+
+	if (error)
+		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+
+	const struct buddy *buddy = mb->groups[number].buddy;
+	uint32_t end = search->wanted < buddy->clusters - start ? start + search->wanted : buddy->clusters;
+	uint32_t count = buddy_next_used(buddy, start, end) - start;
+	if (count < least || !count) {
+		group_leave(mb, number);
+		return 0;
+	}
+	take(search, number, start, count);
+	group_leave_changed(mb, number);
+	return 0;
+}
+
+errcode_t search_take_best(struct search *search)
+{
+	return search_take_at(search, search->best.group, search->best.start, 1);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a search looks for, and how it looks through one group. */
+#ifndef EXT2FS_GROUP_SEARCH_H
+#define EXT2FS_GROUP_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+
+/* Of falling quality. The first three look only at groups that an order set names. */
+enum criterion {
+	POWER_OF_TWO,     /* a buddy of the very length: nothing is measured */
+	GOAL_LENGTH_FAST, /* groups whose average fragment is long enough */
+	BEST_AVAILABLE,   /* the same with the length trimmed, but to no less than the original request */
+	GOAL_LENGTH_SLOW, /* all groups with enough free clusters */
+	ANY_FREE,         /* anything */
+	CRITERIA,
+};
+
+enum search_status {
+	SEARCH_GOES_ON,
+	SEARCH_IS_OVER, /* enough has been seen: the best so far will do */
+	SEARCH_HAS_TAKEN,
+};
+
+struct cluster_run {
+	uint32_t group;
+	uint32_t start;
+	uint32_t count; /* 0: none */
+};
+
+#define SEARCH_REMEMBERED 8 /* busy groups for which a criterion waits before it gives way */
+
+struct search {
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	uint32_t original;    /* clusters that the caller asked for */
+	uint32_t wanted;      /* clusters to look for: no fewer than original */
+	uint32_t start_group; /* where to begin */
+	bool is_whole;        /* less than wanted is no use */
+	bool takes_first;     /* the first run that comes is good enough */
+
+	enum criterion criterion;
+	enum search_status status;
+	uint32_t found;          /* runs looked at */
+	struct cluster_run best; /* what was taken in the end */
+	uint32_t busy[SEARCH_REMEMBERED];
+	unsigned int busy_count;
+};
+
+/*
+ * Looks through a group if it suits the criterion, and takes from it what is found good enough. A group whose
+ * lock another thread holds is waited for or remembered in busy. ENOMEM; a corrupt group is passed over.
+ */
+MUST_CHECK errcode_t search_group(struct search *search, uint32_t number, bool waits);
+
+/*
+ * Takes search->best if that is still free, or what is left of it. status says whether it did. Waits. ENOMEM.
+ */
+MUST_CHECK errcode_t search_take_best(struct search *search);
+
+/* Takes `start` of a group and what follows, up to wanted clusters, if at least `least` can be had. Waits. ENOMEM. */
+MUST_CHECK errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least);
+
+#endif
