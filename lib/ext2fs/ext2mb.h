@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h> /* ext2fs.h uses dev_t and mode_t without asking for them: strict C99 has none */
 
 #include <et/com_err.h>
 #include <ext2fs/ext2fs.h>

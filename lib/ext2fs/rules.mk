@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 ext2mb_sources := \
 	lib/ext2fs/bits.c \
 	lib/ext2fs/buddy.c \

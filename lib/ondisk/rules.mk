@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 ondisk_sources := \
 	lib/ondisk/directory.c \
 	lib/ondisk/directory_block.c \

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
 	lib/populate/build.c \
 	lib/populate/copy.c \

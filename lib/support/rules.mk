@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 support_sources := \
 	lib/support/arena.c \
 	lib/support/crc32c.c \

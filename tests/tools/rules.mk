@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 test_tools := \
 	compare_trees \
 	make_tree
