@@ -1,5 +1,12 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
+	lib/source/descend.c \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
-	lib/source/tree.c
+	lib/source/host_xattrs.c \
+	lib/source/path_text.c \
+	lib/source/scan_entry.c \
+	lib/source/scan_listing.c \
+	lib/source/scan_number.c \
+	lib/source/tree.c \
+	lib/source/tree_check.c \
+	lib/source/xattr_table.c

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/descend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "support/vector.h"
+
+void descender_init(struct descender *descender, int root, ascend_step step, const void *tree)
+{
+	*descender = (struct descender){ .tree = tree, .step = step, .root = root, .anchor = -1 };
+}
+
+void descender_destroy(struct descender *descender)
+{
+	if (descender->anchor >= 0)
+		close(descender->anchor);
+	free(descender->pieces);
+	descender->anchor = -1;
+	descender->pieces = NULL;
+}
+
+/*
+ * RESOLVE_NO_SYMLINKS: a directory on the way that has been replaced by a symlink since it was listed is an
+ * error. Kernels before 5.6 lack openat2(); there only the last component is guarded.
+ */
+static int open_once(struct descender *descender, int at, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_NO_SYMLINKS };
+
+	if (!descender->lacks_openat2) {
+		int descriptor = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+
+		if (descriptor >= 0 || errno != ENOSYS)
+			return descriptor;
+		descender->lacks_openat2 = true;
+	}
+	return openat(at, path, flags);
+}
+
+/* O_NOATIME is for owners and root; who may not use it leaves traces like any reader. */
+static errcode_t open_path(struct descender *descender, int at, const char *path, int flags, int *ret)
+{
+	flags |= O_NOFOLLOW | O_CLOEXEC;
+	if (!(flags & O_PATH) && !descender->keeps_no_atime) {
+		*ret = open_once(descender, at, path, flags | O_NOATIME);
+		if (*ret >= 0)
+			return 0;
+		if (errno != EPERM)
+			return errno;
+		descender->keeps_no_atime = true;
+	}
+	*ret = open_once(descender, at, path, flags);
+	return *ret < 0 ? errno : 0;
+}
+
+/* Opens a directory by its path from an ancestor (open at descriptor `at`), which must fit PATH_MAX. */
+static errcode_t open_between(struct descender *descender, int at, uint32_t ancestor, uint32_t directory, int flags,
+			      int *ret)
+{
+	char path[PATH_MAX];
+	size_t start = sizeof(path) - 1;
+
+	path[start] = '\0';
+	while (directory != ancestor) {
+		struct ascent up = descender->step(descender->tree, directory);
+
+		if (path[start])
+			path[--start] = '/';
+		start -= up.name_bytes;
+		memcpy(path + start, up.name, up.name_bytes);
+		directory = up.parent;
+	}
+	return open_path(descender, at, path[start] ? path + start : ".", flags | O_DIRECTORY, ret);
+}
+
+/*
+ * Usually the path from the root is short and the kernel walks it at some 50 ns a component. A longer one is
+ * cut into pieces; the last cut stays open as the anchor, from which neighbours are reached.
+ */
+errcode_t descender_open(struct descender *descender, uint32_t directory, int *ret)
+{
+	uint32_t at = directory;
+	size_t piece_bytes = 0, pieces = 0;
+
+	*ret = -1;
+	while (at != DESCEND_ROOT && (descender->anchor < 0 || at != descender->anchor_directory)) {
+		struct ascent up = descender->step(descender->tree, at);
+
+		if (piece_bytes + up.name_bytes + 1 >= PATH_MAX) {
+			errcode_t error = vector_reserve(&descender->pieces, &descender->pieces_capacity, pieces + 1,
+							 sizeof(*descender->pieces));
+
+			if (error)
+				return error;
+			descender->pieces[pieces++] = at;
+			piece_bytes = 0;
+		}
+		piece_bytes += up.name_bytes + 1;
+		at = up.parent;
+	}
+	int base = at == DESCEND_ROOT ? descender->root : descender->anchor;
+
+	while (pieces--) {
+		uint32_t cut = descender->pieces[pieces];
+		int descriptor;
+		errcode_t error = open_between(descender, base, at, cut, O_PATH, &descriptor);
+
+		if (error)
+			return error;
+		if (descender->anchor >= 0)
+			close(descender->anchor);
+		base = descender->anchor = descriptor;
+		at = descender->anchor_directory = cut;
+	}
+	return open_between(descender, base, at, directory, O_RDONLY, ret);
+}
+
+errcode_t descender_open_file(struct descender *descender, int directory, const char *name, int *descriptor)
+{
+	return open_path(descender, directory, name, O_RDONLY | O_NOCTTY | O_NONBLOCK, descriptor);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/host_xattrs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+#include "support/vector.h"
+
+/* Not yet in all headers; the same everywhere but on alpha, where a missing call leads to the paths below. */
+#ifdef __alpha__
+#define CALL_getxattrat 574
+#define CALL_listxattrat 575
+#else
+#define CALL_getxattrat 464
+#define CALL_listxattrat 465
+#endif
+
+struct getxattrat_arguments { /* struct xattr_args */
+	uint64_t value __attribute__((aligned(8)));
+	uint32_t size;
+	uint32_t flags;
+};
+
+/* How a file's xattrs are reached: by its descriptor, its name in a directory, or its path. */
+struct place {
+	int descriptor;
+	const char *name; /* NULL: the descriptor's own */
+	const char *path; /* NULL: by name */
+};
+
+errcode_t host_xattrs_init(struct host_xattrs *xattrs)
+{
+	*xattrs = (struct host_xattrs){ .names = malloc(XATTR_LIST_MAX) };
+	if (!xattrs->names)
+		return ENOMEM;
+	/* Fails either way, with EBADF if there is such a call. */
+	xattrs->lacks_at_calls = syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0) < 0 && errno == ENOSYS;
+	return 0;
+}
+
+void host_xattrs_destroy(struct host_xattrs *xattrs)
+{
+	free(xattrs->list);
+	free(xattrs->names);
+	free(xattrs->values);
+	*xattrs = (struct host_xattrs){ 0 };
+}
+
+static ssize_t list_names(const struct place *place, char *names)
+{
+	if (place->path)
+		return llistxattr(place->path, names, XATTR_LIST_MAX);
+	if (place->name)
+		return syscall(CALL_listxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, names,
+			       (size_t)XATTR_LIST_MAX);
+	return flistxattr(place->descriptor, names, XATTR_LIST_MAX);
+}
+
+static ssize_t get_value(const struct place *place, const char *xattr, void *value)
+{
+	struct getxattrat_arguments arguments = { .value = (uintptr_t)value, .size = XATTR_SIZE_MAX };
+
+	if (place->path)
+		return lgetxattr(place->path, xattr, value, XATTR_SIZE_MAX);
+	if (place->name)
+		return syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
+			       sizeof(arguments));
+	return fgetxattr(place->descriptor, xattr, value, XATTR_SIZE_MAX);
+}
+
+static bool is_kept(const char *name)
+{
+	return !strncmp(name, "user.", 5) || !strncmp(name, "trusted.", 8) || !strncmp(name, "security.", 9) ||
+	       !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
+}
+
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
+}
+
+/* The buffers hold the largest list and value there can be, so no call is needed to ask for a size first. */
+static errcode_t read_values(struct host_xattrs *xattrs, const struct place *place, size_t names_bytes)
+{
+	size_t used = 0;
+
+	for (const char *name = xattrs->names; name < xattrs->names + names_bytes; name += strlen(name) + 1) {
+		if (!is_kept(name))
+			continue;
+		errcode_t error = vector_reserve(&xattrs->values, &xattrs->values_capacity, used + XATTR_SIZE_MAX, 1);
+
+		if (!error)
+			error = vector_reserve(&xattrs->list, &xattrs->list_capacity, xattrs->count + 1,
+					       sizeof(*xattrs->list));
+		if (error)
+			return error;
+		ssize_t bytes = get_value(place, name, xattrs->values + used);
+
+		if (bytes < 0 && errno == ENODATA) /* removed since it was listed */
+			continue;
+		if (bytes < 0)
+			return errno;
+		xattrs->list[xattrs->count++] = (struct tree_xattr){ .name = name, .value_bytes = (uint32_t)bytes };
+		used += (size_t)bytes;
+	}
+
+	/* Only now does the buffer stay where it is. */
+	const unsigned char *value = xattrs->values;
+
+	for (uint32_t i = 0; i < xattrs->count; i++) {
+		xattrs->list[i].value = value;
+		value += xattrs->list[i].value_bytes;
+	}
+	if (xattrs->count > 1)
+		qsort(xattrs->list, xattrs->count, sizeof(*xattrs->list), compare_names);
+	return 0;
+}
+
+static errcode_t read_place(struct host_xattrs *xattrs, const struct place *place)
+{
+	xattrs->count = 0;
+	ssize_t names_bytes = list_names(place, xattrs->names);
+
+	if (names_bytes < 0)
+		return errno;
+	return names_bytes ? read_values(xattrs, place, (size_t)names_bytes) : 0;
+}
+
+errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor)
+{
+	const struct place place = { .descriptor = descriptor };
+
+	return read_place(xattrs, &place);
+}
+
+errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *directory_path, const char *name)
+{
+	struct place place = { .descriptor = directory, .name = name };
+	char path[PATH_MAX];
+
+	if (xattrs->lacks_at_calls) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory_path, name) >= sizeof(path))
+			snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", directory, name);
+		place.path = path;
+	}
+	return read_place(xattrs, &place);
+}

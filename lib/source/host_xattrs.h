@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out:
+ * they are computed by the host's filesystem (system.nfs4_acl, btrfs.compression) and ext4 cannot hold them.
+ */
+#ifndef SOURCE_HOST_XATTRS_H
+#define SOURCE_HOST_XATTRS_H
+
+#include "source/tree.h"
+
+/* Belongs to one worker; what list points to lasts until the next read. */
+struct host_xattrs {
+	struct tree_xattr *list; /* sorted by name */
+	uint32_t count;
+
+	size_t list_capacity;
+	char *names;         /* as listxattr() gives them */
+	unsigned char *values;
+	size_t values_capacity;
+	bool lacks_at_calls; /* the kernel is older than 6.13: directory_path is needed */
+};
+
+MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);
+void host_xattrs_destroy(struct host_xattrs *xattrs);
+
+/* Of an open file or directory. ENOTSUP: its filesystem has none. */
+MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
+
+/*
+ * Of a name in an open directory, symlinks themselves. directory_path may be NULL unless lacks_at_calls; a path
+ * that is longer than PATH_MAX with the name is gone around through /proc.
+ */
+MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *directory_path,
+					 const char *name);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Examining entries: attributes, link targets, xattrs and the holes of sparse files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "source/scan.h"
+#include "support/interrupt.h"
+#include "support/vector.h"
+
+/* What examining an entry needs to know. */
+struct place {
+	struct scan *scan;
+	struct scan_worker *worker;
+	unsigned int worker_number;
+	uint32_t directory;
+	int descriptor; /* of the directory */
+	const char *directory_path; /* only where there is no getxattrat() */
+	struct problem *problem;
+};
+
+static errcode_t fail(const struct place *place, const struct tree_node *node, errcode_t error, const char *action)
+{
+	return scan_problem(place->scan, place->directory, node->name, error, action, place->problem);
+}
+
+static void set_attributes(struct tree_node *node, const struct stat *status)
+{
+	node->mode = (uint16_t)status->st_mode;
+	node->uid = status->st_uid;
+	node->gid = status->st_gid;
+	node->mtime_seconds = status->st_mtim.tv_sec;
+	node->mtime_nanoseconds = (uint32_t)status->st_mtim.tv_nsec;
+}
+
+/* A device that says of a directory that it has no xattrs is not asked again. */
+static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, struct tree_node *node, uint64_t device,
+			       errcode_t error)
+{
+	if (error == ENOTSUP) {
+		if (S_ISDIR(node->mode)) {
+			worker->knows_bare_device = true;
+			worker->bare_device = device;
+		}
+		return 0;
+	}
+	if (error)
+		return error;
+	return xattr_table_intern(scan->xattr_table, worker->xattrs.list, worker->xattrs.count, &worker->last_set,
+				  &node->xattrs);
+}
+
+static errcode_t read_xattrs(const struct place *place, struct tree_node *node, uint64_t device)
+{
+	struct scan_worker *worker = place->worker;
+
+	if (worker->knows_bare_device && worker->bare_device == device)
+		return 0;
+	errcode_t error =
+		host_xattrs_read_at(&worker->xattrs, place->descriptor, place->directory_path, node->name);
+
+	error = intern_xattrs(place->scan, worker, node, device, error);
+	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
+}
+
+/* st_size is not asked: some filesystems (proc) get it wrong. */
+static errcode_t read_target(const struct place *place, struct tree_node *node)
+{
+	char target[PATH_MAX];
+	ssize_t bytes = readlinkat(place->descriptor, node->name, target, sizeof(target));
+	errcode_t error = bytes < 0 ? errno : bytes == 0 ? EINVAL : bytes == sizeof(target) ? ENAMETOOLONG : 0;
+
+	if (!error) {
+		node->target = arena_copy_string(&place->worker->memory, target, (size_t)bytes);
+		node->size_bytes = (uint64_t)bytes;
+		error = node->target ? 0 : ENOMEM;
+	}
+	return error ? fail(place, node, error, "cannot read symbolic link") : 0;
+}
+
+/* ENXIO: no data from here on. EINVAL or ENOTSUP: the host cannot tell, so all of it is data. */
+static errcode_t find_segments(struct scan_worker *worker, int descriptor, uint64_t size_bytes, size_t *ret)
+{
+	uint64_t at = 0;
+	size_t count = 0;
+
+	while (at < size_bytes) {
+		off_t start = lseek(descriptor, (off_t)at, SEEK_DATA);
+
+		if (start < 0 && errno == ENXIO)
+			break;
+		off_t end = start < 0 ? -1 : lseek(descriptor, start, SEEK_HOLE);
+
+		if (end < 0)
+			return errno;
+		if ((uint64_t)start >= size_bytes)
+			break;
+		if (end <= start) /* no answer that would get us further */
+			return EINVAL;
+		errcode_t error = vector_reserve(&worker->segments, &worker->segments_capacity, count + 1,
+						 sizeof(*worker->segments));
+
+		if (error)
+			return error;
+		/* The file may have grown meanwhile. */
+		at = (uint64_t)end < size_bytes ? (uint64_t)end : size_bytes;
+		struct tree_segment *last = count ? &worker->segments[count - 1] : NULL;
+
+		if (last && last->start_bytes + last->length_bytes == (uint64_t)start)
+			last->length_bytes = at - last->start_bytes;
+		else
+			worker->segments[count++] = (struct tree_segment){ (uint64_t)start, at - (uint64_t)start };
+	}
+	*ret = count;
+	return count > UINT32_MAX ? EFBIG : 0;
+}
+
+static errcode_t read_data_map(const struct place *place, struct tree_node *node)
+{
+	struct scan_worker *worker = place->worker;
+	SCOPE_CLOSE int descriptor = -1;
+	size_t count = 0;
+	errcode_t error = descender_open_file(&worker->descender, place->descriptor, node->name, &descriptor);
+
+	if (error)
+		return fail(place, node, error, "cannot open");
+	error = find_segments(worker, descriptor, node->size_bytes, &count);
+	if (error == EINVAL || error == ENOTSUP)
+		return 0;
+	if (error)
+		return fail(place, node, error, "cannot look for holes");
+	if (count == 1 && worker->segments[0].length_bytes == node->size_bytes)
+		return 0;
+	struct tree_data_map *map =
+		arena_alloc(&worker->memory, sizeof(*map) + count * sizeof(struct tree_segment));
+
+	if (!map)
+		return fail(place, node, ENOMEM, "cannot look for holes");
+	map->count = (uint32_t)count;
+	if (count)
+		memcpy(map->segments, worker->segments, count * sizeof(struct tree_segment));
+	node->data_map = map;
+	node->is_sparse = true;
+	return 0;
+}
+
+static errcode_t note_link(const struct place *place, struct tree_node *node, const struct stat *status)
+{
+	struct scan_worker *worker = place->worker;
+
+	if (worker->linked_count >= UINT32_MAX)
+		return fail(place, node, EOVERFLOW, "cannot note hard link");
+	errcode_t error = vector_reserve(&worker->linked, &worker->linked_capacity, worker->linked_count + 1,
+					 sizeof(*worker->linked));
+
+	if (error)
+		return fail(place, node, error, "cannot note hard link");
+	node->links = 1 + place->worker_number;
+	node->link_to = (uint32_t)worker->linked_count;
+	worker->linked[worker->linked_count++] =
+		(struct scan_linked){ status->st_dev, status->st_ino, status->st_mode & S_IFMT, 0 };
+	return 0;
+}
+
+static bool is_left_out(const struct scan *scan, const struct stat *status)
+{
+	const struct scan_options *options = scan->options;
+
+	return (options->skip_device || options->skip_inode) && status->st_ino == options->skip_inode &&
+	       status->st_dev == options->skip_device;
+}
+
+static errcode_t examine(const struct place *place, struct tree_node *node)
+{
+	struct stat status;
+	errcode_t error = 0;
+
+	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
+		return fail(place, node, errno, "cannot examine");
+	if (is_left_out(place->scan, &status)) {
+		__atomic_store_n(&place->scan->directories[place->directory].has_left_out, true, __ATOMIC_RELAXED);
+		return 0;
+	}
+	set_attributes(node, &status);
+	switch (status.st_mode & S_IFMT) {
+	case S_IFDIR:
+		node->size_bytes = status.st_ino;
+		node->device.major = major(status.st_dev);
+		node->device.minor = minor(status.st_dev);
+		break;
+	case S_IFREG:
+		node->size_bytes = (uint64_t)status.st_size;
+		if ((uint64_t)status.st_blocks * 512 < node->size_bytes)
+			error = read_data_map(place, node);
+		break;
+	case S_IFLNK:
+		error = read_target(place, node);
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		node->device.major = major(status.st_rdev);
+		node->device.minor = minor(status.st_rdev);
+		break;
+	}
+	if (!error && status.st_nlink > 1 && !S_ISDIR(status.st_mode))
+		error = note_link(place, node, &status);
+	return error ? error : read_xattrs(place, node, status.st_dev);
+}
+
+errcode_t scan_examine(struct scan *scan, unsigned int worker_number, uint32_t number, int descriptor, uint32_t first,
+		       uint32_t count, struct problem *problem)
+{
+	struct scan_directory *directory = &scan->directories[number];
+	struct scan_worker *worker = &scan->workers[worker_number];
+	SCOPE_FREE char *path = NULL;
+	uint32_t subdirectories = 0;
+
+	if (interrupt_pending())
+		return problem_set(problem, EINTR, NULL, "stopped");
+	if (worker->xattrs.lacks_at_calls) {
+		path = scan_path(scan, number);
+		if (!path)
+			return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
+	}
+	const struct place place = { scan, worker, worker_number, number, descriptor, path, problem };
+
+	for (uint32_t i = first; i < first + count; i++) {
+		errcode_t error = examine(&place, &directory->children[i]);
+
+		if (error)
+			return error;
+		subdirectories += S_ISDIR(directory->children[i].mode);
+	}
+	if (subdirectories)
+		__atomic_fetch_add(&directory->subdirectory_count, subdirectories, __ATOMIC_RELAXED);
+	progress_add(scan->options->progress, 0, count);
+	return 0;
+}
+
+errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
+{
+	struct scan_worker *worker = &scan->workers[0];
+	struct tree_node *root = &scan->root_node;
+	struct stat status;
+
+	if (fstat(scan->root, &status))
+		return problem_set(problem, errno, scan->root_path, "cannot examine");
+	set_attributes(root, &status);
+	root->name = "";
+	scan->directories[0].device = status.st_dev;
+	scan->directories[0].inode = status.st_ino;
+	errcode_t error = host_xattrs_read(&worker->xattrs, scan->root);
+
+	error = intern_xattrs(scan, worker, root, status.st_dev, error);
+	if (error)
+		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
+	progress_add(scan->options->progress, 0, 1);
+	return 0;
+}
