@@ -36,8 +36,8 @@ static void free_file(struct test_file *file)
 static void invent_extents(struct ondisk_image *image, struct random *random, size_t count, uint64_t length,
                            uint64_t gap, struct test_file *file)
 {
-	uint64_t logical = random_below(random, gap + 1);
 	uint64_t end = file_map_max_bytes(&image->format) >> image->format.block_bits;
+	uint64_t logical = random_below(random, (gap < end / 2 ? gap : end / 2) + 1);
 
 	*file = (struct test_file){ .extents = calloc(count, sizeof(*file->extents)) };
 	for (size_t n = 0; n < count; n++) {
