@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
 	lib/source/descend.c \
 	lib/source/directory_reader.c \
