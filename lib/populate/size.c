@@ -82,15 +82,22 @@ static uint64_t missing_inodes(const struct sizing *sizing)
 	return wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
 }
 
-/* Formats, and once more with as many inodes as it takes where mke2fs's own choice was too few. */
+/*
+ * Formats, and again with more inodes where they were too few: mke2fs chose a number by itself, or rounded the
+ * one asked for to what suits its groups, down as well as up.
+ */
 static errcode_t try_with_inodes(struct sizing *sizing, const char *size, struct problem *problem)
 {
 	errcode_t error = try_size(sizing, size, problem);
 
-	if (error || sizing->build->options->inodes_fixed || !missing_inodes(sizing))
-		return error;
-	sizing->inodes = sizing->room.inodes + missing_inodes(sizing);
-	return try_size(sizing, size, problem);
+	for (uint64_t extra = 0; !error && missing_inodes(sizing) && !sizing->build->options->inodes_fixed;) {
+		extra = 2 * extra + missing_inodes(sizing);
+		if (extra > UINT32_MAX / 4)
+			break;
+		sizing->inodes = sizing->build->inode_count + OWN_INODES + extra;
+		error = try_size(sizing, size, problem);
+	}
+	return error;
 }
 
 static errcode_t too_small(const struct sizing *sizing, struct problem *problem)

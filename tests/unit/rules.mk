@@ -14,7 +14,8 @@ unit_tests := \
 	progress \
 	units \
 	vector \
-	xattr
+	xattr \
+	zeros
 
 # Linked into every unit test.
 unit_helper_sources := \
