@@ -79,21 +79,20 @@ static errcode_t open_next(struct map_walk *walk, unsigned int height, uint64_t 
 	return 0;
 }
 
-/* Makes the blocks above the area's block `offset` the open ones. */
+/* Makes the blocks above the area's block `offset` the open ones. Below a new block no number is the open one's. */
 static errcode_t open_path(struct map_walk *walk, unsigned int area_height, uint64_t offset)
 {
-	bool is_new = walk->height != area_height;
+	bool is_new_area = walk->height != area_height;
 
 	walk->height = area_height;
 	for (unsigned int height = area_height; height > 0; height--) {
 		uint64_t number = offset >> (height * walk->address_bits);
 
-		if (is_new || walk->open[height].number != number) {
+		if (is_new_area || walk->open[height].number != number) {
 			errcode_t error = open_next(walk, height, number);
 
 			if (error)
 				return error;
-			is_new = true; /* and so is all below it */
 		}
 	}
 	return 0;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <ext2fs/ext3_extents.h>
+
 #include "ondisk_image.h"
 #include "seeded_random.h"
 #include "unit.h"
@@ -294,6 +296,31 @@ START_TEST(numbers_that_do_not_fit)
 }
 END_TEST
 
+START_TEST(numbers_of_48_bits)
+{
+	struct ondisk_format tree = format_of(4096, true);
+	struct file_extent extents[5];
+	uint64_t map_block = 0xfedc98765432;
+	uint8_t node[4096], root[INODE_ROOT_BYTES];
+	struct ext3_extent leaf;
+	struct ext3_extent_idx index;
+
+	for (uint32_t n = 0; n < 5; n++)
+		extents[n] = (struct file_extent){ 0x10000000 * n + 5, 32768, 0x123456789abcULL + n * 65536 };
+	ck_assert_uint_eq(file_map_blocks(&tree, extents, 5), 1);
+	ck_assert_int_eq(file_map_build(&tree, 12, 0, extents, 5, &map_block, root, node), 0);
+	memcpy(&index, root + 12, sizeof(index));
+	ck_assert_uint_eq(index.ei_block, 5);
+	ck_assert_uint_eq(index.ei_leaf, 0x98765432);
+	ck_assert_uint_eq(index.ei_leaf_hi, 0xfedc);
+	memcpy(&leaf, node + 12 + 12 * 4, sizeof(leaf));
+	ck_assert_uint_eq(leaf.ee_block, 0x40000005);
+	ck_assert_uint_eq(leaf.ee_len, 32768);
+	ck_assert_uint_eq(leaf.ee_start, 0x567c9abc);
+	ck_assert_uint_eq(leaf.ee_start_hi, 0x1234);
+}
+END_TEST
+
 START_TEST(nothing_is_an_empty_root)
 {
 	struct ondisk_format tree = format_of(1024, true);
@@ -390,6 +417,7 @@ int main(void)
 	tcase_add_unchecked_fixture(tests, ondisk_image_setup, ondisk_image_teardown);
 	tcase_add_loop_test(tests, random_files_are_read_back, 0, sizeof(filesystems) / sizeof(filesystems[0]));
 	tcase_add_test(tests, numbers_that_do_not_fit);
+	tcase_add_test(tests, numbers_of_48_bits);
 	tcase_add_test(tests, nothing_is_an_empty_root);
 	tcase_add_test(tests, holes_cost_no_indirect_blocks);
 	tcase_add_test(tests, largest_files);

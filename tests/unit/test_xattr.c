@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <ext2fs/ext2_ext_attr.h>
+
 #include "ondisk/file_map.h"
 #include "ondisk_image.h"
 #include "seeded_random.h"
@@ -194,7 +196,8 @@ START_TEST(malformed_acls)
 		{ 6, 8 },     /* permissions */
 		{ 7, 1 },
 		{ 4, 2 },     /* no owner */
-		{ 28, 1 },    /* a second owner, out of order */
+		{ 20, 1 },    /* a second owner, out of order */
+		{ 28, 1 },    /* and no group */
 		{ 36, 0x20 }, /* others twice, no mask */
 		{ 36, 8 },    /* a named group, no mask */
 		{ 44, 8 },    /* out of order, no others */
@@ -209,6 +212,14 @@ START_TEST(malformed_acls)
 		memcpy(acl, full_acl, sizeof(acl));
 		acl[changes[n].offset] = changes[n].value;
 		ck_assert_msg(place_acl(acl, sizeof(acl)) == EINVAL, "change %zu", n);
+	}
+	for (int entry = 0; entry < 6; entry++) {
+		uint8_t acl[sizeof(full_acl)];
+		bool is_named = entry == 1 || entry == 2; /* only these may be left out, the mask belongs to them */
+
+		memcpy(acl, full_acl, sizeof(acl));
+		memmove(acl + ACL_BYTES(entry), acl + ACL_BYTES(entry + 1), sizeof(acl) - ACL_BYTES(entry + 1));
+		ck_assert_msg(place_acl(acl, ACL_BYTES(5)) == (is_named ? 0 : EINVAL), "without entry %d", entry);
 	}
 	uint8_t nobody[sizeof(full_acl)];
 
@@ -344,6 +355,20 @@ static void make_set(struct test_set *set, const struct ondisk_format *format, s
 	}
 }
 
+/* e2fsck and the kernel also take the hash that was once made with signed characters; it is not to be written. */
+static void check_hashes(const uint8_t *block)
+{
+	size_t offset = sizeof(struct ext2_ext_attr_header);
+
+	while (!EXT2_EXT_IS_LAST_ENTRY(block + offset)) {
+		struct ext2_ext_attr_entry *entry = (void *)(block + offset);
+		void *value = (void *)(block + entry->e_value_offs);
+
+		ck_assert_uint_eq(entry->e_hash, ext2fs_ext_attr_hash_entry(entry, value));
+		offset += EXT2_EXT_ATTR_LEN(entry->e_name_len);
+	}
+}
+
 static void put_set(struct ondisk_image *image, const struct test_set *set, int number)
 {
 	const struct ondisk_format *format = &image->format;
@@ -363,6 +388,7 @@ static void put_set(struct ondisk_image *image, const struct test_set *set, int 
 		ck_assert_int_eq(
 			xattr_encode_block(format, set->list, set->count, &layout, block_number, set->files, block),
 			0);
+		check_hashes(block);
 		ck_assert(ext2fs_ext_attr_block_csum_verify(image->fs, 0, block_number, (void *)block));
 		ondisk_image_put_blocks(image, block_number, 1, block);
 	}
