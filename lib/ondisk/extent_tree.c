@@ -22,8 +22,8 @@
 /* The nodes of one level: which of map_blocks they are, and how many extents a full one spans. */
 struct tree_level {
 	uint64_t nodes;
-	uint64_t first; /* index of the first one in map_blocks */
-	uint64_t entries; /* of all its nodes together */
+	uint64_t first;      /* index of the first one in map_blocks */
+	uint64_t entries;    /* of all its nodes together */
 	uint64_t entry_span; /* extents below one entry; 1 in the leaves */
 };
 

@@ -11,15 +11,15 @@
 #include "support/problem.h"
 
 struct ondisk_format {
-	uint32_t block_bytes;   /* 1024 to 65536 */
-	unsigned int block_bits; /* log2(block_bytes) */
+	uint32_t block_bytes;      /* 1024 to 65536 */
+	unsigned int block_bits;   /* log2(block_bytes) */
 	unsigned int cluster_bits; /* log2(blocks per cluster); 0 without bigalloc */
-	uint16_t inode_bytes;   /* 128 and up, a power of two */
-	uint16_t extra_isize;   /* what new inodes get; 0 for 128-byte inodes */
-	uint8_t hash_version;   /* of new indexed directories, the signedness of the superblock's flags included */
-	uint32_t hash_seed[4];  /* as ext2fs_dirhash2() wants it */
-	uint32_t checksum_seed; /* of metadata_csum; valid when checksums */
-	bool checksums;         /* metadata_csum */
+	uint16_t inode_bytes;      /* 128 and up, a power of two */
+	uint16_t extra_isize;      /* what new inodes get; 0 for 128-byte inodes */
+	uint8_t hash_version;      /* of new indexed directories, the signedness of the superblock's flags included */
+	uint32_t hash_seed[4];     /* as ext2fs_dirhash2() wants it */
+	uint32_t checksum_seed;    /* of metadata_csum; valid when checksums */
+	bool checksums;            /* metadata_csum */
 	bool extents;
 	bool dir_index;
 	bool filetype;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define DIRECT_BLOCKS EXT2_NDIR_BLOCKS
-#define MAX_HEIGHT 3 /* triple indirect */
+#define MAX_HEIGHT 3               /* triple indirect */
 #define MAX_LOGICAL_END UINT32_MAX /* as with extents: the last of 2^32 blocks is not used */
 
 struct open_block {
@@ -23,9 +23,9 @@ struct open_block {
 struct map_walk {
 	unsigned int address_bits; /* log2(block numbers in a block) */
 	size_t block_bytes;
-	unsigned int height; /* of the area that is open: 1 to 3; 0: none */
+	unsigned int height;                    /* of the area that is open: 1 to 3; 0: none */
 	struct open_block open[MAX_HEIGHT + 1]; /* by height: 1 holds numbers of data blocks */
-	uint64_t next_index; /* the next of map_blocks; the number of blocks so far */
+	uint64_t next_index;                    /* the next of map_blocks; the number of blocks so far */
 
 	/* Output. */
 	uint8_t *root; /* NULL when only counting */

@@ -118,8 +118,7 @@ static void encode_checksum(const struct ondisk_format *format, uint32_t ino, ui
 
 	raw.i_checksum_lo = htole16(checksum & 0xffff);
 	raw.i_checksum_hi = htole16(checksum >> 16);
-	memcpy(bytes + offsetof(struct ext2_inode_large, i_checksum_lo), &raw.i_checksum_lo,
-	       sizeof(raw.i_checksum_lo));
+	memcpy(bytes + offsetof(struct ext2_inode_large, i_checksum_lo), &raw.i_checksum_lo, sizeof(raw.i_checksum_lo));
 	if (format->extra_isize)
 		memcpy(bytes + offsetof(struct ext2_inode_large, i_checksum_hi), &raw.i_checksum_hi,
 		       sizeof(raw.i_checksum_hi));

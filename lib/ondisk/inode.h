@@ -8,7 +8,7 @@
 #define INODE_ROOT_BYTES 60 /* i_block: an extent tree's root, a block map's, a fast symlink's target, a device */
 
 struct inode_time {
-	int64_t seconds; /* since 1970; clamped to what the inode can hold: 1901 to 2446 (128-byte inodes: 2038) */
+	int64_t seconds;      /* since 1970; clamped to what the inode can hold: 1901 to 2446 (128-byte inodes: 2038) */
 	uint32_t nanoseconds; /* below 10^9; lost in 128-byte inodes and where the seconds are clamped */
 };
 
@@ -17,9 +17,9 @@ struct inode_value {
 	uint32_t uid, gid;
 	uint64_t size_bytes;
 	struct inode_time atime, ctime, mtime, crtime;
-	uint32_t links; /* above 65000 of a directory: written as 1 with dir_nlink */
+	uint32_t links;  /* above 65000 of a directory: written as 1 with dir_nlink */
 	uint64_t blocks; /* filesystem blocks that it owns: data, maps and its xattr block */
-	uint32_t flags; /* EXT4_EXTENTS_FL, EXT2_INDEX_FL ...; huge_file's is added when blocks need it */
+	uint32_t flags;  /* EXT4_EXTENTS_FL, EXT2_INDEX_FL ...; huge_file's is added when blocks need it */
 	uint32_t generation;
 	uint64_t xattr_block; /* 0: none */
 	uint8_t root[INODE_ROOT_BYTES];

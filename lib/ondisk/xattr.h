@@ -12,7 +12,7 @@
 
 /* The names of one file's xattrs are distinct. */
 struct xattr {
-	const char *name; /* whole: "user.comment", "system.posix_acl_access" */
+	const char *name;  /* whole: "user.comment", "system.posix_acl_access" */
 	const void *value; /* as getxattr(2) returns it */
 	uint32_t value_bytes;
 };

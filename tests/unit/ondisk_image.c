@@ -154,8 +154,9 @@ const char *ondisk_image_mount(void)
 		printf("# kernel not asked: no mount namespace\n");
 		return NULL;
 	}
-	snprintf(command, sizeof(command), "mount -t ext4 -o loop,ro '%s' '%s' 2>&1 | sed 's/^/# /'; mountpoint -q '%s'",
-	         image_path, mount_path, mount_path);
+	snprintf(command, sizeof(command),
+	         "mount -t ext4 -o loop,ro '%s' '%s' 2>&1 | sed 's/^/# /'; mountpoint -q '%s'", image_path, mount_path,
+	         mount_path);
 	if (system(command) != 0) {
 		printf("# kernel not asked: no mount\n");
 		return NULL;

@@ -150,8 +150,8 @@ static void walk_blocks_back(struct ondisk_image *image, const struct test_file 
 {
 	struct walk_back walk = { .file = file, .has_extents = image->format.extents };
 
-	ck_assert_int_eq(
-		ext2fs_block_iterate3(image->fs, file->ino, BLOCK_FLAG_READ_ONLY, NULL, compare_block, &walk), 0);
+	ck_assert_int_eq(ext2fs_block_iterate3(image->fs, file->ino, BLOCK_FLAG_READ_ONLY, NULL, compare_block, &walk),
+	                 0);
 	ck_assert_msg(!walk.wrong, "%s at extent %zu", walk.wrong, walk.extent);
 	ck_assert_uint_eq(walk.extent, file->count);
 	ck_assert_uint_eq(walk.map_found, file->map_count);
@@ -343,10 +343,10 @@ START_TEST(holes_cost_no_indirect_blocks)
 {
 	struct ondisk_format map = format_of(1024, false);
 	struct file_extent extents[] = {
-		{ 11, 2, 100 },                   /* the last direct block and the first indirect one: 1 */
-		{ 12 + 256 + 256 * 9, 1, 200 },   /* double: 2 */
-		{ 12 + 256 + 256 * 9 + 200, 1, 201 }, /* under the same: 0 */
-		{ 12 + 256 + 256 * 11, 1, 202 },  /* beside it: 1 */
+		{ 11, 2, 100 },                         /* the last direct block and the first indirect one: 1 */
+		{ 12 + 256 + 256 * 9, 1, 200 },         /* double: 2 */
+		{ 12 + 256 + 256 * 9 + 200, 1, 201 },   /* under the same: 0 */
+		{ 12 + 256 + 256 * 11, 1, 202 },        /* beside it: 1 */
 		{ 12 + 256 + 65536 + 70000, 300, 300 }, /* triple: 1 + 1 + 2 */
 	};
 

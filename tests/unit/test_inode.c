@@ -317,7 +317,7 @@ START_TEST(real_filesystems)
 
 	ondisk_image_make(&image, filesystems[_i], "64M");
 	format = image.format;
-	/* A file as large as the largest needs it; mke2fs sets it for most, and this library leaves it to its caller. */
+	/* The largest file needs it; lib/ondisk leaves it to its caller. */
 	ext2fs_set_feature_large_file(image.fs->super);
 	ext2fs_mark_super_dirty(image.fs);
 	for (size_t n = 0; n < FILES; n++) {

@@ -28,13 +28,13 @@ static void fill_noise(struct random *random)
 
 #define ACL_BYTES(entries) (4 + 8 * (entries))
 static const uint8_t full_acl[ACL_BYTES(6)] = {
-	2, 0, 0, 0,                                  /* version */
-	1, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,          /* owner */
-	2, 0, 7, 0, 0xe8, 3, 1, 0,                   /* user 66536 */
-	2, 0, 4, 0, 0xe9, 3, 0, 0,                   /* user 1001 */
-	4, 0, 4, 0, 0xff, 0xff, 0xff, 0xff,          /* group */
-	0x10, 0, 7, 0, 0xff, 0xff, 0xff, 0xff,       /* mask */
-	0x20, 0, 4, 0, 0xff, 0xff, 0xff, 0xff,       /* others */
+	2,    0, 0, 0,                         /* version */
+	1,    0, 6, 0, 0xff, 0xff, 0xff, 0xff, /* owner */
+	2,    0, 7, 0, 0xe8, 3,    1,    0,    /* user 66536 */
+	2,    0, 4, 0, 0xe9, 3,    0,    0,    /* user 1001 */
+	4,    0, 4, 0, 0xff, 0xff, 0xff, 0xff, /* group */
+	0x10, 0, 7, 0, 0xff, 0xff, 0xff, 0xff, /* mask */
+	0x20, 0, 4, 0, 0xff, 0xff, 0xff, 0xff, /* others */
 };
 static const uint8_t capability[20] = { 1, 0, 0, 2, 0, 4 }; /* version 2, effective, one capability */
 
@@ -97,7 +97,10 @@ START_TEST(what_fits_in_order_goes_into_the_inode)
 {
 	struct ondisk_format format = format_of(4096, 256); /* 88 bytes, of which each entry takes 20 */
 	struct xattr list[] = {
-		{ "user.a", noise, 20 }, { "user.b", noise, 60 }, { "user.c", noise, 20 }, { "user.d", noise, 8 },
+		{ "user.a", noise, 20 },
+		{ "user.b", noise, 60 },
+		{ "user.c", noise, 20 },
+		{ "user.d", noise, 8 },
 	};
 
 	expect_place(&format, list, 4, 0x5, true);
@@ -189,18 +192,17 @@ START_TEST(malformed_acls)
 		size_t offset;
 		uint8_t value;
 	} changes[] = {
-		{ 0, 1 },     /* version */
-		{ 4, 0 },     /* no tag */
-		{ 4, 0x40 },  /* an unknown one */
-		{ 5, 1 },     /* an unknown high one */
-		{ 6, 8 },     /* permissions */
-		{ 7, 1 },
-		{ 4, 2 },     /* no owner */
-		{ 20, 1 },    /* a second owner, out of order */
-		{ 28, 1 },    /* and no group */
-		{ 36, 0x20 }, /* others twice, no mask */
-		{ 36, 8 },    /* a named group, no mask */
-		{ 44, 8 },    /* out of order, no others */
+		{ 0, 1 },               /* version */
+		{ 4, 0 },               /* no tag */
+		{ 4, 0x40 },            /* an unknown one */
+		{ 5, 1 },               /* an unknown high one */
+		{ 6, 8 },               /* permissions */
+		{ 7, 1 },     { 4, 2 }, /* no owner */
+		{ 20, 1 },              /* a second owner, out of order */
+		{ 28, 1 },              /* and no group */
+		{ 36, 0x20 },           /* others twice, no mask */
+		{ 36, 8 },              /* a named group, no mask */
+		{ 44, 8 },              /* out of order, no others */
 	};
 
 	ck_assert_int_eq(place_acl(full_acl, sizeof(full_acl)), 0);
@@ -233,8 +235,8 @@ END_TEST
 START_TEST(acls_on_disk)
 {
 	static const uint8_t expected[] = {
-		1, 0, 0, 0, 1, 0, 6, 0, 2, 0, 7, 0, 0xe8, 3, 1, 0, 2, 0, 4, 0, 0xe9, 3, 0, 0,
-		4, 0, 4, 0, 0x10, 0, 7, 0, 0x20, 0, 4, 0,
+		1, 0, 0,    0, 1, 0, 6, 0, 2, 0, 7,    0, 0xe8, 3, 1,    0, 2, 0,
+		4, 0, 0xe9, 3, 0, 0, 4, 0, 4, 0, 0x10, 0, 7,    0, 0x20, 0, 4, 0,
 	};
 	struct ondisk_format format = format_of(4096, 256);
 	struct xattr list[] = { { "system.posix_acl_default", full_acl, sizeof(full_acl) } };
@@ -386,8 +388,7 @@ static void put_set(struct ondisk_image *image, const struct test_set *set, int 
 	if (layout.needs_block) {
 		block_number = ondisk_image_take_blocks(image, 1, &taken);
 		ck_assert_int_eq(
-			xattr_encode_block(format, set->list, set->count, &layout, block_number, set->files, block),
-			0);
+			xattr_encode_block(format, set->list, set->count, &layout, block_number, set->files, block), 0);
 		check_hashes(block);
 		ck_assert(ext2fs_ext_attr_block_csum_verify(image->fs, 0, block_number, (void *)block));
 		ondisk_image_put_blocks(image, block_number, 1, block);
