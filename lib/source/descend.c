@@ -10,6 +10,8 @@
 
 #include "support/vector.h"
 
+#define PIECE_COMPONENTS 64
+
 void descender_init(struct descender *descender, int root, ascend_step step, const void *tree)
 {
 	*descender = (struct descender){ .tree = tree, .step = step, .root = root, .anchor = -1 };
@@ -80,27 +82,29 @@ static errcode_t open_between(struct descender *descender, int at, uint32_t ance
 
 /*
  * Usually the path from the root is short and the kernel walks it at some 50 ns a component. A longer one is
- * cut into pieces; the last cut stays open as the anchor, from which neighbours are reached.
+ * cut into pieces; the last cut stays open as the anchor, from which neighbours are reached. Short pieces keep a
+ * chain of directories from costing the square of its depth.
  */
 errcode_t descender_open(struct descender *descender, uint32_t directory, int *ret)
 {
 	uint32_t at = directory;
-	size_t piece_bytes = 0, pieces = 0;
+	size_t piece_bytes = 0, components = 0, pieces = 0;
 
 	*ret = -1;
 	while (at != DESCEND_ROOT && (descender->anchor < 0 || at != descender->anchor_directory)) {
 		struct ascent up = descender->step(descender->tree, at);
 
-		if (piece_bytes + up.name_bytes + 1 >= PATH_MAX) {
+		if (piece_bytes + up.name_bytes + 1 >= PATH_MAX || components == PIECE_COMPONENTS) {
 			errcode_t error = vector_reserve(&descender->pieces, &descender->pieces_capacity, pieces + 1,
 							 sizeof(*descender->pieces));
 
 			if (error)
 				return error;
 			descender->pieces[pieces++] = at;
-			piece_bytes = 0;
+			piece_bytes = components = 0;
 		}
 		piece_bytes += up.name_bytes + 1;
+		components++;
 		at = up.parent;
 	}
 	int base = at == DESCEND_ROOT ? descender->root : descender->anchor;

@@ -24,7 +24,7 @@ struct descender {
 	const void *tree;
 	ascend_step step;
 	int root;                  /* borrowed */
-	int anchor;                /* somewhere down a path longer than PATH_MAX; -1: none */
+	int anchor;                /* somewhere down a deep path; -1: none */
 	uint32_t anchor_directory;
 	uint32_t *pieces;          /* scratch: where such a path is cut */
 	size_t pieces_capacity;

@@ -158,6 +158,7 @@ static void scan_destroy(struct scan *scan)
 
 		descender_destroy(&worker->descender);
 		arena_destroy(&worker->memory);
+		arena_destroy(&worker->children);
 		host_xattrs_destroy(&worker->xattrs);
 		free(worker->linked);
 		free(worker->entries);
@@ -166,8 +167,6 @@ static void scan_destroy(struct scan *scan)
 		free(worker->segments);
 	}
 	free(scan->workers);
-	for (size_t i = 0; i < scan->directory_count; i++)
-		free(scan->directories[i].children);
 	free(scan->directories);
 	xattr_table_destroy(scan->xattr_table);
 	if (scan->root >= 0)

@@ -21,6 +21,13 @@
 #define CALL_listxattrat 465
 #endif
 
+/*
+ * The kernel allocates as much as it is offered, whole pages from 8 KiB on: offering the largest size there can
+ * be took a scan of 84 000 entries without xattrs 159 ms of processor time instead of 136 ms (tmpfs, two threads).
+ * So what is usual is tried first.
+ */
+#define USUAL_BYTES 1024
+
 struct getxattrat_arguments { /* struct xattr_args */
 	uint64_t value __attribute__((aligned(8)));
 	uint32_t size;
@@ -52,26 +59,39 @@ void host_xattrs_destroy(struct host_xattrs *xattrs)
 	*xattrs = (struct host_xattrs){ 0 };
 }
 
-static ssize_t list_names(const struct place *place, char *names)
+static ssize_t list_names_up_to(const struct place *place, char *names, size_t bytes)
 {
 	if (place->path)
-		return llistxattr(place->path, names, XATTR_LIST_MAX);
+		return llistxattr(place->path, names, bytes);
 	if (place->name)
-		return syscall(CALL_listxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, names,
-			       (size_t)XATTR_LIST_MAX);
-	return flistxattr(place->descriptor, names, XATTR_LIST_MAX);
+		return syscall(CALL_listxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, names, bytes);
+	return flistxattr(place->descriptor, names, bytes);
+}
+
+static ssize_t get_value_up_to(const struct place *place, const char *xattr, void *value, size_t bytes)
+{
+	struct getxattrat_arguments arguments = { .value = (uintptr_t)value, .size = (uint32_t)bytes };
+
+	if (place->path)
+		return lgetxattr(place->path, xattr, value, bytes);
+	if (place->name)
+		return syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
+			       sizeof(arguments));
+	return fgetxattr(place->descriptor, xattr, value, bytes);
+}
+
+static ssize_t list_names(const struct place *place, char *names)
+{
+	ssize_t bytes = list_names_up_to(place, names, USUAL_BYTES);
+
+	return bytes < 0 && errno == ERANGE ? list_names_up_to(place, names, XATTR_LIST_MAX) : bytes;
 }
 
 static ssize_t get_value(const struct place *place, const char *xattr, void *value)
 {
-	struct getxattrat_arguments arguments = { .value = (uintptr_t)value, .size = XATTR_SIZE_MAX };
+	ssize_t bytes = get_value_up_to(place, xattr, value, USUAL_BYTES);
 
-	if (place->path)
-		return lgetxattr(place->path, xattr, value, XATTR_SIZE_MAX);
-	if (place->name)
-		return syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
-			       sizeof(arguments));
-	return fgetxattr(place->descriptor, xattr, value, XATTR_SIZE_MAX);
+	return bytes < 0 && errno == ERANGE ? get_value_up_to(place, xattr, value, XATTR_SIZE_MAX) : bytes;
 }
 
 static bool is_kept(const char *name)
@@ -85,7 +105,6 @@ static int compare_names(const void *one, const void *other)
 	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
 }
 
-/* The buffers hold the largest list and value there can be, so no call is needed to ask for a size first. */
 static errcode_t read_values(struct host_xattrs *xattrs, const struct place *place, size_t names_bytes)
 {
 	size_t used = 0;

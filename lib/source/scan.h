@@ -54,7 +54,8 @@ struct scan_name {
 
 struct scan_worker {
 	alignas(128) struct descender descender;
-	struct arena memory; /* becomes the tree's */
+	struct arena memory;   /* becomes the tree's */
+	struct arena children; /* of the directories that this worker has listed */
 	struct host_xattrs xattrs;
 	struct xattr_table_memory last_set;
 	bool knows_bare_device; /* a device whose files have no xattrs */
@@ -96,7 +97,7 @@ MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32
 /* Examines the root, which is open already. */
 MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *problem);
 
-/* Makes the tree out of what has been read; the directories' children are freed. */
+/* Makes the tree out of what has been read. */
 MUST_CHECK errcode_t scan_number(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem);
 
 /* Records a problem with an entry of a directory, or with the directory itself if name is NULL. */

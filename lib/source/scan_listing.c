@@ -73,9 +73,10 @@ static errcode_t make_children(struct scan_worker *worker, struct scan_directory
 	if (!count)
 		return 0;
 	qsort_r(worker->names, count, sizeof(*worker->names), compare_names, worker->listing);
-	directory->children = calloc(count, sizeof(*directory->children));
+	directory->children = arena_alloc(&worker->children, count * sizeof(*directory->children));
 	if (!directory->children)
 		return ENOMEM;
+	memset(directory->children, 0, count * sizeof(*directory->children));
 	for (size_t i = 0; i < count; i++) {
 		const struct scan_name *name = &worker->names[i];
 
@@ -113,7 +114,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 	struct scan_worker *worker = &scan->workers[worker_number];
 	struct scan_directory *directory = &scan->directories[number];
 	SCOPE_CLOSE int descriptor = -1;
-	size_t count;
+	size_t count = 0;
 
 	if (interrupt_pending())
 		return problem_set(problem, EINTR, NULL, "stopped");

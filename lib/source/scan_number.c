@@ -81,8 +81,6 @@ static errcode_t move_run(void *context, unsigned int worker, size_t index, stru
 		node->parent = own_node;
 		node->link_to = number;
 	}
-	free(directory->children);
-	directory->children = NULL;
 	return 0;
 }
 

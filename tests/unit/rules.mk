@@ -5,6 +5,7 @@ unit_tests := \
 	data_runs \
 	directory \
 	directory_image \
+	directory_source \
 	file_map \
 	format \
 	inode \
@@ -12,6 +13,7 @@ unit_tests := \
 	pool \
 	problem \
 	progress \
+	tree \
 	units \
 	vector \
 	xattr \
@@ -21,4 +23,5 @@ unit_tests := \
 unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
+	tests/unit/host_tree.c \
 	tests/unit/ondisk_image.c

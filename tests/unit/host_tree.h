@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Trees of real files to scan, and comparisons of what was read. A failure fails the running test. */
+#ifndef TESTS_UNIT_HOST_TREE_H
+#define TESTS_UNIT_HOST_TREE_H
+
+#include "seeded_random.h"
+#include "source/directory_source.h"
+
+/* Makes `entries` files of all types that the user may make, in directories of all sizes, below an existing one. */
+void host_tree_make(struct random *random, const char *path, unsigned int entries);
+
+/* Scans with so many threads, checks the tree and returns it. */
+struct tree *host_tree_scan(const char *path, const struct scan_options *options, unsigned int threads);
+
+/* Two trees are equal in everything but the place of their memory. */
+void host_tree_expect_equal(const struct tree *one, const struct tree *other);
+
+/* Each node is what lstat(2), readlink(2) and l*xattr(2) say of its path, and no name is missing. */
+void host_tree_expect_true(const struct tree *tree);
+
+/* The node with this path below the root; it must be there. */
+uint32_t host_tree_find(const struct tree *tree, const char *path);
+
+#endif
