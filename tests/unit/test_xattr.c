@@ -192,17 +192,18 @@ START_TEST(malformed_acls)
 		size_t offset;
 		uint8_t value;
 	} changes[] = {
-		{ 0, 1 },               /* version */
-		{ 4, 0 },               /* no tag */
-		{ 4, 0x40 },            /* an unknown one */
-		{ 5, 1 },               /* an unknown high one */
-		{ 6, 8 },               /* permissions */
-		{ 7, 1 },     { 4, 2 }, /* no owner */
-		{ 20, 1 },              /* a second owner, out of order */
-		{ 28, 1 },              /* and no group */
-		{ 36, 0x20 },           /* others twice, no mask */
-		{ 36, 8 },              /* a named group, no mask */
-		{ 44, 8 },              /* out of order, no others */
+		{ 0, 1 },     /* version */
+		{ 4, 0 },     /* no tag */
+		{ 4, 0x40 },  /* an unknown one */
+		{ 5, 1 },     /* an unknown high one */
+		{ 6, 8 },     /* permissions */
+		{ 7, 1 },     /* unknown high ones */
+		{ 4, 2 },     /* no owner */
+		{ 20, 1 },    /* a second owner, out of order */
+		{ 28, 1 },    /* and no group */
+		{ 36, 0x20 }, /* others twice, no mask */
+		{ 36, 8 },    /* a named group, no mask */
+		{ 44, 8 },    /* out of order, no others */
 	};
 
 	ck_assert_int_eq(place_acl(full_acl, sizeof(full_acl)), 0);
