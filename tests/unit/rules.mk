@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 unit_tests := \
 	arena \
+	buddy \
 	crc32c \
 	data_runs \
 	directory \
 	directory_image \
 	directory_source \
+	ext2mb \
 	file_map \
 	format \
 	inode \
 	long_map \
+	order_set \
 	pool \
 	problem \
 	progress \
@@ -24,4 +27,5 @@ unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
+	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c

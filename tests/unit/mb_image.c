@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mb_image.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static char scratch[64];
+static char image_path[96];
+
+void mb_image_setup(void)
+{
+	const char *parent = getenv("TMPDIR");
+
+	snprintf(scratch, sizeof(scratch), "%.40s/mb.XXXXXX", parent ? parent : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(scratch));
+	snprintf(image_path, sizeof(image_path), "%s/image", scratch);
+	initialize_ext2_error_table();
+}
+
+void mb_image_teardown(void)
+{
+	unlink(image_path);
+	rmdir(scratch);
+}
+
+const char *mb_image_path(void)
+{
+	return image_path;
+}
+
+static void run(const char *command)
+{
+	ck_assert_msg(system(command) == 0, "failed: %s", command);
+}
+
+void mb_image_make(const char *mke2fs_options, const char *size)
+{
+	char command[512];
+
+	unlink(image_path);
+	snprintf(command, sizeof(command), "mke2fs -q -F %s '%s' %s >/dev/null 2>&1", mke2fs_options, image_path, size);
+	run(command);
+}
+
+void mb_image_check(void)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "e2fsck -fn '%s' >'%s.log' 2>&1 || { sed 's/^/# /' '%s.log'; false; }",
+		 image_path, image_path, image_path);
+	run(command);
+	snprintf(command, sizeof(command), "%s.log", image_path);
+	unlink(command);
+}
+
+ext2_filsys mb_image_open(void)
+{
+	ext2_filsys fs;
+
+	ck_assert_ok(ext2fs_open(image_path, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs));
+	return fs;
+}
+
+uint8_t *mb_image_read_clusters(uint64_t *count)
+{
+	ext2_filsys fs = mb_image_open();
+	uint64_t first = fs->super->s_first_data_block;
+
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	*count = (ext2fs_blocks_count(fs->super) - first) >> fs->cluster_ratio_bits;
+	uint8_t *used = malloc(*count);
+	for (uint64_t cluster = 0; cluster < *count; cluster++)
+		used[cluster] = !!ext2fs_test_block_bitmap2(fs->block_map, first + (cluster << fs->cluster_ratio_bits));
+	ck_assert_ok(ext2fs_close(fs));
+	return used;
+}
+
+uint8_t *mb_image_read_inodes(uint64_t *count)
+{
+	ext2_filsys fs = mb_image_open();
+
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	*count = fs->super->s_inodes_count;
+	uint8_t *used = malloc(*count);
+	for (uint64_t index = 0; index < *count; index++)
+		used[index] = !!ext2fs_test_inode_bitmap2(fs->inode_map, (ext2_ino_t)index + 1);
+	ck_assert_ok(ext2fs_close(fs));
+	return used;
+}
+
+static void link_file(ext2_filsys fs, ext2_ino_t ino)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "file-%u", ino);
+	errcode_t error = ext2fs_link(fs, EXT2_ROOT_INO, name, ino, EXT2_FT_REG_FILE);
+	if (error == EXT2_ET_DIR_NO_SPACE) {
+		ck_assert_ok(ext2fs_expand_dir(fs, EXT2_ROOT_INO));
+		error = ext2fs_link(fs, EXT2_ROOT_INO, name, ino, EXT2_FT_REG_FILE);
+	}
+	ck_assert_ok(error);
+}
+
+#define EXTENTS_IN_INODE 4
+
+/* Takes what one inode without further blocks can hold off the front of the list. */
+static void attach_one(ext2_filsys fs, struct ext2mb_extent *extents, size_t *left)
+{
+	struct ext2_inode inode = { .i_mode = S_IFREG | 0644, .i_links_count = 1 };
+	ext2_extent_handle_t handle = NULL;
+	uint64_t logical = 0;
+	ext2_ino_t ino;
+
+	ck_assert_ok(ext2fs_new_inode(fs, EXT2_ROOT_INO, S_IFREG, NULL, &ino));
+	ext2fs_inode_alloc_stats2(fs, ino, 1, 0);
+	if (ext2fs_has_feature_extents(fs->super)) {
+		inode.i_flags = EXT4_EXTENTS_FL;
+		ck_assert_ok(ext2fs_write_new_inode(fs, ino, &inode));
+		ck_assert_ok(ext2fs_extent_open(fs, ino, &handle));
+		for (size_t number = 0; number < EXTENTS_IN_INODE && *left; number++) {
+			struct ext2mb_extent *extent = &extents[*left - 1];
+			uint64_t count = extent->count < 16384 ? extent->count : 16384;
+			struct ext2fs_extent mapped = { extent->start, logical, (uint32_t)count, 0 };
+
+			ck_assert_ok(ext2fs_extent_insert(handle, number ? EXT2_EXTENT_INSERT_AFTER : 0, &mapped));
+			logical += count;
+			extent->start += count;
+			extent->count -= count;
+			*left -= !extent->count;
+		}
+		ext2fs_extent_free(handle);
+		ck_assert_ok(ext2fs_read_inode(fs, ino, &inode));
+	}
+	while (!handle && *left && logical < EXT2_NDIR_BLOCKS) {
+		inode.i_block[logical++] = (uint32_t)extents[*left - 1].start++;
+		*left -= !--extents[*left - 1].count;
+	}
+	ext2fs_iblk_set(fs, &inode, logical >> fs->cluster_ratio_bits);
+	ck_assert_ok(ext2fs_inode_size_set(fs, &inode, logical * fs->blocksize));
+	if (handle)
+		ck_assert_ok(ext2fs_write_inode(fs, ino, &inode));
+	else
+		ck_assert_ok(ext2fs_write_new_inode(fs, ino, &inode));
+	link_file(fs, ino);
+}
+
+void mb_image_attach(ext2_filsys fs, const struct ext2mb_extent *extents, size_t count)
+{
+	struct ext2mb_extent *left = malloc((count + 1) * sizeof(*left));
+
+	memcpy(left, extents, count * sizeof(*left));
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	while (count)
+		attach_one(fs, left, &count);
+	free(left);
+}
+
+void mb_check(struct ext2mb *mb)
+{
+	char why[256] = "";
+	errcode_t error = ext2mb_check(mb, why, sizeof(why));
+
+	ck_assert_msg(error == 0, "%s: %s", error_message(error), why);
+}
+
+uint64_t mb_operations(uint64_t otherwise)
+{
+	const char *text = getenv("TEST_OPERATIONS");
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}

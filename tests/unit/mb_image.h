@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A real filesystem for the tests of the allocator, and what is in use in it as libext2fs sees it. Every failure
+ * ends the test; a suite's unchecked fixtures make and remove the folder.
+ */
+#ifndef TESTS_UNIT_MB_IMAGE_H
+#define TESTS_UNIT_MB_IMAGE_H
+
+#include <stdint.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "ext2fs/ext2mb.h"
+
+/* ck_assert for what returns an errcode_t. */
+#define ck_assert_ok(call)                                                                                             \
+	do {                                                                                                           \
+		errcode_t call_error = (call);                                                                         \
+		ck_assert_msg(call_error == 0, "%s: %s", #call, error_message(call_error));                            \
+	} while (0)
+
+#define ck_assert_error(call, expected)                                                                                \
+	do {                                                                                                           \
+		errcode_t call_error = (call);                                                                         \
+		ck_assert_msg(call_error == (expected), "%s: %s instead of %s", #call, error_message(call_error),       \
+			      error_message(expected));                                                                \
+	} while (0)
+
+void mb_image_setup(void);
+void mb_image_teardown(void);
+const char *mb_image_path(void);
+
+/* mke2fs with these options ("-t ext4 -b 1024") and this size in mke2fs's words. */
+void mb_image_make(const char *mke2fs_options, const char *size);
+
+/* Opens it for writing; several may be open one after the other. */
+ext2_filsys mb_image_open(void);
+
+/* A byte for every cluster, or every inode (number 1 first): 1 if in use, read by a fresh libext2fs. */
+uint8_t *mb_image_read_clusters(uint64_t *count);
+uint8_t *mb_image_read_inodes(uint64_t *count);
+
+/*
+ * Makes the extents belong to files in the root directory, in as many as they need without blocks of their own,
+ * so that nothing is in use that nobody refers to. The filesystem must be open and without allocator.
+ */
+void mb_image_attach(ext2_filsys fs, const struct ext2mb_extent *extents, size_t count);
+
+/* Runs e2fsck -fn on the closed image, which must find nothing. */
+void mb_image_check(void);
+
+/* ext2mb_check(), or the test fails for the reason that it gives. */
+void mb_check(struct ext2mb *mb);
+
+/* TEST_OPERATIONS if it is set, else this many. */
+uint64_t mb_operations(uint64_t otherwise);
+
+#endif
