@@ -47,6 +47,7 @@ static struct {
 	bool no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_holes, narrow_times;
 	bool no_special, no_root;
 	int64_t latest_seconds;
+	off_t hole_bytes;
 } options = {.latest_seconds = INT64_MAX};
 
 static uint64_t differences, entries;
@@ -336,14 +337,16 @@ static void compare_holes(const int files[SIDES], off_t size_bytes)
 
 	if (fstat(files[IMAGE], &image) || image.st_blocks == 0)
 		return; /* nothing is allocated: one hole, or inline data */
+	off_t unit = options.hole_bytes ? options.hole_bytes : image.st_blksize;
+
 	for (off_t position = 0; position < size_bytes;) {
 		off_t hole = lseek(files[SOURCE], position, SEEK_HOLE);
 
 		if (hole < 0 || hole >= size_bytes)
 			return;
 		position = next_data(files[SOURCE], hole, size_bytes);
-		off_t start = (hole + image.st_blksize - 1) / image.st_blksize * image.st_blksize;
-		off_t end = position == size_bytes ? size_bytes : position / image.st_blksize * image.st_blksize;
+		off_t start = (hole + unit - 1) / unit * unit;
+		off_t end = position == size_bytes ? size_bytes : position / unit * unit;
 
 		if (start >= end)
 			continue;
@@ -542,6 +545,7 @@ static const char usage[] =
 	"  --no-special         leave devices, fifos and sockets out\n"
 	"  --no-root            leave the roots' own attributes out\n"
 	"  --narrow-times       times as inodes of 128 bytes keep them: 32 bits of seconds\n"
+	"  --hole-bytes=BYTES   the image has holes of whole clusters only (default: whole blocks)\n"
 	"  --latest=SECONDS     later times are expected to be this one (SOURCE_DATE_EPOCH)\n";
 
 static const struct option long_options[] = {
@@ -551,6 +555,7 @@ static const struct option long_options[] = {
 	{"no-xattrs", no_argument, NULL, 'x'},      {"no-holes", no_argument, NULL, 'h'},
 	{"no-special", no_argument, NULL, 's'},     {"narrow-times", no_argument, NULL, 'w'},
 	{"no-root", no_argument, NULL, 'r'},
+	{"hole-bytes", required_argument, NULL, 'H'},
 	{"latest", required_argument, NULL, 'L'},   {NULL, 0, NULL, 0},
 };
 
@@ -569,6 +574,7 @@ static void read_options(int argc, char **argv)
 		case 's': options.no_special = true; break;
 		case 'w': options.narrow_times = true; break;
 		case 'r': options.no_root = true; break;
+		case 'H': options.hole_bytes = strtoll(optarg, NULL, 10); break;
 		case 'L': options.latest_seconds = strtoll(optarg, NULL, 10); break;
 		default: fputs(usage, stderr); exit(2);
 		}

@@ -22,7 +22,7 @@
 #define MAXIMUM_PATH_BYTES 3000 /* of the mixed kind, whose paths are used whole */
 #define FILES_EACH 100 /* directory, of the kinds that have many alike */
 #define OLDEST_SECONDS INT64_C(-2147483648) /* what inodes of 256 bytes can keep */
-#define LATEST_SECONDS INT64_C(15032385535)
+#define LATEST_SECONDS INT64_C(10737418239) /* and e2fsck takes for what it is: it doubts 2310 and later */
 
 struct paths {
 	char **list;
@@ -31,6 +31,7 @@ struct paths {
 
 static struct {
 	uint64_t seed, files, xattr_bytes, largest_bytes, longest_link;
+	bool no_zeros;
 	const char *kind;
 } options = {.seed = 1, .files = 400, .xattr_bytes = 3000, .largest_bytes = 4 << 20, .longest_link = 4095,
              .kind = "mixed"};
@@ -273,7 +274,7 @@ static void make_file(const char *name, uint64_t size_bytes)
 {
 	static char data[1 << 20];
 	SCOPE_CLOSE int file = create_file(name);
-	bool has_zeros = one_in(8), only_zeros = one_in(16);
+	bool only_zeros = one_in(16) && !options.no_zeros, has_zeros = one_in(8) && !options.no_zeros;
 
 	for (uint64_t offset = 0; offset < size_bytes;) {
 		size_t bytes = size_bytes - offset < sizeof(data) ? size_bytes - offset : sizeof(data);
@@ -300,7 +301,7 @@ static void make_sparse_file(const char *name)
 		uint64_t blocks = 1 + random_below(longest), kind = random_below(5);
 
 		for (uint64_t i = 0; i < blocks && kind >= 2; i++) { /* 0 and 1: a hole */
-			if (kind == 2)
+			if (kind == 2 && !options.no_zeros)
 				memset(block, 0, sizeof(block));
 			else
 				fill_random(block, sizeof(block));
@@ -542,7 +543,7 @@ static const struct {
 };
 
 static const char usage[] =
-	"usage: make_tree DIR [--seed=N] [--files=N] [--xattr-bytes=N] [--largest-bytes=N] [--longest-link=N]\n"
+	"usage: make_tree DIR [--seed=N] [--files=N] [--xattr-bytes=N] [--largest-bytes=N] [--longest-link=N] [--no-zeros]\n"
 	"       [--kind=mixed|one-directory|subdirectories|links|deep|sparse|small|large|xattr-sizes]\n";
 
 static void read_options(int argc, char **argv)
@@ -551,7 +552,7 @@ static void read_options(int argc, char **argv)
 		{"seed", required_argument, NULL, 's'},        {"files", required_argument, NULL, 'f'},
 		{"kind", required_argument, NULL, 'k'},        {"xattr-bytes", required_argument, NULL, 'x'},
 		{"largest-bytes", required_argument, NULL, 'l'},
-		{"longest-link", required_argument, NULL, 'L'}, {NULL, 0, NULL, 0},
+		{"no-zeros", no_argument, NULL, 'z'},            {"longest-link", required_argument, NULL, 'L'}, {NULL, 0, NULL, 0},
 	};
 
 	for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
@@ -561,6 +562,7 @@ static void read_options(int argc, char **argv)
 		case 'x': options.xattr_bytes = strtoull(optarg, NULL, 0); break;
 		case 'l': options.largest_bytes = strtoull(optarg, NULL, 0); break;
 		case 'L': options.longest_link = strtoull(optarg, NULL, 0); break;
+		case 'z': options.no_zeros = true; break;
 		case 'k': options.kind = optarg; break;
 		default: fputs(usage, stderr); exit(2);
 		}

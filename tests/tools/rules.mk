@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 test_tools := \
 	compare_trees \
-	make_tree
+	make_tree \
+	shuffle_names
