@@ -22,13 +22,14 @@
 #include "support/cleanup.h"
 
 #define SHOWN_DIFFERENCES 20
+#define SHOWN_PATH_BYTES 1000 /* of longer paths, the end */
 #define CHUNK_BYTES (1024 * 1024)
 #define SEEKING_PAYS_BYTES (128 * 1024) /* smaller files are read whole, without asking for their data */
-#define EXT4_MAXIMUM_LINKS 65000 /* a directory with more has a link count of 1 (dir_nlink) */
+#define EXT4_MAXIMUM_LINKS 65000        /* a directory with more has a link count of 1 (dir_nlink) */
 
 enum side { SOURCE, IMAGE, SIDES };
 
-static const char *const side_names[SIDES] = {"source", "image"};
+static const char *const side_names[SIDES] = { "source", "image" };
 
 /* A name of a file that has, or should have, several. */
 struct link_record {
@@ -44,11 +45,12 @@ struct names {
 };
 
 static struct {
-	bool no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_holes, narrow_times;
-	bool no_special, no_root;
+	int no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_holes, no_special,
+		no_root;
+	int narrow_times;
 	int64_t latest_seconds;
 	off_t hole_bytes;
-} options = {.latest_seconds = INT64_MAX};
+} options = { .latest_seconds = INT64_MAX };
 
 static uint64_t differences, entries;
 static char *path; /* of the entry that is being compared, relative to the roots */
@@ -80,8 +82,14 @@ __attribute__((format(printf, 2, 3))) static void difference_at(const char *wher
 {
 	va_list arguments;
 
+	size_t where_bytes = strlen(where);
+
 	if (differences++ >= SHOWN_DIFFERENCES)
 		return;
+	if (where_bytes > SHOWN_PATH_BYTES) {
+		printf("...");
+		where += where_bytes - SHOWN_PATH_BYTES;
+	}
 	print_escaped(where);
 	printf(": ");
 	va_start(arguments, format);
@@ -261,7 +269,7 @@ static void compare_xattr_value(char files[SIDES][300], const char *name)
 static void compare_xattrs(const int directories[SIDES], const char *name)
 {
 	char files[SIDES][300];
-	SCOPE_NAMES struct names source = {0}, image = {0};
+	SCOPE_NAMES struct names source = { 0 }, image = { 0 };
 
 	for (enum side side = SOURCE; side < SIDES; side++)
 		xattr_path(files[side], sizeof(files[side]), directories[side], name);
@@ -373,7 +381,7 @@ static void compare_files(const int directories[SIDES], const char *name, off_t 
 		difference("cannot open in the image: %s", strerror(errno));
 		return;
 	}
-	const int files[SIDES] = {source, image};
+	const int files[SIDES] = { source, image };
 
 	if (!options.no_content)
 		compare_bytes(files, size_bytes);
@@ -423,7 +431,7 @@ static void compare_entry(const int directories[SIDES], const char *name, const 
 		           strerror(errno));
 		return;
 	}
-	compare_directories((const int[SIDES]){source_directory, image_directory}, image, false);
+	compare_directories((const int[SIDES]){ source_directory, image_directory }, image, false);
 }
 
 /* Compares one name of both directories; returns true if it is a subdirectory of the image's. */
@@ -461,7 +469,7 @@ static void only_in(enum side side, const int directories[SIDES], const char *na
 
 static void compare_directories(const int directories[SIDES], const struct stat *image, bool is_root)
 {
-	SCOPE_NAMES struct names source = {0}, in_image = {0};
+	SCOPE_NAMES struct names source = { 0 }, in_image = { 0 };
 	nlink_t expected_links = 2;
 
 	if (!read_names(directories[SOURCE], SOURCE, &source) || !read_names(directories[IMAGE], IMAGE, &in_image))
@@ -548,41 +556,41 @@ static const char usage[] =
 	"  --hole-bytes=BYTES   the image has holes of whole clusters only (default: whole blocks)\n"
 	"  --latest=SECONDS     later times are expected to be this one (SOURCE_DATE_EPOCH)\n";
 
+__attribute__((noreturn)) static void wrong_usage(void)
+{
+	fputs(usage, stderr);
+	exit(2);
+}
+
 static const struct option long_options[] = {
-	{"no-content", no_argument, NULL, 'c'},     {"no-owners", no_argument, NULL, 'o'},
-	{"no-modes", no_argument, NULL, 'm'},       {"no-times", no_argument, NULL, 't'},
-	{"no-nanoseconds", no_argument, NULL, 'n'}, {"no-links", no_argument, NULL, 'l'},
-	{"no-xattrs", no_argument, NULL, 'x'},      {"no-holes", no_argument, NULL, 'h'},
-	{"no-special", no_argument, NULL, 's'},     {"narrow-times", no_argument, NULL, 'w'},
-	{"no-root", no_argument, NULL, 'r'},
-	{"hole-bytes", required_argument, NULL, 'H'},
-	{"latest", required_argument, NULL, 'L'},   {NULL, 0, NULL, 0},
+	{ "no-content", no_argument, &options.no_content, 1 },
+	{ "no-owners", no_argument, &options.no_owners, 1 },
+	{ "no-modes", no_argument, &options.no_modes, 1 },
+	{ "no-times", no_argument, &options.no_times, 1 },
+	{ "no-nanoseconds", no_argument, &options.no_nanoseconds, 1 },
+	{ "no-links", no_argument, &options.no_links, 1 },
+	{ "no-xattrs", no_argument, &options.no_xattrs, 1 },
+	{ "no-holes", no_argument, &options.no_holes, 1 },
+	{ "no-special", no_argument, &options.no_special, 1 },
+	{ "no-root", no_argument, &options.no_root, 1 },
+	{ "narrow-times", no_argument, &options.narrow_times, 1 },
+	{ "hole-bytes", required_argument, NULL, 'h' },
+	{ "latest", required_argument, NULL, 'l' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static void read_options(int argc, char **argv)
 {
 	for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-		switch (option) {
-		case 'c': options.no_content = true; break;
-		case 'o': options.no_owners = true; break;
-		case 'm': options.no_modes = true; break;
-		case 't': options.no_times = true; break;
-		case 'n': options.no_nanoseconds = true; break;
-		case 'l': options.no_links = true; break;
-		case 'x': options.no_xattrs = true; break;
-		case 'h': options.no_holes = true; break;
-		case 's': options.no_special = true; break;
-		case 'w': options.narrow_times = true; break;
-		case 'r': options.no_root = true; break;
-		case 'H': options.hole_bytes = strtoll(optarg, NULL, 10); break;
-		case 'L': options.latest_seconds = strtoll(optarg, NULL, 10); break;
-		default: fputs(usage, stderr); exit(2);
-		}
+		if (option == 'h')
+			options.hole_bytes = strtoll(optarg, NULL, 10);
+		else if (option == 'l')
+			options.latest_seconds = strtoll(optarg, NULL, 10);
+		else if (option)
+			wrong_usage();
 	}
-	if (argc - optind != 2) {
-		fputs(usage, stderr);
-		exit(2);
-	}
+	if (argc - optind != 2)
+		wrong_usage();
 }
 
 int main(int argc, char **argv)

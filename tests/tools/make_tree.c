@@ -19,8 +19,8 @@
 #include "support/cleanup.h"
 
 #define BLOCK_BYTES 4096
-#define MAXIMUM_PATH_BYTES 3000 /* of the mixed kind, whose paths are used whole */
-#define FILES_EACH 100 /* directory, of the kinds that have many alike */
+#define MAXIMUM_PATH_BYTES 3000             /* of the mixed kind, whose paths are used whole */
+#define FILES_EACH 100                      /* directory, of the kinds that have many alike */
 #define OLDEST_SECONDS INT64_C(-2147483648) /* what inodes of 256 bytes can keep */
 #define LATEST_SECONDS INT64_C(10737418239) /* and e2fsck takes for what it is: it doubts 2310 and later */
 
@@ -33,8 +33,9 @@ static struct {
 	uint64_t seed, files, xattr_bytes, largest_bytes, longest_link;
 	bool no_zeros;
 	const char *kind;
-} options = {.seed = 1, .files = 400, .xattr_bytes = 3000, .largest_bytes = 4 << 20, .longest_link = 4095,
-             .kind = "mixed"};
+} options = {
+	.seed = 1, .files = 400, .xattr_bytes = 3000, .largest_bytes = 4 << 20, .longest_link = 4095, .kind = "mixed"
+};
 
 static uint64_t random_state;
 static uint64_t made, left_out;
@@ -107,21 +108,22 @@ static void write_acl(const char *name, const char *xattr, mode_t mode)
 			uint16_t tag, permissions;
 			uint32_t id;
 		} entries[6];
-	} acl = {2, {
-		{0x01, mode >> 6 & 7, UINT32_MAX}, /* the owner */
-		{0x02, random_below(8), 1000 + random_below(2) * 4000000000}, /* a user */
-		{0x04, random_below(8), UINT32_MAX}, /* the group */
-		{0x08, random_below(8), random_below(100000)}, /* another group */
-		{0x10, mode >> 3 & 7, UINT32_MAX}, /* the mask is what the mode shows for the group */
-		{0x20, mode & 7, UINT32_MAX}, /* others */
-	}};
+	} acl = { 2,
+		  {
+			  { 0x01, mode >> 6 & 7, UINT32_MAX },                            /* the owner */
+			  { 0x02, random_below(8), 1000 + random_below(2) * 4000000000 }, /* a user */
+			  { 0x04, random_below(8), UINT32_MAX },                          /* the group */
+			  { 0x08, random_below(8), random_below(100000) },                /* another group */
+			  { 0x10, mode >> 3 & 7, UINT32_MAX }, /* the mask is what the mode shows for the group */
+			  { 0x20, mode & 7, UINT32_MAX },      /* others */
+		  } };
 
 	optional(lsetxattr(name, xattr, &acl, sizeof(acl), 0), name, "cannot set an ACL");
 }
 
 static void write_capability(const char *name)
 {
-	uint32_t capability[5] = {0x02000001, 1 << random_below(30), 0, 0, 0}; /* version 2, effective */
+	uint32_t capability[5] = { 0x02000001, 1 << random_below(30), 0, 0, 0 }; /* version 2, effective */
 
 	optional(lsetxattr(name, "security.capability", capability, sizeof(capability), 0), name,
 	         "cannot set capabilities");
@@ -130,9 +132,9 @@ static void write_capability(const char *name)
 /* Values that together stay below the limit: ext4 has room for one block and the rest of the inode. */
 static void write_xattrs(const char *name, mode_t mode)
 {
-	static const char *const file_prefixes[] = {"user", "trusted", "security", "user.longer.prefix"};
-	static const char *const other_prefixes[] = {"trusted", "security"};
-	static const uint64_t sizes[] = {0, 1, 3, 4, 5, 16, 40, 60, 100, 255, 1000};
+	static const char *const file_prefixes[] = { "user", "trusted", "security", "user.longer.prefix" };
+	static const char *const other_prefixes[] = { "trusted", "security" };
+	static const uint64_t sizes[] = { 0, 1, 3, 4, 5, 16, 40, 60, 100, 255, 1000 };
 	bool is_plain = S_ISREG(mode) || S_ISDIR(mode);
 	uint64_t used_bytes = 0, count = 1 + random_below(one_in(4) ? 12 : 3);
 	char value[1000];
@@ -156,10 +158,11 @@ static void write_xattrs(const char *name, mode_t mode)
 
 static struct timespec random_time(void)
 {
-	static const int64_t edges[] = {OLDEST_SECONDS, -1, 0, 1, INT32_MAX, INT64_C(1) << 31, UINT32_MAX,
-	                                INT64_C(1) << 32, LATEST_SECONDS};
-	static const long nanoseconds[] = {0, 1, 999999999, 500000000};
-	struct timespec time = {.tv_nsec = one_in(4) ? PICK(nanoseconds) : (long)random_below(1000000000)};
+	static const int64_t edges[] = {
+		OLDEST_SECONDS, -1, 0, 1, INT32_MAX, INT64_C(1) << 31, UINT32_MAX, INT64_C(1) << 32, LATEST_SECONDS
+	};
+	static const long nanoseconds[] = { 0, 1, 999999999, 500000000 };
+	struct timespec time = { .tv_nsec = one_in(4) ? PICK(nanoseconds) : (long)random_below(1000000000) };
 
 	if (one_in(6))
 		time.tv_sec = PICK(edges);
@@ -173,10 +176,10 @@ static struct timespec random_time(void)
 /* In this order: an owner's change clears setuid and capabilities, and all of them change nothing of mtime. */
 static void write_metadata(const char *name, mode_t type)
 {
-	static const uint32_t owners[] = {0, 1, 33, 1000, 65534, 65535, 65536, 100000, 4000000000, 4294967294};
-	static const mode_t modes[] = {0644, 0755, 0600, 0, 0777, 0444, 04755, 02755, 01777, 07777, 06711, 0640};
+	static const uint32_t owners[] = { 0, 1, 33, 1000, 65534, 65535, 65536, 100000, 4000000000, 4294967294 };
+	static const mode_t modes[] = { 0644, 0755, 0600, 0, 0777, 0444, 04755, 02755, 01777, 07777, 06711, 0640 };
 	mode_t mode = type | PICK(modes);
-	struct timespec times[2] = {random_time(), random_time()};
+	struct timespec times[2] = { random_time(), random_time() };
 
 	if (one_in(3))
 		optional(lchown(name, PICK(owners), PICK(owners)), name, "cannot change the owner");
@@ -200,9 +203,11 @@ static void write_metadata(const char *name, mode_t type)
 static const char *random_name(uint64_t number)
 {
 	static char name[256];
-	static const char *const starts[] = {"file", "a", ".hidden", "..", "-dash", "with space ", "tab\there", "star*",
-	                                     "back\\slash", "quote\"'", "new\nline", "\xff\xfe\x80", "\xc3\xbc\xe2\x82",
-	                                     "\x01\x7f", "$(true)", "%s%n"};
+	static const char *const starts[] = {
+		"file",    "a",           ".hidden",  "..",        "-dash",        "with space ",      "tab\there",
+		"star*",   "back\\slash", "quote\"'", "new\nline", "\xff\xfe\x80", "\xc3\xbc\xe2\x82", "\x01\x7f",
+		"$(true)", "%s%n"
+	};
 	int prefix_bytes = snprintf(name, sizeof(name), "%s%" PRIu64, PICK(starts), number);
 
 	if (one_in(8)) { /* padded, to the longest name or to any length */
@@ -230,8 +235,8 @@ static void join(char *path, const char *directory, const char *name)
 
 static uint64_t random_size(uint64_t largest_bytes)
 {
-	static const uint64_t units[] = {1024, 4096, 65536};
-	static const uint64_t edges[] = {0, 1, 59, 60, 61, 155, 156, 157, 160, 161};
+	static const uint64_t units[] = { 1024, 4096, 65536 };
+	static const uint64_t edges[] = { 0, 1, 59, 60, 61, 155, 156, 157, 160, 161 };
 	uint64_t size = 0;
 
 	switch (random_below(4)) {
@@ -319,7 +324,7 @@ static void make_sparse_file(const char *name)
 
 static void make_symlink(const char *name)
 {
-	static const uint64_t lengths[] = {1, 58, 59, 60, 61, 100, 1023, 1024, 1025, 2000, 4094, 4095};
+	static const uint64_t lengths[] = { 1, 58, 59, 60, 61, 100, 1023, 1024, 1025, 2000, 4094, 4095 };
 	char target[PATH_MAX] = "";
 	uint64_t length = one_in(3) ? PICK(lengths) : 1 + random_below(80);
 
@@ -333,8 +338,8 @@ static void make_symlink(const char *name)
 /* Type and device of the special files; the kernel encodes small and large device numbers differently. */
 static mode_t make_special(const char *name)
 {
-	static const mode_t types[] = {S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK};
-	static const unsigned int majors[] = {0, 1, 8, 255, 256, 4095}, minors[] = {0, 3, 255, 256, 65536, 1048575};
+	static const mode_t types[] = { S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK };
+	static const unsigned int majors[] = { 0, 1, 8, 255, 256, 4095 }, minors[] = { 0, 3, 255, 256, 65536, 1048575 };
 	mode_t type = PICK(types);
 	unsigned int major_number = PICK(majors), minor_number = PICK(minors);
 	bool is_device = type == S_IFCHR || type == S_IFBLK;
@@ -397,8 +402,8 @@ static void make_mixed(void)
 		char path[PATH_MAX];
 		/* half of the entries in the newest directories, so that the tree becomes deep as well as wide */
 		uint32_t newest = directories.count < 4 ? directories.count : 4;
-		uint32_t directory = one_in(2) ? directories.count - 1 - random_below(newest)
-		                               : random_below(directories.count);
+		uint32_t directory =
+			one_in(2) ? directories.count - 1 - random_below(newest) : random_below(directories.count);
 
 		join(path, directories.list[directory], random_name(i));
 		make_mixed_entry(path);
@@ -424,8 +429,8 @@ static void make_one_directory(void)
 	for (uint64_t i = 0; i < options.files; i++) {
 		char name[300];
 
-		snprintf(name, sizeof(name), "one/%.*s%" PRIu64, (int)random_below(30), "name-of-some-length-or-another-",
-		         i);
+		snprintf(name, sizeof(name), "one/%.*s%" PRIu64, (int)random_below(30),
+		         "name-of-some-length-or-another-", i);
 		make_file(name, random_below(100));
 		made++;
 	}
@@ -536,41 +541,52 @@ static const struct {
 	const char *name;
 	void (*make)(void);
 } kinds[] = {
-	{"mixed", make_mixed}, {"one-directory", make_one_directory}, {"subdirectories", make_subdirectories},
-	{"links", make_links}, {"deep", make_deep},                   {"xattr-sizes", make_xattr_sizes},
-	{"sparse", make_sparse}, {"small", make_small},               {"large", make_large},
-	{NULL, NULL},
+	{ "mixed", make_mixed },
+	{ "one-directory", make_one_directory },
+	{ "subdirectories", make_subdirectories },
+	{ "links", make_links },
+	{ "deep", make_deep },
+	{ "xattr-sizes", make_xattr_sizes },
+	{ "sparse", make_sparse },
+	{ "small", make_small },
+	{ "large", make_large },
+	{ NULL, NULL },
 };
 
 static const char usage[] =
-	"usage: make_tree DIR [--seed=N] [--files=N] [--xattr-bytes=N] [--largest-bytes=N] [--longest-link=N] [--no-zeros]\n"
+	"usage: make_tree DIR [--seed=N] [--files=N] [--xattr-bytes=N] [--largest-bytes=N] [--longest-link=N] "
+        "[--no-zeros]\n"
 	"       [--kind=mixed|one-directory|subdirectories|links|deep|sparse|small|large|xattr-sizes]\n";
+
+__attribute__((noreturn)) static void wrong_usage(void)
+{
+	fputs(usage, stderr);
+	exit(2);
+}
 
 static void read_options(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"seed", required_argument, NULL, 's'},        {"files", required_argument, NULL, 'f'},
-		{"kind", required_argument, NULL, 'k'},        {"xattr-bytes", required_argument, NULL, 'x'},
-		{"largest-bytes", required_argument, NULL, 'l'},
-		{"no-zeros", no_argument, NULL, 'z'},            {"longest-link", required_argument, NULL, 'L'}, {NULL, 0, NULL, 0},
+		{ "seed", required_argument, NULL, 0 },         { "files", required_argument, NULL, 1 },
+		{ "xattr-bytes", required_argument, NULL, 2 },  { "largest-bytes", required_argument, NULL, 3 },
+		{ "longest-link", required_argument, NULL, 4 }, { "kind", required_argument, NULL, 5 },
+		{ "no-zeros", no_argument, NULL, 6 },           { NULL, 0, NULL, 0 },
 	};
+	uint64_t *const numbers[] = { &options.seed, &options.files, &options.xattr_bytes, &options.largest_bytes,
+		                      &options.longest_link };
 
 	for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-		switch (option) {
-		case 's': options.seed = strtoull(optarg, NULL, 0); break;
-		case 'f': options.files = strtoull(optarg, NULL, 0); break;
-		case 'x': options.xattr_bytes = strtoull(optarg, NULL, 0); break;
-		case 'l': options.largest_bytes = strtoull(optarg, NULL, 0); break;
-		case 'L': options.longest_link = strtoull(optarg, NULL, 0); break;
-		case 'z': options.no_zeros = true; break;
-		case 'k': options.kind = optarg; break;
-		default: fputs(usage, stderr); exit(2);
-		}
+		if (option == '?')
+			wrong_usage();
+		else if (option == 5)
+			options.kind = optarg;
+		else if (option == 6)
+			options.no_zeros = true;
+		else
+			*numbers[option] = strtoull(optarg, NULL, 0);
 	}
-	if (argc - optind != 1) {
-		fputs(usage, stderr);
-		exit(2);
-	}
+	if (argc - optind != 1)
+		wrong_usage();
 }
 
 int main(int argc, char **argv)
@@ -590,6 +606,5 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fputs(usage, stderr);
-	return 2;
+	wrong_usage();
 }

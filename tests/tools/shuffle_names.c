@@ -49,7 +49,8 @@ static void shuffle(int directory)
 
 	if (fstat(directory, &before))
 		fail("cannot read times");
-	/* First the names a third of the list apart, then their neighbours: far from both the old order and its reverse. */
+	/* First the names a third of the list apart, then their neighbours: far from both the old order and its
+	 * reverse. */
 	for (size_t start = 0; start < step; start++) {
 		for (size_t i = start; i < count; i += step) {
 			if (renameat(directory, names[i], directory, aside) ||
@@ -65,7 +66,7 @@ static void shuffle(int directory)
 		}
 	}
 	free(names);
-	if (futimens(directory, (struct timespec[2]){before.st_atim, before.st_mtim}))
+	if (futimens(directory, (struct timespec[2]){ before.st_atim, before.st_mtim }))
 		fail("cannot set times");
 }
 
