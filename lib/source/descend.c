@@ -62,7 +62,7 @@ static errcode_t open_path(struct descender *descender, int at, const char *path
 
 /* Opens a directory by its path from an ancestor (open at descriptor `at`), which must fit PATH_MAX. */
 static errcode_t open_between(struct descender *descender, int at, uint32_t ancestor, uint32_t directory, int flags,
-			      int *ret)
+                              int *ret)
 {
 	char path[PATH_MAX];
 	size_t start = sizeof(path) - 1;
@@ -96,7 +96,7 @@ errcode_t descender_open(struct descender *descender, uint32_t directory, int *r
 
 		if (piece_bytes + up.name_bytes + 1 >= PATH_MAX || components == PIECE_COMPONENTS) {
 			errcode_t error = vector_reserve(&descender->pieces, &descender->pieces_capacity, pieces + 1,
-							 sizeof(*descender->pieces));
+			                                 sizeof(*descender->pieces));
 
 			if (error)
 				return error;

@@ -23,12 +23,12 @@ typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
 struct descender {
 	const void *tree;
 	ascend_step step;
-	int root;                  /* borrowed */
-	int anchor;                /* somewhere down a deep path; -1: none */
+	int root;   /* borrowed */
+	int anchor; /* somewhere down a deep path; -1: none */
 	uint32_t anchor_directory;
-	uint32_t *pieces;          /* scratch: where such a path is cut */
+	uint32_t *pieces; /* scratch: where such a path is cut */
 	size_t pieces_capacity;
-	bool keeps_no_atime;       /* O_NOATIME was refused once: do without */
+	bool keeps_no_atime; /* O_NOATIME was refused once: do without */
 	bool lacks_openat2;
 };
 
@@ -43,7 +43,6 @@ MUST_CHECK errcode_t descender_open(struct descender *descender, uint32_t direct
  * A regular file of an open directory, for reading, never blocking; the caller closes it. Like directories it
  * is opened with O_NOATIME where that is allowed, so that building an image does not change its source.
  */
-MUST_CHECK errcode_t descender_open_file(struct descender *descender, int directory, const char *name,
-					 int *descriptor);
+MUST_CHECK errcode_t descender_open_file(struct descender *descender, int directory, const char *name, int *descriptor);
 
 #endif

@@ -22,7 +22,7 @@ static struct ascent step(const void *context, uint32_t number)
 }
 
 static errcode_t fail(const struct tree *tree, uint32_t node, errcode_t error, const char *action,
-		      struct problem *problem)
+                      struct problem *problem)
 {
 	SCOPE_FREE char *path = tree_path(tree, node);
 

@@ -37,7 +37,7 @@ char *scan_path(const struct scan *scan, uint32_t directory)
 }
 
 errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
-		       const char *action, struct problem *problem)
+                       const char *action, struct problem *problem)
 {
 	SCOPE_FREE char *path = path_text(scan->root_path, scan_step, scan, directory, name);
 
@@ -62,7 +62,7 @@ static errcode_t chunk_task(void *context, unsigned int worker, size_t index, st
 	if (error)
 		return scan_problem(level->scan, chunk->directory, NULL, error, "cannot open directory", problem);
 	return scan_examine(level->scan, worker, chunk->directory, descriptor, chunk->first,
-			    left < SCAN_CHUNK ? left : SCAN_CHUNK, problem);
+	                    left < SCAN_CHUNK ? left : SCAN_CHUNK, problem);
 }
 
 static errcode_t cut_large_directories(struct level *level)
@@ -73,9 +73,9 @@ static errcode_t cut_large_directories(struct level *level)
 
 		if (child_count <= SCAN_CHUNK)
 			continue;
-		errcode_t error = vector_reserve(&level->chunks, &level->chunk_capacity,
-						 level->chunk_count + child_count / SCAN_CHUNK + 1,
-						 sizeof(*level->chunks));
+		errcode_t error =
+			vector_reserve(&level->chunks, &level->chunk_capacity,
+		                       level->chunk_count + child_count / SCAN_CHUNK + 1, sizeof(*level->chunks));
 
 		if (error)
 			return error;
@@ -104,7 +104,7 @@ static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
 	if (scan->directory_count + count > UINT32_MAX)
 		return EOVERFLOW;
 	errcode_t error = vector_reserve(&scan->directories, &scan->directory_capacity, scan->directory_count + count,
-					 sizeof(*scan->directories));
+	                                 sizeof(*scan->directories));
 
 	if (error)
 		return error;
@@ -215,7 +215,7 @@ static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tr
 }
 
 errcode_t directory_source_scan(const char *path, const struct scan_options *options, struct pool *pool,
-				struct tree **ret, struct problem *problem)
+                                struct tree **ret, struct problem *problem)
 {
 	static const struct scan_options defaults;
 	struct scan scan = {
@@ -230,7 +230,7 @@ errcode_t directory_source_scan(const char *path, const struct scan_options *opt
 		return problem_set(problem, errno, path, "cannot open directory");
 	struct tree *tree = calloc(1, sizeof(*tree));
 	errcode_t error = tree ? make_tree(&scan, pool, tree, problem) :
-				 problem_set(problem, ENOMEM, path, "cannot read directory");
+	                         problem_set(problem, ENOMEM, path, "cannot read directory");
 
 	scan_destroy(&scan);
 	if (error) {

@@ -9,12 +9,14 @@
 
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* a file left out if met (the image itself); 0, 0: none */
-	bool *skipped; /* set to true if it was; may be NULL */
-	struct progress *progress; /* may be NULL */
+	bool *skipped;                    /* set to true if it was; may be NULL */
+	struct progress *progress;        /* may be NULL */
 };
 
 /*
- * Reads the whole tree below path. Everything is read with the caller's rights, without following symlinks.
+ * Reads the whole tree below path, mounts included; path itself may be a symlink. Everything else is read with
+ * the caller's rights, without following symlinks. Of xattrs, user.*, trusted.*, security.* and POSIX ACLs are
+ * kept; sets are numbered in the order in which nodes use them. What vanishes meanwhile is an error.
  * Errors name the path that could not be read. The result does not depend on the pool or the host's order.
  */
 MUST_CHECK errcode_t directory_source_scan(const char *path, const struct scan_options *options, struct pool *pool,

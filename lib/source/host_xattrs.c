@@ -76,7 +76,7 @@ static ssize_t get_value_up_to(const struct place *place, const char *xattr, voi
 		return lgetxattr(place->path, xattr, value, bytes);
 	if (place->name)
 		return syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
-			       sizeof(arguments));
+		               sizeof(arguments));
 	return fgetxattr(place->descriptor, xattr, value, bytes);
 }
 
@@ -116,7 +116,7 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 
 		if (!error)
 			error = vector_reserve(&xattrs->list, &xattrs->list_capacity, xattrs->count + 1,
-					       sizeof(*xattrs->list));
+			                       sizeof(*xattrs->list));
 		if (error)
 			return error;
 		ssize_t bytes = get_value(place, name, xattrs->values + used);

@@ -14,7 +14,7 @@ struct host_xattrs {
 	uint32_t count;
 
 	size_t list_capacity;
-	char *names;         /* as listxattr() gives them */
+	char *names; /* as listxattr() gives them */
 	unsigned char *values;
 	size_t values_capacity;
 	bool lacks_at_calls; /* the kernel is older than 6.13: directory_path is needed */
@@ -31,6 +31,6 @@ MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor
  * that is longer than PATH_MAX with the name is gone around through /proc.
  */
 MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *directory_path,
-					 const char *name);
+                                         const char *name);
 
 #endif

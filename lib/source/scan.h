@@ -92,7 +92,7 @@ MUST_CHECK errcode_t scan_list(struct scan *scan, unsigned int worker, uint32_t 
 
 /* Examines entries [first, first + count) of an open directory. */
 MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t directory, int descriptor,
-				  uint32_t first, uint32_t count, struct problem *problem);
+                                  uint32_t first, uint32_t count, struct problem *problem);
 
 /* Examines the root, which is open already. */
 MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *problem);
@@ -102,7 +102,7 @@ MUST_CHECK errcode_t scan_number(struct scan *scan, struct pool *pool, struct tr
 
 /* Records a problem with an entry of a directory, or with the directory itself if name is NULL. */
 errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
-		       const char *action, struct problem *problem);
+                       const char *action, struct problem *problem);
 
 /* The whole path of a directory; the caller frees it; NULL: no memory. */
 char *scan_path(const struct scan *scan, uint32_t directory);

@@ -17,7 +17,7 @@ struct place {
 	struct scan_worker *worker;
 	unsigned int worker_number;
 	uint32_t directory;
-	int descriptor; /* of the directory */
+	int descriptor;             /* of the directory */
 	const char *directory_path; /* only where there is no getxattrat() */
 	struct problem *problem;
 };
@@ -38,7 +38,7 @@ static void set_attributes(struct tree_node *node, const struct stat *status)
 
 /* A device that says of a directory that it has no xattrs is not asked again. */
 static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, struct tree_node *node, uint64_t device,
-			       errcode_t error)
+                               errcode_t error)
 {
 	if (error == ENOTSUP) {
 		if (S_ISDIR(node->mode)) {
@@ -50,7 +50,7 @@ static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, st
 	if (error)
 		return error;
 	return xattr_table_intern(scan->xattr_table, worker->xattrs.list, worker->xattrs.count, &worker->last_set,
-				  &node->xattrs);
+	                          &node->xattrs);
 }
 
 static errcode_t read_xattrs(const struct place *place, struct tree_node *node, uint64_t device)
@@ -59,8 +59,7 @@ static errcode_t read_xattrs(const struct place *place, struct tree_node *node, 
 
 	if (worker->knows_bare_device && worker->bare_device == device)
 		return 0;
-	errcode_t error =
-		host_xattrs_read_at(&worker->xattrs, place->descriptor, place->directory_path, node->name);
+	errcode_t error = host_xattrs_read_at(&worker->xattrs, place->descriptor, place->directory_path, node->name);
 
 	error = intern_xattrs(place->scan, worker, node, device, error);
 	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
@@ -101,7 +100,7 @@ static errcode_t find_segments(struct scan_worker *worker, int descriptor, uint6
 		if (end <= start) /* no answer that would get us further */
 			return EINVAL;
 		errcode_t error = vector_reserve(&worker->segments, &worker->segments_capacity, count + 1,
-						 sizeof(*worker->segments));
+		                                 sizeof(*worker->segments));
 
 		if (error)
 			return error;
@@ -134,8 +133,7 @@ static errcode_t read_data_map(const struct place *place, struct tree_node *node
 		return fail(place, node, error, "cannot look for holes");
 	if (count == 1 && worker->segments[0].length_bytes == node->size_bytes)
 		return 0;
-	struct tree_data_map *map =
-		arena_alloc(&worker->memory, sizeof(*map) + count * sizeof(struct tree_segment));
+	struct tree_data_map *map = arena_alloc(&worker->memory, sizeof(*map) + count * sizeof(struct tree_segment));
 
 	if (!map)
 		return fail(place, node, ENOMEM, "cannot look for holes");
@@ -154,7 +152,7 @@ static errcode_t note_link(const struct place *place, struct tree_node *node, co
 	if (worker->linked_count >= UINT32_MAX)
 		return fail(place, node, EOVERFLOW, "cannot note hard link");
 	errcode_t error = vector_reserve(&worker->linked, &worker->linked_capacity, worker->linked_count + 1,
-					 sizeof(*worker->linked));
+	                                 sizeof(*worker->linked));
 
 	if (error)
 		return fail(place, node, error, "cannot note hard link");
@@ -211,7 +209,7 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 }
 
 errcode_t scan_examine(struct scan *scan, unsigned int worker_number, uint32_t number, int descriptor, uint32_t first,
-		       uint32_t count, struct problem *problem)
+                       uint32_t count, struct problem *problem)
 {
 	struct scan_directory *directory = &scan->directories[number];
 	struct scan_worker *worker = &scan->workers[worker_number];

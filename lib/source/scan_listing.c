@@ -122,7 +122,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 		SCOPE_FREE char *path = scan_path(scan, number);
 
 		return problem_set_reason(problem, ELOOP, path, "cannot read directory",
-					  "it is one of its own parent directories (a loop of mounts)");
+		                          "it is one of its own parent directories (a loop of mounts)");
 	}
 	errcode_t error = descender_open(&worker->descender, number, &descriptor);
 

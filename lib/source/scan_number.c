@@ -141,7 +141,7 @@ errcode_t scan_number(struct scan *scan, struct pool *pool, struct tree *tree, s
 
 	if (error)
 		return problem_set_reason(problem, error, scan->root_path, "cannot number its files",
-					  "there are more than 2^32");
+		                          "there are more than 2^32");
 	tree->nodes = malloc(tree->node_count * sizeof(*tree->nodes));
 	if (!tree->nodes)
 		return problem_set(problem, ENOMEM, scan->root_path, "cannot number its files");

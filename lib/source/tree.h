@@ -40,26 +40,27 @@ struct tree_xattr_set {
 	const struct tree_xattr *list; /* sorted by name */
 };
 
-#define TREE_ROOT 0u /* the root directory's node */
+#define TREE_ROOT 0u      /* the root directory's node */
 #define TREE_NO_XATTRS 0u /* set 0 is the empty one */
 
 struct tree_node {
 	const char *name; /* NUL-terminated; "" for the root */
 	uint8_t name_bytes;
-	bool is_sparse; /* data_map is valid */
-	uint16_t mode; /* type and permissions, S_IF* */
-	uint32_t parent; /* the root is its own */
+	bool is_sparse;       /* data_map is valid */
+	uint16_t mode;        /* type and permissions, S_IF* */
+	uint32_t parent;      /* the root is its own */
 	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
-	uint32_t links; /* names of this file in the tree, of the first node; directories: 2 + subdirectories */
+	uint32_t links;   /* of the first node: names of this file in the tree; of other names: 0; directories: 2 +
+	                     subdirectories */
 	uint32_t uid, gid;
 	uint32_t mtime_nanoseconds;
 	int64_t mtime_seconds;
-	uint32_t xattrs; /* a number in tree->xattr_sets */
+	uint32_t xattrs;     /* a number in tree->xattr_sets */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
-		const char *target; /* symlinks, NUL-terminated */
+		const char *target;                   /* symlinks, NUL-terminated */
 		const struct tree_data_map *data_map; /* sparse regular files */
 		struct {
 			uint32_t major, minor;
@@ -73,7 +74,7 @@ struct tree {
 	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
 	uint32_t xattr_set_count;
 	struct arena memory; /* names, targets, maps, xattrs */
-	char *root_path; /* the source's path, for messages */
+	char *root_path;     /* the source's path, for messages */
 };
 
 void tree_destroy(struct tree *tree);

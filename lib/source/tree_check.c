@@ -15,7 +15,7 @@ struct check {
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail(const struct check *check, uint32_t node, const char *format,
-							...)
+                                                       ...)
 {
 	const char *name = node < check->tree->node_count ? check->tree->nodes[node].name : NULL;
 	va_list arguments;
@@ -167,7 +167,8 @@ static bool check_links(struct check *check)
 			return fail(check, i, "a link to %u, which comes later", first);
 		if (first != i && S_ISDIR(nodes[i].mode))
 			return fail(check, i, "a hard link to a directory");
-		if (first != i && (nodes[first].link_to != first || (nodes[first].mode & S_IFMT) != (nodes[i].mode & S_IFMT)))
+		if (first != i &&
+		    (nodes[first].link_to != first || (nodes[first].mode & S_IFMT) != (nodes[i].mode & S_IFMT)))
 			return fail(check, i, "a link to %u, which is a link itself or of another type", first);
 		if (!S_ISDIR(nodes[i].mode))
 			check->names[first]++;
@@ -204,7 +205,8 @@ static bool sets_are_equal(const struct tree_xattr_set *one, const struct tree_x
 static bool check_xattr_sets(const struct check *check)
 {
 	const struct tree *tree = check->tree;
-	SCOPE_FREE const struct tree_xattr_set **by_hash = malloc(((size_t)tree->xattr_set_count + 1) * sizeof(*by_hash));
+	SCOPE_FREE const struct tree_xattr_set **by_hash =
+		malloc(((size_t)tree->xattr_set_count + 1) * sizeof(*by_hash));
 
 	if (!by_hash)
 		return fail(check, TREE_ROOT, "no memory to check");
@@ -223,7 +225,7 @@ static bool check_xattr_sets(const struct check *check)
 		for (uint32_t k = i + 1; k < tree->xattr_set_count && by_hash[k]->hash == by_hash[i]->hash; k++)
 			if (sets_are_equal(by_hash[i], by_hash[k]))
 				return fail(check, TREE_ROOT, "xattr sets %td and %td are equal",
-					    by_hash[i] - tree->xattr_sets, by_hash[k] - tree->xattr_sets);
+				            by_hash[i] - tree->xattr_sets, by_hash[k] - tree->xattr_sets);
 	return true;
 }
 

@@ -17,7 +17,7 @@ struct shard {
 	alignas(128) pthread_mutex_t lock;
 	struct tree_xattr_set *sets;
 	size_t count, capacity;
-	uint32_t *slots; /* 1 + an index in sets; 0: free. Open addressing, at most half full */
+	uint32_t *slots;   /* 1 + an index in sets; 0: free. Open addressing, at most half full */
 	size_t slot_count; /* a power of two */
 	uint32_t *final_numbers;
 	struct arena memory;
@@ -159,7 +159,7 @@ static errcode_t find_or_add(struct shard *shard, const struct tree_xattr_set *s
 }
 
 errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr *list, uint32_t count,
-			     struct xattr_table_memory *last, uint32_t *number)
+                             struct xattr_table_memory *last, uint32_t *number)
 {
 	uint32_t index;
 
@@ -178,7 +178,8 @@ errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr 
 	errcode_t error = find_or_add(shard, &set, &index);
 
 	if (!error)
-		*last = (struct xattr_table_memory){ shard->sets[index].list, count, index * SHARDS + shard_number + 1 };
+		*last = (struct xattr_table_memory){ shard->sets[index].list, count,
+			                             index * SHARDS + shard_number + 1 };
 	pthread_mutex_unlock(&shard->lock);
 	if (!error)
 		*number = last->number;

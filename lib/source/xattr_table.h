@@ -22,7 +22,7 @@ void xattr_table_destroy(struct xattr_table *table);
  * name and copied if it is new. Any thread; last belongs to the caller. ENOMEM, EOVERFLOW.
  */
 MUST_CHECK errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr *list, uint32_t count,
-					struct xattr_table_memory *last, uint32_t *number);
+                                        struct xattr_table_memory *last, uint32_t *number);
 
 /*
  * Gives the tree its sets, numbered in the order in which its nodes use them, and its nodes the new numbers.

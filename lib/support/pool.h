@@ -36,7 +36,6 @@ unsigned int pool_workers(const struct pool *pool);
  * returned and moved to *problem. A task that fails without filling in its problem is recorded with its
  * error alone. Only one thread may call this at a time; not from within a task.
  */
-MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context,
-                              struct problem *problem);
+MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem);
 
 #endif

@@ -24,7 +24,7 @@ errcode_t problem_set(struct problem *problem, errcode_t error, const char *path
 }
 
 errcode_t problem_set_reason(struct problem *problem, errcode_t error, const char *path, const char *action,
-			     const char *reason, ...)
+                             const char *reason, ...)
 {
 	va_list arguments;
 
@@ -65,7 +65,7 @@ char *problem_text(const struct problem *problem)
 	if (!reason)
 		reason = problem->error ? error_message(problem->error) : "";
 	if (asprintf(&text, "%s%s%s%s%s", path, *path && (*action || *reason) ? ": " : "", action,
-		     *action && *reason ? ": " : "", reason) < 0)
+	             *action && *reason ? ": " : "", reason) < 0)
 		return NULL;
 	return text;
 }

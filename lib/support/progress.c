@@ -78,8 +78,8 @@ static struct picture take_picture(struct progress *progress)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	picture.seconds = (double)(now.tv_sec - progress->begin.tv_sec) +
-			  (double)(now.tv_nsec - progress->begin.tv_nsec) / 1e9;
+	picture.seconds =
+		(double)(now.tv_sec - progress->begin.tv_sec) + (double)(now.tv_nsec - progress->begin.tv_nsec) / 1e9;
 	if (picture.total_bytes)
 		picture.fraction = (double)picture.bytes / (double)picture.total_bytes;
 	else if (picture.total_files)
@@ -93,10 +93,10 @@ static struct picture take_picture(struct progress *progress)
 static void write_json(FILE *stream, const struct picture *picture)
 {
 	fprintf(stream,
-		"{\"stage\":\"%s\",\"seconds\":%.3f,\"bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64 ",\"files\":%" PRIu64
-		",\"total_files\":%" PRIu64 "}\n",
-		picture->stage, picture->seconds, picture->bytes, picture->total_bytes, picture->files,
-		picture->total_files);
+	        "{\"stage\":\"%s\",\"seconds\":%.3f,\"bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64
+	        ",\"files\":%" PRIu64 ",\"total_files\":%" PRIu64 "}\n",
+	        picture->stage, picture->seconds, picture->bytes, picture->total_bytes, picture->files,
+	        picture->total_files);
 	fflush(stream);
 }
 

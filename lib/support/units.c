@@ -101,7 +101,7 @@ const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
 
 		if (tenths < 10240 || !prefixes[power + 1]) {
 			snprintf(text, UNITS_TEXT_BYTES, "%u.%u %ciB", (unsigned int)(tenths / 10),
-				 (unsigned int)(tenths % 10), prefixes[power]);
+			         (unsigned int)(tenths % 10), prefixes[power]);
 			return text;
 		}
 		power++;

@@ -13,6 +13,68 @@
 
 #include "support/vector.h"
 
+static char top[PATH_MAX];
+
+void host_tree_begin(void)
+{
+	const char *place = getenv("TMPDIR");
+
+	if ((size_t)snprintf(top, sizeof(top), "%s/ext2mb-XXXXXX", place ? place : "/tmp") >= sizeof(top) ||
+	    !mkdtemp(top) || chmod(top, 0755)) {
+		perror(top);
+		exit(EXIT_FAILURE);
+	}
+}
+
+void host_tree_end(void)
+{
+	char command[PATH_MAX + 16];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	if (system(command))
+		exit(EXIT_FAILURE);
+}
+
+char *host_tree_directory(void)
+{
+	char *path;
+
+	ck_assert_int_gt(asprintf(&path, "%s/XXXXXX", top), 0);
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	ck_assert_int_eq(chmod(path, 0755), 0);
+	return path;
+}
+
+const char *host_tree_below(const char *directory, const char *name)
+{
+	static char paths[4][PATH_MAX];
+	static unsigned int next;
+	char *path = paths[next++ % 4];
+
+	ck_assert_int_lt(snprintf(path, PATH_MAX, "%s/%s", directory, name), PATH_MAX);
+	return path;
+}
+
+void host_tree_write(const char *path, const char *text)
+{
+	SCOPE_CLOSE int descriptor = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0644);
+
+	ck_assert_int_eq(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+void host_tree_expect_text(struct directory_reader *reader, uint32_t node, const char *expected)
+{
+	struct problem problem = { 0 };
+	char text[100] = "";
+	int descriptor;
+
+	ck_assert_int_eq(directory_reader_open(reader, node, &descriptor, &problem), 0);
+	ck_assert_int_eq(read(descriptor, text, sizeof(text)), (ssize_t)strlen(expected));
+	ck_assert_str_eq(text, expected);
+	ck_assert_int_eq(fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+	close(descriptor);
+}
+
 struct builder {
 	struct random *random;
 	char **directories;
@@ -79,7 +141,7 @@ static bool make_entry(struct builder *builder, const char *path)
 		break;
 	case 4:
 		if (mknod(path, random_below(random, 2) ? S_IFCHR | 0600 : S_IFBLK | 0640,
-			  makedev(random_below(random, 300), random_below(random, 5000))))
+		          makedev(random_below(random, 300), random_below(random, 5000))))
 			ck_assert_int_eq(errno, EPERM);
 		else
 			break;
@@ -108,13 +170,15 @@ static bool make_entry(struct builder *builder, const char *path)
 static void decorate(struct random *random, const char *path)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-					   { (time_t)random_below(random, 1 << 30), (long)random_below(random, 1000000000) } };
+		                           { (time_t)random_below(random, 1 << 30),
+		                             (long)random_below(random, 1000000000) } };
 	char name[32], value[200];
 	struct stat status;
 
 	ck_assert_int_eq(lstat(path, &status), 0);
 	if (!geteuid())
-		ck_assert_int_eq(lchown(path, (uid_t)random_below(random, 100000), (gid_t)random_below(random, 100)), 0);
+		ck_assert_int_eq(lchown(path, (uid_t)random_below(random, 100000), (gid_t)random_below(random, 100)),
+		                 0);
 	if (!random_below(random, 4)) {
 		uint64_t count = random_below(random, 4);
 
@@ -178,12 +242,12 @@ struct tree *host_tree_scan(const char *path, const struct scan_options *options
 static void expect_equal_nodes(const struct tree_node *one, const struct tree_node *other, uint32_t number)
 {
 	bool same = one->name_bytes == other->name_bytes && !strcmp(one->name, other->name) &&
-		    one->is_sparse == other->is_sparse && one->mode == other->mode && one->parent == other->parent &&
-		    one->first_child == other->first_child && one->child_count == other->child_count &&
-		    one->link_to == other->link_to && one->links == other->links && one->uid == other->uid &&
-		    one->gid == other->gid && one->mtime_seconds == other->mtime_seconds &&
-		    one->mtime_nanoseconds == other->mtime_nanoseconds && one->xattrs == other->xattrs &&
-		    one->size_bytes == other->size_bytes;
+	            one->is_sparse == other->is_sparse && one->mode == other->mode && one->parent == other->parent &&
+	            one->first_child == other->first_child && one->child_count == other->child_count &&
+	            one->link_to == other->link_to && one->links == other->links && one->uid == other->uid &&
+	            one->gid == other->gid && one->mtime_seconds == other->mtime_seconds &&
+	            one->mtime_nanoseconds == other->mtime_nanoseconds && one->xattrs == other->xattrs &&
+	            one->size_bytes == other->size_bytes;
 
 	if (same && S_ISLNK(one->mode))
 		same = !strcmp(one->target, other->target);
@@ -192,7 +256,7 @@ static void expect_equal_nodes(const struct tree_node *one, const struct tree_no
 	if (same && one->is_sparse)
 		same = one->data_map->count == other->data_map->count &&
 		       !memcmp(one->data_map->segments, other->data_map->segments,
-			       one->data_map->count * sizeof(struct tree_segment));
+		               one->data_map->count * sizeof(struct tree_segment));
 	ck_assert_msg(same, "nodes %u (%s) and (%s) differ", number, one->name, other->name);
 }
 

@@ -6,6 +6,18 @@
 #include "seeded_random.h"
 #include "source/directory_source.h"
 
+/* Around all tests: the directory below which they work, in TMPDIR; its removal. */
+void host_tree_begin(void);
+void host_tree_end(void);
+
+/* A new empty directory for one test; the caller frees its path. */
+char *host_tree_directory(void);
+
+/* "DIRECTORY/NAME", until the next call but three. */
+const char *host_tree_below(const char *directory, const char *name);
+
+void host_tree_write(const char *path, const char *text);
+
 /* Makes `entries` files of all types that the user may make, in directories of all sizes, below an existing one. */
 void host_tree_make(struct random *random, const char *path, unsigned int entries);
 
@@ -17,6 +29,9 @@ void host_tree_expect_equal(const struct tree *one, const struct tree *other);
 
 /* Each node is what lstat(2), readlink(2) and l*xattr(2) say of its path, and no name is missing. */
 void host_tree_expect_true(const struct tree *tree);
+
+/* What the reader opens for this node holds this text. */
+void host_tree_expect_text(struct directory_reader *reader, uint32_t node, const char *expected);
 
 /* The node with this path below the root; it must be there. */
 uint32_t host_tree_find(const struct tree *tree, const char *path);

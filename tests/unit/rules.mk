@@ -6,6 +6,7 @@ unit_tests := \
 	data_runs \
 	directory \
 	directory_image \
+	directory_reader \
 	directory_source \
 	ext2mb \
 	file_map \

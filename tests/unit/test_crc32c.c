@@ -35,7 +35,7 @@ START_TEST(short_ones_agree_at_every_alignment)
 			uint32_t crc = (uint32_t)random_next(&random);
 
 			ck_assert_uint_eq(crc32c(crc, buffer + start, count),
-					  ext2fs_crc32c_le(crc, buffer + start, count));
+			                  ext2fs_crc32c_le(crc, buffer + start, count));
 		}
 	}
 }
@@ -51,8 +51,7 @@ START_TEST(random_ones_agree)
 		size_t count = random_below(&random, BUFFER_BYTES - start + 1);
 		uint32_t crc = (uint32_t)random_next(&random);
 
-		ck_assert_uint_eq(crc32c(crc, buffer + start, count),
-				  ext2fs_crc32c_le(crc, buffer + start, count));
+		ck_assert_uint_eq(crc32c(crc, buffer + start, count), ext2fs_crc32c_le(crc, buffer + start, count));
 	}
 }
 END_TEST

@@ -25,37 +25,6 @@ static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 
-static char top[PATH_MAX]; /* removed at the end */
-
-/* A new directory below top; each test has its own. */
-static char *new_directory(void)
-{
-	char *path;
-
-	ck_assert_int_gt(asprintf(&path, "%s/XXXXXX", top), 0);
-	ck_assert_ptr_nonnull(mkdtemp(path));
-	ck_assert_int_eq(chmod(path, 0755), 0);
-	return path;
-}
-
-/* "DIRECTORY/NAME", until the next call but three. */
-static const char *below(const char *directory, const char *name)
-{
-	static char paths[4][PATH_MAX];
-	static unsigned int next;
-	char *path = paths[next++ % 4];
-
-	ck_assert_int_lt(snprintf(path, PATH_MAX, "%s/%s", directory, name), PATH_MAX);
-	return path;
-}
-
-static void write_file(const char *path, const char *text)
-{
-	SCOPE_CLOSE int descriptor = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0644);
-
-	ck_assert_int_eq(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
-}
-
 /* The scan fails for any number of threads with this error, naming this path. */
 static void expect_failure(const char *path, errcode_t expected, const char *expected_path, const char *words)
 {
@@ -93,7 +62,7 @@ int fstatat(int directory, const char *restrict name, struct stat *restrict stat
 START_TEST(any_number_of_threads_reads_the_same)
 {
 	struct random random = random_start("any_number_of_threads_reads_the_same");
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
 	host_tree_make(&random, path, 3000);
 	struct tree *serial = host_tree_scan(path, NULL, 0);
@@ -112,16 +81,16 @@ END_TEST
 
 START_TEST(a_large_directory_is_shared_out)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	char name[300];
 
 	for (int i = 0; i < 2000; i++) {
 		memset(name, 'x', 200);
 		sprintf(name + i % 200, "%d", i);
 		if (i % 100)
-			write_file(below(path, name), "x");
+			host_tree_write(host_tree_below(path, name), "x");
 		else
-			ck_assert_int_eq(mkdir(below(path, name), 0750), 0);
+			ck_assert_int_eq(mkdir(host_tree_below(path, name), 0750), 0);
 	}
 	struct tree *serial = host_tree_scan(path, NULL, 0);
 	struct tree *parallel = host_tree_scan(path, NULL, 3);
@@ -136,18 +105,18 @@ END_TEST
 
 START_TEST(hard_links_are_joined)
 {
-	SCOPE_FREE char *path = new_directory();
-	SCOPE_FREE char *outside = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
+	SCOPE_FREE char *outside = host_tree_directory();
 
-	ck_assert_int_eq(mkdir(below(path, "z"), 0755), 0);
-	ck_assert_int_eq(mkdir(below(path, "m"), 0755), 0);
-	write_file(below(path, "m/two"), "x");
-	ck_assert_int_eq(link(below(path, "m/two"), below(path, "z/one")), 0);
-	ck_assert_int_eq(link(below(path, "m/two"), below(path, "y")), 0);
-	ck_assert_int_eq(symlink("target", below(path, "m/symlink")), 0);
-	ck_assert_int_eq(link(below(path, "m/symlink"), below(path, "a")), 0);
-	write_file(below(path, "m/elsewhere too"), "x");
-	ck_assert_int_eq(link(below(path, "m/elsewhere too"), below(outside, "name")), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "z"), 0755), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "m"), 0755), 0);
+	host_tree_write(host_tree_below(path, "m/two"), "x");
+	ck_assert_int_eq(link(host_tree_below(path, "m/two"), host_tree_below(path, "z/one")), 0);
+	ck_assert_int_eq(link(host_tree_below(path, "m/two"), host_tree_below(path, "y")), 0);
+	ck_assert_int_eq(symlink("target", host_tree_below(path, "m/symlink")), 0);
+	ck_assert_int_eq(link(host_tree_below(path, "m/symlink"), host_tree_below(path, "a")), 0);
+	host_tree_write(host_tree_below(path, "m/elsewhere too"), "x");
+	ck_assert_int_eq(link(host_tree_below(path, "m/elsewhere too"), host_tree_below(outside, "name")), 0);
 	for (size_t i = 0; i < THREAD_COUNTS; i++) {
 		struct tree *tree = host_tree_scan(path, NULL, thread_counts[i]);
 		uint32_t first = host_tree_find(tree, "y");
@@ -175,24 +144,11 @@ static int descend(int descriptor, const char *name)
 	return next;
 }
 
-static void expect_text(struct directory_reader *reader, uint32_t node, const char *expected)
-{
-	struct problem problem = { 0 };
-	char text[100] = "";
-	int descriptor;
-
-	ck_assert_int_eq(directory_reader_open(reader, node, &descriptor, &problem), 0);
-	ck_assert_int_eq(read(descriptor, text, sizeof(text)), (ssize_t)strlen(expected));
-	ck_assert_str_eq(text, expected);
-	ck_assert_int_eq(fcntl(descriptor, F_GETFD), FD_CLOEXEC);
-	close(descriptor);
-}
-
 /* Two branches of 600 directories with names of 250 bytes: paths of 150 kB. */
 START_TEST(no_path_is_too_long)
 {
 	enum { DEPTH = 600 };
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	struct rlimit limit = { 256, 256 };
 	char name[251], text[32];
 
@@ -234,7 +190,7 @@ START_TEST(no_path_is_too_long)
 		for (uint32_t at = serial->nodes[node].parent; at != TREE_ROOT; at = serial->nodes[at].parent)
 			depth++;
 		sprintf(text, "%d %d", serial->nodes[serial->nodes[node].parent].name[0] - 'a', depth);
-		expect_text(reader, node, text);
+		host_tree_expect_text(reader, node, text);
 	}
 	directory_reader_destroy(reader);
 	tree_destroy(serial);
@@ -245,7 +201,7 @@ END_TEST
 /* 5000 levels, in little memory for stacks. */
 START_TEST(depth_does_not_recurse)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	int descriptor = open(path, O_RDONLY | O_DIRECTORY);
 
 	for (int i = 0; i < 5000; i++)
@@ -263,20 +219,20 @@ START_TEST(holes_are_found)
 	enum { STEP = 65536 };
 	static const struct {
 		const char *name;
-		const char *steps; /* D: data, a dot: hole */
+		const char *steps;   /* D: data, a dot: hole */
 		uint64_t tail_bytes; /* of a hole at the end */
 		uint32_t segments;
 	} files[] = {
-		{ "dense", "DDD", 0, 0 },	{ "hole", "", 1 << 20, 0 },   { "start", "..DD", 0, 1 },
-		{ "end", "D..", 100, 1 },	{ "middle", "D.DD", 0, 2 },   { "many", ".D.D..DD.", 5, 3 },
+		{ "dense", "DDD", 0, 0 },    { "hole", "", 1 << 20, 0 }, { "start", "..DD", 0, 1 },
+		{ "end", "D..", 100, 1 },    { "middle", "D.DD", 0, 2 }, { "many", ".D.D..DD.", 5, 3 },
 		{ "small hole", "", 10, 0 },
 	};
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	char data[STEP];
 
 	memset(data, 'x', sizeof(data));
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		SCOPE_CLOSE int descriptor = open(below(path, files[i].name), O_CREAT | O_WRONLY, 0644);
+		SCOPE_CLOSE int descriptor = open(host_tree_below(path, files[i].name), O_CREAT | O_WRONLY, 0644);
 		size_t count = strlen(files[i].steps);
 
 		ck_assert_int_eq(ftruncate(descriptor, (off_t)(count * STEP + files[i].tail_bytes)), 0);
@@ -315,22 +271,22 @@ END_TEST
 
 START_TEST(equal_xattrs_are_one_set)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	SCOPE_FREE char *large = malloc(XATTR_SIZE_MAX);
 	char name[32];
 
-	write_file(below(path, "probe"), "");
-	if (setxattr(below(path, "probe"), "user.probe", "", 0, 0)) {
+	host_tree_write(host_tree_below(path, "probe"), "");
+	if (setxattr(host_tree_below(path, "probe"), "user.probe", "", 0, 0)) {
 		printf("# %s has no user xattrs: not tested\n", path);
 		return;
 	}
 	memset(large, 'l', 3000);
 	for (int i = 0; i < 40; i++) {
 		sprintf(name, "file%02d", i);
-		write_file(below(path, name), "x");
+		host_tree_write(host_tree_below(path, name), "x");
 		if (i % 4 == 0)
 			continue;
-		const char *file = below(path, name);
+		const char *file = host_tree_below(path, name);
 
 		ck_assert_int_eq(setxattr(file, "user.kind", i % 4 == 1 ? "one" : "two", 3, 0), 0);
 		ck_assert_int_eq(setxattr(file, "user.empty", "", 0, 0), 0);
@@ -380,7 +336,7 @@ static void become_an_old_kernel(void)
 START_TEST(an_old_kernel_reads_the_same)
 {
 	struct random random = random_start("an_old_kernel_reads_the_same");
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	char name[251];
 
 	host_tree_make(&random, path, 500);
@@ -407,7 +363,7 @@ END_TEST
 
 START_TEST(the_image_itself_is_left_out)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	bool skipped = false;
 	struct scan_options options = { .skipped = &skipped };
 	struct stat status;
@@ -416,17 +372,17 @@ START_TEST(the_image_itself_is_left_out)
 	/* One in a large directory, which also has a subdirectory behind it, and another name elsewhere. */
 	for (int i = 0; i < 300; i++) {
 		sprintf(name, "%03d", i);
-		write_file(below(path, name), name);
+		host_tree_write(host_tree_below(path, name), name);
 	}
-	ck_assert_int_eq(mkdir(below(path, "sub"), 0755), 0);
-	write_file(below(path, "sub/file"), "");
-	ck_assert_int_eq(link(below(path, "123"), below(path, "sub/a")), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "sub"), 0755), 0);
+	host_tree_write(host_tree_below(path, "sub/file"), "");
+	ck_assert_int_eq(link(host_tree_below(path, "123"), host_tree_below(path, "sub/a")), 0);
 	struct tree *all = host_tree_scan(path, &options, 2);
 
 	ck_assert_uint_eq(all->node_count, 304);
 	ck_assert(!skipped);
 	tree_destroy(all);
-	ck_assert_int_eq(stat(below(path, "123"), &status), 0);
+	ck_assert_int_eq(stat(host_tree_below(path, "123"), &status), 0);
 	options.skip_device = status.st_dev;
 	options.skip_inode = status.st_ino;
 	for (size_t i = 0; i < THREAD_COUNTS; i++) {
@@ -445,27 +401,29 @@ END_TEST
 
 START_TEST(what_is_not_a_directory_is_refused)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
-	write_file(below(path, "file"), "");
-	expect_failure(below(path, "file"), ENOTDIR, below(path, "file"), ": cannot open directory: Not a directory");
-	expect_failure(below(path, "nothing"), ENOENT, below(path, "nothing"), "cannot open directory");
+	host_tree_write(host_tree_below(path, "file"), "");
+	expect_failure(host_tree_below(path, "file"), ENOTDIR, host_tree_below(path, "file"),
+	               ": cannot open directory: Not a directory");
+	expect_failure(host_tree_below(path, "nothing"), ENOENT, host_tree_below(path, "nothing"),
+	               "cannot open directory");
 }
 END_TEST
 
 START_TEST(a_symlink_as_root_is_followed)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
-	ck_assert_int_eq(mkdir(below(path, "real"), 0751), 0);
-	write_file(below(path, "real/file"), "content");
-	ck_assert_int_eq(symlink("real", below(path, "root")), 0);
-	struct tree *tree = host_tree_scan(below(path, "root"), NULL, 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "real"), 0751), 0);
+	host_tree_write(host_tree_below(path, "real/file"), "content");
+	ck_assert_int_eq(symlink("real", host_tree_below(path, "root")), 0);
+	struct tree *tree = host_tree_scan(host_tree_below(path, "root"), NULL, 0);
 	struct directory_reader *reader;
 
 	ck_assert_uint_eq(tree->nodes[TREE_ROOT].mode, S_IFDIR | 0751);
 	ck_assert_int_eq(directory_reader_create(tree, &reader, NULL), 0);
-	expect_text(reader, 1, "content");
+	host_tree_expect_text(reader, 1, "content");
 	directory_reader_destroy(reader);
 	tree_destroy(tree);
 }
@@ -473,34 +431,34 @@ END_TEST
 
 START_TEST(what_may_not_be_read_is_named)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
-	ck_assert_int_eq(mkdir(below(path, "a"), 0755), 0);
-	ck_assert_int_eq(mkdir(below(path, "a/closed"), 0000), 0);
-	ck_assert_int_eq(mkdir(below(path, "b"), 0000), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a"), 0755), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a/closed"), 0000), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "b"), 0000), 0);
 	if (!geteuid())
 		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 	/* By depth: b comes before a/closed. */
-	expect_failure(path, EACCES, below(path, "b"), "cannot open directory");
+	expect_failure(path, EACCES, host_tree_below(path, "b"), "cannot open directory");
 }
 END_TEST
 
 START_TEST(what_vanishes_is_named)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 	struct problem problem = { 0 };
 	struct tree *tree;
 	struct pool *pool;
 
-	ck_assert_int_eq(mkdir(below(path, "directory"), 0755), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "directory"), 0755), 0);
 	for (int i = 0; i < 2; i++) {
-		write_file(below(path, "directory/here"), "");
-		write_file(below(path, "directory/gone"), "");
+		host_tree_write(host_tree_below(path, "directory/here"), "");
+		host_tree_write(host_tree_below(path, "directory/gone"), "");
 		vanishing = "gone";
 		ck_assert_int_eq(pool_create(2 * (unsigned int)i, &pool), 0);
 		ck_assert_int_eq(directory_source_scan(path, NULL, pool, &tree, &problem), ENOENT);
 		pool_destroy(pool);
-		ck_assert_str_eq(problem.path, below(path, "directory/gone"));
+		ck_assert_str_eq(problem.path, host_tree_below(path, "directory/gone"));
 		problem_clear(&problem);
 		vanishing = NULL;
 	}
@@ -517,34 +475,34 @@ static bool may_mount(void)
 
 START_TEST(a_loop_of_mounts_is_refused)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
 	if (!may_mount())
 		return;
-	ck_assert_int_eq(mkdir(below(path, "a"), 0755), 0);
-	ck_assert_int_eq(mkdir(below(path, "a/b"), 0755), 0);
-	ck_assert_int_eq(mkdir(below(path, "a/b/c"), 0755), 0);
-	ck_assert_int_eq(mount(below(path, "a"), below(path, "a/b/c"), NULL, MS_BIND, NULL), 0);
-	expect_failure(path, ELOOP, below(path, "a/b/c"), "a loop of mounts");
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a"), 0755), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a/b"), 0755), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a/b/c"), 0755), 0);
+	ck_assert_int_eq(mount(host_tree_below(path, "a"), host_tree_below(path, "a/b/c"), NULL, MS_BIND, NULL), 0);
+	expect_failure(path, ELOOP, host_tree_below(path, "a/b/c"), "a loop of mounts");
 }
 END_TEST
 
 START_TEST(mounts_are_entered)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
 	if (!may_mount())
 		return;
-	ck_assert_int_eq(mkdir(below(path, "a"), 0755), 0);
-	ck_assert_int_eq(mount("none", below(path, "a"), "tmpfs", 0, "mode=0711"), 0);
-	write_file(below(path, "a/file"), "mounted");
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a"), 0755), 0);
+	ck_assert_int_eq(mount("none", host_tree_below(path, "a"), "tmpfs", 0, "mode=0711"), 0);
+	host_tree_write(host_tree_below(path, "a/file"), "mounted");
 	struct tree *tree = host_tree_scan(path, NULL, 2);
 	struct directory_reader *reader;
 
 	ck_assert_uint_eq(tree->node_count, 3);
 	ck_assert_uint_eq(tree->nodes[1].mode, S_IFDIR | 0711);
 	ck_assert_int_eq(directory_reader_create(tree, &reader, NULL), 0);
-	expect_text(reader, 2, "mounted");
+	host_tree_expect_text(reader, 2, "mounted");
 	directory_reader_destroy(reader);
 	tree_destroy(tree);
 }
@@ -552,99 +510,11 @@ END_TEST
 
 START_TEST(an_interrupt_stops_the_scan)
 {
-	SCOPE_FREE char *path = new_directory();
+	SCOPE_FREE char *path = host_tree_directory();
 
 	interrupt_install();
 	raise(SIGTERM);
 	expect_failure(path, EINTR, NULL, "stopped");
-}
-END_TEST
-
-static void expect_refused(struct directory_reader *reader, uint32_t node, errcode_t expected, const char *path,
-			   const char *words)
-{
-	struct problem problem = { 0 };
-	int descriptor;
-
-	ck_assert_int_eq(directory_reader_open(reader, node, &descriptor, &problem), expected);
-	ck_assert_int_eq(descriptor, -1);
-	ck_assert_str_eq(problem.path, path);
-	SCOPE_FREE char *text = problem_text(&problem);
-
-	ck_assert_msg(strstr(text, words), "%s", text);
-	problem_clear(&problem);
-}
-
-START_TEST(what_has_been_replaced_is_not_read)
-{
-	static const char *const names[] = { "fifo", "gone", "socket", "symlink" };
-	SCOPE_FREE char *path = new_directory();
-	struct directory_reader *reader;
-
-	ck_assert_int_eq(mkdir(below(path, "directory"), 0755), 0);
-	write_file(below(path, "directory/file"), "x");
-	for (size_t i = 0; i < 4; i++)
-		write_file(below(path, names[i]), "x");
-	struct tree *tree = host_tree_scan(path, NULL, 0);
-
-	for (size_t i = 0; i < 4; i++)
-		ck_assert_int_eq(unlink(below(path, names[i])), 0);
-	ck_assert_int_eq(mkfifo(below(path, "fifo"), 0600), 0);
-	ck_assert_int_eq(mknod(below(path, "socket"), S_IFSOCK | 0600, 0), 0);
-	ck_assert_int_eq(symlink("/etc/passwd", below(path, "symlink")), 0);
-	ck_assert_int_eq(rename(below(path, "directory"), below(path, "moved")), 0);
-	ck_assert_int_eq(symlink("moved", below(path, "directory")), 0);
-
-	ck_assert_int_eq(directory_reader_create(tree, &reader, NULL), 0);
-	expect_refused(reader, 2, EBUSY, below(path, "fifo"), "no longer a regular file");
-	expect_refused(reader, 3, ENOENT, below(path, "gone"), "cannot open");
-	expect_refused(reader, 4, EBUSY, below(path, "socket"), "no longer a regular file");
-	expect_refused(reader, 5, EBUSY, below(path, "symlink"), "no longer a regular file");
-	expect_refused(reader, 6, ENOTDIR, below(path, "directory"), "cannot open directory");
-	directory_reader_destroy(reader);
-	tree_destroy(tree);
-}
-END_TEST
-
-/* The source's access times stay: directories, when listed, and files, when read. */
-START_TEST(reading_leaves_no_trace)
-{
-	static const struct timespec old[2] = { { 1000000, 0 }, { 2000000, 0 } };
-	SCOPE_FREE char *path = new_directory();
-	struct directory_reader *reader;
-	struct stat status;
-
-	write_file(below(path, "file"), "x");
-	ck_assert_int_eq(utimensat(AT_FDCWD, below(path, "file"), old, 0), 0);
-	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
-	struct tree *tree = host_tree_scan(path, NULL, 0);
-
-	ck_assert_int_eq(directory_reader_create(tree, &reader, NULL), 0);
-	expect_text(reader, 1, "x");
-	ck_assert_int_eq(stat(path, &status), 0);
-	ck_assert_int_eq(status.st_atime, 1000000);
-	ck_assert_int_eq(stat(below(path, "file"), &status), 0);
-	ck_assert_int_eq(status.st_atime, 1000000);
-	directory_reader_destroy(reader);
-	tree_destroy(tree);
-}
-END_TEST
-
-/* O_NOATIME is refused to who does not own the file; it is read all the same. */
-START_TEST(files_of_others_are_read)
-{
-	SCOPE_FREE char *path = new_directory();
-	struct directory_reader *reader;
-
-	write_file(below(path, "file"), "x");
-	if (!geteuid())
-		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
-	struct tree *tree = host_tree_scan(path, NULL, 2);
-
-	ck_assert_int_eq(directory_reader_create(tree, &reader, NULL), 0);
-	expect_text(reader, 1, "x");
-	directory_reader_destroy(reader);
-	tree_destroy(tree);
 }
 END_TEST
 
@@ -667,25 +537,18 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_loop_of_mounts_is_refused);
 	tcase_add_test(tests, mounts_are_entered);
 	tcase_add_test(tests, an_interrupt_stops_the_scan);
-	tcase_add_test(tests, what_has_been_replaced_is_not_read);
-	tcase_add_test(tests, reading_leaves_no_trace);
-	tcase_add_test(tests, files_of_others_are_read);
 }
 
 int main(void)
 {
-	const char *place = getenv("TMPDIR");
 	Suite *suite = suite_create("directory_source");
 	TCase *tests = tcase_create("directory_source");
-	char command[PATH_MAX + 16];
 
-	snprintf(top, sizeof(top), "%s/ext2mb-XXXXXX", place ? place : "/tmp");
-	if (!mkdtemp(top) || chmod(top, 0755))
-		return EXIT_FAILURE;
+	host_tree_begin();
 	add_tests(tests);
 	suite_add_tcase(suite, tests);
 	int status = run_suite(suite);
 
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	return system(command) ? EXIT_FAILURE : status;
+	host_tree_end();
+	return status;
 }

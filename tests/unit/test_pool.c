@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +28,8 @@ static struct pool *make_pool(unsigned int threads)
 
 struct counting {
 	unsigned int workers;
-	atomic_uint *runs;     /* per index */
-	atomic_uint busy[64];  /* per worker */
+	atomic_uint *runs;    /* per index */
+	atomic_uint busy[64]; /* per worker */
 	atomic_uint overlaps;
 };
 
@@ -53,7 +54,8 @@ START_TEST(every_index_runs_once)
 
 	for (size_t i = 0; i < 3 * sizeof(counts) / sizeof(counts[0]); i++) {
 		size_t count = counts[i % (sizeof(counts) / sizeof(counts[0]))];
-		struct counting counting = { .workers = pool_workers(pool), .runs = calloc(count + 1, sizeof(atomic_uint)) };
+		struct counting counting = { .workers = pool_workers(pool),
+			                     .runs = calloc(count + 1, sizeof(atomic_uint)) };
 		struct problem problem = { 0 };
 
 		ck_assert_int_eq(pool_run(pool, count, count_task, &counting, &problem), 0);
@@ -99,7 +101,19 @@ END_TEST
 struct failing {
 	const unsigned char *fails; /* per index */
 	atomic_size_t runs;
+	size_t lowest;
+	atomic_bool later_failed;
 };
+
+/*
+ * The index before the lowest failing one, mostly of the same step, waits for a failure of a higher index: it must
+ * not keep the rest of the step from being run. With one thread there is none to wait for.
+ */
+static void wait_for_later_failure(struct failing *failing)
+{
+	for (int i = 0; i < 200 && !atomic_load(&failing->later_failed); i++)
+		sched_yield();
+}
 
 static errcode_t fail_task(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
@@ -108,9 +122,12 @@ static errcode_t fail_task(void *context, unsigned int worker, size_t index, str
 
 	(void)worker;
 	atomic_fetch_add(&failing->runs, 1);
+	if (index + 1 == failing->lowest)
+		wait_for_later_failure(failing);
 	if (!failing->fails[index])
 		return 0;
-	sched_yield();
+	if (index > failing->lowest)
+		atomic_store(&failing->later_failed, true);
 	if (failing->fails[index] == 2)
 		return 1000 + (errcode_t)index;
 	snprintf(path, sizeof(path), "%zu", index);
@@ -127,7 +144,7 @@ START_TEST(the_lowest_failure_is_the_one)
 	for (int round = 0; round < 200; round++) {
 		struct problem problem = { 0 };
 		struct failing failing = { .fails = fails };
-		size_t lowest = random_below(&random, COUNT);
+		size_t lowest = failing.lowest = random_below(&random, COUNT);
 		char path[32];
 
 		memset(fails, 0, sizeof(fails));
@@ -195,6 +212,13 @@ static errcode_t signal_task(void *context, unsigned int worker, size_t index, s
 	(void)worker;
 	(void)index;
 	(void)problem;
+	if (!pthread_equal(pthread_self(), signalled)) {
+		sigset_t blocked;
+
+		pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+		if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGUSR1))
+			return EINTR;
+	}
 	return kill(getpid(), SIGUSR1) ? EIO : 0;
 }
 

@@ -88,7 +88,8 @@ START_TEST(json_lines_add_up)
 	for (char *line = strtok_r(text, "\n", &position); line; line = strtok_r(NULL, "\n", &position)) {
 		if (!lines) {
 			ck_assert_ptr_eq(strstr(line, "{\"stage\":\"scan\",\"seconds\":"), line);
-			ck_assert_ptr_nonnull(strstr(line, ",\"bytes\":0,\"total_bytes\":0,\"files\":17,\"total_files\":0}"));
+			ck_assert_ptr_nonnull(
+				strstr(line, ",\"bytes\":0,\"total_bytes\":0,\"files\":17,\"total_files\":0}"));
 		}
 		last = line;
 		lines++;

@@ -45,7 +45,7 @@ START_TEST(bytes_are_read)
 		uint64_t bytes = 4711;
 
 		ck_assert_msg(units_parse_bytes(cases[i].text, cases[i].unit, &bytes) == cases[i].error, "\"%s\"",
-			      cases[i].text);
+		              cases[i].text);
 		ck_assert_msg(bytes == (cases[i].error ? 4711 : cases[i].bytes), "\"%s\"", cases[i].text);
 	}
 }
