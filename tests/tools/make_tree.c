@@ -555,7 +555,7 @@ static const struct {
 
 static const char usage[] =
 	"usage: make_tree DIR [--seed=N] [--files=N] [--xattr-bytes=N] [--largest-bytes=N] [--longest-link=N] "
-        "[--no-zeros]\n"
+	"[--no-zeros]\n"
 	"       [--kind=mixed|one-directory|subdirectories|links|deep|sparse|small|large|xattr-sizes]\n";
 
 __attribute__((noreturn)) static void wrong_usage(void)
