@@ -70,12 +70,16 @@ scale() {
 }
 
 mounts=
+devices=
 leave() {
 	status=$?
 	trap - EXIT
 	cd /
 	for mounted in $mounts; do
 		umount "$mounted" 2>/dev/null || umount -l "$mounted"
+	done
+	for attached in $devices; do
+		losetup --detach "$attached"
 	done
 	rm -rf "$work"
 	exit $status
