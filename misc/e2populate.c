@@ -31,7 +31,7 @@ static const char usage_text[] =
 	"      --help           this text\n"
 	"      --version        versions of e2populate and of the library it uses\n"
 	"\n"
-	"All options of mke2fs(8) are passed on to it, among them:\n"
+	"All options of mke2fs(8) are passed on to it (-t is ext4 unless -t or -j says otherwise), among them:\n"
 	"  -t TYPE -b BLOCK-SIZE -I INODE-SIZE -N INODES -i BYTES-PER-INODE -m RESERVED-PERCENT -L LABEL -U UUID\n"
 	"  -O FEATURES -E EXTENDED-OPTIONS -J JOURNAL-OPTIONS -T USAGE-TYPE -F (force) -q (quiet) -v (verbose)\n"
 	"\n"
@@ -55,6 +55,7 @@ struct command {
 	struct populate_options options;
 	enum progress_style progress;
 	bool quiet;
+	bool type_given; /* or implied */
 	char **mke2fs; /* what is passed on; the strings are owned */
 	size_t mke2fs_count, mke2fs_capacity;
 	char *extended;
@@ -154,6 +155,14 @@ static void take_option(struct command *command, int option, const char *argumen
 	case 'U':
 		command->options.uuid = argument;
 		return;
+	case 'b':
+		command->options.block_size_given = true;
+		break;
+	case 't':
+	case 'j':
+	case 'J':
+		command->type_given = true;
+		break;
 	case 'N':
 		command->options.inodes_fixed = true;
 		break;
@@ -179,7 +188,7 @@ static bool has_source(int argument_count, char **arguments)
 
 	opterr = 0;
 	while ((option = getopt_long(argument_count, arguments, short_options, long_options, NULL)) != -1)
-		found = found || option == 'd' || option >= OPTION_THREADS;
+		found = found || option == 'd' || option >= OPTION_THREADS || (option == '?' && optopt == 'd');
 	opterr = 1;
 	optind = 0;
 	return found;
@@ -193,6 +202,9 @@ static void parse_command(int argument_count, char **arguments, struct command *
 		take_option(command, option, optarg);
 	if (!command->options.source)
 		usage_error("-d SOURCE is missing");
+	/* mke2fs's own default is ext2, which nobody who makes images means. */
+	if (!command->type_given)
+		pass_on(command, 't', "ext4");
 	if (optind == argument_count)
 		usage_error("IMAGE is missing");
 	command->options.image = arguments[optind++];
@@ -291,8 +303,10 @@ int main(int argument_count, char **arguments)
 	struct command command = { .progress = PROGRESS_AUTO };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
+	/* getopt(3) begins its messages with it. */
 	if (argument_count < 2)
 		usage_error("-d SOURCE and IMAGE are missing");
+	arguments[0] = (char *)"e2populate";
 	if (!has_source(argument_count, arguments))
 		return become_mke2fs(arguments);
 	initialize_ext2_error_table();

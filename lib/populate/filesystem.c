@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/quota.h"
+
 static errcode_t open_image(const char *path, int flags, ext2_filsys *fs)
 {
 	return ext2fs_open(path, flags | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, fs);
@@ -69,6 +71,7 @@ errcode_t filesystem_look(const char *path, const char *image_path, struct files
 	room->blocks_per_group = fs->super->s_blocks_per_group;
 	room->inodes = fs->super->s_inodes_count;
 	room->has_journal = ext2fs_has_feature_journal(fs->super) || ext2fs_has_feature_journal_dev(fs->super);
+	room->quota_types = quota_types(fs->super);
 	ext2fs_free(fs);
 	if (error)
 		return problem_set(problem, error, image_path, "cannot use the new filesystem");
@@ -92,6 +95,7 @@ static errcode_t read_geometry(struct build *build)
 		geometry->inodes_uninit[group] = ext2fs_has_group_desc_csum(fs) &&
 		                                 ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
 	}
+	build->quota_types = quota_types(fs->super);
 	return ondisk_format_read(fs->super, &build->format);
 }
 

@@ -17,6 +17,7 @@ struct filesystem_room {
 	uint32_t blocks_per_group;
 	uint32_t inodes;
 	bool has_journal;
+	unsigned int quota_types; /* see populate/quota.h */
 };
 
 /* Looks into the image without changing it. */

@@ -143,7 +143,9 @@ static errcode_t count_chunk(void *context, unsigned int worker, size_t chunk, s
 		build->placements[number].blocks = 0;
 		if (tree_node_is_link(build->tree, number))
 			continue;
-		if (S_ISDIR(node->mode))
+		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
+			error = EMLINK;
+		else if (S_ISDIR(node->mode))
 			error = count_directory(counting, &build->directories[directory++], &clusters);
 		else if (S_ISREG(node->mode))
 			error = count_file(counting, number, &clusters, &bytes);

@@ -62,7 +62,13 @@ errcode_t output_open(const char *path, struct output *output, struct problem *p
 	struct stat status;
 
 	*output = (struct output){ .path = path, .descriptor = -1, .mode = mode_of_new_files() };
-	if (stat(path, &status) == 0) {
+	/* rename(2) would put the image in the place of a symlink instead of where it points. */
+	if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
+		output->path = output->resolved_path = realpath(path, NULL);
+		if (!output->path)
+			return problem_set(problem, errno, path, "cannot follow this symlink");
+	}
+	if (stat(output->path, &status) == 0) {
 		if (S_ISBLK(status.st_mode))
 			return open_device(output, problem);
 		if (S_ISDIR(status.st_mode))
@@ -70,7 +76,7 @@ errcode_t output_open(const char *path, struct output *output, struct problem *p
 		if (!S_ISREG(status.st_mode))
 			return problem_set_reason(problem, EINVAL, path, "cannot create",
 			                          "it exists and is neither a regular file nor a block device");
-		if (access(path, W_OK) < 0)
+		if (access(output->path, W_OK) < 0)
 			return problem_set(problem, errno, path, "cannot create");
 		output->existing_bytes = (uint64_t)status.st_size;
 		output->mode = status.st_mode & 07777;
@@ -99,6 +105,7 @@ void output_discard(struct output *output)
 	if (output->work_path && !output->is_device)
 		unlink(output->work_path);
 	free(TAKE(output->work_path));
+	free(TAKE(output->resolved_path));
 	if (output->descriptor >= 0)
 		close(output->descriptor);
 	output->descriptor = -1;

@@ -10,7 +10,8 @@
 #include "support/problem.h"
 
 struct output {
-	const char *path;     /* the final name */
+	const char *path;     /* the final name, behind any symlink */
+	char *resolved_path;  /* owned; NULL where path is as it was given */
 	char *work_path;      /* where it is built: the temporary name, or path for a device; owned */
 	int descriptor;       /* open for reading and writing */
 	bool is_device;       /* a block device: written in place */

@@ -13,6 +13,7 @@
 #include "populate/number.h"
 #include "populate/output.h"
 #include "populate/place.h"
+#include "populate/quota.h"
 #include "populate/size.h"
 #include "populate/xattrs.h"
 #include "source/directory_source.h"
@@ -151,6 +152,8 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	}
 	if (!error)
 		error = fill(build, output, &needs, report);
+	if (!error)
+		error = quota_rebuild(build->options, output, build->quota_types, build->problem);
 	if (!error && interrupt_pending())
 		error = EINTR;
 	if (!error)

@@ -24,6 +24,7 @@ struct populate_options {
 	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
 	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
 	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
+	bool block_size_given;    /* -b among mke2fs */
 	bool verbose;             /* show what mke2fs says */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */

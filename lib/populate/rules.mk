@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
 	lib/populate/build.c \
+	lib/populate/child.c \
 	lib/populate/copy.c \
 	lib/populate/data_runs.c \
 	lib/populate/directories.c \
@@ -15,6 +16,7 @@ populate_sources := \
 	lib/populate/output.c \
 	lib/populate/place.c \
 	lib/populate/populate.c \
+	lib/populate/quota.c \
 	lib/populate/run_writer.c \
 	lib/populate/size.c \
 	lib/populate/xattrs.c \

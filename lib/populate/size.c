@@ -8,6 +8,7 @@
 
 #include "populate/filesystem.h"
 #include "populate/mke2fs.h"
+#include "populate/quota.h"
 #include "support/interrupt.h"
 #include "support/units.h"
 
@@ -20,6 +21,7 @@ struct sizing {
 	const struct output *output;
 	struct needs *needs;
 	uint64_t inodes; /* -N for mke2fs, 0: it decides */
+	uint32_t block_bytes; /* -b for mke2fs, 0: it decides */
 	bool counted; /* needs are those of room */
 	bool wants_journal; /* mke2fs gave a large enough filesystem one */
 	struct filesystem_room room; /* of the last filesystem made */
@@ -31,16 +33,11 @@ static errcode_t try_size(struct sizing *sizing, const char *size, struct proble
 	const struct build *build = sizing->build;
 	const struct populate_options *options = build->options;
 	struct mke2fs_run run = {
-		.options = options->mke2fs,
-		.extended = options->extended,
-		.uuid = options->uuid,
-		.inodes = sizing->inodes,
+		.options = options,
 		.path = sizing->output->work_path,
 		.size = size,
-		.image_path = options->image,
-		.has_epoch = options->has_epoch,
-		.epoch = options->epoch,
-		.verbose = options->verbose,
+		.inodes = sizing->inodes,
+		.block_bytes = sizing->block_bytes,
 	};
 	struct filesystem_room before = sizing->room;
 
@@ -71,7 +68,9 @@ static errcode_t try_size(struct sizing *sizing, const char *size, struct proble
 
 static uint64_t needed_blocks(const struct sizing *sizing)
 {
-	return sizing->needs->clusters << sizing->room.format.cluster_bits;
+	uint64_t blocks = sizing->needs->clusters << sizing->room.format.cluster_bits;
+
+	return blocks + quota_most_blocks(sizing->build->tree, &sizing->room.format, sizing->room.quota_types);
 }
 
 static uint64_t missing_inodes(const struct sizing *sizing)
@@ -123,6 +122,12 @@ static errcode_t format_given(struct sizing *sizing, const char *size)
 	struct problem *problem = sizing->build->problem;
 	errcode_t error = try_with_inodes(sizing, size, problem);
 
+	/* mke2fs's own number of inodes may leave too little room where the number needed does not. */
+	if (!error && !missing_inodes(sizing) && needed_blocks(sizing) > sizing->room.free_blocks &&
+	    !sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed) {
+		sizing->inodes = sizing->build->inode_count + OWN_INODES;
+		error = try_with_inodes(sizing, size, problem);
+	}
 	if (error)
 		return error;
 	if (missing_inodes(sizing) || needed_blocks(sizing) > sizing->room.free_blocks)
@@ -225,19 +230,36 @@ static errcode_t format_smallest(struct sizing *sizing)
 	return last_kib == bounds.enough ? 0 : judge(sizing, bounds.enough, false, &spare_kib);
 }
 
-errcode_t size_format(struct build *build, const struct output *output, struct needs *needs)
+static errcode_t format_output(struct sizing *sizing)
 {
-	const struct populate_options *options = build->options;
-	struct sizing sizing = { .build = build, .output = output, .needs = needs };
+	const struct output *output = sizing->output;
 	char size[32];
 
-	if (options->size)
-		return format_given(&sizing, options->size);
+	if (sizing->build->options->size)
+		return format_given(sizing, sizing->build->options->size);
 	if (output->is_device)
-		return format_given(&sizing, NULL);
+		return format_given(sizing, NULL);
 	if (output->existing_bytes) {
 		snprintf(size, sizeof(size), "%" PRIu64 "K", output->existing_bytes / 1024);
-		return format_given(&sizing, size);
+		return format_given(sizing, size);
 	}
-	return format_smallest(&sizing);
+	return format_smallest(sizing);
+}
+
+#define USUAL_BLOCK_BYTES 4096u
+
+errcode_t size_format(struct build *build, const struct output *output, struct needs *needs)
+{
+	struct sizing sizing = { .build = build, .output = output, .needs = needs };
+	errcode_t error = format_output(&sizing);
+
+	/* mke2fs gives small filesystems small blocks, which not every symlink or set of xattrs fits. */
+	if ((error == ENAMETOOLONG || error == E2BIG) && !build->options->block_size_given &&
+	    sizing.room.format.block_bytes < USUAL_BLOCK_BYTES) {
+		problem_clear(build->problem);
+		sizing.block_bytes = USUAL_BLOCK_BYTES;
+		sizing.inodes = 0;
+		error = format_output(&sizing);
+	}
+	return error;
 }

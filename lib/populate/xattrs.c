@@ -2,6 +2,7 @@
 #include "populate/xattrs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "populate/run_writer.h"
 
@@ -29,6 +30,17 @@ static errcode_t lay_out_set(const struct build *build, uint32_t set)
 	return xattr_encode_inode(&build->format, store->list, source->count, &store->layout, store->inode_area);
 }
 
+static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error)
+{
+	SCOPE_FREE char *path = tree_path(build->tree, node);
+
+	if (error == E2BIG)
+		return problem_set_reason(build->problem, error, path, "cannot store its extended attributes",
+		                          "they need more than an inode and a block of %" PRIu32 " bytes hold",
+		                          build->format.block_bytes);
+	return problem_set(build->problem, error, path, "cannot store its extended attributes");
+}
+
 errcode_t xattrs_lay_out(struct build *build)
 {
 	const struct tree *tree = build->tree;
@@ -46,8 +58,7 @@ errcode_t xattrs_lay_out(struct build *build)
 			errcode_t error = lay_out_set(build, set);
 
 			if (error)
-				return build_node_problem(build, build->problem, node, error,
-				                          "cannot store its extended attributes");
+				return set_problem(build, node, error);
 		}
 		build->placements[node].xattr_share =
 			(uint16_t)(build->xattrs[set].users++ / XATTR_MAX_REFERENCES);

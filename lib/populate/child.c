@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/child.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+#define MESSAGE_BYTES 4096
+
+/* Up to 1.47.0 e2fsprogs know only a variable of their own for the clock. */
+#define CLOCK_VARIABLE "E2FSPROGS_FAKE_TIME="
+
+/* What they say, as much as is kept of it. */
+struct message {
+	char text[MESSAGE_BYTES];
+	size_t used_bytes;
+};
+
+static errcode_t make_environment(const struct child *child, char *clock, size_t clock_bytes, char ***ret)
+{
+	size_t count = 0, next = 0;
+
+	while (environ[count])
+		count++;
+	char **environment = calloc(count + 2, sizeof(*environment));
+	if (!environment)
+		return ENOMEM;
+	for (size_t variable = 0; variable < count; variable++)
+		if (!child->has_epoch || strncmp(environ[variable], CLOCK_VARIABLE, strlen(CLOCK_VARIABLE)) != 0)
+			environment[next++] = environ[variable];
+	if (child->has_epoch) {
+		snprintf(clock, clock_bytes, CLOCK_VARIABLE "%" PRId64, child->epoch);
+		environment[next++] = clock;
+	}
+	*ret = environment;
+	return 0;
+}
+
+/* The system's own programs are often outside the PATH of an ordinary user. */
+static errcode_t spawn(const struct child *child, const posix_spawn_file_actions_t *actions,
+                       char *const *environment, pid_t *pid)
+{
+	static const char *const folders[] = { "", "/usr/sbin/", "/sbin/" };
+	errcode_t error = ENOENT;
+
+	for (size_t folder = 0; error == ENOENT && folder < sizeof(folders) / sizeof(*folders); folder++) {
+		SCOPE_FREE char *name = NULL;
+
+		if (asprintf(&name, "%s%s", folders[folder], child->program) < 0)
+			return ENOMEM;
+		error = posix_spawnp(pid, name, actions, NULL, child->arguments, environment);
+	}
+	return error;
+}
+
+static errcode_t start(const struct child *child, int messages, pid_t *pid)
+{
+	char clock[64];
+	SCOPE_FREE char **environment = NULL;
+	posix_spawn_file_actions_t actions;
+	errcode_t error = make_environment(child, clock, sizeof(clock), &environment);
+
+	if (!error)
+		error = posix_spawn_file_actions_init(&actions);
+	if (error)
+		return error;
+	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	/* Some reasons are given on standard output. */
+	if (!error && !child->verbose)
+		error = posix_spawn_file_actions_adddup2(&actions, messages, STDOUT_FILENO);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+	if (!error)
+		error = spawn(child, &actions, environment, pid);
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
+/* Keeps the first of what the child says and reads the rest away. */
+static void read_message(int descriptor, struct message *message)
+{
+	char rest[512];
+
+	for (;;) {
+		size_t room = sizeof(message->text) - 1 - message->used_bytes;
+		ssize_t got = room ? read(descriptor, message->text + message->used_bytes, room) :
+		                     read(descriptor, rest, sizeof(rest));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		if (room)
+			message->used_bytes += (size_t)got;
+	}
+	message->text[message->used_bytes] = '\0';
+}
+
+/* One line, with the image's own name where the child has the temporary one. NULL: no memory. */
+static char *one_line(const struct child *child, const char *text)
+{
+	size_t path_bytes = strlen(child->path), image_bytes = strlen(child->image_path);
+	char *line = malloc(MESSAGE_BYTES * (image_bytes + 1));
+	char *to = line;
+
+	while (line && *text) {
+		if (path_bytes && strncmp(text, child->path, path_bytes) == 0) {
+			to = mempcpy(to, child->image_path, image_bytes);
+			text += path_bytes;
+		} else if (!isspace((unsigned char)*text)) {
+			*to++ = *text++;
+		} else {
+			if (to != line && to[-1] != ' ')
+				*to++ = ' ';
+			text++;
+		}
+	}
+	if (line) {
+		to -= to != line && to[-1] == ' ';
+		*to = '\0';
+	}
+	return line;
+}
+
+errcode_t child_run(const struct child *child, const char *action, struct problem *problem)
+{
+	struct message message = { .used_bytes = 0 };
+	int messages[2], status;
+	pid_t pid;
+
+	if (pipe2(messages, O_CLOEXEC) < 0)
+		return problem_set(problem, errno, child->image_path, action);
+	errcode_t error = start(child, messages[1], &pid);
+	close(messages[1]);
+	if (!error)
+		read_message(messages[0], &message);
+	close(messages[0]);
+	if (error)
+		return problem_set_reason(problem, error, child->image_path, action, "cannot run it: %s",
+		                          error_message(error));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return problem_set(problem, errno, child->image_path, action);
+	if (WIFSIGNALED(status))
+		return problem_set_reason(problem, EINTR, child->image_path, action, "ended by signal %d",
+		                          WTERMSIG(status));
+	if (WEXITSTATUS(status) == 0)
+		return 0;
+	SCOPE_FREE char *line = one_line(child, message.text);
+
+	return problem_set_reason(problem, EINVAL, child->image_path, action, "%s",
+	                          line && *line ? line : "it gave no reason");
+}

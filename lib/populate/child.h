@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A program of e2fsprogs run as a child process on the image. */
+#ifndef POPULATE_CHILD_H
+#define POPULATE_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+struct child {
+	const char *program;    /* "mke2fs": looked for in PATH, /usr/sbin and /sbin */
+	char *const *arguments; /* NULL-terminated, arguments[0] included */
+	const char *path;       /* the name under which the image is being made, as the arguments have it */
+	const char *image_path; /* the name that messages show instead */
+	bool has_epoch;         /* pretend that it is */
+	int64_t epoch;          /* this time */
+	bool verbose;           /* its standard output goes to ours */
+};
+
+/*
+ * Runs it to its end. If it fails, its own words become the problem's reason and action (a string literal,
+ * "mke2fs failed") the action; EINTR when a signal ended it. Main thread only.
+ */
+MUST_CHECK errcode_t child_run(const struct child *child, const char *action, struct problem *problem);
+
+#endif
