@@ -14,6 +14,10 @@ ext2mb_sources := \
 	lib/ext2fs/inode_alloc.c \
 	lib/ext2fs/inode_group.c \
 	lib/ext2fs/lock.c \
+	lib/ext2fs/normalize.c \
+	lib/ext2fs/normalize_ext2mb.c \
+	lib/ext2fs/normalize_pow2.c \
+	lib/ext2fs/normalize_table.c \
 	lib/ext2fs/order_set.c \
 	lib/ext2fs/pack.c \
 	lib/ext2fs/pending_free.c \

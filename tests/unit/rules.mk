@@ -13,6 +13,8 @@ unit_tests := \
 	format \
 	inode \
 	long_map \
+	normalize \
+	normalize_model \
 	order_set \
 	pool \
 	problem \
