@@ -153,6 +153,79 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, con
 /* Gives it back, to be taken again at once. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_BAD_RANGE (reserved ones too). */
 EXT2MB_MUST_CHECK errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory);
 
+/*
+ * Orphans: inodes to be deleted (no links left) or truncated to their size (some left) by whoever next mounts or
+ * checks the filesystem, should this program not get to do it. They stand in the orphan file (feature orphan_file,
+ * Linux 5.15, e2fsprogs 1.47) or, where there is none or it is full, on the superblock's list, which is chained
+ * through i_dtime. As in Jan Kara's "ext4: Improve scalability of ext4 orphan file handling" (mail of 16 June
+ * 2021), adding and deleting take no lock as long as the file has room.
+ */
+struct ext2mb_orphans;
+
+struct ext2mb_orphan_options {
+	size_t struct_bytes; /* sizeof(struct ext2mb_orphan_options) */
+	struct ext2mb *mb;   /* the allocator attached to the same filesystem; NULL: none is */
+	int locked;          /* not 0: one lock for all instead of none, as the kernel had it first; to compare */
+};
+
+/*
+ * Reads and verifies the orphan file and the list. why gets the inode or block in question when this fails, else
+ * "" (NULL with 0 bytes: not wanted). The filesystem stays the caller's and must outlive the handle, as must mb.
+ * EXT2MB_ET_NEEDS_RECOVERY: what is on disk is not valid before the journal is replayed. EXT2MB_ET_ORPHAN_FILE,
+ * _TOO_BIG, _HOLE, _MAGIC, _CHECKSUM, _LIST: e2fsck's matter. Also ENOMEM and libext2fs's errors in reading.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options *options, char *why,
+                                               size_t why_bytes, struct ext2mb_orphans **ret);
+
+/* Frees it; what was not synced is lost. NULL is allowed. */
+void ext2mb_orphan_close(struct ext2mb_orphans *orphans);
+
+#define EXT2MB_ORPHAN_ON_LIST 0x80000000u /* indexes from here on are on the superblock's list */
+
+/*
+ * Adds an inode, once, and says where it stands until it is deleted again. Any thread. worker: any number; threads
+ * with different ones keep out of each other's way. No I/O. While an inode is on the list, its i_dtime belongs to
+ * the list. EXT2MB_ET_BAD_RANGE (reserved inodes too); ENOMEM, for the list only.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_add(struct ext2mb_orphans *orphans, unsigned int worker, ext2_ino_t ino,
+                                              uint32_t *index);
+
+/* Any thread. EXT2MB_ET_ORPHAN_ABSENT, and nothing done, when ino does not stand there. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_delete(struct ext2mb_orphans *orphans, uint32_t index, ext2_ino_t ino);
+
+/*
+ * The first orphan at or after *index: its inode, and *index says where it stands; 0 when there is none. Begin with
+ * 0, go on with *index + 1. Any thread; what others add and delete meanwhile may be seen or not.
+ */
+ext2_ino_t ext2mb_orphan_next(struct ext2mb_orphans *orphans, uint32_t *index);
+
+/*
+ * Writes what has changed, with checksums, and marks in the superblock whether anything is left, for ext2fs_flush()
+ * or ext2fs_close() to write. Inodes that left the list get an i_dtime of 0, or of now if they have no links.
+ * Threads may add and delete meanwhile: what they do is written by this call or the next one. Nobody else may use
+ * fs. EXT2_ET_RO_FILSYS and errors in writing; what could not be written stays to be written.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_sync(struct ext2mb_orphans *orphans);
+
+struct ext2mb_orphan_released {
+	size_t struct_bytes; /* sizeof(struct ext2mb_orphan_released), set by the caller */
+	uint64_t deleted;    /* inodes */
+	uint64_t truncated;  /* inodes */
+	uint64_t blocks;     /* freed; with bigalloc those of whole clusters */
+};
+
+/*
+ * Does what the orphans wait for, as a mount or e2fsck -p would: deletes those without links, truncates the others,
+ * list first, and takes each off; ext2mb_orphan_sync() writes that. Blocks and inodes go back through the allocator
+ * mb, to be written by ext2mb_sync(); without one, through one of its own, which has been synced on return. No other
+ * thread may use any of it. Ends at the first orphan that cannot be released, which stays, and why names it:
+ * EXT2MB_ET_ORPHAN_INODE (not in use, or blocks that cannot be its own), EXT2MB_ET_ORPHAN_UNSUPPORTED (quotas, xattr
+ * values in other inodes), both before anything of it is changed; libext2fs's and the allocator's errors. counts may
+ * be NULL; it is right after errors, too.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_orphan_released *counts,
+                                                  char *why, size_t why_bytes);
+
 #ifdef __cplusplus
 }
 #endif

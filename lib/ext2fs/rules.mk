@@ -5,6 +5,8 @@ ext2mb_sources := \
 	lib/ext2fs/check.c \
 	lib/ext2fs/ext2mb.c \
 	lib/ext2fs/free.c \
+	lib/ext2fs/fs_orphan.c \
+	lib/ext2fs/fs_orphan_release.c \
 	lib/ext2fs/fs_state.c \
 	lib/ext2fs/fs_writeback.c \
 	lib/ext2fs/fs_zones.c \
@@ -19,6 +21,10 @@ ext2mb_sources := \
 	lib/ext2fs/normalize_pow2.c \
 	lib/ext2fs/normalize_table.c \
 	lib/ext2fs/order_set.c \
+	lib/ext2fs/orphan_file.c \
+	lib/ext2fs/orphan_list.c \
+	lib/ext2fs/orphan_slots.c \
+	lib/ext2fs/orphan_slots_locked.c \
 	lib/ext2fs/pack.c \
 	lib/ext2fs/pending_free.c \
 	lib/ext2fs/scan.c \

@@ -9,5 +9,6 @@ ondisk_sources := \
 	lib/ondisk/format.c \
 	lib/ondisk/indirect_map.c \
 	lib/ondisk/inode.c \
+	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/xattr.c

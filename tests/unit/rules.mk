@@ -16,6 +16,10 @@ unit_tests := \
 	normalize \
 	normalize_model \
 	order_set \
+	orphan_block \
+	orphan_damage \
+	orphan_file \
+	orphan_slots \
 	pool \
 	problem \
 	progress \

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A block of the orphan file: slots with the numbers of inodes that are to be deleted or truncated at the next
+ * mount (0: a free slot), and at the block's end a magic number and a checksum.
+ */
+#ifndef ONDISK_ORPHAN_BLOCK_H
+#define ONDISK_ORPHAN_BLOCK_H
+
+#include "ondisk/format.h"
+
+#define ORPHAN_FILE_MAX_BLOCKS 512 /* more are refused by libext2fs 1.47 and, at mount, by the kernel */
+
+/* Slots per block: 254 of 1 KiB, 1022 of 4 KiB. */
+uint32_t orphan_block_slots(const struct ondisk_format *format);
+
+enum orphan_block_state { ORPHAN_BLOCK_GOOD, ORPHAN_BLOCK_BAD_MAGIC, ORPHAN_BLOCK_BAD_CHECKSUM };
+
+/*
+ * Verifies a block as it is on disk and copies its slots out, in host order (not if it is bad). The checksum
+ * binds it to its file (file_seed: ondisk_inode_seed() of the file's inode) and to the block number where it lies.
+ */
+MUST_CHECK enum orphan_block_state orphan_block_read(const struct ondisk_format *format, uint32_t file_seed,
+                                                     uint64_t physical_block, const void *bytes, uint32_t *slots);
+
+/* Makes the whole block from its slots. */
+void orphan_block_write(const struct ondisk_format *format, uint32_t file_seed, uint64_t physical_block,
+                        const uint32_t *slots, void *bytes);
+
+#endif
