@@ -2,4 +2,5 @@
 test_tools := \
 	compare_trees \
 	make_tree \
+	orphans \
 	shuffle_names
