@@ -29,7 +29,6 @@ struct copy_worker {
 	struct directory_reader *reader;
 	struct run_writer writer;
 	struct zero_list zeros;
-	uint64_t zero_blocks;
 };
 
 struct copying {
@@ -82,12 +81,29 @@ struct piece {
 	uint32_t blocks;
 };
 
+/* Notes the clusters of zeros in a piece; one of nothing else, the usual way in which they come, is not written. */
+static errcode_t look_for_zeros(const struct build *build, struct copy_worker *own, const struct piece *piece,
+                                const void *bytes, size_t data_bytes)
+{
+	const struct ondisk_format *format = &build->format;
+	uint64_t found;
+
+	/* A piece of a cluster says nothing of the whole cluster, which is what could be given back. */
+	if (format->block_bytes << format->cluster_bits > RUN_WRITER_BYTES)
+		return 0;
+	errcode_t error = zeros_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros, &found);
+
+	if (!error && found == piece->blocks)
+		run_writer_take_back(&own->writer, piece->blocks);
+	return error;
+}
+
 /* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros behind the end of the file. */
 static errcode_t copy_piece(const struct build *build, struct copy_worker *own, const struct piece *piece,
                             struct problem *problem)
 {
 	const struct ondisk_format *format = &build->format;
-	uint64_t offset = (uint64_t)piece->logical << format->block_bits, found;
+	uint64_t offset = (uint64_t)piece->logical << format->block_bits;
 	size_t space = (size_t)piece->blocks << format->block_bits;
 	uint64_t left = build_node(build, piece->node)->size_bytes - offset;
 	size_t data_bytes = left < space ? (size_t)left : space;
@@ -100,13 +116,9 @@ static errcode_t copy_piece(const struct build *build, struct copy_worker *own, 
 	if (error)
 		return read_problem(build, problem, piece->node, error);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
-	error = zeros_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros, &found);
+	error = look_for_zeros(build, own, piece, bytes, data_bytes);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");
-	own->zero_blocks += found;
-	/* A piece of nothing but zeros, the usual way in which they come, need not be written. */
-	if (found == piece->blocks)
-		run_writer_take_back(&own->writer, piece->blocks);
 	progress_add(build->options->progress, data_bytes, 0);
 	return 0;
 }

@@ -8,7 +8,8 @@
 /*
  * Copies everything that has blocks. Small files are gathered into large writes, large ones are cut into
  * slices that workers share. Clusters that hold only zeros become holes: their blocks go back to the
- * allocator. A file that has become shorter since it was scanned is an error (EIO).
+ * allocator; not those above RUN_WRITER_BYTES, which no worker sees whole. A file that has become shorter
+ * since it was scanned is an error (EIO).
  */
 MUST_CHECK errcode_t copy_files(struct build *build);
 
