@@ -112,6 +112,17 @@ static errcode_t read_bitmap(struct fs_state *state, uint64_t block, uint64_t *w
 	return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
 }
 
+/* Under the lock, for libext2fs clears the checksum in the descriptor while it computes it anew. */
+static bool is_descriptor_right(struct fs_state *state, uint32_t group)
+{
+	if (!trusts_checksums(state))
+		return true;
+	pthread_mutex_lock(&state->lock);
+	bool is_right = ext2fs_group_desc_csum_verify(state->fs, group);
+	pthread_mutex_unlock(&state->lock);
+	return is_right;
+}
+
 /* The clusters of the group that the filesystem's own metadata occupies, zone by zone. */
 struct zone_walk {
 	size_t index;
@@ -166,7 +177,7 @@ errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t 
 	uint32_t clusters = geometry_group_clusters(&state->geometry, group);
 
 	memset(words, 0, geometry_block_bytes(&state->geometry));
-	if (trusts_checksums(state) && !ext2fs_group_desc_csum_verify(state->fs, group))
+	if (!is_descriptor_right(state, group))
 		return EXT2MB_ET_CORRUPT_GROUP;
 	if (is_uninitialised(state, group, EXT2_BG_BLOCK_UNINIT)) {
 		for (struct zone_walk walk = { 0 }; next_zone(state, group, &walk);)
@@ -215,7 +226,7 @@ errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group, uint64_t 
 	uint32_t inodes = state->geometry.inodes_per_group;
 
 	memset(words, 0, bits_words(inodes) * sizeof(*words));
-	if (trusts_checksums(state) && !ext2fs_group_desc_csum_verify(state->fs, group))
+	if (!is_descriptor_right(state, group))
 		return EXT2MB_ET_CORRUPT_GROUP;
 	if (!is_uninitialised(state, group, EXT2_BG_INODE_UNINIT)) {
 		errcode_t error = read_inode_bitmap(state, group, words);

@@ -8,6 +8,11 @@
 #define LEAST_POWER_OF_TWO 2 /* clusters: the kernel's mb_order2_req */
 #define MOST_TRIMMED_ORDERS 3 /* the kernel's mb_best_avail_max_trim_order */
 
+/* The unit test includes this file and here does what another thread might. */
+#ifndef SCAN_MEANWHILE
+#define SCAN_MEANWHILE(search, number, waits)
+#endif
+
 static bool goes_on(const struct search *search, errcode_t error)
 {
 	return !error && search->status == SEARCH_GOES_ON;
@@ -18,6 +23,12 @@ static unsigned int last_set(uint32_t value)
 	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
 }
 
+static errcode_t look_into(struct search *search, uint32_t number, bool waits)
+{
+	SCAN_MEANWHILE(search, number, waits);
+	return search_group(search, number, waits);
+}
+
 /* Tries the members of a set in [from, end), but the start group, which has had its turn. */
 static errcode_t sweep_set(struct search *search, const struct order_set *set, uint32_t from, uint32_t end)
 {
@@ -26,7 +37,7 @@ static errcode_t sweep_set(struct search *search, const struct order_set *set, u
 	for (uint32_t number = order_set_next(set, from, end); number != ORDER_SET_NONE && goes_on(search, error);
 	     number = order_set_next(set, number + 1, end))
 		if (number != search->start_group)
-			error = search_group(search, number, false);
+			error = look_into(search, number, false);
 	return error;
 }
 
@@ -82,7 +93,7 @@ static errcode_t sweep_indexed(struct search *search)
 	errcode_t error = 0;
 
 	if (search->criterion != BEST_AVAILABLE)
-		error = search_group(search, search->start_group, false);
+		error = look_into(search, search->start_group, false);
 	if (goes_on(search, error))
 		error = sweep_range(search, search->start_group, search->mb->geometry.groups);
 	if (goes_on(search, error))
@@ -96,9 +107,9 @@ static errcode_t sweep_all(struct search *search, bool waits)
 	errcode_t error = 0;
 
 	for (uint32_t number = search->start_group; number < groups && goes_on(search, error); number++)
-		error = search_group(search, number, waits);
+		error = look_into(search, number, waits);
 	for (uint32_t number = 0; number < search->start_group && goes_on(search, error); number++)
-		error = search_group(search, number, waits);
+		error = look_into(search, number, waits);
 	return error;
 }
 
@@ -109,7 +120,7 @@ static errcode_t wait_for_busy(struct search *search)
 
 	for (unsigned int index = 0; index < search->busy_count && goes_on(search, error); index++) {
 		stats_add(&search->worker->stats, COUNT_BUSY_WAITS, 1);
-		error = search_group(search, search->busy[index], true);
+		error = look_into(search, search->busy[index], true);
 	}
 	search->busy_count = 0;
 	return error;

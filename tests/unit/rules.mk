@@ -9,6 +9,9 @@ unit_tests := \
 	directory_reader \
 	directory_source \
 	ext2mb \
+	ext2mb_damage \
+	ext2mb_inodes \
+	ext2mb_stress \
 	file_map \
 	format \
 	inode \
@@ -23,6 +26,7 @@ unit_tests := \
 	pool \
 	problem \
 	progress \
+	scan \
 	tree \
 	units \
 	vector \

@@ -141,7 +141,7 @@ START_TEST(test_model)
 		else
 			buddy_take(buddy, start, end - start);
 		memset(used + start, !used[start], end - start);
-		if (operation % (count / 8 + 1) == 0 || clusters <= 256)
+		if (operation % (count / (clusters <= 8192 ? 200 : 8) + 1) == 0)
 			compare(buddy, used);
 	}
 	compare(buddy, used);

@@ -17,7 +17,7 @@ static uint64_t operations(uint64_t otherwise)
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static const uint32_t sizes[] = { 1, 63, 64, 65, 4096, 4097, 300000 };
+static const uint32_t sizes[] = { 1, 63, 64, 65, 4096, 4097, 70000 };
 
 START_TEST(test_model)
 {
