@@ -17,12 +17,20 @@ static void note_signal(int signal)
 	atomic_compare_exchange_strong_explicit(&arrived, &none, signal, memory_order_relaxed, memory_order_relaxed);
 }
 
+/* What a write can raise: ignored, it fails with EPIPE or EFBIG and is reported like any other failure. */
+static void ignore_signals_of_writes(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 void interrupt_install(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU };
 	/* System calls go on: whoever works looks at the flag between them, and none sees a stray EINTR. */
 	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
 
+	ignore_signals_of_writes();
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction old;
