@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* e2populate: options in, one report or one message out. All else is in lib/populate. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
@@ -298,6 +300,29 @@ static int become_mke2fs(char **arguments)
 	return EXIT_FAILURE;
 }
 
+/* The image must not get the number of a standard stream that is closed: what is said would go into it. */
+static void open_standard_streams(void)
+{
+	int descriptor;
+
+	do {
+		descriptor = open("/dev/null", O_RDWR);
+	} while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
+/* Every thread has up to four descriptors: the usual limit, 1024, is too low where there are 256 processors. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int main(int argument_count, char **arguments)
 {
 	struct command command = { .progress = PROGRESS_AUTO };
@@ -309,6 +334,8 @@ int main(int argument_count, char **arguments)
 	arguments[0] = (char *)"e2populate";
 	if (!has_source(argument_count, arguments))
 		return become_mke2fs(arguments);
+	open_standard_streams();
+	raise_descriptor_limit();
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
 	command.options.threads = processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS :
