@@ -76,7 +76,7 @@ errcode_t orphan_release_begin(struct orphan_release *release, struct ext2mb *mb
 
 void orphan_release_end(struct orphan_release *release)
 {
-	/* What the caller's handle remembers of the inodes is no longer so. */
+	/* libext2fs 1.47 shares its inode cache among copies of a handle, but does not promise to. */
 	ext2fs_flush_icache(release->fs);
 	ext2fs_free(release->copy);
 	ext2mb_worker_close(release->worker);
@@ -216,37 +216,10 @@ static errcode_t delete_inode(struct orphan_release *release, ext2_ino_t ino)
 	return ext2fs_write_inode_full(fs, ino, (struct ext2_inode *)&inode, sizeof(inode));
 }
 
-static int compare_starts(const void *left, const void *right)
-{
-	const struct ext2mb_extent *first = left, *second = right;
-
-	return (first->start > second->start) - (first->start < second->start);
-}
-
-/* Sorted and each cluster once: with bigalloc it may have been freed piece by piece. */
-static void merge_freed(struct orphan_release *release)
-{
-	struct ext2mb_extent *freed = release->freed;
-	size_t merged = 0;
-
-	if (release->freed_count)
-		qsort(freed, release->freed_count, sizeof(*freed), compare_starts);
-	for (size_t index = 0; index < release->freed_count; index++) {
-		uint64_t end = freed[index].start + freed[index].count;
-
-		if (!merged || freed[index].start > freed[merged - 1].start + freed[merged - 1].count)
-			freed[merged++] = freed[index];
-		else if (end > freed[merged - 1].start + freed[merged - 1].count)
-			freed[merged - 1].count = end - freed[merged - 1].start;
-	}
-	release->freed_count = merged;
-}
-
 static errcode_t give_back(struct orphan_release *release)
 {
 	if (release->freed_error)
 		return release->freed_error;
-	merge_freed(release);
 	for (size_t index = 0; index < release->freed_count; index++) {
 		const struct ext2mb_extent *run = &release->freed[index];
 		errcode_t error = ext2mb_free(release->worker, run->start, run->count);

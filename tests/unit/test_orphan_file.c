@@ -340,6 +340,84 @@ START_TEST(test_threads)
 }
 END_TEST
 
+/* --- release ------------------------------------------------------------------------------------------------ */
+
+#define LONG_BLOCKS 10
+#define SHORT_BYTES 1500
+
+/* Makes a file longer than its size says. */
+static void lengthen(ext2_filsys fs, ext2_ino_t ino)
+{
+	struct ext2_inode inode;
+	ext2_file_t file;
+	uint8_t bytes[1024];
+	unsigned int written;
+
+	memset(bytes, 0xaa, sizeof(bytes));
+	ck_assert_ok(ext2fs_file_open(fs, ino, EXT2_FILE_WRITE, &file));
+	for (int block = 0; block < LONG_BLOCKS; block++)
+		ck_assert_ok(ext2fs_file_write(file, bytes, sizeof(bytes), &written));
+	ck_assert_ok(ext2fs_file_close(file));
+	ck_assert_ok(ext2fs_read_inode(fs, ino, &inode));
+	ck_assert_ok(ext2fs_inode_size_set(fs, &inode, SHORT_BYTES));
+	ck_assert_ok(ext2fs_write_inode(fs, ino, &inode));
+}
+
+/*
+ * From the list, where the inode is written once more afterwards; with libext2fs's bitmaps in memory or not, through
+ * an allocator that was there or not.
+ */
+START_TEST(test_release)
+{
+	bool has_bitmaps = _i & 1, is_attached = _i & 2;
+	struct ext2mb_orphan_released counts = { .struct_bytes = sizeof(counts) };
+	struct ext2mb_orphans *orphans;
+	struct ext2mb *mb = NULL;
+	struct ext2_inode inode;
+	uint32_t index;
+	char why[64];
+
+	mb_image_make("-t ext4 -b 1024 -N 4096 -O ^orphan_file", "20M");
+	ext2_filsys fs = mb_image_open();
+	ext2_ino_t ino = make_files(fs, 2); /* of which the other one stays empty */
+	lengthen(fs, ino);
+	orphans = open_orphans(fs, NULL, false);
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, ino + 1, &index));
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, ino, &index));
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ext2mb_orphan_close(orphans);
+	ck_assert_ok(ext2fs_close(fs));
+
+	fs = mb_image_open();
+	uint64_t free_blocks = ext2fs_free_blocks_count(fs->super);
+	if (has_bitmaps)
+		ck_assert_ok(ext2fs_read_bitmaps(fs));
+	if (is_attached)
+		ck_assert_ok(ext2mb_open(fs, NULL, &mb));
+	orphans = open_orphans(fs, mb, false);
+	ck_assert_ok(ext2mb_orphan_release(orphans, &counts, why, sizeof(why)));
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ck_assert_uint_eq(count_orphans(orphans), 0);
+	ck_assert_uint_eq(counts.truncated, 2);
+	ck_assert_uint_eq(counts.deleted, 0);
+	ck_assert_uint_eq(counts.blocks, LONG_BLOCKS - 2);
+	if (is_attached)
+		ck_assert_ok(ext2mb_sync(mb));
+	ext2mb_orphan_close(orphans);
+	ext2mb_close(mb);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(fs->super), free_blocks + LONG_BLOCKS - 2);
+	ck_assert_ok(ext2fs_close(fs));
+
+	fs = mb_image_open();
+	ck_assert_ok(ext2fs_read_inode(fs, ino, &inode));
+	ck_assert_uint_eq(EXT2_I_SIZE(&inode), SHORT_BYTES);
+	ck_assert_uint_eq(inode.i_dtime, 0);
+	ck_assert_uint_eq(inode.i_blocks, 2 * 2);
+	ck_assert_ok(ext2fs_close(fs));
+	mb_image_check();
+}
+END_TEST
+
 static Suite *orphan_file_suite(void)
 {
 	Suite *suite = suite_create("orphan_file");
@@ -350,6 +428,7 @@ static Suite *orphan_file_suite(void)
 	tcase_add_loop_test(file, test_model, 0, CASES * TWINS);
 	tcase_add_test(file, test_arguments);
 	tcase_add_loop_test(file, test_threads, 0, 2 * THREAD_COUNTS * TWINS);
+	tcase_add_loop_test(file, test_release, 0, 4);
 	suite_add_tcase(suite, file);
 	return suite;
 }
