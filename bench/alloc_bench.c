@@ -175,9 +175,9 @@ int main(int argc, char **argv)
 	/* Processor time per operation is what a busy machine does not distort. */
 	double each = operations ? 1e9 * (processor_time() - processor_start) / (double)operations : 0;
 	printf(", %s, threads %u: %llu operations in %.2f s, %.2f million a second, %.0f ns of processor time each; "
-	       "goal hits %llu, busy skips %llu\n", argv[1], threads, (unsigned long long)operations, taken,
-	       1e-6 * (double)operations / taken, each, (unsigned long long)stats.goal_hits,
-	       (unsigned long long)stats.busy_skips);
+	       "goal hits %llu, busy skips %llu\n",
+	       argv[1], threads, (unsigned long long)operations, taken, 1e-6 * (double)operations / taken, each,
+	       (unsigned long long)stats.goal_hits, (unsigned long long)stats.busy_skips);
 	ext2mb_close(mb);
 	must(ext2fs_close(fs), "close");
 	return 0;

@@ -44,8 +44,8 @@ struct ext2mb {
 	_Alignas(64) _Atomic uint64_t releases_begun;
 	_Atomic uint64_t releases_ended;
 	_Atomic uint64_t clusters_released;
-	_Atomic uint32_t epoch;       /* frees are stamped with it */
-	pthread_mutex_t commit_lock;  /* one commit at a time */
+	_Atomic uint32_t epoch;      /* frees are stamped with it */
+	pthread_mutex_t commit_lock; /* one commit at a time */
 
 	pthread_mutex_t worker_lock;
 	struct ext2mb_worker *workers;

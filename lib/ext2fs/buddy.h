@@ -19,16 +19,16 @@
 #define BUDDY_MAX_ORDERS 18 /* of 64 KiB blocks */
 
 struct buddy {
-	uint32_t clusters;      /* in this group; the bits behind them are set */
+	uint32_t clusters; /* in this group; the bits behind them are set */
 	uint32_t free_clusters;
 	uint32_t fragments;     /* maximal runs of free clusters */
 	uint32_t first_free;    /* no cluster before it is free */
 	uint32_t capacity_bits; /* 8 * block size: a power of two */
 	uint32_t orders;
-	uint32_t present;       /* bit k: counters[k] is not 0 */
+	uint32_t present; /* bit k: counters[k] is not 0 */
 	uint32_t counters[BUDDY_MAX_ORDERS];
-	uint64_t *order_bits;   /* from order 1 up, each behind the other; a set bit is a buddy */
-	uint64_t bitmap[];      /* as on disk: a set bit is a cluster in use */
+	uint64_t *order_bits; /* from order 1 up, each behind the other; a set bit is a buddy */
+	uint64_t bitmap[];    /* as on disk: a set bit is a cluster in use */
 };
 
 /* Memory for a buddy of this block size: 8344 bytes at 4 KiB. */

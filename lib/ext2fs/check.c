@@ -26,14 +26,14 @@ static errcode_t __attribute__((format(printf, 2, 3))) fails(const struct report
 
 /* The group must be in the set that it has recorded, in no other, and in the one that its summary calls for. */
 static errcode_t check_sets(const struct ext2mb *mb, uint32_t number, const struct order_set *sets, int recorded,
-			    int order, const char *kind, const struct report *report)
+                            int order, const char *kind, const struct report *report)
 {
 	if (recorded != order)
 		return fails(report, "group %u: in %s set %d but its order is %d", number, kind, recorded, order);
 	for (int set = 0; set < (int)mb->orders; set++)
 		if (order_set_has(&sets[set], number) != (set == order))
-			return fails(report, "group %u: wrongly %s %s set %d", number, set == order ? "absent from" : "in",
-				     kind, set);
+			return fails(report, "group %u: wrongly %s %s set %d", number,
+			             set == order ? "absent from" : "in", kind, set);
 	if (order >= 0 && order_set_next(&sets[order], number, number + 1) != number)
 		return fails(report, "group %u: not found in %s set %d", number, kind, order);
 	return 0;
@@ -65,7 +65,7 @@ static errcode_t check_pending(const struct ext2mb *mb, uint32_t number, const s
 }
 
 static errcode_t check_blocks(const struct ext2mb *mb, uint32_t number, struct buddy *scratch,
-			      const struct report *report)
+                              const struct report *report)
 {
 	const struct group *group = &mb->groups[number];
 	struct group_summary summary = group_summary_read(group);
@@ -82,15 +82,14 @@ static errcode_t check_blocks(const struct ext2mb *mb, uint32_t number, struct b
 			return fails(report, "group %u: %s", number, wrong);
 		if (summary.free_clusters != buddy->free_clusters || summary.fragments != buddy->fragments ||
 		    summary.largest_order != buddy_largest_order(buddy) ||
-		    summary.average_order !=
-			    group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders))
+		    summary.average_order != group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders))
 			return fails(report, "group %u: summary is out of date", number);
 	}
-	errcode_t error = check_sets(mb, number, mb->largest, group->largest_set, summary.largest_order,
-				     "largest order", report);
+	errcode_t error =
+		check_sets(mb, number, mb->largest, group->largest_set, summary.largest_order, "largest order", report);
 	if (!error)
 		error = check_sets(mb, number, mb->average, group->average_set, summary.average_order,
-				   "average fragment", report);
+		                   "average fragment", report);
 	if (!error)
 		error = check_pending(mb, number, report);
 	return error;
@@ -133,10 +132,10 @@ errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 	}
 	if (free_clusters << mb->geometry.cluster_bits != ext2mb_free_blocks(mb))
 		return fails(&report, "%llu blocks are free in all groups, but %llu are counted",
-			     (unsigned long long)(free_clusters << mb->geometry.cluster_bits),
-			     (unsigned long long)ext2mb_free_blocks(mb));
+		             (unsigned long long)(free_clusters << mb->geometry.cluster_bits),
+		             (unsigned long long)ext2mb_free_blocks(mb));
 	if (free_inodes != ext2mb_free_inodes(mb))
 		return fails(&report, "%llu inodes are free in all groups, but %llu are counted",
-			     (unsigned long long)free_inodes, (unsigned long long)ext2mb_free_inodes(mb));
+		             (unsigned long long)free_inodes, (unsigned long long)ext2mb_free_inodes(mb));
 	return 0;
 }

@@ -167,14 +167,14 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
 	if (request->flags & EXT2MB_ALLOC_PACK) {
 		uint64_t limit = request->limit && request->limit < geometry->end_block ?
-					 position_of(geometry, request->limit) :
-					 geometry->clusters;
+		                         position_of(geometry, request->limit) :
+		                         geometry->clusters;
 		error = pack_take(worker, position_after(geometry, request->goal), limit, count, &start, &taken);
 	} else {
 		struct scan_request scan = {
 			.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
 			.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
-				    is_whole_clusters(geometry, request->goal - geometry->first_block),
+			            is_whole_clusters(geometry, request->goal - geometry->first_block),
 			.count = count,
 			.stream = request->stream,
 			.flags = request->flags,

@@ -50,8 +50,8 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 #define EXT2MB_ALLOC_GOAL_ONLY 0x0001u /* exactly at goal or not at all; may be shorter than asked */
 #define EXT2MB_ALLOC_STREAM 0x0002u    /* a large file: start from the stream's hashed goal */
-#define EXT2MB_ALLOC_PACK 0x0004u      /* the first free run at or after goal and below limit, cut to count; see below */
-#define EXT2MB_ALLOC_WHOLE 0x0008u     /* count blocks in one piece or ENOSPC */
+#define EXT2MB_ALLOC_PACK 0x0004u  /* the first free run at or after goal and below limit, cut to count; see below */
+#define EXT2MB_ALLOC_WHOLE 0x0008u /* count blocks in one piece or ENOSPC */
 
 /*
  * Packing uses no hint and waits for busy groups, so the result depends on what is free in [goal, limit) alone:
@@ -60,7 +60,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 struct ext2mb_request {
 	size_t struct_bytes; /* sizeof(struct ext2mb_request) */
-	uint64_t goal;       /* a block, taken if all of count is free there, else near which to allocate; 0: no wish */
+	uint64_t goal;       /* a block, taken if all of count is free there, else near which to allocate; 0: none */
 	uint64_t limit;      /* EXT2MB_ALLOC_PACK: the first block not to be used; 0: the end of the filesystem */
 	uint64_t count;      /* blocks wanted */
 	uint64_t stream;     /* whose stream it is: the inode number, hashed to a stream goal */
@@ -110,10 +110,10 @@ struct ext2mb_stats {
 	uint64_t packed;
 	uint64_t extents_scanned;
 	uint64_t groups_scanned;
-	uint64_t busy_skips;     /* groups passed over because another thread held them */
-	uint64_t busy_waits;     /* of those, how many were waited for before quality was lowered */
-	uint64_t lost_chunks;    /* the best extent seen was gone when it was to be taken */
-	uint64_t repeated_sweeps; /* nothing was found, but blocks had been released meanwhile */
+	uint64_t busy_skips;            /* groups passed over because another thread held them */
+	uint64_t busy_waits;            /* of those, how many were waited for before quality was lowered */
+	uint64_t lost_chunks;           /* the best extent seen was gone when it was to be taken */
+	uint64_t repeated_sweeps;       /* nothing was found, but blocks had been released meanwhile */
 	uint64_t criterion_hits[5];     /* power of two, goal length fast, best available, goal length slow, any */
 	uint64_t criterion_groups[5];   /* groups considered */
 	uint64_t criterion_failures[5]; /* gone through in vain */

@@ -41,7 +41,7 @@ static void add_piece(struct ext2mb *mb, const struct piece *piece)
 	bool is_first = !group->pending.count;
 
 	pending_free_add(&group->pending, piece->start, piece->count,
-			 atomic_load_explicit(&mb->epoch, memory_order_relaxed));
+	                 atomic_load_explicit(&mb->epoch, memory_order_relaxed));
 	if (is_first)
 		order_set_add(&mb->pending, piece->group);
 	group_leave(mb, piece->group);

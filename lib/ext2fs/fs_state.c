@@ -40,7 +40,8 @@ static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 	    per_group << geometry->cluster_bits != super->s_blocks_per_group ||
 	    geometry->groups != (geometry->clusters + per_group - 1) / per_group)
 		return EXT2MB_ET_BAD_GEOMETRY;
-	if (!geometry->inodes_per_group || geometry->inodes_per_group % 8 || geometry->inodes_per_group > bits_per_block ||
+	if (!geometry->inodes_per_group || geometry->inodes_per_group % 8 ||
+	    geometry->inodes_per_group > bits_per_block ||
 	    (uint64_t)geometry->inodes_per_group * geometry->groups != super->s_inodes_count)
 		return EXT2MB_ET_BAD_GEOMETRY;
 	if (ext2fs_has_feature_flex_bg(fs->super) && super->s_log_groups_per_flex < 32)
@@ -85,8 +86,8 @@ errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct g
 	};
 	if (state->has_descriptor_checksums)
 		counts->unused_inodes = ext2fs_bg_flags_test(state->fs, group, EXT2_BG_INODE_UNINIT) ?
-						inodes :
-						ext2fs_bg_itable_unused(state->fs, group);
+		                                inodes :
+		                                ext2fs_bg_itable_unused(state->fs, group);
 	if (bits_test(state->suspect, group) || counts->free_inodes > inodes || counts->unused_inodes > inodes ||
 	    counts->free_clusters > geometry_group_clusters(&state->geometry, group) ||
 	    counts->directories > inodes - counts->free_inodes)
@@ -156,18 +157,17 @@ static errcode_t read_block_bitmap(struct fs_state *state, uint32_t group, uint6
 
 	if (state->fs->block_map) {
 		uint64_t first = (geometry->first_block >> geometry->cluster_bits) +
-				 (uint64_t)group * geometry->clusters_per_group;
+		                 (uint64_t)group * geometry->clusters_per_group;
 		pthread_mutex_lock(&state->lock);
 		errcode_t error = ext2fs_get_block_bitmap_range2(state->fs->block_map, first,
-								 geometry_group_clusters(geometry, group), words);
+		                                                 geometry_group_clusters(geometry, group), words);
 		pthread_mutex_unlock(&state->lock);
 		return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
 	}
 	errcode_t error = read_bitmap(state, ext2fs_block_bitmap_loc(state->fs, group), words);
 	if (error)
 		return error;
-	if (trusts_checksums(state) &&
-	    !ext2fs_block_bitmap_csum_verify(state->fs, group, (char *)words, (int)bytes))
+	if (trusts_checksums(state) && !ext2fs_block_bitmap_csum_verify(state->fs, group, (char *)words, (int)bytes))
 		return EXT2MB_ET_CORRUPT_GROUP;
 	return 0;
 }
@@ -202,8 +202,8 @@ static errcode_t read_inode_bitmap(struct fs_state *state, uint32_t group, uint6
 
 	if (state->fs->inode_map) {
 		pthread_mutex_lock(&state->lock);
-		errcode_t error = ext2fs_get_inode_bitmap_range2(state->fs->inode_map,
-								 1 + (uint64_t)group * inodes, inodes, words);
+		errcode_t error = ext2fs_get_inode_bitmap_range2(state->fs->inode_map, 1 + (uint64_t)group * inodes,
+		                                                 inodes, words);
 		pthread_mutex_unlock(&state->lock);
 		return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
 	}

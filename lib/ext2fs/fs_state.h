@@ -22,7 +22,7 @@ struct fs_state {
 	struct geometry geometry;
 	bool has_descriptor_checksums; /* only then do the UNINIT flags and itable_unused mean anything */
 	struct fs_zones zones;
-	uint64_t *suspect; /* a bit per group whose bitmaps or inode table lie where they cannot be */
+	uint64_t *suspect;    /* a bit per group whose bitmaps or inode table lie where they cannot be */
 	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
 };
 
@@ -65,7 +65,7 @@ struct group_writeback {
 
 /* Writes bitmaps and fills in the descriptor, with their checksums. buffer: one block. Single-threaded. */
 MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group,
-					  const struct group_writeback *writeback, uint8_t *buffer);
+                                          const struct group_writeback *writeback, uint8_t *buffer);
 
 /* Makes the superblock's counters the sums of the descriptors', to be written by ext2fs_flush() or _close(). */
 void fs_state_write_totals(struct fs_state *state);

@@ -22,8 +22,8 @@ static errcode_t write_block_bitmap(struct fs_state *state, uint32_t group, cons
 		return error;
 	if (!fs->block_map)
 		return 0;
-	uint64_t first = (geometry->first_block >> geometry->cluster_bits) +
-			 (uint64_t)group * geometry->clusters_per_group;
+	uint64_t first =
+		(geometry->first_block >> geometry->cluster_bits) + (uint64_t)group * geometry->clusters_per_group;
 	return ext2fs_set_block_bitmap_range2(fs->block_map, first, geometry_group_clusters(geometry, group), buffer);
 }
 
@@ -46,7 +46,7 @@ static errcode_t write_inode_bitmap(struct fs_state *state, uint32_t group, cons
 }
 
 errcode_t fs_state_write_group(struct fs_state *state, uint32_t group, const struct group_writeback *writeback,
-			       uint8_t *buffer)
+                               uint8_t *buffer)
 {
 	ext2_filsys fs = state->fs;
 

@@ -51,10 +51,9 @@ static errcode_t claim_group(struct claims *claims, ext2_filsys fs, uint32_t gro
 {
 	blk64_t super_block = 0, old_descriptors = 0, new_descriptor = 0;
 	uint64_t old_count = ext2fs_has_feature_meta_bg(fs->super) ?
-				     fs->super->s_first_meta_bg :
-				     (uint64_t)fs->desc_blocks + fs->super->s_reserved_gdt_blocks;
-	errcode_t error =
-		ext2fs_super_and_bgd_loc2(fs, group, &super_block, &old_descriptors, &new_descriptor, NULL);
+	                             fs->super->s_first_meta_bg :
+	                             (uint64_t)fs->desc_blocks + fs->super->s_reserved_gdt_blocks;
+	errcode_t error = ext2fs_super_and_bgd_loc2(fs, group, &super_block, &old_descriptors, &new_descriptor, NULL);
 
 	if (!error && (super_block || !group))
 		error = claim(claims, super_block, 1, group, false);
@@ -119,7 +118,7 @@ errcode_t fs_zones_find(ext2_filsys fs, const struct geometry *geometry, struct 
 {
 	struct claims claims = { .geometry = geometry, .suspect = suspect };
 	errcode_t error = vector_reserve(&claims.items, &claims.capacity, (size_t)geometry->groups * 3 + 64,
-					 sizeof(struct claim));
+	                                 sizeof(struct claim));
 
 	*zones = (struct fs_zones){ 0 };
 	for (uint32_t group = 0; group < geometry->groups && !error; group++)

@@ -30,7 +30,7 @@ struct fs_zones {
  * outside the filesystem or in other metadata. ENOMEM.
  */
 MUST_CHECK errcode_t fs_zones_find(ext2_filsys fs, const struct geometry *geometry, struct fs_zones *zones,
-				   uint64_t *suspect);
+                                   uint64_t *suspect);
 void fs_zones_free(struct fs_zones *zones);
 
 /* The index of the first zone that ends after block; count if there is none. Any thread. */

@@ -10,14 +10,14 @@
 
 struct geometry {
 	uint64_t first_block;
-	uint64_t end_block;          /* one past the last */
-	uint64_t clusters;           /* position 0 is the cluster of first_block */
+	uint64_t end_block; /* one past the last */
+	uint64_t clusters;  /* position 0 is the cluster of first_block */
 	uint32_t groups;
 	uint32_t clusters_per_group;
 	uint32_t inodes_per_group;
-	uint32_t first_inode;        /* the first that is not reserved */
-	uint32_t flex_groups;        /* groups in a flex group; 1 without flex_bg */
-	unsigned int cluster_bits;   /* log2 of blocks per cluster */
+	uint32_t first_inode;      /* the first that is not reserved */
+	uint32_t flex_groups;      /* groups in a flex group; 1 without flex_bg */
+	unsigned int cluster_bits; /* log2 of blocks per cluster */
 	unsigned int block_bits;
 };
 

@@ -2,9 +2,9 @@
 #include "ext2fs/group_search.h"
 
 /* The kernel's mb_max_to_scan and mb_min_to_scan. */
-#define MOST_TO_SCAN 200  /* runs, before what there is must do */
-#define LEAST_TO_SCAN 10  /* runs, before one that is long enough is taken though a better fit may follow */
-#define SMALLEST_FLEX 4   /* groups in a flex group whose first one is kept for directories */
+#define MOST_TO_SCAN 200 /* runs, before what there is must do */
+#define LEAST_TO_SCAN 10 /* runs, before one that is long enough is taken though a better fit may follow */
+#define SMALLEST_FLEX 4  /* groups in a flex group whose first one is kept for directories */
 
 /* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
 static bool suits(const struct search *search, uint32_t number)
@@ -19,8 +19,7 @@ static bool suits(const struct search *search, uint32_t number)
 		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
 	case GOAL_LENGTH_FAST:
 	case BEST_AVAILABLE:
-		return summary.free_clusters &&
-		       summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
+		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
 	case GOAL_LENGTH_SLOW:
 		return summary.free_clusters >= search->wanted;
 	default:
@@ -48,7 +47,7 @@ static bool weigh(struct search *search, const struct cluster_run *run)
 		return true;
 	}
 	if (best->count < search->wanted ? run->count > best->count :
-					   run->count >= search->wanted && run->count < best->count)
+	                                   run->count >= search->wanted && run->count < best->count)
 		*best = *run;
 	if (search->found > MOST_TO_SCAN) {
 		search->status = SEARCH_IS_OVER;

@@ -64,8 +64,9 @@ static errcode_t take_anywhere(struct inode_search *search)
 		errcode_t error = 0;
 
 		for (uint32_t step = 0; step < mb->geometry.groups && !error && !search->ino; step++)
-			error = take_from(search, (uint32_t)(((uint64_t)search->parent_group + step) %
-							     mb->geometry.groups), 0, true);
+			error = take_from(search,
+			                  (uint32_t)(((uint64_t)search->parent_group + step) % mb->geometry.groups), 0,
+			                  true);
 		if (error || search->ino)
 			return error;
 		if (allocator_sum(mb, COUNT_INODE_FREES_BEGUN) == ended)
@@ -195,7 +196,7 @@ static errcode_t take_for_directory(struct inode_search *search, const struct ex
 {
 	struct flex_counts average = average_flex(search->mb);
 	errcode_t error = request->parent == EXT2_ROOT_INO ? take_top_level(search, request->name, &average) :
-							     take_near_parent(search, &average);
+	                                                     take_near_parent(search, &average);
 
 	if (!error && !search->ino)
 		error = take_above_average(search);
@@ -232,8 +233,8 @@ static errcode_t take_packed(struct inode_search *search, ext2_ino_t goal)
 	uint32_t from = goal ? (goal - 1) % per_group : 0;
 	errcode_t error = 0;
 
-	for (uint32_t group = goal ? (goal - 1) / per_group : 0;
-	     group < mb->geometry.groups && !error && !search->ino; group++, from = 0)
+	for (uint32_t group = goal ? (goal - 1) / per_group : 0; group < mb->geometry.groups && !error && !search->ino;
+	     group++, from = 0)
 		error = take_from(search, group, from, true);
 	return !error && !search->ino ? EXT2MB_ET_NO_INODES : error;
 }

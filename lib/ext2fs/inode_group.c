@@ -37,14 +37,15 @@ errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 static void change(_Atomic uint32_t *count, uint32_t difference)
 {
 	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + difference,
-			      memory_order_relaxed);
+	                      memory_order_relaxed);
 }
 
 bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index)
 {
 	struct inode_group *inodes = &mb->groups[number].inodes;
 	uint32_t per_group = mb->geometry.inodes_per_group;
-	uint32_t found = bits_next_zero(inodes->bitmap, from > inodes->first_free ? from : inodes->first_free, per_group);
+	uint32_t found =
+		bits_next_zero(inodes->bitmap, from > inodes->first_free ? from : inodes->first_free, per_group);
 
 	if (from <= inodes->first_free)
 		inodes->first_free = found;

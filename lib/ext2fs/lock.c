@@ -39,7 +39,7 @@ static bool take(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_t i
 	if (word & LOCK_HELD || (word >= LOCK_IMPATIENT && !impatient))
 		return false;
 	return atomic_compare_exchange_strong_explicit(&lock->word, &word, ((word | LOCK_HELD) - impatient) | sleepers,
-						       memory_order_acquire, memory_order_relaxed);
+	                                               memory_order_acquire, memory_order_relaxed);
 }
 
 void lock_wait_slowly(struct lock *lock)
@@ -66,7 +66,7 @@ void lock_wait_slowly(struct lock *lock)
 		}
 		if (!(word & LOCK_SLEEPERS) &&
 		    !atomic_compare_exchange_strong_explicit(&lock->word, &word, word | LOCK_SLEEPERS,
-							     memory_order_relaxed, memory_order_relaxed))
+		                                             memory_order_relaxed, memory_order_relaxed))
 			continue;
 		sleep_while(lock, word | LOCK_SLEEPERS);
 	}

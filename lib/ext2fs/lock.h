@@ -16,10 +16,10 @@ struct lock {
 	_Atomic uint32_t word;
 };
 
-#define LOCK_HELD 1u     /* by somebody */
-#define LOCK_SLEEPERS 2u /* somebody may be asleep */
+#define LOCK_HELD 1u      /* by somebody */
+#define LOCK_SLEEPERS 2u  /* somebody may be asleep */
 #define LOCK_IMPATIENT 4u /* times the number of those for whom all others stand back */
-#define LOCK_PATIENCE 3  /* futile wake-ups before a thread becomes impatient */
+#define LOCK_PATIENCE 3   /* futile wake-ups before a thread becomes impatient */
 
 /* Never waits. */
 static inline bool lock_try(struct lock *lock)
@@ -28,7 +28,7 @@ static inline bool lock_try(struct lock *lock)
 
 	return !(word & LOCK_HELD) && word < LOCK_IMPATIENT &&
 	       atomic_compare_exchange_strong_explicit(&lock->word, &word, word | LOCK_HELD, memory_order_acquire,
-						       memory_order_relaxed);
+	                                               memory_order_relaxed);
 }
 
 /* A hint only: it may be out of date at once. */
@@ -49,8 +49,7 @@ void lock_wake(struct lock *lock, uint32_t word);
 
 static inline void lock_release(struct lock *lock)
 {
-	uint32_t word =
-		atomic_fetch_and_explicit(&lock->word, ~(LOCK_HELD | LOCK_SLEEPERS), memory_order_release);
+	uint32_t word = atomic_fetch_and_explicit(&lock->word, ~(LOCK_HELD | LOCK_SLEEPERS), memory_order_release);
 
 	if (word & LOCK_SLEEPERS)
 		lock_wake(lock, word);

@@ -46,7 +46,7 @@ static void add_from(struct order_set *set, unsigned int level, uint32_t number)
 {
 	for (; level < set->level_count; level++, number /= BITS_PER_WORD)
 		atomic_fetch_or_explicit(&set->levels[level][number / BITS_PER_WORD], bit_of(number),
-					 memory_order_acq_rel);
+		                         memory_order_acq_rel);
 }
 
 void order_set_add(struct order_set *set, uint32_t number)
@@ -90,7 +90,8 @@ uint32_t order_set_next(const struct order_set *set, uint32_t from, uint32_t end
 	if (end > set->size)
 		end = set->size;
 	while (position << 6 * level < end) {
-		uint64_t word = atomic_load_explicit(&set->levels[level][position / BITS_PER_WORD], memory_order_acquire);
+		uint64_t word =
+			atomic_load_explicit(&set->levels[level][position / BITS_PER_WORD], memory_order_acquire);
 		word &= ~UINT64_C(0) << (position % BITS_PER_WORD);
 		if (!word) {
 			if (level + 1 >= set->level_count)

@@ -44,7 +44,7 @@ static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limi
 }
 
 errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint64_t count, uint64_t *start,
-		    uint32_t *taken)
+                    uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 	struct run run;

@@ -12,7 +12,7 @@
  * count clusters and not joined across groups. EXT2MB_ET_NO_SPACE, ENOMEM. start and count are in clusters.
  */
 MUST_CHECK errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint64_t count,
-			       uint64_t *start, uint32_t *taken);
+                               uint64_t *start, uint32_t *taken);
 
 /* Only finds that run, whole. */
 MUST_CHECK errcode_t pack_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count);

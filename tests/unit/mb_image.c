@@ -51,7 +51,7 @@ void mb_image_check(void)
 	char command[512];
 
 	snprintf(command, sizeof(command), "e2fsck -fn '%s' >'%s.log' 2>&1 || { sed 's/^/# /' '%s.log'; false; }",
-		 image_path, image_path, image_path);
+	         image_path, image_path, image_path);
 	run(command);
 	snprintf(command, sizeof(command), "%s.log", image_path);
 	unlink(command);

@@ -15,6 +15,7 @@ unit_tests := \
 	file_map \
 	format \
 	inode \
+	lock \
 	long_map \
 	normalize \
 	normalize_model \
@@ -23,6 +24,7 @@ unit_tests := \
 	orphan_damage \
 	orphan_file \
 	orphan_slots \
+	pending_free \
 	pool \
 	problem \
 	progress \

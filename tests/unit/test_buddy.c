@@ -103,7 +103,8 @@ static void compare(const struct buddy *buddy, const uint8_t *used)
 	ck_assert_mem_eq(counters, buddy->counters, sizeof(counters));
 	ck_assert_uint_eq(buddy->fragments, count_fragments(used, buddy->capacity_bits));
 	for (uint32_t position = 0; position < buddy->capacity_bits; position++)
-		ck_assert_uint_eq(bits_test(buddy->bitmap, position), used[position]);
+		if (bits_test(buddy->bitmap, position) != used[position])
+			ck_abort_msg("cluster %u is wrong", position);
 	free(scratch);
 }
 
@@ -120,7 +121,8 @@ static uint32_t extend(const uint8_t *used, uint32_t start, uint32_t clusters, u
 static const struct {
 	unsigned int block_bits;
 	uint32_t clusters;
-} sizes[] = { { 10, 8192 }, { 10, 5003 }, { 10, 8 }, { 11, 256 }, { 12, 32768 }, { 12, 32767 }, { 16, 524288 }, { 16, 70001 } };
+} sizes[] = { { 10, 8192 },  { 10, 5003 },  { 10, 8 },      { 11, 256 },
+	      { 12, 32768 }, { 12, 32767 }, { 16, 524288 }, { 16, 70001 } };
 
 START_TEST(test_model)
 {
@@ -181,7 +183,8 @@ START_TEST(test_bits)
 			bits_clear_range(words, from, end);
 		memset(bytes + from, round % 2, end - from);
 		for (uint32_t bit = 0; bit < 320; bit++)
-			ck_assert_uint_eq(bits_test(words, bit), bytes[bit]);
+			if (bits_test(words, bit) != bytes[bit])
+				ck_abort_msg("bit %u is wrong", bit);
 	}
 }
 END_TEST

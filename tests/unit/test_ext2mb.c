@@ -124,12 +124,12 @@ static void expect_no_space(const struct model *model, const struct ext2mb_reque
 }
 
 static void expect_packed(const struct model *model, const struct ext2mb_request *request, errcode_t error,
-			  uint64_t start, uint64_t count, uint64_t asked)
+                          uint64_t start, uint64_t count, uint64_t asked)
 {
 	uint64_t limit = request->limit ? cluster_of(model, request->limit) : model->count;
 	uint64_t goal = request->goal <= model->first_block ?
-				0 :
-				cluster_of(model, request->goal + (UINT64_C(1) << model->cluster_bits) - 1);
+	                        0 :
+	                        cluster_of(model, request->goal + (UINT64_C(1) << model->cluster_bits) - 1);
 	uint64_t expected = first_free(model, goal, limit);
 
 	if (error) {
@@ -145,8 +145,15 @@ static void expect_packed(const struct model *model, const struct ext2mb_request
 static uint32_t random_flags(struct random *random)
 {
 	static const uint32_t flags[] = {
-		0, 0, EXT2MB_ALLOC_STREAM, EXT2MB_ALLOC_STREAM, EXT2MB_ALLOC_PACK, EXT2MB_ALLOC_PACK,
-		EXT2MB_ALLOC_GOAL_ONLY, EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_WHOLE, EXT2MB_ALLOC_WHOLE,
+		0,
+		0,
+		EXT2MB_ALLOC_STREAM,
+		EXT2MB_ALLOC_STREAM,
+		EXT2MB_ALLOC_PACK,
+		EXT2MB_ALLOC_PACK,
+		EXT2MB_ALLOC_GOAL_ONLY,
+		EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_WHOLE,
+		EXT2MB_ALLOC_WHOLE,
 		EXT2MB_ALLOC_WHOLE | EXT2MB_ALLOC_STREAM,
 	};
 
@@ -292,8 +299,9 @@ static void compare_with_disk(const struct model *model)
 
 	ck_assert_uint_eq(count, model->count);
 	for (uint64_t cluster = 0; cluster < count; cluster++)
-		ck_assert_msg(clusters[cluster] == (model->clusters[cluster] != FREE), "cluster %llu is %d on disk, %d here",
-			      (unsigned long long)cluster, clusters[cluster], model->clusters[cluster]);
+		if (clusters[cluster] != (model->clusters[cluster] != FREE))
+			ck_abort_msg("cluster %llu is %d on disk, %d here", (unsigned long long)cluster,
+			             clusters[cluster], model->clusters[cluster]);
 	free(clusters);
 }
 
@@ -314,7 +322,8 @@ static void keep_few(struct model *model)
 			kept += extent.count;
 			continue;
 		}
-		ck_assert_ok(ext2mb_free(model->worker, block_of(model, extent.start), extent.count << model->cluster_bits));
+		ck_assert_ok(
+			ext2mb_free(model->worker, block_of(model, extent.start), extent.count << model->cluster_bits));
 		memset(model->clusters + extent.start, PENDING, extent.count);
 	}
 	model->owned_count = left;

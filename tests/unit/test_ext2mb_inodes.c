@@ -49,7 +49,7 @@ static void open_model(struct model *model, const char *options, const char *siz
 }
 
 static errcode_t take(struct model *model, ext2_ino_t parent, ext2_ino_t goal, uint32_t flags, const char *name,
-		      ext2_ino_t *ino)
+                      ext2_ino_t *ino)
 {
 	struct ext2mb_inode_request request = {
 		.struct_bytes = sizeof(request),
@@ -94,7 +94,8 @@ static void compare_with_disk(const struct model *model)
 	uint64_t directories = 0, expected = 2; /* the root and lost+found */
 
 	for (uint64_t index = 0; index < count; index++) {
-		ck_assert_uint_eq(used[index], model->inodes[index] != FREE);
+		if (used[index] != (model->inodes[index] != FREE))
+			ck_abort_msg("inode %llu differs on disk", (unsigned long long)index + 1);
 		expected += model->inodes[index] == DIRECTORY_INODE;
 		uint32_t group = (uint32_t)(index / per_group);
 		if (used[index] && ext2fs_has_group_desc_csum(fs)) {
@@ -132,8 +133,9 @@ static void operate(struct model *model)
 
 	switch (random_below(random, 8)) {
 	case 0 ... 2: {
-		errcode_t error = take(model, random_below(random, 2) ? EXT2_ROOT_INO : 1 + goal % (ext2_ino_t)model->count,
-				       0, flags, random_below(random, 2) ? "name" : NULL, &ino);
+		errcode_t error =
+			take(model, random_below(random, 2) ? EXT2_ROOT_INO : 1 + goal % (ext2_ino_t)model->count, 0,
+		             flags, random_below(random, 2) ? "name" : NULL, &ino);
 		ck_assert_error(error, model->free_inodes || !error ? 0 : EXT2MB_ET_NO_INODES);
 		break;
 	}
@@ -218,7 +220,7 @@ START_TEST(test_orlov)
 	for (unsigned int flex = 0; flex < 4; flex++)
 		used += per_flex[flex] >= 5;
 	ck_assert_msg(used >= 3, "directories per flex group: %u %u %u %u", per_flex[0], per_flex[1], per_flex[2],
-		      per_flex[3]);
+	              per_flex[3]);
 	mb_check(model.mb);
 	close_model(&model);
 }
@@ -252,7 +254,7 @@ START_TEST(test_files)
 	open_model(&model, cases[_i].options, cases[_i].size, cases[_i].loads_bitmaps);
 	for (unsigned int number = 0; number < 200; number++)
 		ck_assert_ok(take(&model, EXT2_ROOT_INO, number % 3 ? 0 : (ext2_ino_t)(model.count / 2),
-				  number % 3 ? 0 : EXT2MB_INODE_PACK, NULL, &inodes[number]));
+		                  number % 3 ? 0 : EXT2MB_INODE_PACK, NULL, &inodes[number]));
 	ck_assert_ok(ext2mb_sync(model.mb));
 	ext2mb_worker_close(model.worker);
 	ext2mb_close(model.mb);

@@ -63,8 +63,8 @@ static void own(struct fighter *fighter, const struct ext2mb_extent *extent)
 	uint64_t start = (extent->start - arena->first_block) >> arena->cluster_bits;
 
 	for (uint64_t cluster = start; cluster < start + (extent->count >> arena->cluster_bits); cluster++)
-		ck_assert_msg(!atomic_exchange(&arena->owners[cluster], 1), "cluster %llu was handed out twice",
-			      (unsigned long long)cluster);
+		if (atomic_exchange(&arena->owners[cluster], 1))
+			ck_abort_msg("cluster %llu was handed out twice", (unsigned long long)cluster);
 	fighter->owned[fighter->owned_count++] = *extent;
 }
 
@@ -78,8 +78,9 @@ static uint64_t nanoseconds(void)
 
 static void allocate(struct fighter *fighter)
 {
-	static const uint32_t flags[] = { 0, 0, EXT2MB_ALLOC_STREAM, EXT2MB_ALLOC_STREAM, EXT2MB_ALLOC_PACK,
-					  EXT2MB_ALLOC_WHOLE };
+	static const uint32_t flags[] = {
+		0, 0, EXT2MB_ALLOC_STREAM, EXT2MB_ALLOC_STREAM, EXT2MB_ALLOC_PACK, EXT2MB_ALLOC_WHOLE
+	};
 	struct arena *arena = fighter->arena;
 	struct random *random = &fighter->random;
 	int64_t wanted = 1 + (int64_t)random_below(random, UINT64_C(1) << random_below(random, 9));
@@ -107,7 +108,7 @@ static void allocate(struct fighter *fighter)
 	if (error) {
 		ck_assert_error(error, EXT2MB_ET_NO_SPACE);
 		ck_assert_msg(request.flags & (EXT2MB_ALLOC_WHOLE | EXT2MB_ALLOC_PACK),
-			      "refused with %lld clusters certainly free", (long long)wanted);
+		              "refused with %lld clusters certainly free", (long long)wanted);
 		fighter->refusals++;
 	} else {
 		own(fighter, &extent);
@@ -127,7 +128,8 @@ static void release(struct fighter *fighter)
 	uint64_t start = (extent->start - arena->first_block) >> arena->cluster_bits;
 
 	for (uint64_t cluster = start; cluster < start + count; cluster++)
-		ck_assert(atomic_exchange(&arena->owners[cluster], 0));
+		if (!atomic_exchange(&arena->owners[cluster], 0))
+			ck_abort_msg("cluster %llu was not owned", (unsigned long long)cluster);
 	ck_assert_ok(ext2mb_free(fighter->worker, extent->start, count << arena->cluster_bits));
 	fighter->pending += (int64_t)count;
 	extent->start += count << arena->cluster_bits;
@@ -158,8 +160,8 @@ static void create(struct fighter *fighter)
 	if (fighter->inode_count == MOST_OWNED || !take_credits(&arena->inode_credits, 1))
 		return;
 	ck_assert_ok(ext2mb_inode_alloc(fighter->worker, &request, &ino));
-	ck_assert_msg(!atomic_exchange(&arena->inode_owners[ino - 1], 1 + !!request.flags), "inode %u was handed out twice",
-		      ino);
+	ck_assert_msg(!atomic_exchange(&arena->inode_owners[ino - 1], 1 + !!request.flags),
+	              "inode %u was handed out twice", ino);
 	fighter->inodes[fighter->inode_count++] = ino;
 }
 
@@ -234,11 +236,13 @@ static void compare_with_disk(const struct arena *arena)
 	uint8_t *used = mb_image_read_clusters(&count);
 
 	for (uint64_t cluster = 0; cluster < count; cluster++)
-		ck_assert_uint_eq(used[cluster], !!arena->owners[cluster]);
+		if (used[cluster] != !!arena->owners[cluster])
+			ck_abort_msg("cluster %llu differs on disk", (unsigned long long)cluster);
 	free(used);
 	used = mb_image_read_inodes(&count);
 	for (uint64_t index = 0; index < count; index++)
-		ck_assert_uint_eq(used[index], !!arena->inode_owners[index]);
+		if (used[index] != !!arena->inode_owners[index])
+			ck_abort_msg("inode %llu differs on disk", (unsigned long long)index + 1);
 	free(used);
 }
 
@@ -288,9 +292,10 @@ START_TEST(test_fight)
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	ck_assert_ok(ext2mb_read_stats(arena.mb, &stats));
 	printf("# %u threads: %llu allocations, %lld clusters left, %llu busy skips, %llu busy waits, "
-	       "%llu repeated sweeps, worst wait %llu us\n", threads, (unsigned long long)stats.successes,
-	       (long long)credits, (unsigned long long)stats.busy_skips, (unsigned long long)stats.busy_waits,
-	       (unsigned long long)stats.repeated_sweeps, (unsigned long long)worst / 1000);
+	       "%llu repeated sweeps, worst wait %llu us\n",
+	       threads, (unsigned long long)stats.successes, (long long)credits, (unsigned long long)stats.busy_skips,
+	       (unsigned long long)stats.busy_waits, (unsigned long long)stats.repeated_sweeps,
+	       (unsigned long long)worst / 1000);
 
 	ck_assert_ok(ext2mb_sync(arena.mb));
 	ck_assert_ok(ext2fs_flush(fs));
@@ -342,7 +347,9 @@ START_TEST(test_seekers)
 	static struct fighter fighters[SEEKERS];
 	struct random random = random_start("seekers");
 	struct arena arena = { .operations = mb_operations(100000) / SEEKERS };
-	struct ext2mb_request everything = { .struct_bytes = sizeof(everything), .count = 1000, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_request everything = { .struct_bytes = sizeof(everything),
+		                             .count = 1000,
+		                             .flags = EXT2MB_ALLOC_PACK };
 	struct ext2mb_extent extent;
 
 	mb_image_make("-t ext4 -b 1024 -g 256 -O ^has_journal,^resize_inode", "128M");
@@ -447,7 +454,7 @@ START_TEST(test_windows)
 	for (unsigned int number = 0; number < WINDOWS; number++) {
 		ck_assert_uint_eq(packers[0][number].count, packers[1][number].count);
 		ck_assert_mem_eq(packers[0][number].extents, packers[1][number].extents,
-				 packers[0][number].count * sizeof(uint64_t));
+		                 packers[0][number].count * sizeof(uint64_t));
 	}
 }
 END_TEST

@@ -33,8 +33,9 @@ static void meanwhile(const struct search *search, uint32_t number, bool waits)
 /* A filesystem of 40 groups without flex_bg in which everything is in use. */
 static void open_full(void)
 {
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = GROUP_BLOCKS,
-					  .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = GROUP_BLOCKS,
+		                          .flags = EXT2MB_ALLOC_PACK };
 	struct ext2mb_extent extent;
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^flex_bg,^resize_inode,^has_journal", "320M");
@@ -68,7 +69,9 @@ static void make_free(uint32_t group, uint32_t cluster, uint32_t count)
 
 static errcode_t ask(uint64_t goal, uint64_t count, uint32_t flags, struct ext2mb_extent *extent)
 {
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .goal = goal, .count = count, .flags = flags };
+	struct ext2mb_request request = {
+		.struct_bytes = sizeof(request), .goal = goal, .count = count, .flags = flags
+	};
 
 	test.visits = 0;
 	*extent = (struct ext2mb_extent){ 0 };
@@ -199,8 +202,10 @@ static void steal_best(const struct search *search, uint32_t number, bool waits)
 	/* As the last sweep comes to its end, what is remembered as best goes to somebody else. */
 	if (number == GROUPS - 1 && waits && search->best.group == 6) {
 		struct ext2mb_worker *thief;
-		struct ext2mb_request request = { .struct_bytes = sizeof(request), .goal = block_in(6, 1024),
-						  .count = 30, .flags = EXT2MB_ALLOC_PACK };
+		struct ext2mb_request request = { .struct_bytes = sizeof(request),
+			                          .goal = block_in(6, 1024),
+			                          .count = 30,
+			                          .flags = EXT2MB_ALLOC_PACK };
 		struct ext2mb_extent extent;
 
 		test.act = NULL;
@@ -239,7 +244,11 @@ START_TEST(test_trimming)
 	make_free(9, 1024, 10);
 	for (uint32_t original = 5; original <= 40; original += 5) {
 		struct search search = {
-			.worker = test.worker, .mb = test.mb, .original = original, .wanted = 100, .start_group = 0,
+			.worker = test.worker,
+			.mb = test.mb,
+			.original = original,
+			.wanted = 100,
+			.start_group = 0,
 			.criterion = BEST_AVAILABLE,
 		};
 
@@ -271,8 +280,10 @@ START_TEST(test_streams)
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t stream = 0; stream < 10; stream++) {
-			struct ext2mb_request request = { .struct_bytes = sizeof(request), .stream = 100 + stream,
-							  .count = 300, .flags = EXT2MB_ALLOC_STREAM };
+			struct ext2mb_request request = { .struct_bytes = sizeof(request),
+				                          .stream = 100 + stream,
+				                          .count = 300,
+				                          .flags = EXT2MB_ALLOC_STREAM };
 
 			ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
 			if (!round)
