@@ -68,6 +68,7 @@ struct build {
 	struct ondisk_format format;
 	struct geometry geometry;
 	unsigned int quota_types; /* see populate/quota.h */
+	bool has_mmp; /* the feature is on */
 	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */
 	ext2_ino_t lost_found; /* format: that of mke2fs, if it is kept; else 0 */
 

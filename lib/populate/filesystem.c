@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/filesystem.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "populate/quota.h"
 
+/* Nobody else has the image: the block against multiple mounts stays as mke2fs left it. */
 static errcode_t open_image(const char *path, int flags, ext2_filsys *fs)
 {
-	return ext2fs_open(path, flags | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, fs);
+	return ext2fs_open(path, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0, unix_io_manager, fs);
 }
 
 /* Blocks of a directory that mke2fs made. */
@@ -96,6 +98,7 @@ static errcode_t read_geometry(struct build *build)
 		                                 ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
 	}
 	build->quota_types = quota_types(fs->super);
+	build->has_mmp = ext2fs_has_feature_mmp(fs->super);
 	return ondisk_format_read(fs->super, &build->format);
 }
 
@@ -197,6 +200,41 @@ errcode_t filesystem_finish(struct build *build)
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot write the filesystem's state");
 	return 0;
+}
+
+static errcode_t rewrite_mmp(ext2_filsys fs, const struct populate_options *options)
+{
+	uint64_t block = fs->super->s_mmp_block;
+	struct mmp_struct mmp;
+
+	errcode_t error = io_channel_read_blk64(fs->io, block, -(int)sizeof(mmp), &mmp);
+	if (error)
+		return error;
+	mmp.mmp_seq = htole32(EXT4_MMP_SEQ_CLEAN);
+	if (options->has_epoch)
+		mmp.mmp_time = htole64((uint64_t)options->epoch);
+	memset(mmp.mmp_nodename, 0, sizeof(mmp.mmp_nodename));
+	memset(mmp.mmp_bdevname, 0, sizeof(mmp.mmp_bdevname));
+	error = ext2fs_mmp_csum_set(fs, &mmp);
+	if (error)
+		return error;
+	mmp.mmp_checksum = htole32(mmp.mmp_checksum);
+	error = io_channel_write_blk64(fs->io, block, -(int)sizeof(mmp), &mmp);
+	return error ? error : io_channel_flush(fs->io);
+}
+
+errcode_t filesystem_reset_mmp(const struct build *build)
+{
+	ext2_filsys fs;
+
+	if (!build->has_mmp)
+		return 0;
+	errcode_t error = open_image(build->image_path, EXT2_FLAG_RW, &fs);
+	if (!error) {
+		error = rewrite_mmp(fs, build->options);
+		ext2fs_free(fs);
+	}
+	return error ? problem_set(build->problem, error, build->options->image, "cannot reset its MMP block") : 0;
 }
 
 void filesystem_abandon(struct build *build)

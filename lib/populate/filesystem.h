@@ -30,6 +30,12 @@ MUST_CHECK errcode_t filesystem_open(struct build *build);
 /* Writes bitmaps, descriptors, and the superblock last; closes. */
 MUST_CHECK errcode_t filesystem_finish(struct build *build);
 
+/*
+ * After all else, quota included: in the block that guards against multiple mounts (feature mmp) there is neither the
+ * host's name nor the temporary file's, nor, with SOURCE_DATE_EPOCH, the time of the build.
+ */
+MUST_CHECK errcode_t filesystem_reset_mmp(const struct build *build);
+
 /* Closes without writing, after a failure; does nothing if it is not open. */
 void filesystem_abandon(struct build *build);
 

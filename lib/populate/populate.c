@@ -154,6 +154,8 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 		error = fill(build, output, &needs, report);
 	if (!error)
 		error = quota_rebuild(build->options, output, build->quota_types, build->problem);
+	if (!error)
+		error = filesystem_reset_mmp(build);
 	if (!error && interrupt_pending())
 		error = EINTR;
 	if (!error)
