@@ -53,7 +53,8 @@ uint64_t quota_most_blocks(const struct tree *tree, const struct ondisk_format *
 static errcode_t run_tune2fs(const struct populate_options *options, const struct output *output,
                              const char *option, const char *value, struct problem *problem)
 {
-	const char *arguments[] = { "tune2fs", option, value, output->work_path, NULL };
+	/* -f: with mmp it would wait for 11 s whether another host has mounted the image. */
+	const char *arguments[] = { "tune2fs", "-f", option, value, output->work_path, NULL };
 	const struct child child = {
 		.program = "tune2fs",
 		.arguments = (char *const *)arguments,
