@@ -13,6 +13,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "ext2fs/ext2mb_err.h"
+#include "populate/extended.h"
 #include "populate/populate.h"
 #include "support/interrupt.h"
 #include "support/units.h"
@@ -172,6 +173,8 @@ static void take_option(struct command *command, int option, const char *argumen
 	case 'T':
 		command->options.inodes_given = true;
 		break;
+	case 'z':
+		usage_error("-z records what mke2fs writes and no more, so it cannot be combined with -d");
 	case 'n':
 	case 'S':
 		usage_error("-%c makes no filesystem, so it cannot be combined with -d", option);
@@ -204,6 +207,8 @@ static void parse_command(int argument_count, char **arguments, struct command *
 		take_option(command, option, optarg);
 	if (!command->options.source)
 		usage_error("-d SOURCE is missing");
+	if (extended_has(command->extended, "offset"))
+		usage_error("-E offset: the filesystem must begin where the image does");
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
 	if (!command->type_given)
 		pass_on(command, 't', "ext4");

@@ -57,7 +57,7 @@ struct build {
 	struct problem *problem;
 	struct pool *pool;
 
-	struct tree *tree; /* scan */
+	struct tree *tree; /* scan; format: the owner and mode of its root, where options give them */
 	uint32_t inode_count; /* scan: nodes that are not further names of a file */
 
 	int image; /* format: a descriptor of the image for what is written without libext2fs */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/extended.h"
 #include "populate/quota.h"
 
 /* Nobody else has the image: the block against multiple mounts stays as mke2fs left it. */
@@ -136,6 +137,26 @@ static errcode_t free_replaced_directories(struct build *build)
 	return error ? error : ext2mb_commit(build->mb);
 }
 
+/* Where the options for mke2fs say something of the root directory, they and not the source are obeyed. */
+static errcode_t take_root_attributes(struct build *build)
+{
+	const char *extended = build->options->extended;
+	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
+	struct ext2_inode inode;
+	errcode_t error = ext2fs_read_inode(build->fs, EXT2_ROOT_INO, &inode);
+
+	if (error)
+		return error;
+	if (extended_has(extended, "root_owner")) {
+		root->uid = inode_uid(inode);
+		root->gid = inode_gid(inode);
+	}
+	/* Since 1.47.2. */
+	if (extended_has(extended, "root_perms"))
+		root->mode = inode.i_mode;
+	return 0;
+}
+
 errcode_t filesystem_open(struct build *build)
 {
 	unsigned int workers = pool_workers(build->pool);
@@ -153,6 +174,8 @@ errcode_t filesystem_open(struct build *build)
 		error = ext2mb_worker_open(build->mb, &build->workers[worker]);
 	if (!error)
 		error = read_geometry(build);
+	if (!error)
+		error = take_root_attributes(build);
 	if (!error)
 		error = free_replaced_directories(build);
 	if (error)

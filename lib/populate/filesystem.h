@@ -24,7 +24,10 @@ struct filesystem_room {
 MUST_CHECK errcode_t filesystem_look(const char *path, const char *image_path, struct filesystem_room *room,
                                      struct problem *problem);
 
-/* Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. */
+/*
+ * Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. The
+ * tree's root takes what -E root_owner and root_perms say.
+ */
 MUST_CHECK errcode_t filesystem_open(struct build *build);
 
 /* Writes bitmaps, descriptors, and the superblock last; closes. */

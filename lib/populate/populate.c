@@ -7,6 +7,7 @@
 
 #include "populate/copy.h"
 #include "populate/directories.h"
+#include "populate/extended.h"
 #include "populate/filesystem.h"
 #include "populate/identity.h"
 #include "populate/inodes.h"
@@ -22,7 +23,11 @@
 static errcode_t scan(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
-	struct scan_options scan_options = { .skipped = &report->skipped_image, .progress = options->progress };
+	struct scan_options scan_options = {
+		.skipped = &report->skipped_image,
+		.without_xattrs = extended_has(options->extended, "no_copy_xattrs"),
+		.progress = options->progress,
+	};
 	struct stat status;
 
 	progress_stage(options->progress, "scan", 0, 0);
@@ -65,7 +70,7 @@ static errcode_t make_reproducible(struct build *build, struct reproducible *own
 	identity_derive(build->tree, given, &own->identity);
 	if (!given->uuid)
 		own->options.uuid = own->identity.uuid;
-	if (!given->extended || !strstr(given->extended, "hash_seed=")) {
+	if (!extended_has(given->extended, "hash_seed")) {
 		if (asprintf(&own->extended, "%s%shash_seed=%s", given->extended ? given->extended : "",
 		             given->extended ? "," : "", own->identity.hash_seed) < 0)
 			return problem_set(build->problem, ENOMEM, given->image, "cannot format");

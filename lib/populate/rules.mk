@@ -6,6 +6,7 @@ populate_sources := \
 	lib/populate/data_runs.c \
 	lib/populate/directories.c \
 	lib/populate/directory_view.c \
+	lib/populate/extended.c \
 	lib/populate/filesystem.c \
 	lib/populate/identity.c \
 	lib/populate/inodes.c \

@@ -10,6 +10,7 @@
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* a file left out if met (the image itself); 0, 0: none */
 	bool *skipped;                    /* set to true if it was; may be NULL */
+	bool without_xattrs;              /* leave them all out, unread */
 	struct progress *progress;        /* may be NULL */
 };
 

@@ -57,7 +57,7 @@ static errcode_t read_xattrs(const struct place *place, struct tree_node *node, 
 {
 	struct scan_worker *worker = place->worker;
 
-	if (worker->knows_bare_device && worker->bare_device == device)
+	if (place->scan->options->without_xattrs || (worker->knows_bare_device && worker->bare_device == device))
 		return 0;
 	errcode_t error = host_xattrs_read_at(&worker->xattrs, place->descriptor, place->directory_path, node->name);
 
@@ -250,7 +250,7 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	root->name = "";
 	scan->directories[0].device = status.st_dev;
 	scan->directories[0].inode = status.st_ino;
-	errcode_t error = host_xattrs_read(&worker->xattrs, scan->root);
+	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	error = intern_xattrs(scan, worker, root, status.st_dev, error);
 	if (error)
