@@ -253,8 +253,8 @@ errcode_t size_format(struct build *build, const struct output *output, struct n
 	struct sizing sizing = { .build = build, .output = output, .needs = needs };
 	errcode_t error = format_output(&sizing);
 
-	/* mke2fs gives small filesystems small blocks, which not every symlink or set of xattrs fits. */
-	if ((error == ENAMETOOLONG || error == E2BIG) && !build->options->block_size_given &&
+	/* mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. */
+	if ((error == ENAMETOOLONG || error == E2BIG || error == EFBIG) && !build->options->block_size_given &&
 	    sizing.room.format.block_bytes < USUAL_BLOCK_BYTES) {
 		problem_clear(build->problem);
 		sizing.block_bytes = USUAL_BLOCK_BYTES;
