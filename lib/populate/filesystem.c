@@ -165,7 +165,7 @@ errcode_t filesystem_open(struct build *build)
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot open the new filesystem");
 	if (build->options->has_epoch)
-		build->fs->now = (time_t)build->options->epoch;
+		build->fs->now = (time_t)populate_clock(build->options);
 	error = ext2mb_open(build->fs, NULL, &build->mb);
 	build->workers = error ? NULL : calloc(workers, sizeof(struct ext2mb_worker *));
 	if (!error && !build->workers)

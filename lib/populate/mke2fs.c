@@ -50,7 +50,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 		.path = run->path,
 		.image_path = options->image,
 		.has_epoch = options->has_epoch,
-		.epoch = options->epoch,
+		.epoch = populate_clock(options),
 		.verbose = options->verbose,
 	};
 	return child_run(&child, "mke2fs failed", problem);

@@ -32,6 +32,12 @@ struct populate_options {
 	struct progress *progress; /* may be NULL */
 };
 
+/* The time at which a reproducible filesystem was made: e2fsprogs up to 1.47.0 take 0 for "now". */
+static inline int64_t populate_clock(const struct populate_options *options)
+{
+	return options->epoch ? options->epoch : 1;
+}
+
 /* What was built. */
 struct populate_report {
 	uint64_t image_bytes;

@@ -61,7 +61,7 @@ static errcode_t run_tune2fs(const struct populate_options *options, const struc
 		.path = output->work_path,
 		.image_path = options->image,
 		.has_epoch = options->has_epoch,
-		.epoch = options->epoch,
+		.epoch = populate_clock(options),
 	};
 
 	return child_run(&child, "tune2fs failed", problem);
