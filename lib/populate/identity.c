@@ -65,3 +65,13 @@ void identity_derive(const struct tree *tree, const struct populate_options *opt
 	derive(&digest, "uuid", identity->uuid);
 	derive(&digest, "hash seed", identity->hash_seed);
 }
+
+void identity_draw(struct identity *identity)
+{
+	uuid_t uuid;
+
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, identity->uuid);
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, identity->hash_seed);
+}

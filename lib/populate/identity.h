@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * UUID and hash seed of a reproducible build (SOURCE_DATE_EPOCH): derived from what is built instead of drawn,
- * so that equal sources and options give equal bytes and different trees still get different UUIDs.
+ * UUID and hash seed. In a reproducible build (SOURCE_DATE_EPOCH) they are derived from what is built, so that equal
+ * sources and options give equal bytes and different trees still get different UUIDs. Else they are drawn, but by us:
+ * mke2fs, which is run several times, then makes the same filesystem each time. Directories need not be laid out again
+ * for another seed, and an external journal gets one user instead of one for each run, which e2fsck would not accept.
  */
 #ifndef POPULATE_IDENTITY_H
 #define POPULATE_IDENTITY_H
@@ -18,5 +20,8 @@ struct identity {
 
 /* From the tree's names and metadata, the options for mke2fs and the epoch; contents are not read. */
 void identity_derive(const struct tree *tree, const struct populate_options *options, struct identity *identity);
+
+/* At random. */
+void identity_draw(struct identity *identity);
 
 #endif

@@ -51,23 +51,24 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 	return 0;
 }
 
-/* mke2fs's options with what a reproducible build adds to them. */
-struct reproducible {
+/* mke2fs's options with the UUID and hash seed that we add to them. */
+struct identified {
 	const struct populate_options *given;
 	struct populate_options options;
 	struct identity identity;
 	char *extended;
 };
 
-static errcode_t make_reproducible(struct build *build, struct reproducible *own)
+static errcode_t identify(struct build *build, struct identified *own)
 {
 	const struct populate_options *given = build->options;
 
-	if (!given->has_epoch)
-		return 0;
 	own->given = given;
 	own->options = *given;
-	identity_derive(build->tree, given, &own->identity);
+	if (given->has_epoch)
+		identity_derive(build->tree, given, &own->identity);
+	else
+		identity_draw(&own->identity);
 	if (!given->uuid)
 		own->options.uuid = own->identity.uuid;
 	if (!extended_has(given->extended, "hash_seed")) {
@@ -141,12 +142,12 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 
 static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
 {
-	struct reproducible reproducible = { 0 };
+	struct identified identified = { 0 };
 	struct needs needs = { 0 };
 	errcode_t error = scan(build, report);
 
 	if (!error)
-		error = make_reproducible(build, &reproducible);
+		error = identify(build, &identified);
 	if (!error)
 		error = output_open(build->options->image, output, build->problem);
 	if (!error) {
@@ -166,9 +167,9 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	if (!error)
 		error = output_finish(output, build->problem);
 	needs_free(&needs);
-	if (reproducible.given)
-		build->options = reproducible.given;
-	free(reproducible.extended);
+	if (identified.given)
+		build->options = identified.given;
+	free(identified.extended);
 	return error;
 }
 
