@@ -46,6 +46,8 @@ struct ext2mb {
 	_Atomic uint64_t clusters_released;
 	_Atomic uint32_t epoch;      /* frees are stamped with it */
 	pthread_mutex_t commit_lock; /* one commit at a time */
+	ext2mb_discard_function discard;
+	void *discard_context;
 
 	pthread_mutex_t worker_lock;
 	struct ext2mb_worker *workers;

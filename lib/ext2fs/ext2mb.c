@@ -54,6 +54,8 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	pthread_mutex_init(&mb->worker_lock, NULL);
 	mb->geometry = mb->fs_state.geometry;
 	mb->orders = mb->geometry.block_bits + 2;
+	mb->discard = options ? options->discard : NULL;
+	mb->discard_context = options ? options->discard_context : NULL;
 	error = create_order_sets(mb);
 	if (!error)
 		error = goals_create(&mb->goals, streams, mb->geometry.groups, mb->geometry.flex_groups);
@@ -208,14 +210,15 @@ errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t cou
 
 errcode_t ext2mb_commit(struct ext2mb *mb)
 {
-	free_commit(mb);
-	return 0;
+	return free_commit(mb);
 }
 
 errcode_t ext2mb_sync(struct ext2mb *mb)
 {
-	free_commit(mb);
-	return sync_groups(mb);
+	errcode_t discard_error = free_commit(mb);
+	errcode_t error = sync_groups(mb);
+
+	return error ? error : discard_error;
 }
 
 errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)

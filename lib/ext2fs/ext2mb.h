@@ -29,9 +29,21 @@ extern "C" {
 struct ext2mb;
 struct ext2mb_worker;
 
+/*
+ * Is shown what a commit releases, before any of it can be allocated again: runs of blocks in ascending order, as
+ * long as can be: runs that touch are one, across groups too. Called in the thread that commits, without locks that
+ * others need: they may allocate and free meanwhile, and so may this function, through a worker of its own. It must
+ * not commit, sync or close. An error stops nothing: the other runs are shown and all are released; the first error
+ * is what ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring back, commit only
+ * after the metadata that let go of it is on disk.
+ */
+typedef errcode_t (*ext2mb_discard_function)(void *context, uint64_t start, uint64_t count);
+
 struct ext2mb_options {
-	size_t struct_bytes; /* sizeof(struct ext2mb_options) */
-	uint32_t streams;    /* stream goals asked for, 0: 64; at most ceil(groups / 4) are kept */
+	size_t struct_bytes;             /* sizeof(struct ext2mb_options) */
+	uint32_t streams;                /* stream goals asked for, 0: 64; at most ceil(groups / 4) are kept */
+	ext2mb_discard_function discard; /* NULL: nobody wants to know */
+	void *discard_context;
 };
 
 /*
@@ -83,10 +95,13 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const str
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
-/* Releases what was freed before this call. Any one thread. */
+/* Releases what was freed before this call. Any thread. Only the discard function's errors. */
 EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
-/* Commits, then writes bitmaps, descriptors and counters back through libext2fs. No other thread may run. */
+/*
+ * Commits, then writes bitmaps, descriptors and counters back through libext2fs, even if the discard function failed;
+ * an error in writing is returned before one of its. No other thread may run.
+ */
 EXT2MB_MUST_CHECK errcode_t ext2mb_sync(struct ext2mb *mb);
 
 /* Recounts everything from the bottom; EXT2MB_ET_CHECK_FAILED says in why what does not agree. No other thread. */

@@ -103,13 +103,81 @@ static void release_group(struct ext2mb *mb, uint32_t number, uint32_t epoch)
 	atomic_fetch_add(&mb->releases_ended, 1);
 }
 
-void free_commit(struct ext2mb *mb)
+/*
+ * What is to be released is shown first: run by run, without a group's lock, for the caller may take its time. The
+ * commit lock keeps the runs as they are, and once a group has been looked through nothing is added to them: whoever
+ * frees reads the epoch under the group's lock. A run that goes on in the next group holds its groups back.
+ */
+struct showing {
+	struct ext2mb *mb;
+	uint32_t epoch;
+	uint64_t start; /* position; the run that may go on */
+	uint64_t end;
+	uint32_t held_from; /* groups that were looked through and are not released yet */
+	uint32_t held_end;
+	errcode_t error; /* the first */
+};
+
+static void show(struct showing *showing)
+{
+	struct ext2mb *mb = showing->mb;
+	unsigned int cluster_bits = mb->geometry.cluster_bits;
+
+	if (showing->start < showing->end) {
+		uint64_t block = mb->geometry.first_block + (showing->start << cluster_bits);
+		uint64_t blocks = (showing->end - showing->start) << cluster_bits;
+		errcode_t error = mb->discard(mb->discard_context, block, blocks);
+
+		if (!showing->error)
+			showing->error = error;
+	}
+	showing->start = showing->end;
+	while (showing->held_from < showing->held_end)
+		release_group(mb, showing->held_from++, showing->epoch);
+}
+
+static bool next_run(struct showing *showing, uint32_t number, uint32_t from, uint32_t *start, uint32_t *count)
+{
+	struct group *group = &showing->mb->groups[number];
+
+	lock_wait(&group->lock);
+	bool has_run = pending_free_next(&group->pending, from, showing->epoch, start, count);
+	lock_release(&group->lock);
+	return has_run;
+}
+
+static void show_group(struct showing *showing, uint32_t number)
+{
+	uint64_t group_start = (uint64_t)number * showing->mb->geometry.clusters_per_group;
+	uint32_t start = 0;
+	uint32_t count = 0;
+
+	if (showing->held_end != number) {
+		show(showing);
+		showing->held_from = showing->held_end = number;
+	}
+	while (next_run(showing, number, start + count, &start, &count)) {
+		if (group_start + start != showing->end) {
+			show(showing);
+			showing->start = group_start + start;
+		}
+		showing->end = group_start + start + count;
+	}
+	showing->held_end = number + 1;
+}
+
+errcode_t free_commit(struct ext2mb *mb)
 {
 	pthread_mutex_lock(&mb->commit_lock);
-	uint32_t epoch = atomic_fetch_add_explicit(&mb->epoch, 1, memory_order_relaxed);
+	struct showing showing = { .mb = mb, .epoch = atomic_fetch_add_explicit(&mb->epoch, 1, memory_order_relaxed) };
 
 	for (uint32_t number = order_set_next(&mb->pending, 0, mb->geometry.groups); number != ORDER_SET_NONE;
 	     number = order_set_next(&mb->pending, number + 1, mb->geometry.groups))
-		release_group(mb, number, epoch);
+		if (mb->discard)
+			show_group(&showing, number);
+		else
+			release_group(mb, number, showing.epoch);
+	show(&showing);
 	pthread_mutex_unlock(&mb->commit_lock);
+	return showing.error;
 }

@@ -14,7 +14,10 @@
  */
 MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
 
-/* Releases what was freed in epochs up to the present one, group by group, and begins the next. Any thread. */
-void free_commit(struct ext2mb *mb);
+/*
+ * Releases what was freed in epochs up to the present one, group by group, and begins the next; before that, shows
+ * it to the caller's discard function, whose first error it returns. Any thread.
+ */
+MUST_CHECK errcode_t free_commit(struct ext2mb *mb);
 
 #endif

@@ -70,6 +70,31 @@ void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t cou
 	}
 }
 
+/* Epochs are counted modulo 2^32. */
+static bool is_later(const struct pending_run *run, uint32_t epoch)
+{
+	return (int32_t)(run->epoch - epoch) > 0;
+}
+
+bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t epoch, uint32_t *start,
+                       uint32_t *count)
+{
+	uint32_t index = search(pending, from);
+
+	while (index < pending->count && is_later(&pending->runs[index], epoch))
+		index++;
+	if (index == pending->count)
+		return false;
+	uint32_t end = *start = pending->runs[index].start;
+	for (; index < pending->count && pending->runs[index].start == end; index++) {
+		if (is_later(&pending->runs[index], epoch))
+			break;
+		end += pending->runs[index].count;
+	}
+	*count = end - *start;
+	return true;
+}
+
 uint32_t pending_free_release(struct pending_free *pending, uint32_t epoch, pending_free_visit visit, void *context)
 {
 	uint32_t kept = 0;
@@ -79,8 +104,7 @@ uint32_t pending_free_release(struct pending_free *pending, uint32_t epoch, pend
 	for (uint32_t index = 0; index < pending->count; index++) {
 		struct pending_run run = pending->runs[index];
 
-		/* Epochs are counted modulo 2^32. */
-		if ((int32_t)(run.epoch - epoch) > 0) {
+		if (is_later(&run, epoch)) {
 			pending->runs[kept++] = run;
 			continue;
 		}

@@ -39,6 +39,13 @@ bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, u
  */
 void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t epoch);
 
+/*
+ * The first run of epochs up to `epoch` that begins at or after `from`, touching ones of different epochs as one;
+ * false when there is none.
+ */
+bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t epoch, uint32_t *start,
+                       uint32_t *count);
+
 typedef void (*pending_free_visit)(void *context, uint32_t start, uint32_t count);
 
 /*

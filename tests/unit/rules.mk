@@ -8,6 +8,7 @@ unit_tests := \
 	directory_image \
 	directory_reader \
 	directory_source \
+	discard \
 	ext2mb \
 	ext2mb_damage \
 	ext2mb_inodes \

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the discard function is shown: exactly what a commit releases, joined, in order, and before it can be had. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "mb_image.h"
+#include "seeded_random.h"
+#include "unit.h"
+
+struct geometry_case {
+	const char *options;
+	const char *size;
+};
+
+/* Small groups, so that many runs go on in the next one: without flex_bg, only where no metadata stands between. */
+static const struct geometry_case cases[] = {
+	{ "-t ext4 -b 4096 -g 512 -O ^has_journal,^resize_inode -G 64", "120M" },
+	{ "-t ext4 -b 1024 -O ^has_journal", "60001K" },
+	{ "-t ext4 -b 4096 -O bigalloc,^has_journal -C 16384 -g 8192", "700M" },
+};
+
+static struct {
+	struct ext2mb *mb;
+	struct ext2mb_worker *worker;
+	ext2_filsys fs;
+	struct ext2mb_extent *shown;
+	size_t shown_count;
+	errcode_t error; /* what the function returns of the second run */
+	bool probes;     /* it tries to allocate what it is shown, which must fail */
+} test;
+
+static errcode_t note(void *context, uint64_t start, uint64_t count)
+{
+	ck_assert_ptr_eq(context, &test);
+	if (test.probes) {
+		struct ext2mb_request request = { .struct_bytes = sizeof(request),
+			                          .goal = start,
+			                          .limit = start + count,
+			                          .count = count,
+			                          .flags = EXT2MB_ALLOC_PACK };
+		struct ext2mb_extent extent;
+
+		ck_assert_error(ext2mb_alloc(test.worker, &request, &extent), EXT2MB_ET_NO_SPACE);
+	}
+	test.shown[test.shown_count++] = (struct ext2mb_extent){ start, count };
+	return test.shown_count == 2 ? test.error : 0;
+}
+
+static void open_test(const struct geometry_case *geometry, ext2mb_discard_function discard)
+{
+	struct ext2mb_options options = { .struct_bytes = sizeof(options),
+		                          .discard = discard,
+		                          .discard_context = &test };
+
+	mb_image_make(geometry->options, geometry->size);
+	memset(&test, 0, sizeof(test));
+	test.fs = mb_image_open();
+	test.shown = calloc(ext2fs_blocks_count(test.fs->super), sizeof(*test.shown));
+	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
+}
+
+static void close_test(void)
+{
+	mb_check(test.mb);
+	ext2mb_worker_close(test.worker);
+	ext2mb_close(test.mb);
+	ck_assert_ok(ext2fs_close(test.fs));
+	free(test.shown);
+}
+
+static void take_everything(uint8_t *is_ours)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = UINT64_C(1) << 20,
+		                          .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_extent extent;
+
+	while (!ext2mb_alloc(test.worker, &request, &extent))
+		memset(is_ours + extent.start, 1, extent.count);
+}
+
+/* Frees up to count blocks from start on, as long as they are ours, which the model notes. */
+static void free_some(uint8_t *is_ours, uint8_t *is_freed, uint64_t start, uint64_t count)
+{
+	uint64_t cluster_blocks = (uint64_t)EXT2FS_CLUSTER_RATIO(test.fs);
+	uint64_t end = start;
+
+	while (end < start + count && is_ours[end])
+		end += cluster_blocks;
+	if (end == start)
+		return;
+	ck_assert_ok(ext2mb_free(test.worker, start, end - start));
+	memset(is_ours + start, 0, end - start);
+	memset(is_freed + start, 1, end - start);
+}
+
+/* The shown runs must be those of the model: all of them, each as long as it can be, in order. */
+static void compare_shown(uint8_t *is_freed, uint64_t blocks)
+{
+	size_t index = 0;
+
+	for (uint64_t block = 0; block < blocks; block++) {
+		uint64_t end = block;
+
+		while (end < blocks && is_freed[end])
+			end++;
+		if (end == block)
+			continue;
+		ck_assert_uint_lt(index, test.shown_count);
+		if (test.shown[index].start != block || test.shown[index].count != end - block)
+			ck_abort_msg("run %zu is %llu+%llu instead of %llu+%llu", index,
+			             (unsigned long long)test.shown[index].start,
+			             (unsigned long long)test.shown[index].count, (unsigned long long)block,
+			             (unsigned long long)(end - block));
+		index++;
+		block = end;
+	}
+	ck_assert_uint_eq(index, test.shown_count);
+	memset(is_freed, 0, blocks);
+	test.shown_count = 0;
+}
+
+START_TEST(test_model)
+{
+	struct random random = random_start(cases[_i].options);
+
+	open_test(&cases[_i], note);
+	uint64_t blocks = ext2fs_blocks_count(test.fs->super);
+	uint64_t first = test.fs->super->s_first_data_block;
+	uint64_t cluster_blocks = (uint64_t)EXT2FS_CLUSTER_RATIO(test.fs);
+	uint8_t *is_ours = calloc(blocks + cluster_blocks, 1);
+	uint8_t *is_freed = calloc(blocks, 1);
+	size_t across = 0;
+
+	test.probes = true;
+	for (unsigned int round = 0; round < 12; round++) {
+		unsigned int frees = 1 + (unsigned int)random_below(&random, 300);
+		uint64_t most = UINT64_C(1) << random_below(&random, 15);
+
+		take_everything(is_ours);
+		for (unsigned int number = 0; number < frees; number++)
+			free_some(is_ours, is_freed,
+			          first + random_below(&random, (blocks - first) / cluster_blocks) * cluster_blocks,
+			          cluster_blocks * (1 + random_below(&random, most)));
+		ck_assert_ok(round % 3 == 2 ? ext2mb_sync(test.mb) : ext2mb_commit(test.mb));
+		for (size_t index = 0; index < test.shown_count; index++)
+			across += (test.shown[index].start - first) / test.fs->super->s_blocks_per_group !=
+			          (test.shown[index].start + test.shown[index].count - 1 - first) /
+			                  test.fs->super->s_blocks_per_group;
+		compare_shown(is_freed, blocks);
+	}
+	ck_assert_msg(across, "no run went on in the next group");
+	ck_assert_ok(ext2mb_commit(test.mb));
+	ck_assert_uint_eq(test.shown_count, 0);
+	free(is_ours);
+	free(is_freed);
+	close_test();
+}
+END_TEST
+
+/* Errors come back, the first of them, but nobody's blocks stay behind. */
+START_TEST(test_error)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 60, .flags = EXT2MB_ALLOC_WHOLE };
+	struct ext2mb_extent extent;
+
+	open_test(&cases[0], note);
+	uint64_t free_blocks = ext2mb_free_blocks(test.mb);
+	for (unsigned int sync = 0; sync < 2; sync++) {
+		ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
+		for (uint64_t offset = 0; offset < 60; offset += 20)
+			ck_assert_ok(ext2mb_free(test.worker, extent.start + offset, 10));
+		test.error = EIO;
+		ck_assert_error(sync ? ext2mb_sync(test.mb) : ext2mb_commit(test.mb), EIO);
+		ck_assert_uint_eq(test.shown_count, 3);
+		test.error = 0;
+		for (uint64_t offset = 10; offset < 60; offset += 20)
+			ck_assert_ok(ext2mb_free(test.worker, extent.start + offset, 10));
+		ck_assert_ok(ext2mb_commit(test.mb));
+		test.shown_count = 0;
+		ck_assert_uint_eq(ext2mb_free_blocks(test.mb), free_blocks);
+	}
+	close_test();
+}
+END_TEST
+
+#define THREADS 3
+#define MOST_HELD 64
+
+static _Atomic uint8_t *cover; /* by block: 1 taken by a thread, 2 freed */
+static _Atomic uint64_t blocks_freed;
+static _Atomic uint64_t blocks_shown;
+static _Atomic bool is_over;
+
+/* Each block that is shown must have been freed, and be shown once. */
+static errcode_t uncover(void *context, uint64_t start, uint64_t count)
+{
+	(void)context;
+	for (uint64_t block = start; block < start + count; block++)
+		if (atomic_exchange(&cover[block], 0) != 2)
+			ck_abort_msg("block %llu was shown but not freed", (unsigned long long)block);
+	atomic_fetch_add(&blocks_shown, count);
+	return 0;
+}
+
+static void take_one(struct ext2mb_worker *worker, struct random *random, struct ext2mb_extent *extent)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 + random_below(random, 100) };
+
+	/* What is missing waits for the committing thread. */
+	errcode_t error;
+	while ((error = ext2mb_alloc(worker, &request, extent)) == EXT2MB_ET_NO_SPACE)
+		sched_yield();
+	ck_assert_ok(error);
+	for (uint64_t block = extent->start; block < extent->start + extent->count; block++)
+		if (atomic_exchange(&cover[block], 1))
+			ck_abort_msg("block %llu was handed out before it was shown", (unsigned long long)block);
+}
+
+static void give_one(struct ext2mb_worker *worker, const struct ext2mb_extent *extent)
+{
+	for (uint64_t block = extent->start; block < extent->start + extent->count; block++)
+		atomic_store(&cover[block], 2);
+	ck_assert_ok(ext2mb_free(worker, extent->start, extent->count));
+	atomic_fetch_add(&blocks_freed, extent->count);
+}
+
+static void *churn(void *argument)
+{
+	struct random random = { (uint64_t)(uintptr_t)argument };
+	struct ext2mb_extent held[MOST_HELD] = { 0 };
+	struct ext2mb_worker *worker;
+
+	ck_assert_ok(ext2mb_worker_open(test.mb, &worker));
+	for (uint64_t number = 0; number < mb_operations(20000); number++) {
+		struct ext2mb_extent *extent = &held[random_below(&random, MOST_HELD)];
+
+		if (extent->count)
+			give_one(worker, extent);
+		take_one(worker, &random, extent);
+	}
+	for (unsigned int index = 0; index < MOST_HELD; index++)
+		if (held[index].count)
+			give_one(worker, &held[index]);
+	ext2mb_worker_close(worker);
+	return NULL;
+}
+
+static void *commit_again_and_again(void *argument)
+{
+	while (!atomic_load(&is_over))
+		ck_assert_ok(ext2mb_commit(test.mb));
+	return argument;
+}
+
+/* Nothing is handed out again before it was shown, and in the end all has been. */
+START_TEST(test_threads)
+{
+	struct random random = random_start("threads");
+	pthread_t threads[THREADS];
+	pthread_t committer;
+
+	open_test(&cases[0], uncover);
+	uint64_t free_blocks = ext2mb_free_blocks(test.mb);
+	cover = calloc(ext2fs_blocks_count(test.fs->super), 1);
+	ck_assert_int_eq(pthread_create(&committer, NULL, commit_again_and_again, NULL), 0);
+	for (unsigned int index = 0; index < THREADS; index++)
+		ck_assert_int_eq(pthread_create(&threads[index], NULL, churn, (void *)(uintptr_t)random_next(&random)),
+		                 0);
+	for (unsigned int index = 0; index < THREADS; index++)
+		pthread_join(threads[index], NULL);
+	atomic_store(&is_over, true);
+	pthread_join(committer, NULL);
+	ck_assert_ok(ext2mb_commit(test.mb));
+	ck_assert_uint_eq(blocks_shown, blocks_freed);
+	ck_assert_uint_eq(ext2mb_free_blocks(test.mb), free_blocks);
+	free((void *)cover);
+	close_test();
+}
+END_TEST
+
+static Suite *discard_suite(void)
+{
+	Suite *suite = suite_create("discard");
+	TCase *discard = tcase_create("discard");
+
+	tcase_add_unchecked_fixture(discard, mb_image_setup, mb_image_teardown);
+	tcase_set_timeout(discard, 600);
+	tcase_add_loop_test(discard, test_model, 0, sizeof(cases) / sizeof(*cases));
+	tcase_add_test(discard, test_error);
+	tcase_add_test(discard, test_threads);
+	suite_add_tcase(suite, discard);
+	return suite;
+}
+
+int main(void)
+{
+	return run_suite(discard_suite());
+}
