@@ -113,6 +113,31 @@ mount_image() {
 	mounts="$work/$2 $mounts"
 }
 
+# attach_loop FILE: prints a device through which FILE can be written. Where tests run side by side, losetup may
+# find one that was read-only a moment ago and still is (seen on Linux 6.18).
+attach_loop() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		attached=$(losetup --find --show "$1") || return 1
+		if [ "$(blockdev --getro "$attached")" = 0 ]; then
+			echo "$attached"
+			return
+		fi
+		losetup --detach "$attached"
+		sleep 0.1
+	done
+	return 1
+}
+
+# mount_writable IMAGE DIR: `mount -o loop` would be content with a device that cannot be written.
+mount_writable() {
+	mkdir -p "$2"
+	loop=$(attach_loop "$1") || fail "$1: no loop device"
+	mount "$loop" "$2" || fail "$1: cannot be mounted"
+	mounts="$work/$2 $mounts"
+	# While it is mounted, this only says that it shall go away afterwards.
+	losetup --detach "$loop"
+}
+
 unmount() {
 	umount "$1" || fail "$1: cannot be unmounted"
 	mounts=$(echo "$mounts" | sed "s#$work/$1 ##")
