@@ -55,13 +55,33 @@ void problem_clear(struct problem *problem)
 	*problem = (struct problem){ 0 };
 }
 
+/* A message is one line, and a name no command to the terminal: control characters are shown as \\ooo. */
+static char *printable(const char *path)
+{
+	char *text = malloc(4 * strlen(path) + 1), *to = text;
+
+	for (; text && *path; path++) {
+		unsigned char byte = (unsigned char)*path;
+
+		if (byte < ' ' || byte == 0x7f)
+			to += sprintf(to, "\\%03o", byte);
+		else
+			*to++ = (char)byte;
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
 char *problem_text(const struct problem *problem)
 {
 	const char *reason = problem->reason;
-	const char *path = problem->path ? problem->path : "";
+	SCOPE_FREE char *path = printable(problem->path ? problem->path : "");
 	const char *action = problem->action ? problem->action : "";
 	char *text;
 
+	if (!path)
+		return NULL;
 	if (!reason)
 		reason = problem->error ? error_message(problem->error) : "";
 	if (asprintf(&text, "%s%s%s%s%s", path, *path && (*action || *reason) ? ": " : "", action,

@@ -57,6 +57,16 @@ START_TEST(absent_parts_leave_no_punctuation)
 }
 END_TEST
 
+START_TEST(a_name_is_no_second_line)
+{
+	struct problem problem = { 0 };
+
+	ck_assert_int_eq(problem_set(&problem, EIO, "a\nb\033[2J\177/\303\274 \377", "cannot read"), EIO);
+	expect_text(&problem, "a\\012b\\033[2J\\177/\303\274 \377: cannot read: Input/output error");
+	problem_clear(&problem);
+}
+END_TEST
+
 START_TEST(moving_frees_and_empties)
 {
 	struct problem from = { 0 }, to = { 0 };
@@ -88,6 +98,7 @@ int main(void)
 	tcase_add_test(tests, the_first_problem_stays);
 	tcase_add_test(tests, a_reason_replaces_the_error_message);
 	tcase_add_test(tests, absent_parts_leave_no_punctuation);
+	tcase_add_test(tests, a_name_is_no_second_line);
 	tcase_add_test(tests, moving_frees_and_empties);
 	tcase_add_test(tests, nobody_need_listen);
 	suite_add_tcase(suite, tests);
