@@ -12,6 +12,7 @@
 #include "ext2fs/group.h"
 #include "ext2fs/order_set.h"
 #include "ext2fs/stats.h"
+#include "ext2fs/stripe.h"
 
 struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* two lines: processors fetch them in pairs */
@@ -29,6 +30,7 @@ struct ext2mb {
 	struct order_set average[BUDDY_MAX_ORDERS]; /* groups by their average fragment */
 	struct order_set pending;                   /* groups that have freed clusters to be released */
 	struct goals goals;
+	struct stripe stripe;
 
 	/* What was free when the allocator was opened, less what has been found corrupt since. */
 	_Atomic uint64_t clusters_at_open;

@@ -54,6 +54,7 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	pthread_mutex_init(&mb->worker_lock, NULL);
 	mb->geometry = mb->fs_state.geometry;
 	mb->orders = mb->geometry.block_bits + 2;
+	mb->stripe = stripe_choose(options, &mb->fs_state);
 	mb->discard = options ? options->discard : NULL;
 	mb->discard_context = options ? options->discard_context : NULL;
 	error = create_order_sets(mb);

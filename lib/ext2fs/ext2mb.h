@@ -44,7 +44,10 @@ struct ext2mb_options {
 	uint32_t streams;                /* stream goals asked for, 0: 64; at most ceil(groups / 4) are kept */
 	ext2mb_discard_function discard; /* NULL: nobody wants to know */
 	void *discard_context;
+	uint32_t stripe_blocks; /* of a RAID, 0: the superblock's; EXT2MB_NO_STRIPE: none */
 };
+
+#define EXT2MB_NO_STRIPE UINT32_MAX
 
 /*
  * Attaches an allocator to an open filesystem (EXT2_FLAG_RW for one that is to be written back). Group state
@@ -84,7 +87,11 @@ struct ext2mb_extent {
 	uint64_t count; /* at least one cluster, at most what was asked for */
 };
 
-/* Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none is to be had. */
+/*
+ * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none is to be had. Where there is a stripe, a
+ * count that is a multiple of it is looked for at multiples of it first, and a goal that is not one is passed over if
+ * count is one stripe (but for EXT2MB_ALLOC_GOAL_ONLY).
+ */
 EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request,
                                          struct ext2mb_extent *extent);
 

@@ -75,6 +75,13 @@ void fs_state_close(struct fs_state *state)
 	free(state->suspect);
 }
 
+uint32_t fs_state_stripe_blocks(const struct fs_state *state)
+{
+	const struct ext2_super_block *super = state->fs->super;
+
+	return super->s_raid_stripe_width ? super->s_raid_stripe_width : super->s_raid_stride;
+}
+
 errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts)
 {
 	uint32_t inodes = state->geometry.inodes_per_group;

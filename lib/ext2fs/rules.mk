@@ -28,4 +28,5 @@ ext2mb_sources := \
 	lib/ext2fs/pack.c \
 	lib/ext2fs/pending_free.c \
 	lib/ext2fs/scan.c \
+	lib/ext2fs/stripe.c \
 	lib/ext2fs/sync.c

@@ -29,14 +29,15 @@ static errcode_t look_into(struct search *search, uint32_t number, bool waits)
 	return search_group(search, number, waits);
 }
 
-/* Tries the members of a set in [from, end), but the start group, which has had its turn. */
+/* Tries the members of a set in [from, end), but the start group if it has had its turn with this length. */
 static errcode_t sweep_set(struct search *search, const struct order_set *set, uint32_t from, uint32_t end)
 {
+	bool was_in_start_group = search->criterion != BEST_AVAILABLE;
 	errcode_t error = 0;
 
 	for (uint32_t number = order_set_next(set, from, end); number != ORDER_SET_NONE && goes_on(search, error);
 	     number = order_set_next(set, number + 1, end))
-		if (number != search->start_group)
+		if (number != search->start_group || !was_in_start_group)
 			error = look_into(search, number, false);
 	return error;
 }
@@ -51,6 +52,16 @@ static errcode_t sweep_orders(struct search *search, const struct order_set *set
 	return error;
 }
 
+/* A trimmed length is whole stripes as far as that is not more than was wanted. */
+static uint32_t whole_stripes(const struct search *search, uint32_t length, uint32_t most)
+{
+	uint32_t stripe = search->mb->stripe.clusters;
+
+	if (stripe && length % stripe)
+		length += stripe - length % stripe;
+	return length < most ? length : most;
+}
+
 /* Trims the length order by order, each time looking only where the average fragment just fits. */
 static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t end)
 {
@@ -59,10 +70,12 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 	uint32_t wanted = search->wanted;
 	errcode_t error = 0;
 
+	if (1u << least < search->mb->stripe.clusters)
+		least = last_set(search->mb->stripe.clusters) - 1;
 	if (1u << least < search->original)
 		least = last_set(search->original);
 	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
-		search->wanted = 1u << trimmed;
+		search->wanted = whole_stripes(search, 1u << trimmed, wanted);
 		int set = group_average_order(search->wanted, 1, search->mb->orders);
 		error = sweep_set(search, &search->mb->average[set], from, end);
 	}
@@ -164,6 +177,10 @@ static errcode_t try_criteria(struct search *search)
 			       last_set(search->wanted) <= search->mb->orders;
 	errcode_t error = 0;
 
+	/* The buddy would be in the wrong place, and the walk that looks for the right one comes next. */
+	if (stripe_divides(&search->mb->stripe, search->wanted) && !search->mb->stripe.fits_buddies)
+		is_power_of_two = false;
+
 	for (unsigned int criterion = is_power_of_two ? POWER_OF_TWO : GOAL_LENGTH_FAST;
 	     criterion < ANY_FREE && goes_on(search, error); criterion++)
 		error = try_criterion(search, criterion);
@@ -193,9 +210,16 @@ static errcode_t settle(struct search *search)
 static errcode_t try_goal(struct search *search, const struct scan_request *request)
 {
 	uint32_t per_group = search->mb->geometry.clusters_per_group;
-	bool may_be_short = request->flags & EXT2MB_ALLOC_GOAL_ONLY && !search->is_whole;
-	errcode_t error = search_take_at(search, (uint32_t)(request->goal / per_group),
-					 (uint32_t)(request->goal % per_group), may_be_short ? 1 : search->wanted);
+	uint32_t group = (uint32_t)(request->goal / per_group);
+	uint32_t start = (uint32_t)(request->goal % per_group);
+	bool goal_only = request->flags & EXT2MB_ALLOC_GOAL_ONLY;
+	const struct stripe *stripe = &search->mb->stripe;
+
+	/* One whole stripe should be that, not the ends of two, even at the price of a gap. */
+	if (!goal_only && stripe->clusters && search->wanted == stripe->clusters &&
+	    stripe_next(stripe, &search->mb->geometry, group, start) != start)
+		return 0;
+	errcode_t error = search_take_at(search, group, start, goal_only && !search->is_whole ? 1 : search->wanted);
 
 	if (search->status == SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);

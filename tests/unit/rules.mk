@@ -30,6 +30,7 @@ unit_tests := \
 	problem \
 	progress \
 	scan \
+	stripe \
 	tree \
 	units \
 	vector \
