@@ -6,11 +6,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "ext2fs/base_goal.h"
+#include "ext2fs/base_lists.h"
+#include "ext2fs/base_lock.h"
+#include "ext2fs/base_pending.h"
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/fs_state.h"
 #include "ext2fs/goals.h"
 #include "ext2fs/group.h"
 #include "ext2fs/order_set.h"
+#include "ext2fs/policy.h"
 #include "ext2fs/stats.h"
 #include "ext2fs/stripe.h"
 
@@ -31,6 +36,17 @@ struct ext2mb {
 	struct order_set pending;                   /* groups that have freed clusters to be released */
 	struct goals goals;
 	struct stripe stripe;
+
+	/* What was chosen, once and for all; but is_indexed (mb_optimize_scan) may be switched at any time. */
+	struct policy policy;
+	_Atomic bool is_indexed;
+	_Atomic bool has_default_index; /* groups move between the sets above and leave all when full */
+	bool has_default_scan;          /* those sets are gone through in scan.c's way */
+	bool has_stale_index;           /* it was switched before patch 11: groups may be in wrong sets */
+	struct base_lists *base_lists[2]; /* by enum index_kind, in place of sets; these may be NULL */
+	struct base_goals *base_goals;
+	struct base_pending *base_pending;
+	struct base_lock base_lock;
 
 	/* What was free when the allocator was opened, less what has been found corrupt since. */
 	_Atomic uint64_t clusters_at_open;

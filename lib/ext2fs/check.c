@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ext2fs/bits.h"
+#include "ext2fs/group_index.h"
 #include "ext2fs/inode_group.h"
 
 struct report {
@@ -24,18 +25,24 @@ static errcode_t __attribute__((format(printf, 2, 3))) fails(const struct report
 	return EXT2MB_ET_CHECK_FAILED;
 }
 
-/* The group must be in the set that it has recorded, in no other, and in the one that its summary calls for. */
-static errcode_t check_sets(const struct ext2mb *mb, uint32_t number, const struct order_set *sets, int recorded,
-                            int order, const char *kind, const struct report *report)
+/* The group must be in the set that it has recorded, in no other, and in the one where the policy wants it. */
+static errcode_t check_sets(struct ext2mb *mb, uint32_t number, enum index_kind kind,
+                            const struct group_summary *summary, const struct report *report)
 {
+	const char *name = kind == INDEX_LARGEST ? "largest order" : "average fragment";
+	const struct group *group = &mb->groups[number];
+	int recorded = kind == INDEX_LARGEST ? group->largest_set : group->average_set;
+	int order = group_index_expected(mb, number, kind, summary);
+
 	if (recorded != order)
-		return fails(report, "group %u: in %s set %d but its order is %d", number, kind, recorded, order);
+		return fails(report, "group %u: in %s set %d but its order is %d", number, name, recorded, order);
 	for (int set = 0; set < (int)mb->orders; set++)
-		if (order_set_has(&sets[set], number) != (set == order))
+		if (group_index_has(mb, kind, (unsigned int)set, number) != (set == order))
 			return fails(report, "group %u: wrongly %s %s set %d", number,
-			             set == order ? "absent from" : "in", kind, set);
-	if (order >= 0 && order_set_next(&sets[order], number, number + 1) != number)
-		return fails(report, "group %u: not found in %s set %d", number, kind, order);
+			             set == order ? "absent from" : "in", name, set);
+	if (order >= 0 && !mb->base_lists[kind] &&
+	    group_index_next(mb, kind, (unsigned int)order, ORDER_SET_NONE, number, number + 1) != number)
+		return fails(report, "group %u: not found in %s set %d", number, name, order);
 	return 0;
 }
 
@@ -64,8 +71,7 @@ static errcode_t check_pending(const struct ext2mb *mb, uint32_t number, const s
 	return 0;
 }
 
-static errcode_t check_blocks(const struct ext2mb *mb, uint32_t number, struct buddy *scratch,
-                              const struct report *report)
+static errcode_t check_blocks(struct ext2mb *mb, uint32_t number, struct buddy *scratch, const struct report *report)
 {
 	const struct group *group = &mb->groups[number];
 	struct group_summary summary = group_summary_read(group);
@@ -85,11 +91,11 @@ static errcode_t check_blocks(const struct ext2mb *mb, uint32_t number, struct b
 		    summary.average_order != group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders))
 			return fails(report, "group %u: summary is out of date", number);
 	}
-	errcode_t error =
-		check_sets(mb, number, mb->largest, group->largest_set, summary.largest_order, "largest order", report);
-	if (!error)
-		error = check_sets(mb, number, mb->average, group->average_set, summary.average_order,
-		                   "average fragment", report);
+	errcode_t error = 0;
+	if (!mb->has_stale_index)
+		error = check_sets(mb, number, INDEX_LARGEST, &summary, report);
+	if (!error && !mb->has_stale_index)
+		error = check_sets(mb, number, INDEX_AVERAGE, &summary, report);
 	if (!error)
 		error = check_pending(mb, number, report);
 	return error;
@@ -130,6 +136,9 @@ errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 		free_clusters += group_free_clusters(&mb->groups[number]);
 		free_inodes += inode_group_free(mb, number);
 	}
+	const char *wrong = mb->base_pending ? base_pending_check(mb) : NULL;
+	if (wrong)
+		return fails(&report, "%s", wrong);
 	if (free_clusters << mb->geometry.cluster_bits != ext2mb_free_blocks(mb))
 		return fails(&report, "%llu blocks are free in all groups, but %llu are counted",
 		             (unsigned long long)(free_clusters << mb->geometry.cluster_bits),

@@ -8,6 +8,7 @@
 #include "ext2fs/allocator.h"
 #include "ext2fs/check.h"
 #include "ext2fs/free.h"
+#include "ext2fs/group_index.h"
 #include "ext2fs/inode_alloc.h"
 #include "ext2fs/pack.h"
 #include "ext2fs/scan.h"
@@ -21,16 +22,45 @@ static void register_messages(void)
 	initialize_e2mb_error_table();
 }
 
-static errcode_t create_order_sets(struct ext2mb *mb)
+static errcode_t create_index(struct ext2mb *mb, const struct ext2mb_options *options)
 {
-	for (uint32_t order = 0; order < mb->orders; order++) {
-		errcode_t error = order_set_create(&mb->largest[order], mb->geometry.groups);
-		if (!error)
-			error = order_set_create(&mb->average[order], mb->geometry.groups);
-		if (error)
-			return error;
-	}
-	return order_set_create(&mb->pending, mb->geometry.groups);
+	const uint32_t default_scan = EXT2MB_CHOICE_ORDERED_SETS | EXT2MB_CHOICE_SCAN_IN_PLACE |
+	                              EXT2MB_CHOICE_ONE_DIRECTION | EXT2MB_CHOICE_GOAL_FIRST;
+	errcode_t error = policy_resolve(options, &mb->policy);
+
+	if (error)
+		return error;
+	mb->has_default_scan = (mb->policy.choices & default_scan) == default_scan;
+	mb->is_indexed = mb->geometry.groups >= mb->policy.least_groups;
+	if (options && options->optimize_scan)
+		mb->is_indexed = options->optimize_scan == EXT2MB_SCAN_INDEXED;
+	error = group_index_create(mb);
+	if (!error)
+		error = order_set_create(&mb->pending, mb->geometry.groups);
+	return error;
+}
+
+static errcode_t create_goals(struct ext2mb *mb, uint32_t streams)
+{
+	const uint32_t ours = EXT2MB_CHOICE_STREAM_GROUP | EXT2MB_CHOICE_STREAM_HINT | EXT2MB_CHOICE_PADDED_GOALS;
+	uint32_t choices = mb->policy.choices;
+	errcode_t error = goals_create(&mb->goals, choices & EXT2MB_CHOICE_SEVERAL_GOALS ? streams : 1,
+	                               mb->geometry.groups, mb->geometry.flex_groups);
+
+	if (error || (choices & ours) == ours)
+		return error;
+	return base_goals_create(mb->goals.count, !(choices & EXT2MB_CHOICE_STREAM_GROUP),
+	                         choices & EXT2MB_CHOICE_STREAM_HINT ? NULL : &mb->base_lock, &mb->base_goals);
+}
+
+static errcode_t create_pending(struct ext2mb *mb)
+{
+	uint32_t choices = mb->policy.choices;
+
+	if (choices & EXT2MB_CHOICE_OWN_PENDING)
+		return 0;
+	return base_pending_create(mb->geometry.groups, choices & EXT2MB_CHOICE_MERGE_FIRST,
+	                           choices & EXT2MB_CHOICE_PENDING_ATOMIC, &mb->base_lock, &mb->base_pending);
 }
 
 errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
@@ -57,9 +87,11 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	mb->stripe = stripe_choose(options, &mb->fs_state);
 	mb->discard = options ? options->discard : NULL;
 	mb->discard_context = options ? options->discard_context : NULL;
-	error = create_order_sets(mb);
+	error = create_index(mb, options);
 	if (!error)
-		error = goals_create(&mb->goals, streams, mb->geometry.groups, mb->geometry.flex_groups);
+		error = create_goals(mb, streams);
+	if (!error)
+		error = create_pending(mb);
 	if (!error)
 		error = group_table_create(mb);
 	if (error) {
@@ -75,12 +107,11 @@ void ext2mb_close(struct ext2mb *mb)
 	if (!mb)
 		return;
 	group_table_destroy(mb);
-	for (uint32_t order = 0; order < mb->orders; order++) {
-		order_set_destroy(&mb->largest[order]);
-		order_set_destroy(&mb->average[order]);
-	}
+	group_index_destroy(mb);
 	order_set_destroy(&mb->pending);
 	goals_destroy(&mb->goals);
+	base_goals_destroy(mb->base_goals);
+	base_pending_destroy(mb->base_pending, mb->geometry.groups);
 	fs_state_close(&mb->fs_state);
 	pthread_mutex_destroy(&mb->worker_lock);
 	pthread_mutex_destroy(&mb->commit_lock);
@@ -262,16 +293,27 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 		.busy_waits = allocator_sum(mb, COUNT_BUSY_WAITS),
 		.lost_chunks = allocator_sum(mb, COUNT_LOST_CHUNKS),
 		.repeated_sweeps = allocator_sum(mb, COUNT_REPEATED_SWEEPS),
+		.bounces = allocator_sum(mb, COUNT_BOUNCES),
+		.breaks = allocator_sum(mb, COUNT_BREAKS),
 		.inodes_allocated = allocator_sum(mb, COUNT_INODES_ALLOCATED),
 		.inodes_freed = allocator_sum(mb, COUNT_INODES_FREED),
 		.corrupt_groups = atomic_load_explicit(&mb->corrupt_groups, memory_order_relaxed),
 	};
 	for (unsigned int criterion = 0; criterion < 5; criterion++) {
 		stats->criterion_hits[criterion] = allocator_sum(mb, COUNT_CRITERION_HITS + criterion);
+		stats->criterion_extents[criterion] = allocator_sum(mb, COUNT_CRITERION_EXTENTS + criterion);
 		stats->criterion_groups[criterion] = allocator_sum(mb, COUNT_CRITERION_GROUPS + criterion);
 		stats->criterion_failures[criterion] = allocator_sum(mb, COUNT_CRITERION_FAILURES + criterion);
 	}
+	lock_wait(&mb->base_lock.lock);
+	stats->global_locks = mb->base_lock.taken;
+	lock_release(&mb->base_lock.lock);
 	return 0;
+}
+
+void ext2mb_set_optimize_scan(struct ext2mb *mb, int is_on)
+{
+	group_index_switch(mb, is_on);
 }
 
 errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_extent *extent)

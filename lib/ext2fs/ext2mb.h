@@ -39,12 +39,64 @@ struct ext2mb_worker;
  */
 typedef errcode_t (*ext2mb_discard_function)(void *context, uint64_t start, uint64_t count);
 
+/*
+ * How it allocates: as a whole, and choice by choice. The choices with a patch number are those of the series; what
+ * "before" was, doc/POLICIES.md says.
+ */
+enum ext2mb_policy {
+	EXT2MB_POLICY_EXT2MB, /* the default: the series and what goes beyond it */
+	EXT2MB_POLICY_SERIES, /* the kernel with the 17 patches */
+	EXT2MB_POLICY_BASE,   /* the kernel before them */
+};
+
+#define EXT2MB_CHOICE_TRY_LOCK 0x00001u          /* 1: skip busy groups */
+#define EXT2MB_CHOICE_STREAM_HITS_APART 0x00002u /* 2: count hits of stream goals apart */
+#define EXT2MB_CHOICE_STREAM_GROUP 0x00004u      /* 3: a stream goal is a group only */
+#define EXT2MB_CHOICE_STREAM_HINT 0x00008u       /* 4: and takes no lock */
+#define EXT2MB_CHOICE_SEVERAL_GOALS 0x00010u     /* 5: more than one */
+#define EXT2MB_CHOICE_PENDING_ATOMIC 0x00020u    /* 8: count what is to be freed without a lock */
+#define EXT2MB_CHOICE_MERGE_FIRST 0x00040u       /* 9: merge what is freed before it is listed */
+#define EXT2MB_CHOICE_FULL_UNLISTED 0x00080u     /* 10: full groups are in no set */
+#define EXT2MB_CHOICE_ALWAYS_LEAVE 0x00100u      /* 11: groups leave their old set when the index is off, too */
+#define EXT2MB_CHOICE_ORDERED_SETS 0x00200u      /* 15: sets that need no lock to be read, in order */
+#define EXT2MB_CHOICE_SCAN_IN_PLACE 0x00400u     /* 16: scan a group when it is met instead of choosing it first */
+#define EXT2MB_CHOICE_ONE_DIRECTION 0x00800u     /* 17: all orders on [start, n) before any on [0, start) */
+#define EXT2MB_CHOICE_GOAL_FIRST 0x01000u        /* the goal group before any set */
+#define EXT2MB_CHOICE_WAIT_AT_EQUAL 0x02000u     /* wait for busy groups before quality is lowered */
+#define EXT2MB_CHOICE_PADDED_GOALS 0x04000u      /* stream goals apart in memory and on disk, stored on change */
+#define EXT2MB_CHOICE_OWN_PENDING 0x08000u       /* 8 and 9 overtaken: pending frees in their groups, no lock */
+
+struct ext2mb_choice {
+	uint32_t choice;     /* EXT2MB_CHOICE_* */
+	unsigned int patch;  /* of the series, 0: ours */
+	const char *name;    /* "try-lock" */
+	const char *subject; /* the patch's, without "ext4: " */
+};
+
+/* For good; NULL behind the last one. */
+const struct ext2mb_choice *ext2mb_choice_get(unsigned int index);
+
+/* "base", "series" or "ext2mb"; EXT2MB_ET_BAD_ARGUMENT. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_policy_find(const char *name, enum ext2mb_policy *policy);
+
+uint32_t ext2mb_policy_choices(enum ext2mb_policy policy);
+
+enum ext2mb_scan {
+	EXT2MB_SCAN_DEFAULT, /* indexed; base and series: from 16 groups on */
+	EXT2MB_SCAN_LINEAR,
+	EXT2MB_SCAN_INDEXED,
+};
+
 struct ext2mb_options {
 	size_t struct_bytes;             /* sizeof(struct ext2mb_options) */
 	uint32_t streams;                /* stream goals asked for, 0: 64; at most ceil(groups / 4) are kept */
 	ext2mb_discard_function discard; /* NULL: nobody wants to know */
 	void *discard_context;
 	uint32_t stripe_blocks; /* of a RAID, 0: the superblock's; EXT2MB_NO_STRIPE: none */
+	enum ext2mb_policy policy;
+	uint32_t choices_added;   /* to those of the policy */
+	uint32_t choices_dropped; /* from them; none may be in both */
+	enum ext2mb_scan optimize_scan;
 };
 
 #define EXT2MB_NO_STRIPE UINT32_MAX
@@ -135,8 +187,12 @@ struct ext2mb_stats {
 	uint64_t busy_skips;            /* groups passed over because another thread held them */
 	uint64_t busy_waits;            /* of those, how many were waited for before quality was lowered */
 	uint64_t lost_chunks;           /* the best extent seen was gone when it was to be taken */
+	uint64_t bounces;               /* a group was chosen and then not to be had (before patch 16) */
+	uint64_t breaks;                /* enough free runs had been seen: the best of them had to do */
+	uint64_t global_locks;          /* taken, a lock common to all groups (before patches 4, 8 and 9) */
 	uint64_t repeated_sweeps;       /* nothing was found, but blocks had been released meanwhile */
 	uint64_t criterion_hits[5];     /* power of two, goal length fast, best available, goal length slow, any */
+	uint64_t criterion_extents[5];  /* free runs looked at */
 	uint64_t criterion_groups[5];   /* groups considered */
 	uint64_t criterion_failures[5]; /* gone through in vain */
 	uint64_t inodes_allocated;
@@ -146,6 +202,12 @@ struct ext2mb_stats {
 
 /* Any thread, at any time; exact while no thread allocates. */
 EXT2MB_MUST_CHECK errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats);
+
+/*
+ * The kernel's mount option mb_optimize_scan, switched while threads allocate: not 0: groups are found by their
+ * orders; 0: one after the other. Any thread. Returns when every group is in the sets where it belongs.
+ */
+void ext2mb_set_optimize_scan(struct ext2mb *mb, int is_on);
 
 /*
  * The first run of free blocks that starts at or after `from` (or contains it: then it starts at from), not

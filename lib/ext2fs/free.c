@@ -17,6 +17,13 @@ static struct piece piece_at(const struct geometry *geometry, uint64_t position,
 	return (struct piece){ group, start, count < room ? (uint32_t)count : room };
 }
 
+static bool is_pending(const struct ext2mb *mb, const struct piece *piece)
+{
+	if (mb->base_pending)
+		return base_pending_overlaps(mb->base_pending, piece->group, piece->start, piece->count);
+	return pending_free_overlaps(&mb->groups[piece->group].pending, piece->start, piece->count);
+}
+
 /* Whether the piece may be freed, and room for noting that it was. The group stays locked unless this fails. */
 static errcode_t enter_piece(struct ext2mb *mb, const struct piece *piece)
 {
@@ -26,8 +33,10 @@ static errcode_t enter_piece(struct ext2mb *mb, const struct piece *piece)
 	if (error)
 		return error;
 	if (buddy_next_free(group->buddy, piece->start, piece->start + piece->count) < piece->start + piece->count ||
-	    pending_free_overlaps(&group->pending, piece->start, piece->count))
+	    is_pending(mb, piece))
 		error = EXT2MB_ET_DOUBLE_FREE;
+	else if (mb->base_pending)
+		error = base_pending_reserve(mb->base_pending, piece->group);
 	else
 		error = pending_free_reserve(&group->pending);
 	if (error)
@@ -40,6 +49,11 @@ static void add_piece(struct ext2mb *mb, const struct piece *piece)
 	struct group *group = &mb->groups[piece->group];
 	bool is_first = !group->pending.count;
 
+	if (mb->base_pending) {
+		base_pending_add(mb->base_pending, piece->group, piece->start, piece->count);
+		group_leave(mb, piece->group);
+		return;
+	}
 	pending_free_add(&group->pending, piece->start, piece->count,
 	                 atomic_load_explicit(&mb->epoch, memory_order_relaxed));
 	if (is_first)
@@ -169,6 +183,13 @@ static void show_group(struct showing *showing, uint32_t number)
 errcode_t free_commit(struct ext2mb *mb)
 {
 	pthread_mutex_lock(&mb->commit_lock);
+	if (mb->base_pending) {
+		errcode_t error = base_pending_commit(mb);
+
+		pthread_mutex_unlock(&mb->commit_lock);
+		return error;
+	}
+
 	struct showing showing = { .mb = mb, .epoch = atomic_fetch_add_explicit(&mb->epoch, 1, memory_order_relaxed) };
 
 	for (uint32_t number = order_set_next(&mb->pending, 0, mb->geometry.groups); number != ORDER_SET_NONE;

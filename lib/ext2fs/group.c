@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext2fs/allocator.h"
+#include "ext2fs/group_index.h"
 
 static_assert(sizeof(struct group) == 128, "an untouched group costs two cache lines");
 
@@ -41,6 +42,10 @@ static void publish(struct ext2mb *mb, uint32_t number, const struct group_summa
 	struct group *group = &mb->groups[number];
 
 	atomic_store_explicit(&group->summary, group_summary_pack(summary), memory_order_relaxed);
+	if (!atomic_load_explicit(&mb->has_default_index, memory_order_relaxed)) {
+		group_index_update(mb, number, summary);
+		return;
+	}
 	move(mb->largest, number, &group->largest_set, summary->largest_order);
 	move(mb->average, number, &group->average_set, summary->average_order);
 }

@@ -6,8 +6,7 @@
 #define LEAST_TO_SCAN 10 /* runs, before one that is long enough is taken though a better fit may follow */
 #define SMALLEST_FLEX 4  /* groups in a flex group whose first one is kept for directories */
 
-/* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
-static bool suits(const struct search *search, uint32_t number)
+bool search_suits(const struct search *search, uint32_t number)
 {
 	const struct geometry *geometry = &search->mb->geometry;
 	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
@@ -51,6 +50,7 @@ static bool weigh(struct search *search, const struct cluster_run *run)
 		*best = *run;
 	if (search->found > MOST_TO_SCAN) {
 		search->status = SEARCH_IS_OVER;
+		stats_add(&search->worker->stats, COUNT_BREAKS, 1);
 		return true;
 	}
 	return best->count >= search->wanted && search->found > LEAST_TO_SCAN;
@@ -75,6 +75,7 @@ static void walk(struct search *search, uint32_t number)
 			break;
 	}
 	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, search->found - found_before);
+	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, search->found - found_before);
 
 	const struct cluster_run *best = &search->best;
 	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
@@ -99,6 +100,7 @@ static void walk_stripes(struct search *search, uint32_t number)
 		if (used == end) {
 			search->found++;
 			stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, 1);
+			stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, 1);
 			take(search, number, start, search->wanted);
 			return;
 		}
@@ -136,7 +138,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 	struct lock *lock = &mb->groups[number].lock;
 
 	stats_add(&search->worker->stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
-	if (!suits(search, number))
+	if (!search_suits(search, number))
 		return 0;
 	if (waits) {
 		lock_wait(lock);
@@ -145,7 +147,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 		return 0;
 	}
 	errcode_t error = group_load(mb, number);
-	if (error || !suits(search, number)) {
+	if (error || !search_suits(search, number)) {
 		group_leave(mb, number);
 		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
 	}

@@ -49,6 +49,33 @@ struct search {
 	unsigned int busy_count;
 };
 
+#define SEARCH_MOST_TRIMMED_ORDERS 3 /* the kernel's mb_best_avail_max_trim_order */
+
+/* The order of the shortest length that BEST_AVAILABLE may look for. */
+static inline unsigned int search_least_order(const struct search *search)
+{
+	unsigned int order = 31 - (unsigned int)__builtin_clz(search->wanted);
+	unsigned int least = order > SEARCH_MOST_TRIMMED_ORDERS ? order - SEARCH_MOST_TRIMMED_ORDERS : 0;
+
+	if (1u << least < search->mb->stripe.clusters)
+		least = 31 - (unsigned int)__builtin_clz(search->mb->stripe.clusters);
+	/* The order above the original length's, as the kernel has it: a request that is no more is not trimmed. */
+	return 1u << least < search->original ? 32 - (unsigned int)__builtin_clz(search->original) : least;
+}
+
+/* A trimmed length is whole stripes as far as that is not more than was wanted. */
+static inline uint32_t search_trim(const struct search *search, uint32_t length, uint32_t most)
+{
+	uint32_t stripe = search->mb->stripe.clusters;
+
+	if (stripe && length % stripe)
+		length += stripe - length % stripe;
+	return length < most ? length : most;
+}
+
+/* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
+bool search_suits(const struct search *search, uint32_t number);
+
 /*
  * Looks through a group if it suits the criterion, and takes from it what is found good enough. A group whose
  * lock another thread holds is waited for or remembered in busy. ENOMEM; a corrupt group is passed over.

@@ -3,10 +3,9 @@
 
 #include <sched.h>
 
-#include "ext2fs/group_search.h"
+#include "ext2fs/base_scan.h"
 
 #define LEAST_POWER_OF_TWO 2 /* clusters: the kernel's mb_order2_req */
-#define MOST_TRIMMED_ORDERS 3 /* the kernel's mb_best_avail_max_trim_order */
 
 /* The unit test includes this file and here does what another thread might. */
 #ifndef SCAN_MEANWHILE
@@ -23,10 +22,10 @@ static unsigned int last_set(uint32_t value)
 	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
 }
 
-static errcode_t look_into(struct search *search, uint32_t number, bool waits)
+errcode_t scan_look_into(struct search *search, uint32_t number, bool waits)
 {
 	SCAN_MEANWHILE(search, number, waits);
-	return search_group(search, number, waits);
+	return search_group(search, number, waits || !(search->mb->policy.choices & EXT2MB_CHOICE_TRY_LOCK));
 }
 
 /* Tries the members of a set in [from, end), but the start group if it has had its turn with this length. */
@@ -38,12 +37,12 @@ static errcode_t sweep_set(struct search *search, const struct order_set *set, u
 	for (uint32_t number = order_set_next(set, from, end); number != ORDER_SET_NONE && goes_on(search, error);
 	     number = order_set_next(set, number + 1, end))
 		if (number != search->start_group || !was_in_start_group)
-			error = look_into(search, number, false);
+			error = scan_look_into(search, number, false);
 	return error;
 }
 
 static errcode_t sweep_orders(struct search *search, const struct order_set *sets, unsigned int first, uint32_t from,
-			      uint32_t end)
+                              uint32_t end)
 {
 	errcode_t error = 0;
 
@@ -52,30 +51,16 @@ static errcode_t sweep_orders(struct search *search, const struct order_set *set
 	return error;
 }
 
-/* A trimmed length is whole stripes as far as that is not more than was wanted. */
-static uint32_t whole_stripes(const struct search *search, uint32_t length, uint32_t most)
-{
-	uint32_t stripe = search->mb->stripe.clusters;
-
-	if (stripe && length % stripe)
-		length += stripe - length % stripe;
-	return length < most ? length : most;
-}
-
 /* Trims the length order by order, each time looking only where the average fragment just fits. */
 static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t end)
 {
 	unsigned int order = last_set(search->wanted) - 1;
-	unsigned int least = order > MOST_TRIMMED_ORDERS ? order - MOST_TRIMMED_ORDERS : 0;
+	unsigned int least = search_least_order(search);
 	uint32_t wanted = search->wanted;
 	errcode_t error = 0;
 
-	if (1u << least < search->mb->stripe.clusters)
-		least = last_set(search->mb->stripe.clusters) - 1;
-	if (1u << least < search->original)
-		least = last_set(search->original);
 	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
-		search->wanted = whole_stripes(search, 1u << trimmed, wanted);
+		search->wanted = search_trim(search, 1u << trimmed, wanted);
 		int set = group_average_order(search->wanted, 1, search->mb->orders);
 		error = sweep_set(search, &search->mb->average[set], from, end);
 	}
@@ -88,10 +73,12 @@ static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
 {
 	switch (search->criterion) {
 	case POWER_OF_TWO:
-		return sweep_orders(search, search->mb->largest, (unsigned int)__builtin_ctz(search->wanted), from, end);
+		return sweep_orders(search, search->mb->largest, (unsigned int)__builtin_ctz(search->wanted), from,
+		                    end);
 	case GOAL_LENGTH_FAST:
 		return sweep_orders(search, search->mb->average,
-				    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders), from, end);
+		                    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders), from,
+		                    end);
 	default:
 		return sweep_trimmed(search, from, end);
 	}
@@ -106,7 +93,7 @@ static errcode_t sweep_indexed(struct search *search)
 	errcode_t error = 0;
 
 	if (search->criterion != BEST_AVAILABLE)
-		error = look_into(search, search->start_group, false);
+		error = scan_look_into(search, search->start_group, false);
 	if (goes_on(search, error))
 		error = sweep_range(search, search->start_group, search->mb->geometry.groups);
 	if (goes_on(search, error))
@@ -120,9 +107,9 @@ static errcode_t sweep_all(struct search *search, bool waits)
 	errcode_t error = 0;
 
 	for (uint32_t number = search->start_group; number < groups && goes_on(search, error); number++)
-		error = look_into(search, number, waits);
+		error = scan_look_into(search, number, waits);
 	for (uint32_t number = 0; number < search->start_group && goes_on(search, error); number++)
-		error = look_into(search, number, waits);
+		error = scan_look_into(search, number, waits);
 	return error;
 }
 
@@ -131,18 +118,28 @@ static errcode_t wait_for_busy(struct search *search)
 {
 	errcode_t error = 0;
 
+	if (!(search->mb->policy.choices & EXT2MB_CHOICE_WAIT_AT_EQUAL))
+		search->busy_count = 0;
 	for (unsigned int index = 0; index < search->busy_count && goes_on(search, error); index++) {
 		stats_add(&search->worker->stats, COUNT_BUSY_WAITS, 1);
-		error = look_into(search, search->busy[index], true);
+		error = scan_look_into(search, search->busy[index], true);
 	}
 	search->busy_count = 0;
 	return error;
 }
 
+static errcode_t sweep(struct search *search)
+{
+	if (search->criterion >= GOAL_LENGTH_SLOW ||
+	    !atomic_load_explicit(&search->mb->is_indexed, memory_order_relaxed))
+		return sweep_all(search, false);
+	return search->mb->has_default_scan ? sweep_indexed(search) : base_scan_sweep(search);
+}
+
 static errcode_t try_criterion(struct search *search, enum criterion criterion)
 {
 	search->criterion = criterion;
-	errcode_t error = criterion < GOAL_LENGTH_SLOW ? sweep_indexed(search) : sweep_all(search, false);
+	errcode_t error = sweep(search);
 	if (goes_on(search, error))
 		error = wait_for_busy(search);
 	if (goes_on(search, error))
@@ -174,7 +171,7 @@ static errcode_t try_everything(struct search *search)
 static errcode_t try_criteria(struct search *search)
 {
 	bool is_power_of_two = search->wanted >= LEAST_POWER_OF_TWO && !(search->wanted & (search->wanted - 1)) &&
-			       last_set(search->wanted) <= search->mb->orders;
+	                       last_set(search->wanted) <= search->mb->orders;
 	errcode_t error = 0;
 
 	/* The buddy would be in the wrong place, and the walk that looks for the right one comes next. */
@@ -226,15 +223,44 @@ static errcode_t try_goal(struct search *search, const struct scan_request *requ
 	return error;
 }
 
+static uint32_t load_goal(struct ext2mb *mb, uint64_t stream, uint32_t *start)
+{
+	if (!mb->base_goals)
+		return goals_load(&mb->goals, stream);
+
+	struct base_goal goal = base_goals_load(mb->base_goals, stream);
+	*start = goal.start;
+	return goal.group;
+}
+
+static void store_goal(struct ext2mb *mb, uint64_t stream, const struct cluster_run *taken)
+{
+	if (!mb->base_goals)
+		goals_store(&mb->goals, stream, taken->group);
+	else
+		base_goals_store(mb->base_goals, stream, &(struct base_goal){ taken->group, taken->start });
+}
+
+/* Before patch 3 only the very cluster was a hit, before patch 2 it was one among the others. */
+static void count_stream_hit(struct search *search, uint32_t goal_start)
+{
+	uint32_t choices = search->mb->policy.choices;
+
+	if (choices & EXT2MB_CHOICE_STREAM_GROUP || search->best.start == goal_start)
+		stats_add(&search->worker->stats,
+		          choices & EXT2MB_CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS, 1);
+}
+
 static errcode_t search_all(struct search *search, const struct scan_request *request)
 {
 	struct ext2mb *mb = search->mb;
 	bool is_stream = request->flags & EXT2MB_ALLOC_STREAM;
+	uint32_t goal_start = 0;
 
 	search->start_group = request->has_goal ? (uint32_t)(request->goal / mb->geometry.clusters_per_group) :
-						  search->worker->last_group;
+	                                          search->worker->last_group;
 	if (is_stream)
-		search->start_group = goals_load(&mb->goals, request->stream);
+		search->start_group = load_goal(mb, request->stream, &goal_start);
 	errcode_t error = try_criteria(search);
 	if (!error)
 		error = settle(search);
@@ -243,7 +269,7 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 
 	stats_add(&search->worker->stats, COUNT_CRITERION_HITS + search->criterion, 1);
 	if (is_stream && search->best.group == search->start_group)
-		stats_add(&search->worker->stats, COUNT_STREAM_GOAL_HITS, 1);
+		count_stream_hit(search, goal_start);
 	return 0;
 }
 
@@ -260,7 +286,7 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	if (request->count > mb->geometry.clusters_per_group && search.is_whole)
 		return EXT2MB_ET_NO_SPACE;
 	search.original = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
-									      mb->geometry.clusters_per_group;
+	                                                                     mb->geometry.clusters_per_group;
 	search.wanted = search.original;
 	if (request->has_goal)
 		error = try_goal(&search, request);
@@ -271,7 +297,7 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	if (search.status != SEARCH_HAS_TAKEN)
 		return EXT2MB_ET_NO_SPACE;
 	if (request->flags & EXT2MB_ALLOC_STREAM)
-		goals_store(&mb->goals, request->stream, search.best.group);
+		store_goal(mb, request->stream, &search.best);
 	worker->last_group = search.best.group;
 	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
 	*taken = search.best.count;

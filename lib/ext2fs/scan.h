@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "ext2fs/allocator.h"
+#include "ext2fs/group_search.h"
 
 /* In clusters; goal is a position. */
 struct scan_request {
@@ -16,6 +17,9 @@ struct scan_request {
 	uint64_t stream;
 	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */
 };
+
+/* search_group(), which see, but without patch 1 it always waits. */
+MUST_CHECK errcode_t scan_look_into(struct search *search, uint32_t number, bool waits);
 
 /* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, EXT2MB_ET_CORRUPT_GROUP (GOAL_ONLY), ENOMEM. */
 MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,

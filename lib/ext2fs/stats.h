@@ -16,11 +16,13 @@ enum counter {
 	COUNT_STREAM_GOAL_HITS, /* in the group of the stream's goal */
 	COUNT_LENGTH_HITS,      /* a run of exactly the length asked for */
 	COUNT_PACKED,
+	COUNT_BREAKS,            /* enough runs had been seen: the best of them had to do */
 	COUNT_EXTENTS_SCANNED,
 	COUNT_GROUPS_SCANNED,
 	COUNT_BUSY_SKIPS,      /* a group that somebody else held */
 	COUNT_BUSY_WAITS,      /* waited for one such at equal quality */
 	COUNT_LOST_CHUNKS,     /* the best extent seen was gone when it was to be taken */
+	COUNT_BOUNCES,           /* chosen and then not to be had, before patch 16 */
 	COUNT_REPEATED_SWEEPS, /* nothing found, but something had been released meanwhile */
 	COUNT_FREES,
 	COUNT_CLUSTERS_ALLOCATED,
@@ -29,7 +31,8 @@ enum counter {
 	COUNT_INODE_FREES_BEGUN,
 	COUNT_INODES_FREED,
 	COUNT_CRITERION_HITS,                                  /* and four more */
-	COUNT_CRITERION_GROUPS = COUNT_CRITERION_HITS + 5,     /* considered */
+	COUNT_CRITERION_EXTENTS = COUNT_CRITERION_HITS + 5, /* runs looked at */
+	COUNT_CRITERION_GROUPS = COUNT_CRITERION_EXTENTS + 5,     /* considered */
 	COUNT_CRITERION_FAILURES = COUNT_CRITERION_GROUPS + 5, /* gone through in vain */
 	COUNTERS = COUNT_CRITERION_FAILURES + 5,
 };

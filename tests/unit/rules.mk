@@ -26,6 +26,7 @@ unit_tests := \
 	orphan_file \
 	orphan_slots \
 	pending_free \
+	policy \
 	pool \
 	problem \
 	progress \

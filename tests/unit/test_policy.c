@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every policy and every single choice, switched off in the series and in ours and on in the base: the same fight on
+ * one small filesystem, threads against each other, while mb_optimize_scan goes on and off. And what each choice
+ * changes, seen in the counters.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ext2fs/allocator.h"
+#include "ext2fs/group_index.h"
+#include "mb_image.h"
+#include "seeded_random.h"
+#include "unit.h"
+
+#define THREADS 4
+#define MOST_OWNED 400
+#define OPTIONS "-t ext4 -b 4096 -g 1024 -N 512 -O ^resize_inode"
+#define SIZE "69M"
+
+static _Atomic uint8_t owners[1 << 15];
+
+struct fighter {
+	struct ext2mb *mb;
+	struct ext2mb_worker *worker;
+	pthread_t thread;
+	struct random random;
+	uint64_t operations;
+	uint64_t blocks;
+	struct ext2mb_extent owned[MOST_OWNED];
+	size_t owned_count;
+};
+
+/* The n-th of all: three whole policies, then base with, series without and ours without each choice. */
+static struct ext2mb_options options_of(int number, char *name, size_t name_bytes)
+{
+	static const char *const names[] = { "ext2mb", "series", "base" };
+	struct ext2mb_options options = { .struct_bytes = sizeof(options), .policy = (enum ext2mb_policy)(number % 3) };
+	const struct ext2mb_choice *choice = number < 3 ? NULL : ext2mb_choice_get((unsigned int)number / 3 - 1);
+
+	if (choice && options.policy == EXT2MB_POLICY_BASE)
+		options.choices_added = choice->choice;
+	else if (choice)
+		options.choices_dropped = choice->choice;
+	snprintf(name, name_bytes, "%s%s%s", names[number % 3],
+	         !choice               ? "" :
+	         options.choices_added ? " with " :
+	                                 " without ",
+	         choice ? choice->name : "");
+	return options;
+}
+
+static void allocate(struct fighter *fighter)
+{
+	struct random *random = &fighter->random;
+	struct ext2mb_request request = {
+		.struct_bytes = sizeof(request),
+		.count = 1 + random_below(random, UINT64_C(1) << random_below(random, 8)),
+		.stream = random_below(random, 40),
+		.flags = random_below(random, 2) ? EXT2MB_ALLOC_STREAM : 0,
+	};
+	struct ext2mb_extent extent;
+
+	if (fighter->owned_count == MOST_OWNED)
+		return;
+	if (random_below(random, 2))
+		request.goal = random_below(random, fighter->blocks);
+	errcode_t error = ext2mb_alloc(fighter->worker, &request, &extent);
+	if (error == EXT2MB_ET_NO_SPACE)
+		return;
+	ck_assert_ok(error);
+	for (uint64_t block = extent.start; block < extent.start + extent.count; block++)
+		if (atomic_exchange(&owners[block], 1))
+			ck_abort_msg("block %llu was handed out twice", (unsigned long long)block);
+	fighter->owned[fighter->owned_count++] = extent;
+}
+
+static void release(struct fighter *fighter)
+{
+	if (!fighter->owned_count)
+		return;
+	struct ext2mb_extent *extent = &fighter->owned[random_below(&fighter->random, fighter->owned_count)];
+	uint64_t count = 1 + random_below(&fighter->random, extent->count);
+	uint64_t start = random_below(&fighter->random, 2) ? extent->start : extent->start + extent->count - count;
+
+	for (uint64_t block = start; block < start + count; block++)
+		atomic_store(&owners[block], 0);
+	ck_assert_ok(ext2mb_free(fighter->worker, start, count));
+	if (start == extent->start)
+		extent->start += count;
+	extent->count -= count;
+	if (!extent->count)
+		*extent = fighter->owned[--fighter->owned_count];
+}
+
+static void *fight(void *argument)
+{
+	struct fighter *fighter = argument;
+
+	for (uint64_t operation = 0; operation < fighter->operations; operation++) {
+		uint64_t kind = random_below(&fighter->random, 64);
+
+		if (kind < 36)
+			allocate(fighter);
+		else if (kind < 62)
+			release(fighter);
+		else if (kind < 63)
+			ck_assert_ok(ext2mb_commit(fighter->mb));
+		else
+			ext2mb_set_optimize_scan(fighter->mb, operation % 2);
+	}
+	return NULL;
+}
+
+static void compare_with_disk(void)
+{
+	uint64_t count;
+	uint8_t *used = mb_image_read_clusters(&count);
+
+	for (uint64_t block = 0; block < count; block++)
+		if (used[block] != owners[block])
+			ck_abort_msg("block %llu differs on disk", (unsigned long long)block);
+	free(used);
+}
+
+static void start_over(void)
+{
+	uint64_t count;
+
+	mb_image_make(OPTIONS, SIZE);
+	uint8_t *used = mb_image_read_clusters(&count);
+	ck_assert_uint_le(count, sizeof(owners));
+	for (uint64_t block = 0; block < count; block++)
+		owners[block] = used[block];
+	free(used);
+}
+
+START_TEST(test_fight)
+{
+	static struct fighter fighters[THREADS];
+	char name[80];
+	struct ext2mb_options options = options_of(_i, name, sizeof(name));
+	struct random random = random_start(name);
+	struct ext2mb *mb;
+
+	start_over();
+	ext2_filsys fs = mb_image_open();
+	ck_assert_ok(ext2mb_open(fs, &options, &mb));
+	for (unsigned int number = 0; number < THREADS; number++) {
+		fighters[number] = (struct fighter){
+			.mb = mb,
+			.random.state = random_next(&random),
+			.operations = mb_operations(12000) / THREADS,
+			.blocks = ext2fs_blocks_count(fs->super),
+		};
+		ck_assert_ok(ext2mb_worker_open(mb, &fighters[number].worker));
+	}
+	for (unsigned int number = 0; number < THREADS; number++)
+		ck_assert_int_eq(pthread_create(&fighters[number].thread, NULL, fight, &fighters[number]), 0);
+	for (unsigned int number = 0; number < THREADS; number++)
+		pthread_join(fighters[number].thread, NULL);
+	mb_check(mb);
+	ck_assert_ok(ext2mb_sync(mb));
+	mb_check(mb);
+	ck_assert_ok(ext2fs_flush(fs));
+	compare_with_disk();
+	for (unsigned int number = 0; number < THREADS; number++) {
+		while (fighters[number].owned_count)
+			release(&fighters[number]);
+		ext2mb_worker_close(fighters[number].worker);
+	}
+	ck_assert_ok(ext2mb_sync(mb));
+	mb_check(mb);
+	ext2mb_close(mb);
+	ck_assert_ok(ext2fs_close(fs));
+	compare_with_disk();
+	mb_image_check();
+}
+END_TEST
+
+/* What follows compares the series with and without one choice, or the base with it. */
+static struct {
+	struct ext2mb *mb;
+	struct ext2mb_worker *worker;
+	ext2_filsys fs;
+} test;
+
+#define GROUP_BLOCKS 2048
+#define GROUPS 40
+
+static void open_with(enum ext2mb_policy policy, uint32_t added, uint32_t dropped)
+{
+	struct ext2mb_options options = {
+		.struct_bytes = sizeof(options),
+		.policy = policy,
+		.choices_added = added,
+		.choices_dropped = dropped,
+	};
+
+	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^flex_bg,^resize_inode,^has_journal", "320M");
+	test.fs = mb_image_open();
+	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_uint_eq(test.mb->geometry.groups, GROUPS);
+	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
+}
+
+static void close_all(void)
+{
+	mb_check(test.mb);
+	ext2mb_worker_close(test.worker);
+	ext2mb_close(test.mb);
+	ck_assert_ok(ext2fs_close(test.fs));
+}
+
+static struct ext2mb_stats stats_now(void)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+
+	ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
+	return stats;
+}
+
+static uint64_t take(uint64_t goal, uint64_t count, uint64_t stream, uint32_t flags)
+{
+	struct ext2mb_request request = {
+		.struct_bytes = sizeof(request), .goal = goal, .count = count, .stream = stream, .flags = flags
+	};
+	struct ext2mb_extent extent;
+
+	ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
+	ck_assert_uint_eq(extent.count, count);
+	return extent.start;
+}
+
+static void take_everything(void)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = GROUP_BLOCKS,
+		                          .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_extent extent;
+
+	while (!ext2mb_alloc(test.worker, &request, &extent))
+		;
+}
+
+static void make_free(uint32_t group, uint32_t cluster, uint32_t count)
+{
+	ck_assert_ok(ext2mb_free(test.worker, (uint64_t)group * GROUP_BLOCKS + cluster, count));
+	ck_assert_ok(ext2mb_commit(test.mb));
+}
+
+/* 1: a group that is held is passed over. Without, it would be waited for, for ever. */
+START_TEST(test_busy)
+{
+	for (int tries = 0; tries <= 1; tries++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, tries ? 0 : EXT2MB_CHOICE_TRY_LOCK);
+		if (tries)
+			lock_wait(&test.mb->groups[0].lock);
+		uint64_t start = take(0, 3, 0, EXT2MB_ALLOC_STREAM);
+		if (tries)
+			lock_release(&test.mb->groups[0].lock);
+		ck_assert_uint_eq(start / GROUP_BLOCKS, (uint64_t)tries);
+		ck_assert_uint_eq(stats_now().busy_skips, (uint64_t)tries);
+		close_all();
+	}
+}
+END_TEST
+
+/* 2 and 3: how hits of a stream's goal are counted. */
+START_TEST(test_stream_hits)
+{
+	static const struct {
+		uint32_t dropped;
+		uint64_t goal_hits, stream_goal_hits;
+	} cases[] = {
+		{ 0, 0, 4 },
+		{ EXT2MB_CHOICE_STREAM_HITS_APART, 4, 0 },
+		{ EXT2MB_CHOICE_STREAM_GROUP, 0, 0 },
+	};
+
+	for (unsigned int index = 0; index < 3; index++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, cases[index].dropped);
+		for (int count = 0; count < 4; count++)
+			take(0, 3, 5, EXT2MB_ALLOC_STREAM);
+		ck_assert_uint_eq(stats_now().goal_hits, cases[index].goal_hits);
+		ck_assert_uint_eq(stats_now().stream_goal_hits, cases[index].stream_goal_hits);
+		close_all();
+	}
+}
+END_TEST
+
+/* 4: the shared lock is taken to read and to store a stream's goal. */
+START_TEST(test_stream_lock)
+{
+	for (int dropped = 0; dropped <= 1; dropped++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_STREAM_HINT : 0);
+		take(0, 3, 5, EXT2MB_ALLOC_STREAM);
+		take(0, 3, 6, EXT2MB_ALLOC_STREAM);
+		ck_assert_uint_eq(stats_now().global_locks, dropped ? 4 : 0);
+		close_all();
+	}
+}
+END_TEST
+
+/* 5: with one goal, streams follow one another; with several, each stays where it was sent. */
+START_TEST(test_several_goals)
+{
+	for (int dropped = 0; dropped <= 1; dropped++) {
+		open_with(EXT2MB_POLICY_EXT2MB, 0, dropped ? EXT2MB_CHOICE_SEVERAL_GOALS : 0);
+		ck_assert_uint_eq(test.mb->goals.count, dropped ? 1 : 10);
+		uint64_t first = take(0, 3, 5, EXT2MB_ALLOC_STREAM) / GROUP_BLOCKS;
+		uint64_t second = take(0, 3, 6, EXT2MB_ALLOC_STREAM) / GROUP_BLOCKS;
+		ck_assert_int_eq(first == second, dropped);
+		close_all();
+	}
+}
+END_TEST
+
+/* 8 and 9: three frees that become one run, the last one between the others. */
+START_TEST(test_frees)
+{
+	static const struct {
+		uint32_t dropped;
+		uint64_t locks;
+	} cases[] = {
+		/* A commit takes it once. Merged first: two are listed, one comes off again. */
+		{ 0, 2 + 1 + 1 },
+		/* Three are listed, and two come off. */
+		{ EXT2MB_CHOICE_MERGE_FIRST, 3 + 2 + 1 },
+		/* And three are counted as waiting, and one as released. */
+		{ EXT2MB_CHOICE_PENDING_ATOMIC, 2 + 1 + 1 + 3 + 1 },
+		{ EXT2MB_CHOICE_MERGE_FIRST | EXT2MB_CHOICE_PENDING_ATOMIC, 3 + 2 + 1 + 3 + 1 },
+	};
+
+	for (unsigned int index = 0; index < 4; index++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, cases[index].dropped);
+		uint64_t start = take(0, 30, 0, 0);
+		ck_assert_ok(ext2mb_free(test.worker, start, 10));
+		ck_assert_ok(ext2mb_free(test.worker, start + 20, 10));
+		ck_assert_ok(ext2mb_free(test.worker, start + 10, 10));
+		ck_assert_error(ext2mb_free(test.worker, start + 15, 10), EXT2MB_ET_DOUBLE_FREE);
+		ck_assert_uint_eq(test.mb->base_pending->clusters, 30);
+		mb_check(test.mb);
+		ck_assert_ok(ext2mb_commit(test.mb));
+		ck_assert_uint_eq(test.mb->base_pending->clusters, 0);
+		ck_assert_uint_eq(stats_now().global_locks, cases[index].locks);
+		close_all();
+	}
+	open_with(EXT2MB_POLICY_EXT2MB, 0, 0);
+	make_free(3, (uint32_t)(take(3 * GROUP_BLOCKS + 1000, 30, 0, 0) % GROUP_BLOCKS), 30);
+	ck_assert_uint_eq(stats_now().global_locks, 0);
+	close_all();
+}
+END_TEST
+
+/* 10: a full group is met again and again, or never. */
+START_TEST(test_zombies)
+{
+	for (int dropped = 0; dropped <= 1; dropped++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_FULL_UNLISTED : 0);
+		take_everything();
+		make_free(39, 600, 1200);
+		uint64_t before = stats_now().criterion_groups[1];
+		take(0, 3, 0, EXT2MB_ALLOC_STREAM);
+		uint64_t met = stats_now().criterion_groups[1] - before;
+		if (dropped)
+			ck_assert_uint_ge(met, GROUPS / 2);
+		else
+			ck_assert_uint_eq(met, 1);
+		close_all();
+	}
+}
+END_TEST
+
+/* 11: the index is off while a group changes. Before, the group is then in a set where it does not belong. */
+START_TEST(test_switch)
+{
+	for (int policy = 0; policy < 4; policy++) {
+		uint32_t lists = policy & 1 ? EXT2MB_CHOICE_ORDERED_SETS : 0;
+		bool always = policy & 2;
+
+		open_with(EXT2MB_POLICY_SERIES, 0, lists | (always ? 0 : EXT2MB_CHOICE_ALWAYS_LEAVE));
+		take_everything();
+		make_free(20, 1024, 64);
+		ck_assert(group_index_has(test.mb, INDEX_LARGEST, 6, 20));
+		ext2mb_set_optimize_scan(test.mb, 0);
+		take(0, 32, 0, 0);
+		take(0, 16, 0, 0);
+		ext2mb_set_optimize_scan(test.mb, 1);
+		ck_assert_int_eq(group_index_has(test.mb, INDEX_LARGEST, 4, 20), always);
+		ck_assert_int_eq(group_index_has(test.mb, INDEX_LARGEST, 6, 20), !always);
+		take(0, 8, 0, 0);
+		ck_assert(group_index_has(test.mb, INDEX_LARGEST, 3, 20));
+		ck_assert_int_eq(group_index_has(test.mb, INDEX_LARGEST, 6, 20), !always && !lists);
+		if (lists)
+			ck_assert_int_eq(test.mb->base_lists[INDEX_LARGEST]->misplaced > 0, !always);
+		/* Wrongly listed is not lost: what is free can be had. */
+		take(0, 8, 0, 0);
+		close_all();
+	}
+}
+END_TEST
+
+/*
+ * 15 and 17: groups 30 and 10 have order 4, 35 and 5 order 5, listed in that order; the search for 16 starts at 20.
+ * 15: a list is gone through as it was filled. 17: order by order, or all orders above the start first.
+ */
+START_TEST(test_order)
+{
+	static const struct {
+		uint32_t dropped;
+		uint64_t groups[4];
+	} cases[] = {
+		{ 0, { 30, 35, 10, 5 } },
+		{ EXT2MB_CHOICE_ONE_DIRECTION, { 30, 10, 35, 5 } },
+		{ EXT2MB_CHOICE_ONE_DIRECTION | EXT2MB_CHOICE_ORDERED_SETS, { 10, 30, 5, 35 } },
+		{ EXT2MB_CHOICE_SCAN_IN_PLACE, { 30, 35, 10, 5 } },
+		{ EXT2MB_CHOICE_ONE_DIRECTION | EXT2MB_CHOICE_ORDERED_SETS | EXT2MB_CHOICE_SCAN_IN_PLACE,
+		  { 10, 30, 5, 35 } },
+	};
+
+	for (unsigned int index = 0; index < 5; index++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, cases[index].dropped);
+		take_everything();
+		make_free(10, 1024, 16);
+		make_free(30, 1024, 16);
+		make_free(5, 1024, 32);
+		make_free(35, 1024, 32);
+		for (unsigned int number = 0; number < 4; number++) {
+			uint64_t group = take(20 * GROUP_BLOCKS + 7, 16, 0, 0) / GROUP_BLOCKS;
+
+			ck_assert_msg(group == cases[index].groups[number], "case %u: %llu at %u", index,
+			              (unsigned long long)group, number);
+			/* The rest of an order 5 would now be an order 4. */
+			if (cases[index].groups[number] == 35 || cases[index].groups[number] == 5)
+				take(group * GROUP_BLOCKS + 1040, 16, 0, EXT2MB_ALLOC_GOAL_ONLY);
+		}
+		close_all();
+	}
+}
+END_TEST
+
+/* Goal first: the start group is tried though another one fits better. */
+START_TEST(test_goal_first)
+{
+	for (int added = 0; added <= 1; added++) {
+		open_with(EXT2MB_POLICY_SERIES, added ? EXT2MB_CHOICE_GOAL_FIRST : 0, 0);
+		take_everything();
+		make_free(20, 1024, 256);
+		make_free(30, 1024, 16);
+		ck_assert_uint_eq(take(20 * GROUP_BLOCKS + 7, 16, 0, 0) / GROUP_BLOCKS, added ? 20 : 30);
+		close_all();
+	}
+}
+END_TEST
+
+/* Wait at equal: the only group with 16 in one piece is held for a moment. */
+static void *hold(void *argument)
+{
+	struct lock *lock = argument;
+
+	while (!stats_now().busy_skips)
+		sched_yield();
+	lock_release(lock);
+	return NULL;
+}
+
+START_TEST(test_wait_at_equal)
+{
+	for (int added = 0; added <= 1; added++) {
+		pthread_t thread;
+
+		open_with(EXT2MB_POLICY_SERIES, added ? EXT2MB_CHOICE_WAIT_AT_EQUAL : 0, 0);
+		take_everything();
+		make_free(20, 1024, 16);
+		lock_wait(&test.mb->groups[20].lock);
+		ck_assert_int_eq(pthread_create(&thread, NULL, hold, &test.mb->groups[20].lock), 0);
+		take(0, 16, 0, 0);
+		pthread_join(thread, NULL);
+		ck_assert_int_eq(stats_now().busy_waits > 0, added);
+		ck_assert(!added || stats_now().criterion_hits[0] == 1);
+		close_all();
+	}
+}
+END_TEST
+
+START_TEST(test_options)
+{
+	enum ext2mb_policy policy;
+	struct ext2mb_options wrong[] = {
+		{ .struct_bytes = sizeof(*wrong), .policy = (enum ext2mb_policy)9 },
+		{ .struct_bytes = sizeof(*wrong), .choices_added = UINT32_C(1) << 31 },
+		{ .struct_bytes = sizeof(*wrong), .choices_added = 1, .choices_dropped = 1 },
+	};
+
+	ck_assert_ok(ext2mb_policy_find("base", &policy));
+	ck_assert_int_eq(policy, EXT2MB_POLICY_BASE);
+	ck_assert_error(ext2mb_policy_find("bass", &policy), EXT2MB_ET_BAD_ARGUMENT);
+	mb_image_make(OPTIONS, SIZE);
+	ext2_filsys fs = mb_image_open();
+	for (unsigned int index = 0; index < sizeof(wrong) / sizeof(*wrong); index++) {
+		struct ext2mb *mb;
+		ck_assert_error(ext2mb_open(fs, &wrong[index], &mb), EXT2MB_ET_BAD_ARGUMENT);
+	}
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
+static Suite *policy_suite(void)
+{
+	Suite *suite = suite_create("policy");
+	TCase *policy = tcase_create("policy");
+	int choices = 0;
+
+	while (ext2mb_choice_get((unsigned int)choices))
+		choices++;
+	tcase_add_unchecked_fixture(policy, mb_image_setup, mb_image_teardown);
+	tcase_set_timeout(policy, 600);
+	tcase_add_loop_test(policy, test_fight, 0, 3 * (1 + choices));
+	tcase_add_test(policy, test_busy);
+	tcase_add_test(policy, test_stream_hits);
+	tcase_add_test(policy, test_stream_lock);
+	tcase_add_test(policy, test_several_goals);
+	tcase_add_test(policy, test_frees);
+	tcase_add_test(policy, test_zombies);
+	tcase_add_test(policy, test_switch);
+	tcase_add_test(policy, test_order);
+	tcase_add_test(policy, test_goal_first);
+	tcase_add_test(policy, test_wait_at_equal);
+	tcase_add_test(policy, test_options);
+	suite_add_tcase(suite, policy);
+	return suite;
+}
+
+int main(void)
+{
+	return run_suite(policy_suite());
+}
