@@ -31,11 +31,12 @@ struct ext2mb_worker;
 
 /*
  * Is shown what a commit releases, before any of it can be allocated again: runs of blocks in ascending order, as
- * long as can be: runs that touch are one, across groups too. Called in the thread that commits, without locks that
- * others need: they may allocate and free meanwhile, and so may this function, through a worker of its own. It must
- * not commit, sync or close. An error stops nothing: the other runs are shown and all are released; the first error
- * is what ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring back, commit only
- * after the metadata that let go of it is on disk.
+ * long as can be: runs that touch are one, across groups too (without EXT2MB_CHOICE_OWN_PENDING: as they were freed,
+ * in that order). Called in the thread that commits, without locks that others need: they may allocate and free
+ * meanwhile, and so may this function, through a worker of its own. It must not commit, sync or close. An error stops
+ * nothing: the other runs are shown and all are released; the first error is what ext2mb_commit() or ext2mb_sync()
+ * returns in the end. To discard what a crash could bring back, commit only after the metadata that let go of it is
+ * on disk.
  */
 typedef errcode_t (*ext2mb_discard_function)(void *context, uint64_t start, uint64_t count);
 
