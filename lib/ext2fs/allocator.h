@@ -53,6 +53,7 @@ struct ext2mb {
 	_Atomic uint64_t inodes_at_open;
 	_Atomic uint64_t directories; /* exact while no thread allocates */
 	_Atomic uint32_t corrupt_groups;
+	_Atomic uint64_t build_nanoseconds; /* spent on building buddies from their bitmaps */
 
 	/*
 	 * Free space comes back only between these two counts, which begin and end a release. A sweep over all

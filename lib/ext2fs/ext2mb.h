@@ -204,6 +204,19 @@ struct ext2mb_stats {
 /* Any thread, at any time; exact while no thread allocates. */
 EXT2MB_MUST_CHECK errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats);
 
+/* Takes a piece of text, whole lines or less; an error ends the writing and is returned. No 0 follows the text. */
+typedef errcode_t (*ext2mb_write_function)(void *context, const char *text, size_t bytes);
+
+/*
+ * The kernel's own forms: /proc/fs/ext4/DEVICE/mb_stats, mb_groups and mb_structs_summary as Linux 6.18 writes them.
+ * Any thread, at any time; a picture of one moment only while no thread allocates. mb_groups reads every group that
+ * has not been touched yet; the summary counts those by what their descriptors say. ENOMEM, and what write returns.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_write_mb_stats(struct ext2mb *mb, ext2mb_write_function write, void *context);
+EXT2MB_MUST_CHECK errcode_t ext2mb_write_mb_groups(struct ext2mb *mb, ext2mb_write_function write, void *context);
+EXT2MB_MUST_CHECK errcode_t ext2mb_write_mb_structs_summary(struct ext2mb *mb, ext2mb_write_function write,
+                                                            void *context);
+
 /*
  * The kernel's mount option mb_optimize_scan, switched while threads allocate: not 0: groups are found by their
  * orders; 0: one after the other. Any thread. Returns when every group is in the sets where it belongs.

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "ext2fs/allocator.h"
 #include "ext2fs/group_index.h"
@@ -128,6 +129,14 @@ void group_table_destroy(struct ext2mb *mb)
 	mb->groups = NULL;
 }
 
+static uint64_t nanoseconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 errcode_t group_load(struct ext2mb *mb, uint32_t number)
 {
 	struct group *group = &mb->groups[number];
@@ -150,7 +159,9 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 		}
 		return error;
 	}
+	uint64_t begun = nanoseconds();
 	buddy_build(buddy);
+	atomic_fetch_add_explicit(&mb->build_nanoseconds, nanoseconds() - begun, memory_order_relaxed);
 	group->buddy = buddy;
 	group->state = GROUP_LOADED;
 	publish_buddy(mb, number);

@@ -33,6 +33,12 @@ static void take(struct search *search, uint32_t number, uint32_t start, uint32_
 	group_take(search->mb, number, start, count);
 }
 
+static void count_extents(struct search *search, uint32_t count)
+{
+	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, count);
+	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, count);
+}
+
 /* Weighs a run of the group; true when there is no need to look any further in this group. */
 static bool weigh(struct search *search, const struct cluster_run *run)
 {
@@ -74,8 +80,7 @@ static void walk(struct search *search, uint32_t number)
 		if (weigh(search, &(struct cluster_run){ number, start, end - start }))
 			break;
 	}
-	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, search->found - found_before);
-	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, search->found - found_before);
+	count_extents(search, search->found - found_before);
 
 	const struct cluster_run *best = &search->best;
 	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
@@ -99,8 +104,7 @@ static void walk_stripes(struct search *search, uint32_t number)
 
 		if (used == end) {
 			search->found++;
-			stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, 1);
-			stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, 1);
+			count_extents(search, 1);
 			take(search, number, start, search->wanted);
 			return;
 		}
@@ -120,9 +124,11 @@ static void take_buddy(struct search *search, uint32_t number)
 	unsigned int order = (unsigned int)__builtin_ctz(search->wanted);
 	uint32_t start;
 
+	if (!buddy_find_order(search->mb->groups[number].buddy, order, &start))
+		return;
 	search->found++;
-	if (buddy_find_order(search->mb->groups[number].buddy, order, &start))
-		take(search, number, start, search->wanted);
+	count_extents(search, 1);
+	take(search, number, start, search->wanted);
 }
 
 static void remember_busy(struct search *search, uint32_t number)

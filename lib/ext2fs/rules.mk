@@ -34,5 +34,6 @@ ext2mb_sources := \
 	lib/ext2fs/pending_free.c \
 	lib/ext2fs/policy.c \
 	lib/ext2fs/scan.c \
+	lib/ext2fs/stats_text.c \
 	lib/ext2fs/stripe.c \
 	lib/ext2fs/sync.c

@@ -31,6 +31,7 @@ unit_tests := \
 	problem \
 	progress \
 	scan \
+	stats_text \
 	stripe \
 	tree \
 	units \

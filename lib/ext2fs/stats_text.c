@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The kernel's own forms: what Linux 6.18 shows as mb_stats, mb_groups and mb_structs_summary in /proc/fs/ext4. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "ext2fs/group_index.h"
+
+#define KERNEL_COLUMNS 14 /* orders in mb_groups, whatever the block size */
+
+/* The first error ends it all. */
+struct writer {
+	ext2mb_write_function write;
+	void *context;
+	errcode_t error;
+};
+
+static void __attribute__((format(printf, 2, 3))) put(struct writer *writer, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+
+	if (writer->error)
+		return;
+	va_start(arguments, format);
+	int bytes = vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	writer->error = writer->write(writer->context, text, (size_t)bytes);
+}
+
+static void put_count(struct writer *writer, const char *indent, const char *name, uint64_t count)
+{
+	put(writer, "%s%s: %llu\n", indent, name, (unsigned long long)count);
+}
+
+static void put_criteria(struct writer *writer, const struct ext2mb_stats *stats)
+{
+	static const char *const names[] = { "cr_p2_aligned_stats", "cr_goal_fast_stats", "cr_best_avail_stats",
+		                             "cr_goal_slow_stats", "cr_any_free_stats" };
+
+	for (unsigned int criterion = 0; criterion < 5; criterion++) {
+		put(writer, "\t%s:\n", names[criterion]);
+		put_count(writer, "\t\t", "hits", stats->criterion_hits[criterion]);
+		put_count(writer, "\t\t", "groups_considered", stats->criterion_groups[criterion]);
+		put_count(writer, "\t\t", "extents_scanned", stats->criterion_extents[criterion]);
+		put_count(writer, "\t\t", "useless_loops", stats->criterion_failures[criterion]);
+	}
+}
+
+errcode_t ext2mb_write_mb_stats(struct ext2mb *mb, ext2mb_write_function write, void *context)
+{
+	struct writer writer = { write, context, 0 };
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	errcode_t error = ext2mb_read_stats(mb, &stats);
+	uint32_t built = 0;
+
+	if (error)
+		return error;
+	for (uint32_t number = 0; number < mb->geometry.groups; number++)
+		built += group_summary_read(&mb->groups[number]).state == GROUP_LOADED;
+	put(&writer, "mballoc:\n");
+	put_count(&writer, "\t", "reqs", stats.requests);
+	put_count(&writer, "\t", "success", stats.successes);
+	put_count(&writer, "\t", "groups_scanned", stats.groups_scanned);
+	put_criteria(&writer, &stats);
+	put_count(&writer, "\t", "extents_scanned", stats.extents_scanned);
+	put_count(&writer, "\t\t", "goal_hits", stats.goal_hits);
+	if (mb->policy.choices & EXT2MB_CHOICE_STREAM_HITS_APART)
+		put_count(&writer, "\t\t", "stream_goal_hits", stats.stream_goal_hits);
+	put_count(&writer, "\t\t", "len_goal_hits", stats.length_hits);
+	put_count(&writer, "\t\t", "2^n_hits", stats.criterion_hits[0]);
+	put_count(&writer, "\t\t", "breaks", stats.breaks);
+	put_count(&writer, "\t\t", "lost", stats.lost_chunks);
+	put(&writer, "\tbuddies_generated: %u/%u\n", built, mb->geometry.groups);
+	put_count(&writer, "\t", "buddies_time_used",
+	          atomic_load_explicit(&mb->build_nanoseconds, memory_order_relaxed));
+	put_count(&writer, "\t", "preallocated", 0);
+	put_count(&writer, "\t", "discarded", 0);
+	return writer.error;
+}
+
+static unsigned int columns(const struct ext2mb *mb)
+{
+	return mb->orders > KERNEL_COLUMNS ? mb->orders : KERNEL_COLUMNS;
+}
+
+/* What a row needs of a buddy, copied under the group's lock, for the caller's function may take its time. */
+struct row {
+	bool is_corrupt;
+	uint32_t free_clusters;
+	uint32_t fragments;
+	uint32_t first_free;
+	uint32_t counters[BUDDY_MAX_ORDERS];
+};
+
+static errcode_t read_row(struct ext2mb *mb, uint32_t number, struct row *row)
+{
+	errcode_t error = group_enter(mb, number);
+
+	*row = (struct row){ .is_corrupt = error == EXT2MB_ET_CORRUPT_GROUP };
+	if (row->is_corrupt)
+		return 0;
+	if (error)
+		return error;
+	const struct buddy *buddy = mb->groups[number].buddy;
+	row->free_clusters = buddy->free_clusters;
+	row->fragments = buddy->fragments;
+	row->first_free = buddy_next_free(buddy, 0, buddy->clusters);
+	for (unsigned int order = 0; order < mb->orders; order++)
+		row->counters[order] = buddy->counters[order];
+	group_leave(mb, number);
+	return 0;
+}
+
+static void put_row(struct writer *writer, const struct ext2mb *mb, uint32_t number, const struct row *row)
+{
+	put(writer, "#%-5u: %-5u %-5u %-5u [", number, row->free_clusters, row->fragments, row->first_free);
+	for (unsigned int order = 0; order < columns(mb); order++)
+		put(writer, " %-5u", order < mb->orders ? row->counters[order] : 0);
+	put(writer, " ]%s\n", row->is_corrupt ? " Block bitmap corrupted!" : "");
+}
+
+errcode_t ext2mb_write_mb_groups(struct ext2mb *mb, ext2mb_write_function write, void *context)
+{
+	struct writer writer = { write, context, 0 };
+
+	put(&writer, "#group: free  frags first [");
+	for (unsigned int order = 0; order < columns(mb); order++)
+		put(&writer, " 2^%-3u", order);
+	put(&writer, " ]\n");
+	for (uint32_t number = 0; number < mb->geometry.groups && !writer.error; number++) {
+		struct row row;
+		errcode_t error = read_row(mb, number, &row);
+
+		if (error)
+			return error;
+		put_row(&writer, mb, number, &row);
+	}
+	return writer.error;
+}
+
+static void put_sets(struct writer *writer, struct ext2mb *mb, enum index_kind kind, const char *name)
+{
+	put(writer, "%s:\n", name);
+	for (unsigned int order = 0; order < mb->orders; order++)
+		put(writer, "\tlist_order_%u_groups: %u\n", order, group_index_count(mb, kind, order));
+}
+
+errcode_t ext2mb_write_mb_structs_summary(struct ext2mb *mb, ext2mb_write_function write, void *context)
+{
+	struct writer writer = { write, context, 0 };
+
+	put(&writer, "optimize_scan: %d\n", atomic_load_explicit(&mb->is_indexed, memory_order_relaxed));
+	put_sets(&writer, mb, INDEX_LARGEST, "max_free_order_lists");
+	put_sets(&writer, mb, INDEX_AVERAGE, "avg_fragment_size_lists");
+	return writer.error;
+}
