@@ -11,6 +11,7 @@ unit_tests := \
 	discard \
 	ext2mb \
 	ext2mb_damage \
+	ext2mb_extremes \
 	ext2mb_inodes \
 	ext2mb_stress \
 	file_map \
