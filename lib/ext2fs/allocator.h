@@ -42,7 +42,7 @@ struct ext2mb {
 	_Atomic bool is_indexed;
 	_Atomic bool has_default_index; /* groups move between the sets above and leave all when full */
 	bool has_default_scan;          /* those sets are gone through in scan.c's way */
-	bool has_stale_index;           /* it was switched before patch 11: groups may be in wrong sets */
+	bool has_stale_index;           /* it was off before patch 11: groups may be in wrong sets */
 	struct base_lists *base_lists[2]; /* by enum index_kind, in place of sets; these may be NULL */
 	struct base_goals *base_goals;
 	struct base_pending *base_pending;

@@ -34,6 +34,7 @@ static errcode_t create_index(struct ext2mb *mb, const struct ext2mb_options *op
 	mb->is_indexed = mb->geometry.groups >= mb->policy.least_groups;
 	if (options && options->optimize_scan)
 		mb->is_indexed = options->optimize_scan == EXT2MB_SCAN_INDEXED;
+	mb->has_stale_index = !mb->is_indexed && !(mb->policy.choices & EXT2MB_CHOICE_ALWAYS_LEAVE);
 	error = group_index_create(mb);
 	if (!error)
 		error = order_set_create(&mb->pending, mb->geometry.groups);

@@ -167,6 +167,36 @@ void mb_check(struct ext2mb *mb)
 	ck_assert_msg(error == 0, "%s: %s", error_message(error), why);
 }
 
+static uint32_t choice_of(const char *name)
+{
+	const struct ext2mb_choice *choice;
+
+	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++)
+		if (!strcmp(choice->name, name))
+			return choice->choice;
+	ck_abort_msg("TEST_POLICY: no choice %s", name);
+	return 0;
+}
+
+const struct ext2mb_options *mb_options(void)
+{
+	static struct ext2mb_options options = { .struct_bytes = sizeof(options) };
+	const char *wanted = getenv("TEST_POLICY");
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s", wanted ? wanted : "");
+	options.choices_added = options.choices_dropped = 0;
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+		if (*word == '+')
+			options.choices_added |= choice_of(word + 1);
+		else if (*word == '-')
+			options.choices_dropped |= choice_of(word + 1);
+		else
+			ck_assert_ok(ext2mb_policy_find(word, &options.policy));
+	}
+	return &options;
+}
+
 uint64_t mb_operations(uint64_t otherwise)
 {
 	const char *text = getenv("TEST_OPERATIONS");

@@ -54,6 +54,12 @@ void mb_image_check(void);
 /* ext2mb_check(), or the test fails for the reason that it gives. */
 void mb_check(struct ext2mb *mb);
 
+/*
+ * What TEST_POLICY asks for, a policy and choices added to it or dropped from it ("base +try-lock",
+ * "series -ordered-sets -scan-in-place"); the defaults when it is not set.
+ */
+const struct ext2mb_options *mb_options(void);
+
 /* TEST_OPERATIONS if it is set, else this many. */
 uint64_t mb_operations(uint64_t otherwise);
 
