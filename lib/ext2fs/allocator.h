@@ -10,20 +10,31 @@
 #include "ext2fs/base_lists.h"
 #include "ext2fs/base_lock.h"
 #include "ext2fs/base_pending.h"
+#include "ext2fs/directory.h"
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/fs_state.h"
 #include "ext2fs/goals.h"
 #include "ext2fs/group.h"
+#include "ext2fs/normalize.h"
 #include "ext2fs/order_set.h"
 #include "ext2fs/policy.h"
+#include "ext2fs/prealloc.h"
+#include "ext2fs/small_pool.h"
 #include "ext2fs/stats.h"
 #include "ext2fs/stripe.h"
+#include "ext2fs/window_owner.h"
 
 struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* two lines: processors fetch them in pairs */
 	struct ext2mb *mb;
 	struct ext2mb_worker *next;
+	uint32_t number;     /* how many were opened before it */
 	uint32_t last_group; /* where it allocated last: where one without a goal begins */
+	bool hints_are_due;
+	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
+	struct normalize_hints hints;
+	struct window_owner owner; /* of the pool */
+	struct small_pool pool;    /* for small files, unless their directories have pools */
 };
 
 struct ext2mb {
@@ -48,6 +59,10 @@ struct ext2mb {
 	struct base_pending *base_pending;
 	struct base_lock base_lock;
 
+	struct prealloc prealloc;
+	struct window_register windows;
+	struct directory_table directory_table;
+
 	/* What was free when the allocator was opened, less what has been found corrupt since. */
 	_Atomic uint64_t clusters_at_open;
 	_Atomic uint64_t inodes_at_open;
@@ -70,6 +85,7 @@ struct ext2mb {
 
 	pthread_mutex_t worker_lock;
 	struct ext2mb_worker *workers;
+	uint32_t workers_opened;
 	struct stats closed_stats; /* of workers that are gone */
 };
 

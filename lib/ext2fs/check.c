@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ext2fs/bits.h"
+#include "ext2fs/check_windows.h"
 #include "ext2fs/group_index.h"
 #include "ext2fs/inode_group.h"
 
@@ -146,5 +147,5 @@ errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 	if (free_inodes != ext2mb_free_inodes(mb))
 		return fails(&report, "%llu inodes are free in all groups, but %llu are counted",
 		             (unsigned long long)free_inodes, (unsigned long long)ext2mb_free_inodes(mb));
-	return 0;
+	return check_windows(mb, why, why_bytes);
 }

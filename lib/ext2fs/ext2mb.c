@@ -11,6 +11,7 @@
 #include "ext2fs/group_index.h"
 #include "ext2fs/inode_alloc.h"
 #include "ext2fs/pack.h"
+#include "ext2fs/reserve.h"
 #include "ext2fs/scan.h"
 #include "ext2fs/sync.h"
 
@@ -83,12 +84,16 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	}
 	pthread_mutex_init(&mb->commit_lock, NULL);
 	pthread_mutex_init(&mb->worker_lock, NULL);
+	window_register_init(&mb->windows);
+	directory_table_init(&mb->directory_table);
 	mb->geometry = mb->fs_state.geometry;
 	mb->orders = mb->geometry.block_bits + 2;
 	mb->stripe = stripe_choose(options, &mb->fs_state);
 	mb->discard = options ? options->discard : NULL;
 	mb->discard_context = options ? options->discard_context : NULL;
 	error = create_index(mb, options);
+	if (!error)
+		error = prealloc_set(&mb->prealloc, options, &mb->geometry, mb->stripe.clusters);
 	if (!error)
 		error = create_goals(mb, streams);
 	if (!error)
@@ -107,6 +112,8 @@ void ext2mb_close(struct ext2mb *mb)
 {
 	if (!mb)
 		return;
+	directory_table_destroy(mb);
+	window_register_destroy(&mb->windows);
 	group_table_destroy(mb);
 	group_index_destroy(mb);
 	order_set_destroy(&mb->pending);
@@ -127,10 +134,15 @@ errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
 		return ENOMEM;
 	memset(worker, 0, sizeof(*worker));
 	worker->mb = mb;
+	worker->hints_are_due = true;
+	worker->pool.window_clusters = mb->prealloc.small_window;
+	worker->owner.kind = &small_pool_owner_kind;
 	pthread_mutex_lock(&mb->worker_lock);
+	worker->number = mb->workers_opened++;
 	worker->next = mb->workers;
 	mb->workers = worker;
 	pthread_mutex_unlock(&mb->worker_lock);
+	window_register_add(&mb->windows, &worker->owner, worker->number);
 	*ret = worker;
 	return 0;
 }
@@ -141,6 +153,8 @@ void ext2mb_worker_close(struct ext2mb_worker *worker)
 		return;
 
 	struct ext2mb *mb = worker->mb;
+	small_pool_discard(&worker->pool, mb, &worker->stats);
+	window_register_remove(&mb->windows, &worker->owner);
 	pthread_mutex_lock(&mb->worker_lock);
 	struct ext2mb_worker **link = &mb->workers;
 	while (*link != worker)
@@ -187,42 +201,63 @@ static bool is_whole_clusters(const struct geometry *geometry, uint64_t blocks)
 	return !(blocks & ((UINT64_C(1) << geometry->cluster_bits) - 1));
 }
 
+struct attempt {
+	const struct ext2mb_request *request;
+	uint64_t start; /* what was taken: a position and clusters */
+	uint32_t taken;
+};
+
+static errcode_t attempt_pack(struct ext2mb_worker *worker, void *context)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+	struct attempt *attempt = context;
+	const struct ext2mb_request *request = attempt->request;
+	uint64_t limit = request->limit && request->limit < geometry->end_block ?
+				 position_of(geometry, request->limit) :
+				 geometry->clusters;
+
+	return pack_take(worker, position_after(geometry, request->goal), limit,
+	                 request->count >> geometry->cluster_bits, &attempt->start, &attempt->taken);
+}
+
+static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+	struct attempt *attempt = context;
+	const struct ext2mb_request *request = attempt->request;
+	struct scan_request scan = {
+		.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
+		.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
+			    is_whole_clusters(geometry, request->goal - geometry->first_block),
+		.count = request->count >> geometry->cluster_bits,
+		.stream = request->stream,
+		.flags = request->flags,
+	};
+
+	return scan_take(worker, &scan, &attempt->start, &attempt->taken);
+}
+
 errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
-	struct ext2mb *mb = worker->mb;
-	const struct geometry *geometry = &mb->geometry;
-	uint64_t count = request->count >> geometry->cluster_bits;
-	uint64_t start = 0;
-	uint32_t taken = 0;
+	const struct geometry *geometry = &worker->mb->geometry;
+	struct attempt attempt = { .request = request };
 	errcode_t error;
 
-	if (request->struct_bytes < sizeof(*request) || request->flags & ~ALLOC_FLAGS || !count ||
-	    !is_whole_clusters(geometry, request->count))
+	if (request->struct_bytes < sizeof(*request) || request->flags & ~ALLOC_FLAGS ||
+	    !(request->count >> geometry->cluster_bits) || !is_whole_clusters(geometry, request->count))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
-	if (request->flags & EXT2MB_ALLOC_PACK) {
-		uint64_t limit = request->limit && request->limit < geometry->end_block ?
-		                         position_of(geometry, request->limit) :
-		                         geometry->clusters;
-		error = pack_take(worker, position_after(geometry, request->goal), limit, count, &start, &taken);
-	} else {
-		struct scan_request scan = {
-			.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
-			.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
-			            is_whole_clusters(geometry, request->goal - geometry->first_block),
-			.count = count,
-			.stream = request->stream,
-			.flags = request->flags,
-		};
-		error = scan_take(worker, &scan, &start, &taken);
-	}
+	if (request->flags & EXT2MB_ALLOC_GOAL_ONLY)
+		error = attempt_scan(worker, &attempt);
+	else
+		error = reserve_insist(worker, request->flags & EXT2MB_ALLOC_PACK ? attempt_pack : attempt_scan, &attempt);
 	if (error)
 		return error;
 	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
-	stats_add(&worker->stats, COUNT_CLUSTERS_ALLOCATED, taken);
+	stats_add(&worker->stats, COUNT_CLUSTERS_ALLOCATED, attempt.taken);
 	*extent = (struct ext2mb_extent){
-		.start = geometry->first_block + (start << geometry->cluster_bits),
-		.count = (uint64_t)taken << geometry->cluster_bits,
+		.start = geometry->first_block + (attempt.start << geometry->cluster_bits),
+		.count = (uint64_t)attempt.taken << geometry->cluster_bits,
 	};
 	return 0;
 }
@@ -249,6 +284,9 @@ errcode_t ext2mb_commit(struct ext2mb *mb)
 errcode_t ext2mb_sync(struct ext2mb *mb)
 {
 	errcode_t discard_error = free_commit(mb);
+
+	/* Afterwards, for the discard function may have allocated. */
+	window_register_discard(mb, &mb->closed_stats);
 	errcode_t error = sync_groups(mb);
 
 	return error ? error : discard_error;
@@ -261,9 +299,16 @@ errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
 
 uint64_t ext2mb_free_blocks(struct ext2mb *mb)
 {
-	uint64_t clusters = mb->clusters_at_open + mb->clusters_released - allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED);
+	/* What was taken is read first: while others allocate, the result may be too much, but not below zero. */
+	uint64_t taken = allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED);
+	uint64_t clusters = mb->clusters_at_open + mb->clusters_released + allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED);
 
-	return clusters << mb->geometry.cluster_bits;
+	return (clusters - taken) << mb->geometry.cluster_bits;
+}
+
+uint64_t ext2mb_reserved_blocks(struct ext2mb *mb)
+{
+	return reserve_clusters(mb) << mb->geometry.cluster_bits;
 }
 
 uint64_t ext2mb_free_inodes(struct ext2mb *mb)
@@ -274,14 +319,17 @@ uint64_t ext2mb_free_inodes(struct ext2mb *mb)
 errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 {
 	unsigned int cluster_bits = mb->geometry.cluster_bits;
+	uint64_t window_hits = allocator_sum(mb, COUNT_WINDOW_HITS);
 
 	if (stats->struct_bytes < sizeof(*stats))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	*stats = (struct ext2mb_stats){
 		.struct_bytes = stats->struct_bytes,
-		.requests = allocator_sum(mb, COUNT_REQUESTS),
-		.successes = allocator_sum(mb, COUNT_SUCCESSES),
-		.blocks_allocated = allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED) << cluster_bits,
+		.requests = allocator_sum(mb, COUNT_REQUESTS) + window_hits,
+		.successes = allocator_sum(mb, COUNT_SUCCESSES) + window_hits,
+		.blocks_allocated = (allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED) +
+		                     allocator_sum(mb, COUNT_CLUSTERS_SERVED) -
+		                     allocator_sum(mb, COUNT_CLUSTERS_RESERVED)) << cluster_bits,
 		.frees = allocator_sum(mb, COUNT_FREES),
 		.blocks_freed = allocator_sum(mb, COUNT_CLUSTERS_FREED) << cluster_bits,
 		.goal_hits = allocator_sum(mb, COUNT_GOAL_HITS),
@@ -299,6 +347,9 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 		.inodes_allocated = allocator_sum(mb, COUNT_INODES_ALLOCATED),
 		.inodes_freed = allocator_sum(mb, COUNT_INODES_FREED),
 		.corrupt_groups = atomic_load_explicit(&mb->corrupt_groups, memory_order_relaxed),
+		.window_hits = window_hits,
+		.windows_opened = allocator_sum(mb, COUNT_WINDOWS_OPENED),
+		.window_discards = allocator_sum(mb, COUNT_WINDOW_DISCARDS),
 	};
 	for (unsigned int criterion = 0; criterion < 5; criterion++) {
 		stats->criterion_hits[criterion] = allocator_sum(mb, COUNT_CRITERION_HITS + criterion);

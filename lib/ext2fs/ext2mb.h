@@ -88,6 +88,23 @@ enum ext2mb_scan {
 	EXT2MB_SCAN_INDEXED,
 };
 
+/* How much is reserved for a file that grows. */
+enum ext2mb_normalization {
+	EXT2MB_NORMALIZE_DEFAULT, /* the policy's: base and series have the table, ext2mb its own */
+	EXT2MB_NORMALIZE_EXT2MB,  /* four times the file, less where there is little free space */
+	EXT2MB_NORMALIZE_TABLE,   /* as Linux does: 16 KiB to 8 MiB */
+	EXT2MB_NORMALIZE_POW2,    /* as Lukas Czerner proposed in 2014: the power of two, up to a group */
+	EXT2MB_NORMALIZE_NONE,    /* nothing */
+};
+
+/* Who shares windows for small files. */
+enum ext2mb_small_windows {
+	EXT2MB_SMALL_DEFAULT,   /* the policy's: base and series by thread, ext2mb by directory */
+	EXT2MB_SMALL_DIRECTORY, /* files of one directory, as Andreas Dilger proposed in 2008 */
+	EXT2MB_SMALL_THREAD,    /* files that one worker writes: as Linux does, by processor */
+	EXT2MB_SMALL_NONE,      /* nobody: small files are treated as large ones */
+};
+
 struct ext2mb_options {
 	size_t struct_bytes;             /* sizeof(struct ext2mb_options) */
 	uint32_t streams;                /* stream goals asked for, 0: 64; at most ceil(groups / 4) are kept */
@@ -98,6 +115,12 @@ struct ext2mb_options {
 	uint32_t choices_added;   /* to those of the policy */
 	uint32_t choices_dropped; /* from them; none may be in both */
 	enum ext2mb_scan optimize_scan;
+
+	/* Of files (ext2mb_file_open()): */
+	enum ext2mb_normalization normalization;
+	enum ext2mb_small_windows small_windows;
+	uint32_t small_file_blocks;   /* files up to this size are small; 0: 16 */
+	uint32_t small_window_blocks; /* 0: 512; at least 32 clusters, rounded up to the stripe */
 };
 
 #define EXT2MB_NO_STRIPE UINT32_MAX
@@ -110,7 +133,7 @@ struct ext2mb_options {
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
 
-/* Frees it; what was not synced is lost. No worker may be open. */
+/* Frees it; what was not synced is lost. No worker and no file may be open. */
 void ext2mb_close(struct ext2mb *mb);
 
 EXT2MB_MUST_CHECK errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret);
@@ -149,6 +172,65 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const str
                                          struct ext2mb_extent *extent);
 
 /*
+ * Files that grow: an allocation may reserve more than it was asked for, as a window from which the file's next ones
+ * are served without a search and without any lock that threads share. Small files get theirs from windows that they
+ * share. What is reserved is nobody's yet: it must not be freed by ext2mb_free(), and does not count as free, but it
+ * is given back as soon as an allocation of whatever kind (other than EXT2MB_ALLOC_GOAL_ONLY) finds nothing else, and
+ * always by ext2mb_sync(). So a window never causes EXT2MB_ET_NO_SPACE, and no bitmap on disk contains one.
+ *
+ * A handle is used by one thread at a time, with whatever worker that thread has; different handles by any threads.
+ */
+struct ext2mb_file;
+
+#define EXT2MB_FILE_FINAL 0x0001u /* blocks is where the file will end: nothing is reserved behind it */
+
+struct ext2mb_file_info {
+	size_t struct_bytes; /* sizeof(struct ext2mb_file_info) */
+	uint64_t blocks;     /* the file's size now or, with EXT2MB_FILE_FINAL, then */
+	ext2_ino_t ino;      /* whose stream goal it is */
+	ext2_ino_t parent;   /* the directory near which, and among whose files, a small file lies; 0: it does not matter */
+	uint32_t flags;      /* EXT2MB_FILE_FINAL */
+};
+
+/* EXT2MB_ET_BAD_ARGUMENT, ENOMEM. No I/O and no search. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info,
+                                             struct ext2mb_file **ret);
+
+#define EXT2MB_FILE_UNWRITTEN 0x0001u /* from fallocate: it says itself how much it wants */
+
+/* In filesystem blocks; with bigalloc all are multiples of a cluster. */
+struct ext2mb_file_request {
+	size_t struct_bytes;  /* sizeof(struct ext2mb_file_request) */
+	uint64_t logical;     /* the first of the file's blocks that is wanted, and not mapped */
+	uint64_t count;
+	uint64_t whole_count; /* of all that is asked for at once, if this is a part of it; else 0 */
+
+	/*
+	 * What is known of the file's map: the hole around the request. hole_end 0: the caller does not say; then all
+	 * is one hole behind what was allocated through this handle (and, unless FINAL, behind blocks), and a request
+	 * before that fills a hole of its own size.
+	 */
+	uint64_t hole_start;
+	uint64_t hole_end;
+	uint64_t left_physical;  /* the block behind the one of hole_start - 1; 0: none, or this handle's last one */
+	uint64_t right_physical; /* the block that hole_end is mapped to; 0: none */
+	uint32_t flags;          /* EXT2MB_FILE_UNWRITTEN */
+};
+
+/*
+ * Allocates up to count blocks for the file at `logical`, in one extent: call it again for what is missing.
+ * EXT2MB_ET_NO_SPACE, EXT2MB_ET_BAD_ARGUMENT, ENOMEM.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                                              const struct ext2mb_file_request *request, struct ext2mb_extent *extent);
+
+/* Gives all windows back; the file now ends at `blocks`. What was mapped behind that the caller frees. */
+void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks);
+
+/* Gives the file's windows back, those for small files to their pool. NULL is allowed. */
+void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file);
+
+/*
  * Frees blocks that are in use and hold no metadata of the filesystem itself (bitmaps, inode tables,
  * descriptors); anything else is refused whole, with EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_METADATA_FREE or
  * EXT2MB_ET_BAD_RANGE. They can be allocated again after the next commit.
@@ -159,8 +241,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t s
 EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
 /*
- * Commits, then writes bitmaps, descriptors and counters back through libext2fs, even if the discard function failed;
- * an error in writing is returned before one of its. No other thread may run.
+ * Gives all windows back and commits, then writes bitmaps, descriptors and counters back through libext2fs, even if
+ * the discard function failed; an error in writing is returned before one of its. No other thread may run.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_sync(struct ext2mb *mb);
 
@@ -170,6 +252,9 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t wh
 /* Free blocks and inodes now (exact while no thread allocates). */
 uint64_t ext2mb_free_blocks(struct ext2mb *mb);
 uint64_t ext2mb_free_inodes(struct ext2mb *mb);
+
+/* Blocks in windows now, which are not among the free ones but can be had as well. */
+uint64_t ext2mb_reserved_blocks(struct ext2mb *mb);
 
 /* What happened since ext2mb_open(), over all workers; the same that the kernel shows in mb_stats. */
 struct ext2mb_stats {
@@ -199,6 +284,9 @@ struct ext2mb_stats {
 	uint64_t inodes_allocated;
 	uint64_t inodes_freed;
 	uint64_t corrupt_groups; /* left out, for their blocks or their inodes */
+	uint64_t window_hits;     /* requests for files that their own windows served */
+	uint64_t windows_opened;  /* of files */
+	uint64_t window_discards; /* times that all windows were given back for want of free space */
 };
 
 /* Any thread, at any time; exact while no thread allocates. */

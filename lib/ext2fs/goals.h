@@ -23,8 +23,8 @@ struct goals {
 #define GOALS_DEFAULT_STREAMS 64 /* fixed, so that a result does not depend on the machine */
 
 /*
- * min(streams, ceil(groups / 4)) goals, spread evenly over the groups, not in a flex group's first one if
- * flex_groups is 4 or more. ENOMEM.
+ * min(streams, ceil(groups / 4)) goals, spread evenly over the groups of a small filesystem and over the first ones
+ * of a large one, not in a flex group's first one if flex_groups is 4 or more. ENOMEM.
  */
 MUST_CHECK errcode_t goals_create(struct goals *goals, uint32_t streams, uint32_t groups, uint32_t flex_groups);
 void goals_destroy(struct goals *goals);

@@ -42,7 +42,7 @@ static void publish(struct ext2mb *mb, uint32_t number, const struct group_summa
 {
 	struct group *group = &mb->groups[number];
 
-	atomic_store_explicit(&group->summary, group_summary_pack(summary), memory_order_relaxed);
+	atomic_store_explicit(&group->summary, group_summary_pack(summary), memory_order_release);
 	if (!atomic_load_explicit(&mb->has_default_index, memory_order_relaxed)) {
 		group_index_update(mb, number, summary);
 		return;

@@ -35,6 +35,7 @@ struct inode_group {
 };
 
 struct group {
+	/* Released and acquired, so that who finds a group full also sees who made it so (see reserve.h). */
 	_Alignas(64) _Atomic uint64_t summary;
 	struct inode_group inodes;
 
@@ -76,7 +77,7 @@ static inline uint64_t group_summary_pack(const struct group_summary *summary)
 
 static inline struct group_summary group_summary_read(const struct group *group)
 {
-	uint64_t packed = atomic_load_explicit(&group->summary, memory_order_relaxed);
+	uint64_t packed = atomic_load_explicit(&group->summary, memory_order_acquire);
 	uint64_t orders = packed >> 2 * SUMMARY_COUNT_BITS;
 
 	return (struct group_summary){

@@ -7,7 +7,12 @@ ext2mb_sources := \
 	lib/ext2fs/bits.c \
 	lib/ext2fs/buddy.c \
 	lib/ext2fs/check.c \
+	lib/ext2fs/check_windows.c \
+	lib/ext2fs/directory.c \
 	lib/ext2fs/ext2mb.c \
+	lib/ext2fs/file.c \
+	lib/ext2fs/file_search.c \
+	lib/ext2fs/file_windows.c \
 	lib/ext2fs/free.c \
 	lib/ext2fs/fs_orphan.c \
 	lib/ext2fs/fs_orphan_release.c \
@@ -21,6 +26,7 @@ ext2mb_sources := \
 	lib/ext2fs/inode_alloc.c \
 	lib/ext2fs/inode_group.c \
 	lib/ext2fs/lock.c \
+	lib/ext2fs/near.c \
 	lib/ext2fs/normalize.c \
 	lib/ext2fs/normalize_ext2mb.c \
 	lib/ext2fs/normalize_pow2.c \
@@ -33,7 +39,12 @@ ext2mb_sources := \
 	lib/ext2fs/pack.c \
 	lib/ext2fs/pending_free.c \
 	lib/ext2fs/policy.c \
+	lib/ext2fs/prealloc.c \
+	lib/ext2fs/reserve.c \
 	lib/ext2fs/scan.c \
+	lib/ext2fs/small_pool.c \
+	lib/ext2fs/small_runs.c \
 	lib/ext2fs/stats_text.c \
 	lib/ext2fs/stripe.c \
-	lib/ext2fs/sync.c
+	lib/ext2fs/sync.c \
+	lib/ext2fs/window_owner.c

@@ -285,9 +285,9 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 
 	if (request->count > mb->geometry.clusters_per_group && search.is_whole)
 		return EXT2MB_ET_NO_SPACE;
-	search.original = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
-	                                                                     mb->geometry.clusters_per_group;
-	search.wanted = search.original;
+	search.wanted = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
+	                                                                   mb->geometry.clusters_per_group;
+	search.original = request->asked && request->asked < search.wanted ? (uint32_t)request->asked : search.wanted;
 	if (request->has_goal)
 		error = try_goal(&search, request);
 	if (goes_on(&search, error) && !(request->flags & EXT2MB_ALLOC_GOAL_ONLY))

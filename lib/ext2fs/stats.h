@@ -27,6 +27,15 @@ enum counter {
 	COUNT_FREES,
 	COUNT_CLUSTERS_ALLOCATED,
 	COUNT_CLUSTERS_FREED,
+	COUNT_CLUSTERS_RESERVED,   /* of those allocated, what was taken for windows */
+	COUNT_CLUSTERS_SERVED,     /* of those reserved, what was handed out */
+	COUNT_CLUSTERS_UNRESERVED, /* and what was given back to the groups */
+	COUNT_WINDOW_HITS,         /* requests that a file's own window served */
+	COUNT_WINDOWS_OPENED,      /* of files */
+	COUNT_WINDOWS_CLOSED,
+	COUNT_WINDOW_DISCARDS,     /* of everybody's windows, for want of free space */
+	COUNT_MOVES_BEGUN,         /* reserve.h */
+	COUNT_MOVES_ENDED,
 	COUNT_INODES_ALLOCATED,
 	COUNT_INODE_FREES_BEGUN,
 	COUNT_INODES_FREED,

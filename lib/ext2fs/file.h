@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A file that is being written, as the allocator sees it. */
+#ifndef EXT2FS_FILE_H
+#define EXT2FS_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+#include "ext2fs/file_windows.h"
+
+/* One thread at a time uses it. Others only discard its windows, for which they need the lock. */
+struct ext2mb_file {
+	_Alignas(64) struct lock lock;
+	struct file_windows windows;
+
+	struct ext2mb *mb;
+	uint64_t blocks;        /* its size */
+	uint64_t end;           /* blocks; behind it nothing is mapped */
+	uint64_t last_logical;  /* where the last allocation ended, in the file */
+	uint64_t last_physical; /* and on disk; 0: there was none, or it was truncated */
+	struct window_owner owner;
+	struct directory *directory; /* of the parent, once it was needed */
+	ext2_ino_t ino;
+	ext2_ino_t parent;
+	bool is_final;
+	bool is_registered;
+};
+
+struct file_taken {
+	uint64_t position;
+	uint32_t count; /* clusters */
+};
+
+/* What no window of the file could serve: the request has been checked. EXT2MB_ET_NO_SPACE, ENOMEM. */
+MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                                 const struct ext2mb_file_request *request, struct file_taken *taken);
+
+/* Makes sure that the directory is known, if files of one directory share windows. No lock is held. ENOMEM. */
+MUST_CHECK errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file);
+
+/* The pool, or the first of them, that the file has to do with while it is small. */
+struct small_pool *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file);
+
+/* Keeps the count of open windows, when one file's has changed. */
+static inline void file_count_windows(struct stats *stats, uint32_t before, uint32_t after)
+{
+	if (after > before)
+		stats_add(stats, COUNT_WINDOWS_OPENED, after - before);
+	else if (after < before)
+		stats_add(stats, COUNT_WINDOWS_CLOSED, before - after);
+}
+
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What a file needs and has no window for: from a small file's window, or by a search that may leave a window. */
+#include "ext2fs/file.h"
+
+#include "ext2fs/directory.h"
+#include "ext2fs/normalize.h"
+#include "ext2fs/reserve.h"
+
+#define SMALLEST_FLEX 4 /* groups in a flex group whose first one is kept for directories */
+
+struct need {
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	struct ext2mb_file *file;
+	const struct ext2mb_file_request *request;
+	uint64_t count;      /* blocks: the request's, cut where one of the file's windows begins */
+	uint64_t hole_start; /* blocks */
+	uint64_t hole_end;
+	uint64_t left_physical;
+	uint64_t right_physical;
+};
+
+static uint32_t to_clusters(const struct need *need, uint64_t blocks)
+{
+	return (uint32_t)(blocks >> need->mb->geometry.cluster_bits);
+}
+
+static uint32_t logical_of(const struct need *need)
+{
+	return to_clusters(need, need->request->logical);
+}
+
+/* What is known of the hole: from the caller, from the file's end, or no more than that the request is one. */
+static void find_hole(struct need *need)
+{
+	const struct ext2mb_file_request *request = need->request;
+	const struct ext2mb_file *file = need->file;
+	uint64_t cluster = UINT64_C(1) << need->mb->geometry.cluster_bits;
+
+	need->right_physical = request->hole_end ? request->right_physical : 0;
+	need->left_physical = request->left_physical;
+	if (request->hole_end) {
+		need->hole_start = request->hole_start;
+		need->hole_end = request->hole_end;
+	} else if (request->logical >= file->end) {
+		need->hole_start = normalize_least(normalize_round_up(file->end, cluster), request->logical);
+		need->hole_end = normalize_round_down(NORMALIZE_END, cluster);
+	} else {
+		need->hole_start = request->logical;
+		need->hole_end = request->logical + request->count;
+	}
+	if (!need->left_physical && file->last_physical && file->last_logical == need->hole_start)
+		need->left_physical = file->last_physical;
+}
+
+/* With the file's lock: other windows of the file are no part of the hole. */
+static void clip_hole(struct need *need)
+{
+	unsigned int bits = need->mb->geometry.cluster_bits;
+	uint64_t start = need->hole_start >> bits;
+	uint64_t end = need->hole_end >> bits;
+
+	file_windows_clip_hole(&need->file->windows, logical_of(need), &start, &end);
+	if (start << bits != need->hole_start)
+		need->left_physical = 0;
+	if (end << bits != need->hole_end)
+		need->right_physical = 0;
+	need->hole_start = start << bits;
+	need->hole_end = end << bits;
+	need->count = normalize_least(need->request->count, need->hole_end - need->request->logical);
+}
+
+/* --- Large files -------------------------------------------------------------------------------------------- */
+
+/*
+ * Where the longest extents of a file that has no other ones end, our own windows end too, unless that cuts the
+ * request or a stripe. Files often end there as well, and then nothing of their last window is left over.
+ */
+static void clip_at_extent(struct need *need)
+{
+	uint64_t stripe = need->mb->stripe.blocks;
+	uint64_t unit = normalize_most(NORMALIZE_WRITTEN_MAX, UINT64_C(1) << need->mb->geometry.cluster_bits);
+	uint64_t end = normalize_round_up(need->request->logical + need->count, unit);
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || (stripe && end % stripe) ||
+	    need->count > unit - need->request->logical % unit || end >= need->hole_end)
+		return;
+	need->hole_end = end;
+	need->right_physical = 0;
+}
+
+static struct normalize_goal choose_goal(const struct need *need)
+{
+	static const enum normalize_policy policies[] = {
+		[EXT2MB_NORMALIZE_EXT2MB] = NORMALIZE_EXT2MB,
+		[EXT2MB_NORMALIZE_TABLE] = NORMALIZE_TABLE,
+		[EXT2MB_NORMALIZE_POW2] = NORMALIZE_POW2,
+	};
+	const struct ext2mb_file *file = need->file;
+	struct normalize_request request = {
+		.geometry = &need->mb->geometry,
+		.stripe_blocks = need->mb->stripe.blocks,
+		.start = need->request->logical,
+		.count = need->count,
+		.whole_count = need->request->whole_count,
+		.file_blocks = file->blocks,
+		.unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN,
+		.final_size = file->is_final,
+		.hole_start = need->hole_start,
+		.hole_end = need->hole_end,
+		.left_physical = need->left_physical,
+		.right_physical = need->right_physical,
+		.hints = need->worker->hints,
+	};
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE)
+		return normalize(policies[need->mb->prealloc.normalization], &request);
+	struct normalize_goal goal = normalize_untouched(&request, request.count);
+	normalize_adjoin(&request, &goal);
+	return goal;
+}
+
+/* Behind or before a neighbour; a part of it only if that begins where the request does. */
+static errcode_t take_at_neighbour(const struct need *need, const struct normalize_goal *goal,
+                                   struct file_window *window)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
+	struct scan_request scan = {
+		.goal = (goal->physical - geometry->first_block) >> geometry->cluster_bits,
+		.has_goal = true,
+		.count = to_clusters(need, goal->try_count),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | (may_be_short ? 0 : EXT2MB_ALLOC_WHOLE),
+	};
+
+	window->logical = to_clusters(need, goal->start);
+	return reserve_take(need->worker, &scan, &window->position, &window->count);
+}
+
+/*
+ * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole: windows of
+ * a group's length would leave every group that holds metadata to nobody.
+ */
+static errcode_t take_near(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	uint32_t count = to_clusters(need, goal->count);
+	uint32_t asked = to_clusters(need, normalize_least(need->count, goal->count));
+	struct near_request near = {
+		.position = (need->left_physical - geometry->first_block) >> geometry->cluster_bits,
+		.count = count,
+		.least = (uint32_t)normalize_most(count / 2, asked),
+	};
+	errcode_t error = reserve_take_near(need->worker, &near, &window->position, &window->count);
+
+	if (!error)
+		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
+		                                     window->count);
+	return error;
+}
+
+static errcode_t take_anywhere(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	uint32_t count = to_clusters(need, goal->count);
+	uint32_t asked = to_clusters(need, normalize_least(need->count, goal->count));
+	struct scan_request scan = {
+		.count = count,
+		.asked = asked,
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM,
+	};
+	errcode_t error = reserve_take(need->worker, &scan, &window->position, &window->count);
+
+	if (!error)
+		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
+		                                     window->count);
+	return error;
+}
+
+/* The file's lock is held. All that is found becomes a window, of which the request is served. */
+static errcode_t take_large(const struct need *need, struct file_taken *taken)
+{
+	struct file_windows *windows = &need->file->windows;
+	struct normalize_goal goal = choose_goal(need);
+	struct file_window window;
+	errcode_t error = file_windows_reserve(windows, 2);
+
+	if (error)
+		return error;
+	error = EXT2MB_ET_NO_SPACE;
+	if (goal.try_count)
+		error = take_at_neighbour(need, &goal, &window);
+	if (error == EXT2MB_ET_NO_SPACE && need->left_physical &&
+	    need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB)
+		error = take_near(need, &goal, &window);
+	if (error == EXT2MB_ET_NO_SPACE)
+		error = take_anywhere(need, &goal, &window);
+	if (error)
+		return error;
+	file_windows_add(windows, &window);
+	return file_windows_take(windows, logical_of(need), to_clusters(need, need->count), &taken->position,
+	                         &taken->count);
+}
+
+/* --- Small files -------------------------------------------------------------------------------------------- */
+
+/* A file of no more than so many blocks, as far as is known, may share windows with others. */
+static bool may_be_small(const struct need *need)
+{
+	uint64_t end = need->request->logical + need->request->count;
+
+	return need->mb->prealloc.small_windows != EXT2MB_SMALL_NONE &&
+	       normalize_most(end, need->file->blocks) <= need->mb->prealloc.small_file_blocks;
+}
+
+/*
+ * The kernel goes by the size alone, so that every large file begins with 16 blocks elsewhere. With our own policy a
+ * file that may still grow begins in a window of its own, unless there have been small files here: its last 16 blocks
+ * would else leave a hole in what it fills from then on (64 files of 1 GiB: 64 free extents more).
+ */
+static bool is_small(const struct need *need)
+{
+	struct small_pool *pool = file_pool(need->worker, need->file);
+
+	if (need->file->is_final)
+		small_pool_want(pool);
+	return need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || small_pool_is_wanted(pool);
+}
+
+/*
+ * A file that goes on gets the rest of what a small file may have in one slice, with our own policy, so that files
+ * which grow side by side in one window do not alternate block by block. The first piece of a file gets no slice:
+ * most small files are written at once.
+ */
+static uint32_t slice_clusters(const struct need *need)
+{
+	const struct ext2mb_file *file = need->file;
+	uint64_t limit = normalize_least(need->mb->prealloc.small_file_blocks, need->hole_end);
+	uint64_t room = to_clusters(need, limit - normalize_least(limit, need->request->logical));
+	uint32_t count = to_clusters(need, need->count);
+	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !goes_on)
+		return count;
+	return (uint32_t)normalize_most(count, room);
+}
+
+/* Near the parent, but in the second group of its flex group: the first one is for directories. */
+static uint64_t small_goal(const struct need *need)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	ext2_ino_t near = need->file->parent ? need->file->parent : need->file->ino;
+	uint32_t group = (near - 1) / geometry->inodes_per_group;
+
+	if (geometry->flex_groups >= SMALLEST_FLEX) {
+		group -= group % geometry->flex_groups;
+		if (group + 1 < geometry->groups)
+			group++;
+	}
+	return (uint64_t)group * geometry->clusters_per_group;
+}
+
+static struct small_pool *lock_pool(const struct need *need)
+{
+	if (need->file->directory)
+		return directory_lock_pool(need->worker, need->file->directory);
+	lock_wait(&need->worker->pool.lock);
+	return &need->worker->pool;
+}
+
+/* The file's lock is held. What the request does not need of a slice becomes a window of the file. */
+static errcode_t take_small(const struct need *need, struct file_taken *taken)
+{
+	struct file_windows *windows = &need->file->windows;
+	struct stats *stats = &need->worker->stats;
+	uint32_t count = to_clusters(need, need->count);
+	struct small_request request = { small_goal(need), count, slice_clusters(need) };
+	bool may_move = request.most > count;
+	struct small_run run;
+	errcode_t error = file_windows_reserve(windows, 1);
+
+	if (error)
+		return error;
+	if (may_move)
+		reserve_move_begin(stats);
+	struct small_pool *pool = lock_pool(need);
+	error = small_pool_take(need->worker, pool, &request, &run);
+	lock_release(&pool->lock);
+	if (!error) {
+		*taken = (struct file_taken){ run.position, run.count < count ? run.count : count };
+		if (run.count > count)
+			file_windows_add(windows, &(struct file_window){ run.position + count, logical_of(need) + count,
+			                                                 run.count - count });
+	}
+	if (may_move)
+		reserve_move_end(stats);
+	return error;
+}
+
+/* --- Either ------------------------------------------------------------------------------------------------- */
+
+/* What cannot be done with the file's lock in hand. */
+static errcode_t prepare(const struct need *need, bool *small)
+{
+	struct ext2mb_file *file = need->file;
+
+	reserve_hints(need->worker);
+	if (*small) {
+		errcode_t error = file_find_directory(need->worker, file);
+		if (error)
+			return error;
+		*small = is_small(need);
+	}
+	bool may_get_window = *small ? slice_clusters(need) > to_clusters(need, need->count) :
+	                               need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE;
+	if (may_get_window && !file->is_registered) {
+		window_register_add(&need->mb->windows, &file->owner, need->worker->number);
+		file->is_registered = true;
+	}
+	return 0;
+}
+
+/* The last clusters are handed out without a window. */
+static errcode_t take_last(const struct need *need, struct file_taken *taken)
+{
+	struct scan_request scan = {
+		.count = need->count >> need->mb->geometry.cluster_bits,
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM,
+	};
+
+	return reserve_take_under_pressure(need->worker, &scan, &taken->position, &taken->count);
+}
+
+errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, const struct ext2mb_file_request *request,
+                      struct file_taken *taken)
+{
+	struct need need = {
+		.worker = worker,
+		.mb = worker->mb,
+		.file = file,
+		.request = request,
+		.count = request->count,
+	};
+	bool small = may_be_small(&need);
+
+	find_hole(&need);
+	errcode_t error = prepare(&need, &small);
+	if (error)
+		return error;
+	lock_wait(&file->lock);
+	uint32_t windows_before = file->windows.count;
+	clip_hole(&need);
+	if (!small)
+		clip_at_extent(&need);
+	error = small ? take_small(&need, taken) : take_large(&need, taken);
+	uint32_t windows_after = file->windows.count;
+	lock_release(&file->lock);
+	file_count_windows(&worker->stats, windows_before, windows_after);
+	if (error == EXT2MB_ET_NO_SPACE)
+		return take_last(&need, taken);
+	if (!error)
+		reserve_serve(worker, taken->count);
+	return error;
+}

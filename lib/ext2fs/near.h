@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The search for a place that is near rather than long. */
+#ifndef EXT2FS_NEAR_H
+#define EXT2FS_NEAR_H
+
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+
+struct near_request {
+	uint64_t position; /* where to begin */
+	uint32_t count;    /* clusters wanted */
+	uint32_t least;    /* and how many must be had in one run */
+};
+
+/*
+ * Takes from the first run in the position's flex group that is long enough, looking behind the position and then
+ * before it. Groups that are busy are passed over: it is only a preference.
+ * EXT2MB_ET_NO_SPACE.
+ */
+MUST_CHECK errcode_t near_take(struct ext2mb_worker *worker, const struct near_request *request, uint64_t *position,
+                               uint32_t *taken);
+
+#endif
