@@ -9,12 +9,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "ext2fs/allocator.h"
 #include "ext2fs/group_index.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"
+
+/* Does on cue what another thread might do when a group is about to be looked into. */
+static void (*on_look)(uint32_t number);
+#define SCAN_MEANWHILE(search, number, waits) (on_look ? on_look(number) : (void)0)
+#include "../../lib/ext2fs/scan.c"
 
 #define THREADS 4
 #define MOST_OWNED 400
@@ -252,18 +258,58 @@ static void make_free(uint32_t group, uint32_t cluster, uint32_t count)
 	ck_assert_ok(ext2mb_commit(test.mb));
 }
 
-/* 1: a group that is held is passed over. Without, it would be waited for, for ever. */
+static void *release_later(void *argument)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	lock_release(argument);
+	return NULL;
+}
+
+/* 1: a group that is held is passed over. Without, it is waited for. */
 START_TEST(test_busy)
 {
 	for (int tries = 0; tries <= 1; tries++) {
+		pthread_t thread;
+
 		open_with(EXT2MB_POLICY_SERIES, 0, tries ? 0 : EXT2MB_CHOICE_TRY_LOCK);
-		if (tries)
-			lock_wait(&test.mb->groups[0].lock);
+		lock_wait(&test.mb->groups[0].lock);
+		ck_assert_int_eq(pthread_create(&thread, NULL, release_later, &test.mb->groups[0].lock), 0);
 		uint64_t start = take(0, 3, 0, EXT2MB_ALLOC_STREAM);
-		if (tries)
-			lock_release(&test.mb->groups[0].lock);
+		pthread_join(thread, NULL);
 		ck_assert_uint_eq(start / GROUP_BLOCKS, (uint64_t)tries);
 		ck_assert_uint_eq(stats_now().busy_skips, (uint64_t)tries);
+		close_all();
+	}
+}
+END_TEST
+
+/* Another thread has it for as long as one look takes. */
+static void hold_at_first(uint32_t number)
+{
+	struct lock *lock = &test.mb->groups[20].lock;
+
+	if (lock_looks_held(lock))
+		lock_release(lock);
+	else if (!stats_now().busy_skips && (number != 20 || !lock_try(lock)))
+		ck_abort_msg("group %u is looked into", number);
+}
+
+/* 16: the only group that fits becomes busy after it was chosen; that was in vain, or it is just passed over. */
+START_TEST(test_bounce)
+{
+	for (int dropped = 0; dropped <= 1; dropped++) {
+		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_SCAN_IN_PLACE : 0);
+		take_everything();
+		make_free(20, 1024, 16);
+		struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 16 };
+		struct ext2mb_extent extent;
+		on_look = hold_at_first;
+		errcode_t error = ext2mb_alloc(test.worker, &request, &extent);
+		on_look = NULL;
+		ck_assert_ok(error);
+		ck_assert_uint_eq(extent.start / GROUP_BLOCKS, 20);
+		ck_assert_uint_eq(stats_now().bounces, (uint64_t)dropped);
+		ck_assert_uint_ge(stats_now().busy_skips, 1);
 		close_all();
 	}
 }
@@ -446,8 +492,13 @@ END_TEST
 /* Goal first: the start group is tried though another one fits better. */
 START_TEST(test_goal_first)
 {
-	for (int added = 0; added <= 1; added++) {
-		open_with(EXT2MB_POLICY_SERIES, added ? EXT2MB_CHOICE_GOAL_FIRST : 0, 0);
+	for (int number = 0; number < 4; number++) {
+		bool added = number % 2;
+
+		if (number < 2)
+			open_with(EXT2MB_POLICY_SERIES, added ? EXT2MB_CHOICE_GOAL_FIRST : 0, 0);
+		else
+			open_with(EXT2MB_POLICY_BASE, 0, added ? 0 : EXT2MB_CHOICE_GOAL_FIRST);
 		take_everything();
 		make_free(20, 1024, 256);
 		make_free(30, 1024, 16);
@@ -521,6 +572,7 @@ static Suite *policy_suite(void)
 	tcase_set_timeout(policy, 600);
 	tcase_add_loop_test(policy, test_fight, 0, 3 * (1 + choices));
 	tcase_add_test(policy, test_busy);
+	tcase_add_test(policy, test_bounce);
 	tcase_add_test(policy, test_stream_hits);
 	tcase_add_test(policy, test_stream_lock);
 	tcase_add_test(policy, test_several_goals);
