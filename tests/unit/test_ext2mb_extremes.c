@@ -30,15 +30,20 @@ static double now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void open_image(void)
+static void open_image_with(const struct ext2mb_options *options)
 {
 	test.fs = mb_image_open();
 	test.first = test.fs->super->s_first_data_block;
 	test.blocks = ext2fs_blocks_count(test.fs->super);
 	test.group_blocks = test.fs->super->s_blocks_per_group;
 	test.cluster_blocks = (uint64_t)EXT2FS_CLUSTER_RATIO(test.fs);
-	ck_assert_ok(ext2mb_open(test.fs, NULL, &test.mb));
+	ck_assert_ok(ext2mb_open(test.fs, options, &test.mb));
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
+}
+
+static void open_image(void)
+{
+	open_image_with(NULL);
 }
 
 static void close_allocator(void)
@@ -394,6 +399,40 @@ START_TEST(test_long_run)
 }
 END_TEST
 
+/* A growing file would like megabytes to itself; runs of 200 blocks are the best there are, and do. */
+START_TEST(test_best_available)
+{
+	struct ext2mb_options options = { .struct_bytes = sizeof(options), .normalization = EXT2MB_NORMALIZE_TABLE };
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .blocks = 1536, .ino = 12 };
+	struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .logical = 1536, .count = 1 };
+	struct ext2mb_extent extent;
+	struct ext2mb_file *file;
+	struct list list;
+
+	mb_image_make(shapes[0].options, shapes[0].size);
+	open_image_with(&options);
+	list = (struct list){ calloc(test.blocks, sizeof(*list.extents)), 0 };
+	take_everything(&list);
+	for (size_t index = 0; index < list.count; index++)
+		for (uint64_t offset = 1; offset + 200 < list.extents[index].count; offset += 201)
+			give_back(list.extents[index].start + offset, 200);
+	ck_assert_ok(ext2mb_commit(test.mb));
+
+	ck_assert_ok(ext2mb_file_open(test.worker, &info, &file));
+	ck_assert_ok(ext2mb_file_alloc(test.worker, file, &request, &extent));
+	ck_assert_uint_eq(extent.count, 1);
+	ck_assert_uint_eq(read_stats().criterion_hits[BEST_AVAILABLE], 1);
+	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb), 127);
+	ext2mb_file_close(test.worker, file);
+	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb), 0);
+	while (!ask(0, test.blocks, EXT2MB_ALLOC_PACK, &extent))
+		;
+	give_everything_back(&list);
+	free(list.extents);
+	close_image();
+}
+END_TEST
+
 static Suite *extremes_suite(void)
 {
 	Suite *suite = suite_create("ext2mb_extremes");
@@ -406,6 +445,7 @@ static Suite *extremes_suite(void)
 	tcase_add_loop_test(extremes, test_nearly_full, 0, count);
 	tcase_add_loop_test(extremes, test_fragmented, 0, count);
 	tcase_add_loop_test(extremes, test_long_run, 0, count);
+	tcase_add_test(extremes, test_best_available);
 	suite_add_tcase(suite, extremes);
 	return suite;
 }

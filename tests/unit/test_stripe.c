@@ -7,7 +7,7 @@
 #include "seeded_random.h"
 #include "unit.h"
 
-/* For its trimming, which no request of the public functions reaches. */
+/* For its trimming alone. */
 #include "../../lib/ext2fs/scan.c"
 
 struct stripe_case {
