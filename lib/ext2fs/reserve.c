@@ -109,8 +109,24 @@ uint64_t reserve_clusters(struct ext2mb *mb)
 	return allocator_sum(mb, COUNT_CLUSTERS_RESERVED) - gone;
 }
 
+/* The same without sets: mb_optimize_scan is off, or the policy keeps lists. */
+static int largest_order_of_all(const struct ext2mb *mb)
+{
+	int largest = -1;
+
+	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
+		int order = group_summary_read(&mb->groups[number]).largest_order;
+
+		if (order > largest)
+			largest = order;
+	}
+	return largest;
+}
+
 static int largest_order(const struct ext2mb *mb)
 {
+	if (!atomic_load_explicit(&mb->has_default_index, memory_order_relaxed))
+		return largest_order_of_all(mb);
 	for (int order = (int)mb->orders - 1; order >= 0; order--)
 		if (order_set_next(&mb->largest[order], 0, mb->geometry.groups) != ORDER_SET_NONE)
 			return order;

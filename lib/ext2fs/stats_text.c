@@ -73,8 +73,8 @@ errcode_t ext2mb_write_mb_stats(struct ext2mb *mb, ext2mb_write_function write, 
 	put(&writer, "\tbuddies_generated: %u/%u\n", built, mb->geometry.groups);
 	put_count(&writer, "\t", "buddies_time_used",
 	          atomic_load_explicit(&mb->build_nanoseconds, memory_order_relaxed));
-	put_count(&writer, "\t", "preallocated", 0);
-	put_count(&writer, "\t", "discarded", 0);
+	put_count(&writer, "\t", "preallocated", allocator_sum(mb, COUNT_CLUSTERS_RESERVED));
+	put_count(&writer, "\t", "discarded", allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED));
 	return writer.error;
 }
 
