@@ -232,6 +232,7 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 struct job_list {
 	struct copy_job *jobs;
 	size_t count, capacity;
+	uint64_t files;
 };
 
 static errcode_t add_job(struct job_list *list, uint32_t first, uint32_t end, uint32_t slice)
@@ -271,9 +272,11 @@ static errcode_t list_jobs(const struct build *build, struct job_list *list)
 	uint64_t cost_bytes = 0;
 	errcode_t error = 0;
 
-	for (uint32_t node = 0; !error && node < node_count; node++)
+	for (uint32_t node = 0; !error && node < node_count; node++) {
+		list->files += has_content(build, node);
 		if (has_content(build, node) && build_node(build, node)->size_bytes > SLICE_BYTES)
 			error = add_slices(build, list, node);
+	}
 	for (uint32_t node = 0; !error && node < node_count; node++) {
 		uint64_t size_bytes = build_node(build, node)->size_bytes;
 
@@ -337,6 +340,7 @@ errcode_t copy_files(struct build *build)
 	struct copying copying = { .build = build };
 	errcode_t error = list_jobs(build, &list);
 
+	progress_stage(build->options->progress, "copy", build->data_bytes, list.files);
 	if (!error)
 		error = open_workers(&copying);
 	copying.jobs = list.jobs;

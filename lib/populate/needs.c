@@ -70,7 +70,7 @@ static errcode_t count_file(const struct counting *counting, uint32_t number, ui
 		extents += extents_of_run(counting, blocks);
 	}
 	build->placements[number].blocks = (uint32_t)total;
-	*bytes += total << build->format.block_bits;
+	*bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
 	if (!build->format.extents)
 		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(counting, node, clusters) : 0;
 	/* Two runs make at most four extents, and those fit the inode: nearly all files end here. */

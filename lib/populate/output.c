@@ -78,6 +78,9 @@ errcode_t output_open(const char *path, struct output *output, struct problem *p
 			                          "it exists and is neither a regular file nor a block device");
 		if (access(output->path, W_OK) < 0)
 			return problem_set(problem, errno, path, "cannot create");
+		output->existed = true;
+		output->uid = status.st_uid;
+		output->gid = status.st_gid;
 		output->existing_bytes = (uint64_t)status.st_size;
 		output->mode = status.st_mode & 07777;
 	} else if (errno != ENOENT) {
@@ -92,6 +95,9 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 		return problem_set(problem, errno, output->path, "cannot write");
 	if (output->is_device)
 		return 0;
+	/* An image that took another's place keeps its owner where we may give files away. */
+	if (output->existed && geteuid() == 0 && fchown(output->descriptor, output->uid, output->gid) < 0)
+		return problem_set(problem, errno, output->path, "cannot set its owner");
 	if (fchmod(output->descriptor, output->mode) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its mode");
 	if (rename(output->work_path, output->path) < 0)

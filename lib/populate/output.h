@@ -16,6 +16,9 @@ struct output {
 	int descriptor;       /* open for reading and writing */
 	bool is_device;       /* a block device: written in place */
 	uint64_t existing_bytes; /* size of what was there; 0: nothing was */
+	bool existed;         /* a regular file was there, whose owner the finished file gets: */
+	uid_t uid;
+	gid_t gid;
 	mode_t mode;          /* what the finished file gets */
 };
 

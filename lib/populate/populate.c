@@ -128,7 +128,6 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 	error = plan(build, needs);
 	if (error)
 		return error;
-	progress_stage(build->options->progress, "copy", build->data_bytes, build->inode_count);
 	error = copy_files(build);
 	if (error)
 		return error;

@@ -227,7 +227,12 @@ static errcode_t format_smallest(struct sizing *sizing)
 	}
 	if (!bounds.enough)
 		return too_small(sizing, sizing->build->problem);
-	return last_kib == bounds.enough ? 0 : judge(sizing, bounds.enough, false, &spare_kib);
+	if (last_kib == bounds.enough)
+		return 0;
+	/* The size that did, once more; more inodes may have been asked for since. */
+	errcode_t error = judge(sizing, bounds.enough, false, &spare_kib);
+
+	return !error && spare_kib < 0 ? too_small(sizing, sizing->build->problem) : error;
 }
 
 static errcode_t format_output(struct sizing *sizing)
@@ -239,7 +244,7 @@ static errcode_t format_output(struct sizing *sizing)
 		return format_given(sizing, sizing->build->options->size);
 	if (output->is_device)
 		return format_given(sizing, NULL);
-	if (output->existing_bytes) {
+	if (output->existing_bytes >= 1024) {
 		snprintf(size, sizeof(size), "%" PRIu64 "K", output->existing_bytes / 1024);
 		return format_given(sizing, size);
 	}
