@@ -189,7 +189,8 @@ static errcode_t take_large(const struct need *need, struct file_taken *taken)
 	if (error)
 		return error;
 	error = EXT2MB_ET_NO_SPACE;
-	if (goal.try_count)
+	/* What continues the left neighbour might end before the request begins. */
+	if (goal.try_count && goal.start + goal.try_count > need->request->logical)
 		error = take_at_neighbour(need, &goal, &window);
 	if (error == EXT2MB_ET_NO_SPACE && need->left_physical &&
 	    need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB)

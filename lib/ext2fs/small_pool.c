@@ -106,9 +106,10 @@ uint64_t small_pool_discard(struct small_pool *pool, struct ext2mb *mb, struct s
 			reserve_give_back(mb, stats, pool->runs.runs[index].position, pool->runs.runs[index].count);
 			clusters += pool->runs.runs[index].count;
 		}
-		small_runs_destroy(&pool->runs);
+		pool->runs.count = 0;
 		reserve_move_end(stats);
 	}
+	small_runs_destroy(&pool->runs);
 	lock_release(&pool->lock);
 	return clusters;
 }

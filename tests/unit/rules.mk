@@ -12,9 +12,12 @@ unit_tests := \
 	ext2mb \
 	ext2mb_damage \
 	ext2mb_extremes \
+	ext2mb_files \
 	ext2mb_inodes \
 	ext2mb_stress \
+	ext2mb_windows \
 	file_map \
+	file_windows \
 	format \
 	inode \
 	lock \

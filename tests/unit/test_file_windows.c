@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The windows of a file and the runs of a pool for small files, against models that are arrays. */
+#include <string.h>
+
+#include "ext2fs/file_windows.h"
+#include "ext2fs/small_runs.h"
+#include "seeded_random.h"
+#include "unit.h"
+
+#define LOGICAL 512 /* clusters of a file */
+#define STEPS 200000
+
+/* Check writes to a pipe for every assertion. */
+#define must_hold(condition)                                                                                           \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			ck_abort_msg("does not hold (TEST_SEED): %s", #condition);                                     \
+	} while (0)
+
+/* For each logical cluster: where it is reserved, and by which window; 0: it is not. */
+struct file_model {
+	uint64_t position[LOGICAL + 1];
+	uint32_t owner[LOGICAL + 1];
+};
+
+static void add_window(struct file_windows *windows, struct file_model *model, struct random *random, uint32_t number)
+{
+	uint32_t start = (uint32_t)random_below(random, LOGICAL);
+	uint32_t most = 1 + (uint32_t)random_below(random, 64), count = 0;
+	uint64_t position = 1 + random_below(random, 1u << 20);
+
+	while (count < most && start + count < LOGICAL && !model->owner[start + count]) {
+		model->owner[start + count] = number;
+		model->position[start + count] = position + count;
+		count++;
+	}
+	if (!count)
+		return;
+	must_hold(!file_windows_reserve(windows, 1));
+	file_windows_add(windows, &(struct file_window){ position, start, count });
+}
+
+static void take(struct file_windows *windows, struct file_model *model, uint32_t logical, uint32_t most)
+{
+	uint64_t position = 0;
+	uint32_t taken = 0, expected = 0, owner = model->owner[logical];
+
+	while (owner && expected < most && logical + expected < LOGICAL && model->owner[logical + expected] == owner)
+		expected++;
+	must_hold(!file_windows_take(windows, logical, most, &position, &taken));
+	must_hold(taken == expected);
+	must_hold(!taken || position == model->position[logical]);
+	memset(&model->owner[logical], 0, taken * sizeof(*model->owner));
+}
+
+static void clip(const struct file_windows *windows, const struct file_model *model, uint32_t logical)
+{
+	uint64_t start = 0, end = LOGICAL;
+	uint32_t expected_start = logical, expected_end = logical;
+
+	if (model->owner[logical])
+		return;
+	while (expected_start && !model->owner[expected_start - 1])
+		expected_start--;
+	while (expected_end < LOGICAL && !model->owner[expected_end])
+		expected_end++;
+	file_windows_clip_hole(windows, logical, &start, &end);
+	must_hold(start == expected_start && end == expected_end);
+}
+
+static void compare(const struct file_windows *windows, const struct file_model *model)
+{
+	uint32_t reserved = 0, expected = 0;
+
+	for (uint32_t index = 0; index < windows->count; index++) {
+		const struct file_window *window = &windows->windows[index];
+
+		must_hold(window->count);
+		must_hold(!index || window[-1].logical + window[-1].count <= window->logical);
+		for (uint32_t cluster = 0; cluster < window->count; cluster++)
+			must_hold(model->owner[window->logical + cluster] &&
+			          model->position[window->logical + cluster] == window->position + cluster);
+		reserved += window->count;
+	}
+	for (uint32_t logical = 0; logical < LOGICAL; logical++)
+		expected += model->owner[logical] != 0;
+	must_hold(reserved == expected);
+}
+
+START_TEST(test_file_windows)
+{
+	static struct file_model model;
+	struct random random = random_start("file windows");
+	struct file_windows windows = { 0 };
+	uint32_t next = 0;
+
+	for (uint32_t step = 1; step <= STEPS; step++) {
+		uint32_t logical = (uint32_t)random_below(&random, LOGICAL);
+
+		switch (random_below(&random, 8)) {
+		case 0:
+			add_window(&windows, &model, &random, step);
+			break;
+		case 1:
+			clip(&windows, &model, logical);
+			break;
+		case 2:
+		case 3:
+			take(&windows, &model, next = logical, 1 + (uint32_t)random_below(&random, 16));
+			break;
+		default: /* as a file that grows */
+			take(&windows, &model, next, 2);
+			next = next + 2 < LOGICAL ? next + 2 : 0;
+		}
+		if (step % 64 == 0)
+			compare(&windows, &model);
+	}
+	file_windows_destroy(&windows);
+}
+END_TEST
+
+START_TEST(test_place)
+{
+	/* The goal is [100, 164), and 10 clusters were found. */
+	ck_assert_uint_eq(file_windows_place(100, 64, 100, 4, 10), 100); /* all of the request from the goal's start */
+	ck_assert_uint_eq(file_windows_place(100, 64, 104, 6, 10), 100); /* just so */
+	ck_assert_uint_eq(file_windows_place(100, 64, 105, 6, 10), 105); /* the end would be missing */
+	ck_assert_uint_eq(file_windows_place(100, 64, 150, 6, 10), 150); /* in the middle: where it starts */
+	ck_assert_uint_eq(file_windows_place(100, 64, 154, 6, 10), 154); /* up to the goal's end */
+	ck_assert_uint_eq(file_windows_place(100, 64, 160, 1, 10), 154);
+	ck_assert_uint_eq(file_windows_place(100, 64, 160, 1, 64), 100);
+}
+END_TEST
+
+/* --- Small files --------------------------------------------------------------------------------------------- */
+
+#define POSITIONS 4096
+
+static unsigned int order_of(uint32_t count)
+{
+	unsigned int order = 0;
+
+	while (count >> (order + 1) && order + 1 < SMALL_RUNS_ORDERS)
+		order++;
+	return order;
+}
+
+static void drop(void *context, uint64_t position, uint32_t count)
+{
+	uint8_t *reserved = context;
+
+	for (uint32_t cluster = 0; cluster < count; cluster++) {
+		must_hold(reserved[position + cluster]);
+		reserved[position + cluster] = 0;
+	}
+}
+
+static void add_run(struct small_runs *runs, uint8_t *reserved, struct random *random)
+{
+	uint32_t start = (uint32_t)random_below(random, POSITIONS), most = 1 + (uint32_t)random_below(random, 600);
+	uint32_t count = 0;
+
+	if (random_below(random, 2))
+		most = most % 9 + 1;
+	while (count < most && start + count < POSITIONS && !reserved[start + count])
+		reserved[start + count++] = 1;
+	if (!count)
+		return;
+	must_hold(!small_runs_reserve(runs));
+	small_runs_add(runs, (struct small_run){ start, count });
+	small_runs_trim(runs, drop, reserved);
+}
+
+static void take_run(struct small_runs *runs, uint8_t *reserved, struct random *random)
+{
+	uint32_t least = 1 + (uint32_t)random_below(random, 20), most = least + (uint32_t)random_below(random, 20);
+	uint64_t goal = random_below(random, POSITIONS), best_distance = UINT64_MAX, best_start = 0;
+	unsigned int best_order = UINT32_MAX;
+	uint32_t best_count = 0;
+	struct small_run taken;
+
+	for (uint32_t index = 0; index < runs->count; index++) {
+		struct small_run run = runs->runs[index];
+		uint64_t distance = run.position > goal ? run.position - goal : goal - run.position;
+
+		if (run.count < least || order_of(run.count) > best_order ||
+		    (order_of(run.count) == best_order && distance >= best_distance))
+			continue;
+		best_order = order_of(run.count);
+		best_distance = distance;
+		best_start = run.position;
+		best_count = run.count;
+	}
+	if (!small_runs_take(runs, least, most, goal, &taken)) {
+		must_hold(!best_count);
+		return;
+	}
+	must_hold(best_count && taken.position == best_start);
+	must_hold(taken.count == (most < best_count ? most : best_count));
+	drop(reserved, taken.position, taken.count);
+	small_runs_trim(runs, drop, reserved);
+}
+
+static void compare_runs(const struct small_runs *runs, const uint8_t *reserved)
+{
+	static uint8_t seen[POSITIONS + 1];
+	uint32_t in_bucket[SMALL_RUNS_ORDERS] = { 0 };
+
+	memset(seen, 0, sizeof(seen));
+	for (uint32_t index = 0; index < runs->count; index++) {
+		struct small_run run = runs->runs[index];
+
+		memset(seen + run.position, 1, run.count);
+		must_hold(!run.position || !reserved[run.position - 1]); /* joined */
+		must_hold(++in_bucket[order_of(run.count)] <= SMALL_RUNS_MOST);
+	}
+	must_hold(!memcmp(seen, reserved, POSITIONS));
+}
+
+START_TEST(test_small_runs)
+{
+	static uint8_t reserved[POSITIONS + 1];
+	struct random random = random_start("small runs");
+	struct small_runs runs = { 0 };
+
+	for (uint32_t step = 0; step < STEPS; step++) {
+		if (random_below(&random, 4) == 0)
+			add_run(&runs, reserved, &random);
+		else
+			take_run(&runs, reserved, &random);
+		compare_runs(&runs, reserved);
+	}
+	small_runs_destroy(&runs);
+}
+END_TEST
+
+/* Nine runs of one order are one too many: the five newest stay. */
+START_TEST(test_trim)
+{
+	static uint8_t reserved[POSITIONS + 1];
+	struct small_runs runs = { 0 };
+
+	for (uint32_t number = 0; number < 9; number++) {
+		memset(reserved + 10 * number, 1, 4);
+		ck_assert_int_eq(small_runs_reserve(&runs), 0);
+		small_runs_add(&runs, (struct small_run){ 10 * number, 4 });
+		ck_assert_uint_eq(runs.count, number + 1);
+		if (number < 8)
+			small_runs_trim(&runs, drop, reserved);
+	}
+	small_runs_trim(&runs, drop, reserved);
+	ck_assert_uint_eq(runs.count, SMALL_RUNS_KEPT);
+	ck_assert_uint_eq(runs.runs[0].position, 40);
+	for (uint32_t position = 0; position < 90; position++)
+		ck_assert_uint_eq(reserved[position], position >= 40 && position % 10 < 4);
+	small_runs_destroy(&runs);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("file_windows");
+	TCase *tests = tcase_create("windows");
+
+	tcase_add_test(tests, test_file_windows);
+	tcase_add_test(tests, test_place);
+	tcase_add_test(tests, test_small_runs);
+	tcase_add_test(tests, test_trim);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
