@@ -152,9 +152,10 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 	normalize_adjoin(request, goal);
 	if (!goal->try_count)
 		return;
-	uint64_t room = normalize_least(group_remainder(request, goal->physical),
-	                                request->geometry->end_block - goal->physical);
-
+	/* Whole clusters only: the filesystem may end within one. */
+	uint64_t room = normalize_round_down(normalize_least(group_remainder(request, goal->physical),
+	                                                     request->geometry->end_block - goal->physical),
+	                                     normalize_cluster_blocks(request));
 	bool joins_left = goal->start == request->hole_start && goal->physical == request->left_physical;
 
 	/* What joins the right neighbour must reach it. */

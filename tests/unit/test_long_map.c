@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "unit.h"
 
@@ -119,7 +118,7 @@ int main(void)
 	Suite *suite = suite_create("long_map");
 	TCase *tests = tcase_create("punch");
 
-	seed = getenv("TEST_SEED") ? (unsigned int)atoi(getenv("TEST_SEED")) : (unsigned int)time(NULL);
+	seed = getenv("TEST_SEED") ? (unsigned int)atoi(getenv("TEST_SEED")) : 1;
 	printf("# seed %u (TEST_SEED)\n", seed);
 	fflush(stdout);
 	tcase_add_test(tests, punches_like_a_naive_map);

@@ -350,6 +350,7 @@ static void check_goal(const struct normalize_request *request, const struct nor
 	HOLDS(goal->start % cluster == 0 && goal->count % cluster == 0);
 	HOLDS(goal->try_least <= goal->try_count && goal->try_count <= goal->count);
 	HOLDS(!goal->try_count == !goal->try_least);
+	HOLDS(goal->try_count % cluster == 0 && goal->try_least % cluster == 0);
 	if (!goal->try_count)
 		return;
 	HOLDS(goal->physical >= geometry->first_block && goal->physical < geometry->end_block);
