@@ -89,6 +89,12 @@ struct ext2mb {
 	struct stats closed_stats; /* of workers that are gone */
 };
 
+/* Fills all of it but fs_state, which is open already. After an error, too, it is to be destroyed. */
+EXT2MB_MUST_CHECK errcode_t allocator_create(struct ext2mb *mb, const struct ext2mb_options *options);
+
+/* Frees all but fs_state. */
+void allocator_destroy(struct ext2mb *mb);
+
 /* Sums a counter over all workers, those that are gone included. */
 uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter);
 

@@ -75,11 +75,14 @@ void fs_state_close(struct fs_state *state)
 	free(state->suspect);
 }
 
-uint32_t fs_state_stripe_blocks(const struct fs_state *state)
+uint32_t fs_state_stripe_width(const struct fs_state *state)
 {
-	const struct ext2_super_block *super = state->fs->super;
+	return state->fs->super->s_raid_stripe_width;
+}
 
-	return super->s_raid_stripe_width ? super->s_raid_stripe_width : super->s_raid_stride;
+uint32_t fs_state_stride(const struct fs_state *state)
+{
+	return state->fs->super->s_raid_stride;
 }
 
 errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts)

@@ -30,8 +30,9 @@ struct fs_state {
 MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs);
 void fs_state_close(struct fs_state *state);
 
-/* The superblock's stripe width or, if there is none, its stride, in blocks; 0: none. */
-uint32_t fs_state_stripe_blocks(const struct fs_state *state);
+/* The superblock's, in blocks; 0: none. */
+uint32_t fs_state_stripe_width(const struct fs_state *state);
+uint32_t fs_state_stride(const struct fs_state *state);
 
 /* What the descriptor says. No I/O. */
 struct group_counts {

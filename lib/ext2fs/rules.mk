@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 ext2mb_sources := \
+	lib/ext2fs/allocator.c \
 	lib/ext2fs/base_goal.c \
 	lib/ext2fs/base_lists.c \
 	lib/ext2fs/base_pending.c \

@@ -18,7 +18,9 @@ struct stripe stripe_choose(const struct ext2mb_options *options, const struct f
 	uint32_t blocks = options ? options->stripe_blocks : 0;
 
 	if (!blocks)
-		blocks = fs_state_stripe_blocks(state);
+		blocks = fs_state_stripe_width(state);
+	if (!is_usable(blocks, geometry) && !(options && options->stripe_blocks))
+		blocks = fs_state_stride(state);
 	if (!is_usable(blocks, geometry))
 		return (struct stripe){ 0 };
 

@@ -18,7 +18,7 @@ struct stripe {
 	bool fits_buddies; /* a buddy that is no shorter than a stripe begins with one */
 };
 
-/* What the options say, else the superblock, if that is of use. options may be NULL. */
+/* What the options say, else the superblock's stripe width or, if that is of no use, its stride. options may be NULL. */
 struct stripe stripe_choose(const struct ext2mb_options *options, const struct fs_state *state);
 
 static inline bool stripe_divides(const struct stripe *stripe, uint32_t clusters)

@@ -22,6 +22,9 @@ static const struct stripe_case cases[] = {
 	{ "-t ext4 -b 1024 -O ^has_journal -E stride=8,stripe_width=16", "80001K", 16 }, /* the first block is 1 */
 	{ "-t ext4 -b 1024 -O ^has_journal -E stride=24", "80001K", 24 },
 	{ "-t ext4 -b 4096 -O bigalloc,^has_journal -C 16384 -g 8192 -E stride=16,stripe_width=64", "800M", 64 },
+	/* The width is longer than a group, or cuts clusters. */
+	{ "-t ext4 -b 4096 -g 4096 -O ^has_journal -E stride=16,stripe_width=8000", "200M", 16 },
+	{ "-t ext4 -b 4096 -O bigalloc,^has_journal -C 16384 -g 8192 -E stride=16,stripe_width=6", "800M", 16 },
 };
 
 static struct {
