@@ -13,6 +13,7 @@ unit_tests := \
 	ext2mb_damage \
 	ext2mb_extremes \
 	ext2mb_files \
+	ext2mb_growth \
 	ext2mb_inodes \
 	ext2mb_stress \
 	ext2mb_windows \
