@@ -1,3 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 tools := e2populate
-e2populate_sources := misc/e2populate.c
+e2populate_sources := \
+	misc/e2populate.c \
+	misc/e2populate_command.c \
+	misc/e2populate_options.c \
+	misc/e2populate_report.c

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading the command line: mke2fs(8)'s options are passed on, ours are rows of a table. */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "e2populate_options.h"
+#include "populate/extended.h"
+#include "support/units.h"
+#include "support/vector.h"
+
+static const char usage_text[] =
+	"Usage: e2populate [mke2fs options] -d SOURCE [options] IMAGE [SIZE]\n"
+	"Makes an ext2, ext3 or ext4 filesystem that holds the directory SOURCE, with several threads.\n"
+	"\n"
+	"  -d SOURCE            the directory to put into the filesystem; without -d, mke2fs(8) is run as it is\n"
+	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device\n"
+	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough\n";
+
+static const char usage_end[] =
+	"\n"
+	"All options of mke2fs(8) are passed on to it (-t is ext4 unless -t or -j says otherwise), among them:\n"
+	"  -t TYPE -b BLOCK-SIZE -I INODE-SIZE -N INODES -i BYTES-PER-INODE -m RESERVED-PERCENT -L LABEL -U UUID\n"
+	"  -O FEATURES -E EXTENDED-OPTIONS -J JOURNAL-OPTIONS -T USAGE-TYPE -F (force) -q (quiet) -v (verbose)\n"
+	"\n"
+	"SOURCE_DATE_EPOCH, if set, makes the image depend on SOURCE and options alone, its UUID included.\n";
+
+#define HELP_COLUMN 23
+
+/* mke2fs(8)'s own, so that one command line serves both. */
+static const char short_options[] = "b:cd:e:g:i:jl:m:no:qr:s:t:vz:C:DE:FG:I:J:KL:M:N:O:ST:U:V";
+
+/* What getopt_long() returns for a row of the table: beyond every letter. */
+#define FIRST_ROW 256
+
+void usage_error(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("e2populate: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputs("\nTry 'e2populate --help'.\n", stderr);
+	exit(EXIT_USAGE);
+}
+
+static void out_of_memory(void)
+{
+	fputs("e2populate: out of memory\n", stderr);
+	exit(EXIT_FAILURE);
+}
+
+static void pass_on(struct command *command, int option, const char *argument)
+{
+	char *text = NULL;
+
+	if (vector_reserve(&command->mke2fs, &command->mke2fs_capacity, command->mke2fs_count + 2,
+	                   sizeof(*command->mke2fs)))
+		out_of_memory();
+	if (asprintf(&text, "-%c%s", option, argument ? argument : "") < 0)
+		out_of_memory();
+	command->mke2fs[command->mke2fs_count++] = text;
+	command->mke2fs[command->mke2fs_count] = NULL;
+}
+
+/* mke2fs heeds only its last -E: here they add up. */
+static void add_extended(struct command *command, const char *argument)
+{
+	char *joined = NULL;
+
+	if (asprintf(&joined, "%s%s%s", command->extended ? command->extended : "", command->extended ? "," : "",
+	             argument) < 0)
+		out_of_memory();
+	free(command->extended);
+	command->extended = joined;
+}
+
+static void print_row(const struct option_row *row)
+{
+	const char *line = row->help;
+	char option[64];
+
+	if (!row->name) {
+		printf("\n%s:\n", row->help);
+		return;
+	}
+	snprintf(option, sizeof(option), "      --%s%s%s", row->name, row->argument ? "=" : "",
+	         row->argument ? row->argument : "");
+	/* A long one has a line of its own. */
+	if (strlen(option) >= HELP_COLUMN) {
+		puts(option);
+		*option = '\0';
+	}
+	printf("%-*s", HELP_COLUMN, option);
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+		printf("%.*s\n%-*s", (int)(end - line), line, HELP_COLUMN, "");
+	puts(line);
+}
+
+void command_print_help(void)
+{
+	fputs(usage_text, stdout);
+	for (unsigned int row = 0; row < command_option_count; row++)
+		print_row(&command_options[row]);
+	fputs(usage_end, stdout);
+}
+
+void command_print_version(void)
+{
+	const char *version, *date;
+
+	ext2fs_get_library_version(&version, &date);
+	printf("e2populate %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
+}
+
+static void take_option(struct command *command, int option, const char *argument)
+{
+	if (option >= FIRST_ROW) {
+		command_options[option - FIRST_ROW].take(command, argument);
+		return;
+	}
+	switch (option) {
+	case 'V':
+		command_print_version();
+		exit(EXIT_SUCCESS);
+	case 'd':
+		if (command->options.source)
+			usage_error("-d is given twice");
+		command->options.source = argument;
+		return;
+	case 'E':
+		add_extended(command, argument);
+		return;
+	case 'q':
+		command->quiet = true;
+		return;
+	case 'v':
+		command->options.verbose = true;
+		break;
+	case 'U':
+		command->options.uuid = argument;
+		return;
+	case 'b':
+		command->options.block_size_given = true;
+		break;
+	case 't':
+	case 'j':
+	case 'J':
+		command->type_given = true;
+		break;
+	case 'N':
+		command->options.inodes_fixed = true;
+		break;
+	case 'i':
+	case 'T':
+		command->options.inodes_given = true;
+		break;
+	case 'z':
+		usage_error("-z records what mke2fs writes and no more, so it cannot be combined with -d");
+	case 'n':
+	case 'S':
+		usage_error("-%c makes no filesystem, so it cannot be combined with -d", option);
+	case '?':
+		fputs("Try 'e2populate --help'.\n", stderr);
+		exit(EXIT_USAGE);
+	}
+	pass_on(command, option, argument);
+}
+
+/* The table as getopt_long() wants it; ends the program where there is no memory. */
+static struct option *long_options(void)
+{
+	struct option *options = calloc(command_option_count + 1, sizeof(*options));
+	size_t count = 0;
+
+	if (!options)
+		out_of_memory();
+	for (unsigned int row = 0; row < command_option_count; row++)
+		if (command_options[row].name)
+			options[count++] = (struct option){
+				.name = command_options[row].name,
+				.has_arg = command_options[row].argument ? required_argument : no_argument,
+				.val = FIRST_ROW + (int)row,
+			};
+	return options;
+}
+
+bool command_is_ours(int argument_count, char **arguments)
+{
+	SCOPE_FREE struct option *table = long_options();
+	bool found = false;
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argument_count, arguments, short_options, table, NULL)) != -1)
+		found = found || option == 'd' || option >= FIRST_ROW || (option == '?' && optopt == 'd');
+	opterr = 1;
+	optind = 0;
+	return found;
+}
+
+static void read_epoch(struct command *command)
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	uint64_t epoch;
+
+	if (!text || !*text)
+		return;
+	if (units_parse_number(text, 0, INT32_MAX * 8ull, &epoch))
+		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds", text);
+	command->options.has_epoch = true;
+	command->options.epoch = (int64_t)epoch;
+}
+
+void command_parse(int argument_count, char **arguments, struct command *command)
+{
+	SCOPE_FREE struct option *table = long_options();
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, short_options, table, NULL)) != -1)
+		take_option(command, option, optarg);
+	if (!command->options.source)
+		usage_error("-d SOURCE is missing");
+	if (extended_has(command->extended, "offset"))
+		usage_error("-E offset: the filesystem must begin where the image does");
+	/* mke2fs's own default is ext2, which nobody who makes images means. */
+	if (!command->type_given)
+		pass_on(command, 't', "ext4");
+	if (optind == argument_count)
+		usage_error("IMAGE is missing");
+	command->options.image = arguments[optind++];
+	if (optind < argument_count)
+		command->options.size = arguments[optind++];
+	if (optind < argument_count)
+		usage_error("%s: nothing may follow SIZE", arguments[optind]);
+	command->options.mke2fs = command->mke2fs;
+	command->options.extended = command->extended;
+	read_epoch(command);
+}
+
+void command_free(struct command *command)
+{
+	for (size_t option = 0; option < command->mke2fs_count; option++)
+		free(command->mke2fs[option]);
+	free(command->mke2fs);
+	free(command->extended);
+}

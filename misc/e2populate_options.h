@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2populate's command line: mke2fs(8)'s own, and one row of a table for each option beside it. */
+#ifndef MISC_E2POPULATE_OPTIONS_H
+#define MISC_E2POPULATE_OPTIONS_H
+
+#include "populate/populate.h"
+#include "support/progress.h"
+
+#define EXIT_USAGE 2
+#define MOST_THREADS 1024
+
+struct command {
+	struct populate_options options;
+	enum progress_style progress;
+	bool quiet;
+	bool type_given; /* or implied */
+	char **mke2fs; /* what is passed on; the strings are owned */
+	size_t mke2fs_count, mke2fs_capacity;
+	char *extended; /* all -E, owned */
+};
+
+/* An option that mke2fs does not have; or, without a name, the heading of those that follow. */
+struct option_row {
+	const char *name;     /* "threads" for --threads */
+	const char *argument; /* what --help calls it; NULL: the option takes none */
+	void (*take)(struct command *command, const char *argument);
+	const char *help;     /* further lines after \n */
+};
+
+extern const struct option_row command_options[];
+extern const unsigned int command_option_count;
+
+/* Says what is wrong with the command line, without the tool's name before it and a newline after it, and exits. */
+void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* True if anything on it is not mke2fs's own: -d or an option of the table. Says nothing of wrong ones. */
+bool command_is_ours(int argument_count, char **arguments);
+
+/* Reads the command line and SOURCE_DATE_EPOCH; wrong usage ends the program. arguments must outlive command. */
+void command_parse(int argument_count, char **arguments, struct command *command);
+
+void command_free(struct command *command);
+
+/* The texts of --help and --version. */
+void command_print_help(void);
+void command_print_version(void);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What e2populate prints: a report of what was built, or one message. */
+#ifndef MISC_E2POPULATE_REPORT_H
+#define MISC_E2POPULATE_REPORT_H
+
+#include "populate/populate.h"
+
+/* On standard output, for people. */
+void report_print(const char *image, const struct populate_report *report);
+
+/* On standard error; clears the problem. */
+void report_problem(struct problem *problem);
+
+#endif
