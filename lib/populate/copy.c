@@ -7,7 +7,7 @@
 
 #include "populate/run_writer.h"
 #include "populate/zeros.h"
-#include "source/directory_source.h"
+#include "source/content_reader.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
 
@@ -26,7 +26,7 @@ struct copy_job {
 
 /* What each worker has of its own. */
 struct copy_worker {
-	struct directory_reader *reader;
+	struct content_reader *reader;
 	struct run_writer writer;
 	struct zero_list zeros;
 };
@@ -43,39 +43,9 @@ static bool has_content(const struct build *build, uint32_t node)
 	       !tree_node_is_link(build->tree, node);
 }
 
-static errcode_t read_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error)
-{
-	SCOPE_FREE char *path = tree_path(build->tree, node);
-
-	if (error == EIO && path)
-		return problem_set_reason(problem, error, path, "cannot read",
-		                          "it has become shorter since it was scanned, or the disk failed");
-	return problem_set(problem, error, path, "cannot read");
-}
-
-/* Reads exactly count bytes. ESPIPE never: EIO for a short file. */
-static errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset)
-{
-	char *next = bytes;
-
-	while (count) {
-		ssize_t got = pread(descriptor, next, count, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? errno : EIO;
-		next += got;
-		count -= (size_t)got;
-		offset += (uint64_t)got;
-	}
-	return 0;
-}
-
 /* Where one extent, or a part of it, comes from and goes to. */
 struct piece {
 	uint32_t node;
-	int descriptor;
 	uint32_t logical;
 	uint64_t physical;
 	uint32_t blocks;
@@ -112,9 +82,9 @@ static errcode_t copy_piece(const struct build *build, struct copy_worker *own, 
 	errcode_t error = run_writer_reserve(&own->writer, piece->physical, piece->blocks, &bytes);
 	if (error)
 		return problem_set(problem, error, build->options->image, "cannot write");
-	error = read_at(piece->descriptor, bytes, data_bytes, offset);
+	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
 	if (error)
-		return read_problem(build, problem, piece->node, error);
+		return error;
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	error = look_for_zeros(build, own, piece, bytes, data_bytes);
 	if (error)
@@ -139,9 +109,9 @@ static uint32_t extent_at(const struct file_extent *extents, uint32_t count, uin
 	return low;
 }
 
-/* Copies blocks [first, end) of an open file. */
-static errcode_t copy_range(const struct build *build, struct copy_worker *own, uint32_t node, int descriptor,
-                            uint64_t first, uint64_t end, struct problem *problem)
+/* Copies blocks [first, end) of the reader's file. */
+static errcode_t copy_range(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
+                            uint64_t end, struct problem *problem)
 {
 	const uint32_t most = RUN_WRITER_BYTES >> build->format.block_bits;
 	struct file_extent single;
@@ -158,7 +128,6 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 		while (from < to) {
 			struct piece piece = {
 				.node = node,
-				.descriptor = descriptor,
 				.logical = (uint32_t)from,
 				.physical = extent->physical + (from - extent->logical),
 				.blocks = to - from < most ? (uint32_t)(to - from) : most,
@@ -176,10 +145,9 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 static errcode_t copy_one(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
                           uint64_t end, struct problem *problem)
 {
-	SCOPE_CLOSE int descriptor = -1;
-	errcode_t error = directory_reader_open(own->reader, node, &descriptor, problem);
+	errcode_t error = content_reader_open(own->reader, node, problem);
 
-	return error ? error : copy_range(build, own, node, descriptor, first, end, problem);
+	return error ? error : copy_range(build, own, node, first, end, problem);
 }
 
 static errcode_t copy_files_of_job(const struct build *build, struct copy_worker *own, const struct copy_job *job,
@@ -301,7 +269,7 @@ static errcode_t open_workers(struct copying *copying)
 		return ENOMEM;
 	for (unsigned int worker = 0; worker < count; worker++) {
 		struct copy_worker *own = &copying->workers[worker];
-		errcode_t error = directory_reader_create(build->tree, &own->reader, build->problem);
+		errcode_t error = content_reader_create(build->tree, &own->reader);
 
 		if (!error)
 			error = run_writer_open(&own->writer, build->image, build->format.block_bytes);
@@ -326,8 +294,7 @@ static errcode_t punch_zeros(const struct copying *copying)
 static void close_workers(const struct copying *copying)
 {
 	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->build->pool); worker++) {
-		if (copying->workers[worker].reader)
-			directory_reader_destroy(copying->workers[worker].reader);
+		content_reader_destroy(copying->workers[worker].reader);
 		run_writer_close(&copying->workers[worker].writer);
 		free(copying->workers[worker].zeros.runs);
 	}
@@ -346,6 +313,8 @@ errcode_t copy_files(struct build *build)
 	copying.jobs = list.jobs;
 	if (!error)
 		error = pool_run(build->pool, list.count, run_job, &copying, build->problem);
+	if (!error)
+		error = content_reader_check(build->tree, build->problem);
 	if (!error)
 		error = punch_zeros(&copying);
 	close_workers(&copying);

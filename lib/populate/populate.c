@@ -17,7 +17,7 @@
 #include "populate/quota.h"
 #include "populate/size.h"
 #include "populate/xattrs.h"
-#include "source/directory_source.h"
+#include "source/source.h"
 #include "support/interrupt.h"
 
 static errcode_t scan(struct build *build, struct populate_report *report)
@@ -36,8 +36,7 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 		scan_options.skip_device = status.st_dev;
 		scan_options.skip_inode = status.st_ino;
 	}
-	errcode_t error = directory_source_scan(options->source, &scan_options, build->pool, &build->tree,
-	                                        build->problem);
+	errcode_t error = source_scan(options->source, &scan_options, build->pool, &build->tree, build->problem);
 	if (error)
 		return error;
 	const struct tree *tree = build->tree;

@@ -29,23 +29,25 @@ static errcode_t fail(const struct tree *tree, uint32_t node, errcode_t error, c
 	return problem_set(problem, error, path, action);
 }
 
-errcode_t directory_reader_create(const struct tree *tree, struct directory_reader **ret, struct problem *problem)
+errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, struct directory_reader **ret,
+                                  struct problem *problem)
 {
+	const char *path = tree->origins[origin].path;
 	struct directory_reader *reader = malloc(sizeof(*reader));
 
 	*ret = NULL;
 	if (!reader)
-		return problem_set(problem, ENOMEM, tree->root_path, "cannot open directory");
+		return problem_set(problem, ENOMEM, path, "cannot open directory");
 	reader->tree = tree;
 	reader->directory = -1;
 	/* Only a place to start from: reading it is not needed, so O_PATH leaves its access time alone. */
-	reader->root = open(tree->root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	reader->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	descender_init(&reader->descender, reader->root, step, tree);
 	if (reader->root < 0) {
 		errcode_t error = errno;
 
 		directory_reader_destroy(reader);
-		return problem_set(problem, error, tree->root_path, "cannot open directory");
+		return problem_set(problem, error, path, "cannot open directory");
 	}
 	*ret = reader;
 	return 0;

@@ -202,10 +202,11 @@ static errcode_t prepare(struct scan *scan)
 
 static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
 {
-	errcode_t error;
+	uint32_t origin;
+	errcode_t error = tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, scan->root_path, -1, &origin);
 
-	tree->root_path = strdup(scan->root_path);
-	error = tree->root_path ? prepare(scan) : ENOMEM;
+	if (!error)
+		error = prepare(scan);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read directory");
 	error = scan_examine_root(scan, problem);

@@ -24,12 +24,13 @@ MUST_CHECK errcode_t directory_source_scan(const char *path, const struct scan_o
                                            struct tree **ret, struct problem *problem);
 
 /*
- * Opens regular files of a scanned tree. Each worker has its own: it keeps the last directory open, since
- * the files of a directory are neighbours in the tree.
+ * Opens regular files of a scanned tree, those of one TREE_ORIGIN_DIRECTORY. Each worker has its own: it keeps the
+ * last directory open, since the files of a directory are neighbours in the tree. Others use
+ * source/content_reader.h, which reads files of any origin.
  */
 struct directory_reader;
 
-MUST_CHECK errcode_t directory_reader_create(const struct tree *tree, struct directory_reader **ret,
+MUST_CHECK errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, struct directory_reader **ret,
                                              struct problem *problem);
 void directory_reader_destroy(struct directory_reader *reader);
 

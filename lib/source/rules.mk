@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
+	lib/source/content_reader.c \
 	lib/source/descend.c \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
@@ -8,6 +9,7 @@ source_sources := \
 	lib/source/scan_entry.c \
 	lib/source/scan_listing.c \
 	lib/source/scan_number.c \
+	lib/source/source.c \
 	lib/source/tree.c \
 	lib/source/tree_check.c \
 	lib/source/xattr_table.c

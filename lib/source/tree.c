@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/tree.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "source/path_text.h"
 
 static struct ascent step(const void *context, uint32_t number)
@@ -17,11 +21,53 @@ void tree_destroy(struct tree *tree)
 	arena_destroy(&tree->memory);
 	free(tree->nodes);
 	free(tree->xattr_sets);
-	free(tree->root_path);
+	for (uint32_t i = 0; i < tree->origin_count; i++) {
+		free(tree->origins[i].path);
+		cleanup_close_descriptor(&tree->origins[i].descriptor);
+	}
+	free(tree->origins);
 	free(tree);
+}
+
+errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
+                          uint32_t *number)
+{
+	SCOPE_CLOSE int owned = descriptor;
+	struct stat status = { 0 };
+
+	if (descriptor >= 0 && fstat(descriptor, &status))
+		return errno;
+	struct tree_origin *origins = realloc(tree->origins, (tree->origin_count + 1ul) * sizeof(*origins));
+	char *copy = strdup(path);
+
+	if (origins)
+		tree->origins = origins;
+	if (!origins || !copy) {
+		free(copy);
+		return ENOMEM;
+	}
+	origins[tree->origin_count] = (struct tree_origin){
+		.kind = kind,
+		.path = copy,
+		.descriptor = descriptor,
+		.size_bytes = (uint64_t)status.st_size,
+		.mtime = status.st_mtim,
+	};
+	owned = -1;
+	*number = tree->origin_count++;
+	return 0;
 }
 
 char *tree_path(const struct tree *tree, uint32_t node)
 {
-	return path_text(tree->root_path, step, tree, node, NULL);
+	const struct tree_origin *origin = &tree->origins[tree->nodes[node].origin];
+	char *text = NULL;
+
+	if (origin->kind == TREE_ORIGIN_DIRECTORY)
+		return path_text(origin->path, step, tree, node, NULL);
+	if (node == TREE_ROOT)
+		return strdup(origin->path);
+	SCOPE_FREE char *path = path_text("", step, tree, node, NULL);
+
+	return path && asprintf(&text, "%s: %s", origin->path, path + 1) >= 0 ? text : NULL;
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "support/arena.h"
 #include "support/problem.h"
@@ -24,6 +25,7 @@ struct tree_segment {
 /* The data of a sparse file. */
 struct tree_data_map {
 	uint32_t count;
+	const uint64_t *stored_starts;  /* TREE_ORIGIN_STORED: where each segment's bytes lie */
 	struct tree_segment segments[]; /* ascending, not touching */
 };
 
@@ -38,6 +40,21 @@ struct tree_xattr_set {
 	uint32_t count;
 	uint32_t hash;
 	const struct tree_xattr *list; /* sorted by name */
+};
+
+enum tree_origin_kind {
+	TREE_ORIGIN_DIRECTORY, /* a host directory: contents are found by their path below it */
+	TREE_ORIGIN_STORED,    /* contents lie in an open file: an archive, or what was unpacked from one */
+};
+
+/* Where nodes come from. Those of one tree may come from several, where sources are merged. */
+struct tree_origin {
+	enum tree_origin_kind kind;
+	char *path;         /* of the source, for messages; owned */
+	int descriptor;     /* TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; owned; else -1 */
+	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
+	uint64_t size_bytes;
+	struct timespec mtime;
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
@@ -56,12 +73,14 @@ struct tree_node {
 	                     subdirectories */
 	uint32_t uid, gid;
 	uint32_t mtime_nanoseconds;
+	uint32_t origin; /* a number in tree->origins */
 	int64_t mtime_seconds;
 	uint32_t xattrs;     /* a number in tree->xattr_sets */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
 		const char *target;                   /* symlinks, NUL-terminated */
 		const struct tree_data_map *data_map; /* sparse regular files */
+		uint64_t stored_start;                /* other regular files of a TREE_ORIGIN_STORED */
 		struct {
 			uint32_t major, minor;
 		} device; /* character and block devices */
@@ -73,18 +92,29 @@ struct tree {
 	uint32_t node_count;
 	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
 	uint32_t xattr_set_count;
-	struct arena memory; /* names, targets, maps, xattrs */
-	char *root_path;     /* the source's path, for messages */
+	struct arena memory;         /* names, targets, maps, xattrs */
+	struct tree_origin *origins; /* [0] is the source that was asked for */
+	uint32_t origin_count;
 };
 
 void tree_destroy(struct tree *tree);
+
+/*
+ * A further origin; path is copied, descriptor becomes the tree's (also after a failure). Gives its number in
+ * tree->origins. ENOMEM, errors of fstat(2).
+ */
+MUST_CHECK errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
+                                     uint32_t *number);
 
 static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 {
 	return tree->nodes[node].link_to != node;
 }
 
-/* The node's whole path, source path included, as messages show it. The caller frees it; NULL: no memory. */
+/*
+ * The node's whole path as messages show it, beginning with its origin's: "directory/name", "archive: name". The
+ * caller frees it; NULL: no memory.
+ */
 char *tree_path(const struct tree *tree, uint32_t node);
 
 /*

@@ -51,6 +51,9 @@ static bool check_data_map(const struct check *check, uint32_t number)
 
 	if (!node->data_map)
 		return fail(check, number, "a sparse file without a map");
+	if (check->tree->origins[node->origin].kind == TREE_ORIGIN_STORED && !node->data_map->stored_starts &&
+	    node->data_map->count)
+		return fail(check, number, "the map does not know where its segments are stored");
 	for (uint32_t i = 0; i < node->data_map->count; i++) {
 		const struct tree_segment *segment = &node->data_map->segments[i];
 
@@ -96,6 +99,8 @@ static bool check_node(const struct check *check, uint32_t number)
 {
 	const struct tree_node *node = &check->tree->nodes[number];
 
+	if (node->origin >= check->tree->origin_count)
+		return fail(check, number, "origin %u of %u", node->origin, check->tree->origin_count);
 	if (!check_name(check, number) || !check_type(check, number))
 		return false;
 	if (node->xattrs >= check->tree->xattr_set_count)
@@ -236,6 +241,8 @@ bool tree_check(const struct tree *tree, char *why, size_t why_bytes)
 
 	if (!tree->node_count || !S_ISDIR(tree->nodes[TREE_ROOT].mode) || tree->nodes[TREE_ROOT].parent != TREE_ROOT)
 		return fail(&check, TREE_ROOT, "the root is not a directory that is its own parent");
+	if (!tree->origin_count)
+		return fail(&check, TREE_ROOT, "there is no origin");
 	if (!tree->xattr_set_count)
 		return fail(&check, TREE_ROOT, "there is no empty xattr set");
 	SCOPE_FREE uint32_t *names = calloc(tree->node_count, sizeof(*names));

@@ -235,7 +235,7 @@ struct tree *host_tree_scan(const char *path, const struct scan_options *options
 	}
 	pool_destroy(pool);
 	ck_assert_msg(tree_check(tree, why, sizeof(why)), "%u threads: %s", threads, why);
-	ck_assert_str_eq(tree->root_path, path);
+	ck_assert_str_eq(tree->origins[0].path, path);
 	return tree;
 }
 
@@ -350,7 +350,7 @@ uint32_t host_tree_find(const struct tree *tree, const char *path)
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		SCOPE_FREE char *whole = tree_path(tree, i);
 
-		if (!strcmp(whole + strlen(tree->root_path) + (i != TREE_ROOT), path))
+		if (!strcmp(whole + strlen(tree->origins[0].path) + (i != TREE_ROOT), path))
 			return i;
 	}
 	ck_abort_msg("%s: not in the tree", path);

@@ -24,7 +24,7 @@ static struct tree *make_tree(void)
 	static const uint32_t parents[NODES] = { 0, 0, 0, 0, 0, A, A, A_G };
 	struct tree *tree = calloc(1, sizeof(*tree));
 
-	tree->root_path = strdup("/source");
+	ck_assert_int_eq(tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, "/source", -1, &(uint32_t){ 0 }), 0);
 	tree->node_count = NODES;
 	tree->nodes = calloc(NODES, sizeof(*tree->nodes));
 	for (uint32_t i = 0; i < NODES; i++) {
@@ -157,6 +157,9 @@ START_TEST(what_is_wrong_is_found)
 	WRONG("link itself", node_of(tree, A_G_H)->link_to = A_F);
 	WRONG("2 links, but 1", node_of(tree, A_F)->link_to = A_F);
 	WRONG("1 links, but 2", node_of(tree, B)->links = 1);
+	WRONG("origin 1 of 1", node_of(tree, B)->origin = 1);
+	WRONG("no origin", tree->origin_count = 0);
+	WRONG("does not know where", tree->origins[0].kind = TREE_ORIGIN_STORED);
 	WRONG("2 links, but 3", node_of(tree, A)->links = 2);
 	WRONG("xattr set 3 of 3", node_of(tree, B)->xattrs = 3);
 	WRONG("no empty xattr set", tree->xattr_set_count = 0);
@@ -182,8 +185,8 @@ END_TEST
 
 static void expect_path(struct tree *tree, const char *root, uint32_t node, const char *expected)
 {
-	free(tree->root_path);
-	tree->root_path = strdup(root);
+	free(tree->origins[0].path);
+	tree->origins[0].path = strdup(root);
 	SCOPE_FREE char *path = tree_path(tree, node);
 
 	ck_assert_str_eq(path, expected);
@@ -199,6 +202,9 @@ START_TEST(paths_are_whole)
 	expect_path(tree, "/", A_F, "/a/f");
 	expect_path(tree, "/", ROOT, "/");
 	expect_path(tree, ".", B, "./b");
+	tree->origins[0].kind = TREE_ORIGIN_STORED;
+	expect_path(tree, "a.tar", ROOT, "a.tar");
+	expect_path(tree, "./a.tar", A_G_H, "./a.tar: a/g/h");
 	tree_destroy(tree);
 	tree_destroy(NULL);
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/content_reader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/directory_source.h"
+
+struct content_reader {
+	const struct tree *tree;
+	struct directory_reader **directories; /* by origin; made when they are needed */
+	uint32_t node;                         /* the file */
+	int descriptor;                        /* of a host file; owned */
+};
+
+errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret)
+{
+	struct content_reader *reader = calloc(1, sizeof(*reader));
+
+	*ret = NULL;
+	if (!reader)
+		return ENOMEM;
+	reader->tree = tree;
+	reader->descriptor = -1;
+	reader->directories = calloc(tree->origin_count, sizeof(*reader->directories));
+	if (!reader->directories) {
+		free(reader);
+		return ENOMEM;
+	}
+	*ret = reader;
+	return 0;
+}
+
+static void close_file(struct content_reader *reader)
+{
+	cleanup_close_descriptor(&reader->descriptor);
+	reader->descriptor = -1;
+}
+
+void content_reader_destroy(struct content_reader *reader)
+{
+	if (!reader)
+		return;
+	for (uint32_t origin = 0; origin < reader->tree->origin_count; origin++)
+		directory_reader_destroy(reader->directories[origin]);
+	close_file(reader);
+	free(reader->directories);
+	free(reader);
+}
+
+errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem)
+{
+	uint32_t origin = reader->tree->nodes[node].origin;
+	errcode_t error = 0;
+
+	close_file(reader);
+	reader->node = node;
+	if (reader->tree->origins[origin].kind != TREE_ORIGIN_DIRECTORY)
+		return 0;
+	if (!reader->directories[origin])
+		error = directory_reader_create(reader->tree, origin, &reader->directories[origin], problem);
+	return error ? error : directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
+}
+
+static errcode_t read_problem(const struct content_reader *reader, errcode_t error, struct problem *problem)
+{
+	SCOPE_FREE char *path = tree_path(reader->tree, reader->node);
+
+	if (error == EIO && path)
+		return problem_set_reason(problem, error, path, "cannot read",
+		                          "it has become shorter since it was scanned, or the disk failed");
+	return problem_set(problem, error, path, "cannot read");
+}
+
+/* Reads exactly count bytes. EIO for a short file. */
+static errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset)
+{
+	char *next = bytes;
+
+	while (count) {
+		ssize_t got = pread(descriptor, next, count, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? errno : EIO;
+		next += got;
+		count -= (size_t)got;
+		offset += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* The first segment that ends behind an offset. */
+static uint32_t segment_at(const struct tree_data_map *map, uint64_t offset)
+{
+	uint32_t low = 0, high = map->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (map->segments[middle].start_bytes + map->segments[middle].length_bytes <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What is stored has no holes: they are made here. */
+static errcode_t read_sparse(const struct tree_data_map *map, int descriptor, char *bytes, size_t count,
+                             uint64_t offset)
+{
+	uint64_t end = offset + count;
+
+	memset(bytes, 0, count);
+	for (uint32_t i = segment_at(map, offset); i < map->count && map->segments[i].start_bytes < end; i++) {
+		const struct tree_segment *segment = &map->segments[i];
+		uint64_t from = segment->start_bytes > offset ? segment->start_bytes : offset;
+		uint64_t to = segment->start_bytes + segment->length_bytes;
+
+		to = to < end ? to : end;
+		errcode_t error = read_at(descriptor, bytes + (from - offset), to - from,
+		                          map->stored_starts[i] + (from - segment->start_bytes));
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
+                              struct problem *problem)
+{
+	const struct tree_node *node = &reader->tree->nodes[reader->node];
+	const struct tree_origin *origin = &reader->tree->origins[node->origin];
+	errcode_t error;
+
+	if (origin->kind == TREE_ORIGIN_DIRECTORY)
+		error = read_at(reader->descriptor, bytes, count, offset);
+	else if (node->is_sparse)
+		error = read_sparse(node->data_map, origin->descriptor, bytes, count, offset);
+	else
+		error = read_at(origin->descriptor, bytes, count, node->stored_start + offset);
+	return error ? read_problem(reader, error, problem) : 0;
+}
+
+errcode_t content_reader_check(const struct tree *tree, struct problem *problem)
+{
+	for (uint32_t i = 0; i < tree->origin_count; i++) {
+		const struct tree_origin *origin = &tree->origins[i];
+		struct stat status;
+
+		if (!origin->is_changeable)
+			continue;
+		if (fstat(origin->descriptor, &status))
+			return problem_set(problem, errno, origin->path, "cannot examine");
+		if ((uint64_t)status.st_size != origin->size_bytes || status.st_mtim.tv_sec != origin->mtime.tv_sec ||
+		    status.st_mtim.tv_nsec != origin->mtime.tv_nsec)
+			return problem_set_reason(problem, EBUSY, origin->path, "cannot read",
+			                          "it has been changed meanwhile");
+	}
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the contents of a tree's regular files, whatever each of them comes from. */
+#ifndef SOURCE_CONTENT_READER_H
+#define SOURCE_CONTENT_READER_H
+
+#include "source/tree.h"
+
+/* One worker's; what it opens, it opens when it is needed first. */
+struct content_reader;
+
+/* ENOMEM. The tree must last as long, and its origins stay the same. */
+MUST_CHECK errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret);
+void content_reader_destroy(struct content_reader *reader);
+
+/* Makes node, a regular file and no further name of one, the file to be read. */
+MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem);
+
+/*
+ * Exactly count bytes of that file, beginning at offset, within its size; holes are zeros. EIO with a reason where
+ * it has become shorter. The problem names the file.
+ */
+MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
+                                         struct problem *problem);
+
+/*
+ * Once everything has been read: EBUSY if an archive has been changed meanwhile. (A file that changes is read as it
+ * is; an archive that changes gives a file other files' bytes.)
+ */
+MUST_CHECK errcode_t content_reader_check(const struct tree *tree, struct problem *problem);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One source of any kind becomes a tree. */
+#ifndef SOURCE_SOURCE_H
+#define SOURCE_SOURCE_H
+
+#include "source/directory_source.h"
+
+/*
+ * Reads the directory at path, which may be reached through a symlink. The tree is as source/tree.h promises;
+ * contents are read through source/content_reader.h while the tree lasts. Errors name what could not be read.
+ */
+MUST_CHECK errcode_t source_scan(const char *path, const struct scan_options *options, struct pool *pool,
+                                 struct tree **ret, struct problem *problem);
+
+#endif
