@@ -3,8 +3,10 @@ support_sources := \
 	lib/support/arena.c \
 	lib/support/crc32c.c \
 	lib/support/interrupt.c \
+	lib/support/json.c \
 	lib/support/pool.c \
 	lib/support/problem.c \
 	lib/support/progress.c \
 	lib/support/units.c \
+	lib/support/utf8.c \
 	lib/support/vector.c

@@ -21,6 +21,7 @@ unit_tests := \
 	file_windows \
 	format \
 	inode \
+	json \
 	lock \
 	long_map \
 	normalize \

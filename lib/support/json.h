@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Writes one JSON document (RFC 8259) to a stream as it goes: nothing is kept but where a comma is due. Members come in
+ * the order of the calls, two blanks of indent a level.
+ *
+ * A key of NULL is for what has none: the outermost value and the items of an array. Errors of the stream are kept by
+ * it and found in json_end(). One thread at a time.
+ */
+#ifndef SUPPORT_JSON_H
+#define SUPPORT_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "support/problem.h"
+
+#define JSON_MAX_DEPTH 16
+
+/* Zero-initialise but for the stream: `struct json json = { .stream = stdout };`. */
+struct json {
+	FILE *stream;
+	unsigned int depth;                   /* objects and arrays that are open */
+	bool has_members[JSON_MAX_DEPTH + 1]; /* by depth */
+	bool is_line[JSON_MAX_DEPTH + 1];     /* by depth: without line breaks */
+};
+
+void json_open_object(struct json *json, const char *key);
+void json_open_array(struct json *json, const char *key);
+
+/* An object that is written on one line, with all that is in it: for the rows of long arrays. */
+void json_open_row(struct json *json, const char *key);
+
+void json_close_object(struct json *json);
+void json_close_array(struct json *json);
+
+void json_unsigned(struct json *json, const char *key, uint64_t value);
+void json_signed(struct json *json, const char *key, int64_t value);
+void json_boolean(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+
+/* With `decimals` digits behind the point; what is not finite becomes null. */
+void json_number(struct json *json, const char *key, double value, unsigned int decimals);
+
+/*
+ * Any bytes: names of files need not be text. Each byte that is not part of UTF-8 becomes U+FFFD, and then, so that
+ * nothing is lost, a member KEY_hex with all bytes in hexadecimal digits follows, where there is a key.
+ */
+void json_bytes(struct json *json, const char *key, const char *bytes, size_t count);
+void json_string(struct json *json, const char *key, const char *text);
+
+/* Ends the document with a line break and flushes. The stream's error, if it has one (EIO if it does not say which). */
+MUST_CHECK errcode_t json_end(struct json *json);
+
+#endif
