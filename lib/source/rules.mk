@@ -4,6 +4,7 @@ source_sources := \
 	lib/source/descend.c \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
+	lib/source/exclude.c \
 	lib/source/host_xattrs.c \
 	lib/source/path_text.c \
 	lib/source/scan_entry.c \

@@ -17,6 +17,7 @@ unit_tests := \
 	ext2mb_inodes \
 	ext2mb_stress \
 	ext2mb_windows \
+	exclude \
 	file_map \
 	file_windows \
 	format \

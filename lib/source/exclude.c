@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/exclude.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "support/arena.h"
+#include "support/vector.h"
+
+enum component_kind { COMPONENT_LITERAL, COMPONENT_GLOB, COMPONENT_ANY_DEPTH };
+
+struct component {
+	const char *text;
+	size_t bytes;
+	enum component_kind kind;
+};
+
+struct pattern {
+	struct component *components;
+	size_t count;
+	bool keeps;            /* begins with ! */
+	bool directories_only; /* ends in a slash */
+	bool has_path;         /* a path from the root; else one component, for the name alone */
+};
+
+struct exclude {
+	struct pattern *patterns;
+	size_t count, capacity;
+	struct arena memory;
+};
+
+errcode_t exclude_create(struct exclude **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : ENOMEM;
+}
+
+void exclude_destroy(struct exclude *exclude)
+{
+	if (!exclude)
+		return;
+	arena_destroy(&exclude->memory);
+	free(exclude->patterns);
+	free(exclude);
+}
+
+static errcode_t refuse(struct problem *problem, const char *origin, const char *pattern, const char *why)
+{
+	return problem_set_reason(problem, EINVAL, origin, "bad pattern", "\"%s\" %s", pattern, why);
+}
+
+/* An odd number of backslashes: the last one has nothing to make literal. */
+static bool ends_in_backslash(const char *text, size_t bytes)
+{
+	size_t count = 0;
+
+	while (count < bytes && text[bytes - 1 - count] == '\\')
+		count++;
+	return count % 2;
+}
+
+static const char *component_problem(const struct component *component)
+{
+	if (!strcmp(component->text, ".."))
+		return "leads out of the source";
+	if (ends_in_backslash(component->text, component->bytes))
+		return "has a component that ends in a backslash";
+	return NULL;
+}
+
+/* Cuts text, which is changed, into components; empty ones and "." say nothing. */
+static void cut(struct pattern *pattern, char *text)
+{
+	char *rest = text;
+
+	for (char *word = strsep(&rest, "/"); word; word = strsep(&rest, "/")) {
+		struct component *component = &pattern->components[pattern->count];
+
+		if (!*word || !strcmp(word, "."))
+			continue;
+		*component = (struct component){ .text = word, .bytes = strlen(word) };
+		if (!strcmp(word, "**"))
+			component->kind = COMPONENT_ANY_DEPTH;
+		else if (strpbrk(word, "*?[\\"))
+			component->kind = COMPONENT_GLOB;
+		pattern->count++;
+	}
+	/* At the end "everything below" and "everything in it" leave out the same, and the latter is a plain glob. */
+	if (pattern->count && pattern->components[pattern->count - 1].kind == COMPONENT_ANY_DEPTH)
+		pattern->components[pattern->count - 1].kind = COMPONENT_GLOB;
+}
+
+errcode_t exclude_add(struct exclude *exclude, const char *text, const char *origin, struct problem *problem)
+{
+	struct pattern pattern = { .keeps = *text == '!' };
+	const char *body = text + pattern.keeps;
+	size_t bytes = strlen(body);
+	const char *slash = strchr(body, '/');
+
+	pattern.directories_only = bytes && body[bytes - 1] == '/';
+	pattern.has_path = slash && slash + 1 < body + bytes;
+	char *copy = arena_copy_string(&exclude->memory, body, bytes);
+
+	pattern.components = arena_alloc(&exclude->memory, (bytes / 2 + 1) * sizeof(*pattern.components));
+	if (!copy || !pattern.components)
+		return problem_set(problem, ENOMEM, origin, "cannot add pattern");
+	cut(&pattern, copy);
+	if (!pattern.count)
+		return refuse(problem, origin, text, "names nothing");
+	for (size_t i = 0; i < pattern.count; i++) {
+		const char *why = component_problem(&pattern.components[i]);
+
+		if (why)
+			return refuse(problem, origin, text, why);
+	}
+	errcode_t error = vector_reserve(&exclude->patterns, &exclude->capacity, exclude->count + 1,
+	                                 sizeof(*exclude->patterns));
+
+	if (error)
+		return problem_set(problem, error, origin, "cannot add pattern");
+	exclude->patterns[exclude->count++] = pattern;
+	return 0;
+}
+
+static errcode_t add_line(struct exclude *exclude, const char *path, unsigned long number, char *line, size_t bytes,
+                          struct problem *problem)
+{
+	SCOPE_FREE char *origin = NULL;
+
+	if (bytes && line[bytes - 1] == '\n')
+		line[--bytes] = '\0';
+	if (!bytes || *line == '#')
+		return 0;
+	if (asprintf(&origin, "%s:%lu", path, number) < 0)
+		return problem_set(problem, ENOMEM, path, "cannot add pattern");
+	if (strlen(line) != bytes)
+		return refuse(problem, origin, line, "is followed by a NUL");
+	return exclude_add(exclude, line, origin, problem);
+}
+
+errcode_t exclude_add_file(struct exclude *exclude, const char *path, struct problem *problem)
+{
+	SCOPE_FCLOSE FILE *file = fopen(path, "re");
+	SCOPE_FREE char *line = NULL;
+	size_t capacity = 0;
+	ssize_t bytes;
+
+	if (!file)
+		return problem_set(problem, errno, path, "cannot open");
+	for (unsigned long number = 1; (bytes = getline(&line, &capacity, file)) >= 0; number++) {
+		errcode_t error = add_line(exclude, path, number, line, (size_t)bytes, problem);
+
+		if (error)
+			return error;
+	}
+	return ferror(file) ? problem_set(problem, errno ? errno : EIO, path, "cannot read") : 0;
+}
+
+/* The component that begins at `at` ends at the next slash or at the end of the string. */
+static bool component_matches(const struct component *component, const char *at)
+{
+	if (component->kind == COMPONENT_LITERAL)
+		return !strncmp(at, component->text, component->bytes) &&
+		       (at[component->bytes] == '/' || !at[component->bytes]);
+	return !fnmatch(component->text, at, FNM_PATHNAME | FNM_LEADING_DIR);
+}
+
+/* The next component before end, NULL if there is none. */
+static const char *next_component(const char *at, const char *end)
+{
+	while (at < end && *at != '/')
+		at++;
+	return at < end ? at + 1 : NULL;
+}
+
+/*
+ * Each ** first stands for no component at all and takes one more whenever what follows it fails. The one before
+ * need not be tried again then: what it could take, the later one can too.
+ */
+static bool path_matches(const struct pattern *pattern, const char *path, const char *end)
+{
+	const struct component *component = pattern->components, *last = component + pattern->count;
+	const struct component *after_depth = NULL;
+	const char *at = path, *depth_at = NULL;
+
+	while (at) {
+		if (component < last && component->kind == COMPONENT_ANY_DEPTH) {
+			after_depth = ++component;
+			depth_at = at;
+		} else if (component < last && component_matches(component, at)) {
+			component++;
+			at = next_component(at, end);
+		} else if (after_depth) {
+			component = after_depth;
+			at = depth_at = next_component(depth_at, end);
+		} else {
+			return false;
+		}
+	}
+	return component == last;
+}
+
+/* path up to end, where a slash or the end of the string is. */
+static bool is_left_out(const struct exclude *exclude, const char *path, const char *end, bool is_directory)
+{
+	const char *name = end;
+
+	while (name > path && name[-1] != '/')
+		name--;
+	for (size_t i = exclude->count; i--;) {
+		const struct pattern *pattern = &exclude->patterns[i];
+
+		if (pattern->directories_only && !is_directory)
+			continue;
+		if (pattern->has_path ? path_matches(pattern, path, end) :
+		                        component_matches(&pattern->components[0], name))
+			return !pattern->keeps;
+	}
+	return false;
+}
+
+bool exclude_matches(const struct exclude *exclude, const char *path, bool is_directory)
+{
+	return is_left_out(exclude, path, path + strlen(path), is_directory);
+}
+
+bool exclude_covers(const struct exclude *exclude, const char *path, bool is_directory)
+{
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+		if (is_left_out(exclude, path, slash, true))
+			return true;
+	return exclude_matches(exclude, path, is_directory);
+}
