@@ -81,22 +81,29 @@ uint64_t extent_tree_blocks(const struct ondisk_format *format, size_t count)
 	return shape_of(format, count).blocks;
 }
 
+static uint32_t blocks_of(const struct file_extent *extent)
+{
+	return extent->count & ~FILE_EXTENT_UNWRITTEN;
+}
+
 static errcode_t write_extents(const struct tree_builder *builder, uint64_t first, uint64_t count, uint8_t *bytes)
 {
 	for (uint64_t n = 0; n < count; n++) {
 		const struct file_extent *extent = &builder->extents[first + n];
+		uint32_t blocks = blocks_of(extent);
+		bool is_unwritten = extent->count != blocks;
 		struct ext3_extent raw = {
 			.ee_block = htole32(extent->logical),
-			.ee_len = htole16(extent->count),
+			.ee_len = htole16(is_unwritten ? blocks + FILE_EXTENT_MAX_BLOCKS : blocks),
 			.ee_start_hi = htole16(extent->physical >> 32),
 			.ee_start = htole32((uint32_t)extent->physical),
 		};
 
-		assert(extent->count >= 1 && extent->count <= FILE_EXTENT_MAX_BLOCKS);
-		assert(first + n == 0 || extent[-1].logical + (uint64_t)extent[-1].count <= extent->logical);
-		if (extent->logical + (uint64_t)extent->count > MAX_LOGICAL_END)
+		assert(blocks >= 1 && blocks + is_unwritten <= FILE_EXTENT_MAX_BLOCKS);
+		assert(first + n == 0 || extent[-1].logical + (uint64_t)blocks_of(&extent[-1]) <= extent->logical);
+		if (extent->logical + (uint64_t)blocks > MAX_LOGICAL_END)
 			return EFBIG;
-		if (extent->physical >= MAX_PHYSICAL_END || extent->physical + extent->count > MAX_PHYSICAL_END)
+		if (extent->physical >= MAX_PHYSICAL_END || extent->physical + blocks > MAX_PHYSICAL_END)
 			return EFBIG;
 		memcpy(bytes + n * sizeof(raw), &raw, sizeof(raw));
 	}

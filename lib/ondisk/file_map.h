@@ -13,11 +13,13 @@
 /* Blocks logical .. logical+count-1 of a file stand at physical .. physical+count-1. */
 struct file_extent {
 	uint32_t logical;
-	uint32_t count; /* 1 to FILE_EXTENT_MAX_BLOCKS */
+	uint32_t count; /* 1 to FILE_EXTENT_MAX_BLOCKS; or 1 to ..._UNWRITTEN_BLOCKS, with FILE_EXTENT_UNWRITTEN */
 	uint64_t physical;
 };
 
 #define FILE_EXTENT_MAX_BLOCKS 32768 /* of an initialised extent */
+#define FILE_EXTENT_MAX_UNWRITTEN_BLOCKS 32767
+#define FILE_EXTENT_UNWRITTEN 0x80000000u /* in count: reads as zeros, as fallocate(2) leaves it; extent trees only */
 
 /*
  * How many blocks beside i_block the map of these extents needs: extent tree nodes, or indirect blocks.

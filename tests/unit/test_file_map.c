@@ -321,6 +321,29 @@ START_TEST(numbers_of_48_bits)
 }
 END_TEST
 
+/* As the kernel and e2fsprogs tell them: 32768 more than the length, which ends at 32767. */
+START_TEST(unwritten_extents)
+{
+	struct ondisk_format tree = format_of(4096, true);
+	struct file_extent extents[] = {
+		{ 0, 32768, 100 },
+		{ 32768, 1 | FILE_EXTENT_UNWRITTEN, 200 },
+		{ 32769, FILE_EXTENT_MAX_UNWRITTEN_BLOCKS | FILE_EXTENT_UNWRITTEN, 40000 },
+	};
+	const uint16_t lengths[] = { 32768, 32769, 65535 };
+	uint8_t root[INODE_ROOT_BYTES];
+	struct ext3_extent leaf;
+
+	ck_assert_int_eq(file_map_build(&tree, 12, 0, extents, 3, NULL, root, NULL), 0);
+	for (size_t n = 0; n < 3; n++) {
+		memcpy(&leaf, root + 12 + 12 * n, sizeof(leaf));
+		ck_assert_uint_eq(leaf.ee_block, extents[n].logical);
+		ck_assert_uint_eq(leaf.ee_len, lengths[n]);
+		ck_assert_uint_eq(leaf.ee_start, extents[n].physical);
+	}
+}
+END_TEST
+
 START_TEST(nothing_is_an_empty_root)
 {
 	struct ondisk_format tree = format_of(1024, true);
@@ -418,6 +441,7 @@ int main(void)
 	tcase_add_loop_test(tests, random_files_are_read_back, 0, sizeof(filesystems) / sizeof(filesystems[0]));
 	tcase_add_test(tests, numbers_that_do_not_fit);
 	tcase_add_test(tests, numbers_of_48_bits);
+	tcase_add_test(tests, unwritten_extents);
 	tcase_add_test(tests, nothing_is_an_empty_root);
 	tcase_add_test(tests, holes_cost_no_indirect_blocks);
 	tcase_add_test(tests, largest_files);
