@@ -63,7 +63,9 @@ struct tree_origin {
 struct tree_node {
 	const char *name; /* NUL-terminated; "" for the root */
 	uint8_t name_bytes;
-	bool is_sparse;       /* data_map is valid */
+	bool is_sparse : 1;   /* data_map is valid */
+	bool is_implied : 1;  /* a directory that the source does not describe itself, only what lies below it: owner,
+	                         mode and so on are made up, and those of another source that has it count */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */

@@ -75,6 +75,8 @@ static bool check_type(const struct check *check, uint32_t number)
 
 	if (node->is_sparse && !S_ISREG(node->mode))
 		return fail(check, number, "sparse, but not a regular file");
+	if (node->is_implied && !S_ISDIR(node->mode))
+		return fail(check, number, "implied, but not a directory");
 	if (node->child_count && !S_ISDIR(node->mode))
 		return fail(check, number, "children, but not a directory");
 	switch (node->mode & S_IFMT) {

@@ -142,6 +142,7 @@ START_TEST(what_is_wrong_is_found)
 	WRONG("as long as", (node_of(tree, D)->size_bytes = 0, node_of(tree, D)->target = ""));
 	WRONG("as long as", node_of(tree, D)->target = NULL);
 	WRONG("not a regular", node_of(tree, D)->is_sparse = true);
+	WRONG("not a directory", node_of(tree, B)->is_implied = true);
 	WRONG("without a map", node_of(tree, A_G_H)->data_map = NULL);
 	WRONG("is empty", segment_of(tree, 0)->length_bytes = 0);
 	WRONG("touches", segment_of(tree, 1)->start_bytes = 100);
