@@ -21,8 +21,10 @@ unit_tests := \
 	file_map \
 	file_windows \
 	format \
+	histogram \
 	inode \
 	json \
+	layout \
 	lock \
 	long_map \
 	normalize \

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/report.h"
+
+#include <stdlib.h>
+
+void report_destroy(struct report *report)
+{
+	free(report->free.groups);
+	free(report->free.zones);
+	free(report->worst);
+	free(report->by_directory);
+	arena_destroy(&report->arena);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that e2frag found out about a filesystem, as values: every form of output (text, JSON, HTML, a
+ * comparison) is made from this alone. Units are filesystem blocks unless the name says otherwise; lists are in the
+ * order in which they are shown; nothing depends on the number of threads.
+ */
+#ifndef ANALYZE_REPORT_H
+#define ANALYZE_REPORT_H
+
+#include "analyze/layout.h"
+#include "analyze/score.h"
+#include "support/arena.h"
+#include "support/histogram.h"
+
+struct report_filesystem {
+	const char *target;    /* as the user named it */
+	const char *device;    /* the file or device where it was found */
+	uint64_t offset_bytes; /* of the filesystem in it */
+	char label[17];
+	char uuid[37];
+	uint32_t block_bytes;
+	uint32_t cluster_blocks; /* 1 without bigalloc */
+	uint32_t blocks_per_group;
+	uint32_t groups;
+	uint32_t inodes;
+	uint64_t first_block;
+	uint64_t blocks;
+	uint64_t span_blocks; /* score_span() */
+	bool has_extents;     /* the feature */
+	bool is_mounted;      /* and may have changed while it was read */
+	bool needs_recovery;  /* the journal holds what is not yet in its place */
+};
+
+#define REPORT_MAX_ORDERS 20 /* of block sizes up to 64 KiB */
+
+/* A group's free space, in clusters, as the kernel's mb_groups shows it. */
+struct report_group {
+	uint32_t free_clusters;
+	uint32_t fragments;
+	uint32_t first_free;
+	uint32_t largest_clusters;
+	bool is_unreadable;
+	uint32_t orders[REPORT_MAX_ORDERS]; /* free buddies of 2^order clusters */
+};
+
+/* The filesystem is cut into stretches of equal length to show where its free space is. */
+struct report_zone {
+	uint64_t first_group;
+	uint32_t groups;
+	uint64_t blocks;
+	uint64_t free_blocks;
+	uint64_t extents; /* that begin in it */
+	uint64_t largest; /* of those within one group */
+};
+
+struct report_free {
+	struct histogram sizes; /* of the free extents, in blocks: its count is their number, its sum the free blocks */
+	uint64_t largest_start; /* of the largest one; the first of them */
+	uint64_t largest_allocatable;    /* within one group: what a single allocation can get at most */
+	uint64_t superblock_free_blocks; /* as the superblock says */
+	uint64_t reserved_blocks;
+	uint64_t unreadable_groups; /* their free space is unknown and not counted */
+
+	/* Only if a chunk size was given: whole pieces of the filesystem and how many are entirely free. */
+	uint64_t chunk_blocks; /* 0: not given */
+	uint64_t chunks, free_chunks;
+
+	unsigned int orders;         /* valid in each group's list */
+	struct report_group *groups; /* NULL unless asked for */
+	struct report_zone *zones;
+	size_t zone_count;
+};
+
+/* Sums over files of one kind. */
+struct report_sums {
+	uint64_t files; /* that have blocks */
+	uint64_t blocks;
+	uint64_t records; /* of their maps */
+	uint64_t extents; /* as filefrag counts */
+	uint64_t runs;    /* as e4defrag counts */
+	uint64_t ideal_extents;
+	uint64_t map_blocks;       /* of extent trees and indirect maps */
+	uint64_t fragmented_files; /* in more extents than is ideal */
+	uint64_t unwritten_blocks, unwritten_records;
+	uint64_t holes;
+	struct seek_counts inside; /* reading each from its start to its end */
+};
+
+struct report_files {
+	struct report_sums regular;        /* regular files; others are not in here */
+	uint64_t inodes;                   /* in use, of all kinds, but for the filesystem's own */
+	uint64_t empty;                    /* regular files without any block, not counted in regular.files */
+	uint64_t inline_data;              /* regular files whose content is in their inode; not in regular either */
+	uint64_t by_extents, by_indirect;  /* regular files with blocks, by the form of their maps */
+	unsigned int largest_depth;        /* of an extent tree, 0: all in the inode */
+	struct histogram extents_per_file; /* of regular files with blocks */
+	struct histogram extent_blocks;    /* of their extents */
+	struct seek_counts between;        /* from each to the next, in the order of inode numbers */
+	struct report_sums symlinks;       /* long ones */
+	struct report_sums xattr_values;   /* inodes of the feature ea_inode */
+	uint64_t xattr_blocks;
+	double score, ratio; /* of regular.runs, as e4defrag -c's */
+};
+
+#define REPORT_HTREE_LEVELS 4
+
+struct report_directories {
+	struct report_sums sums;
+	uint64_t count;
+	uint64_t inline_data;
+	uint64_t linear;
+	uint64_t indexed[REPORT_HTREE_LEVELS]; /* by the levels of index blocks below the root's */
+	uint64_t entries;                      /* names, without . and .. */
+	struct histogram blocks_per_directory;
+};
+
+struct report_file {
+	const char *path; /* any bytes but NUL; NULL: no directory names it */
+	uint32_t ino;
+	uint64_t blocks;
+	uint64_t extents, runs, records, ideal_extents;
+	uint64_t size_bytes;
+};
+
+/* The files below one directory, those of its subdirectories included where the depth cuts them off. */
+struct report_directory {
+	const char *path;
+	uint32_t ino;
+	uint64_t files; /* with blocks */
+	uint64_t blocks, extents, runs, ideal_extents;
+	double score;
+};
+
+/* What could not be read. */
+struct report_damage {
+	uint32_t ino;     /* 0: none is concerned */
+	uint64_t block;   /* 0: none */
+	const char *what; /* a literal: "extent tree", "inode table" */
+};
+
+#define REPORT_MAX_DAMAGE 20 /* that are named */
+
+/* What deleting the files of a directory would cost: filled where asked for, see analyze/unlink.h. */
+struct report_unlink;
+
+struct report_verdict {
+	double score;
+	enum score_band band;
+	const char *advice[4]; /* whole sentences, literals */
+	unsigned int advice_count;
+};
+
+struct report {
+	struct report_filesystem filesystem;
+	struct report_free free;
+	struct report_files files;
+	struct report_directories directories;
+	struct report_file *worst;
+	size_t worst_count;
+	struct report_directory *by_directory; /* NULL unless asked for */
+	size_t by_directory_count;
+	struct report_unlink *unlink; /* NULL unless asked for */
+	struct report_verdict verdict;
+	uint64_t damage_count;
+	struct report_damage damage[REPORT_MAX_DAMAGE]; /* the first ones, by inode and block */
+	struct arena arena;                             /* of the paths */
+};
+
+void report_destroy(struct report *report);
+
+#endif
