@@ -64,7 +64,7 @@ static errcode_t make_window(struct ext2mb_worker *worker, struct small_pool *po
 		if (pool->window_clusters > worker->mb->prealloc.small_window)
 			pool->window_clusters = worker->mb->prealloc.small_window;
 	}
-	small_runs_add(&pool->runs, window);
+	small_runs_add(&pool->runs, window, worker->mb->geometry.clusters_per_group);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ void small_pool_return(struct ext2mb_worker *worker, struct small_pool *pool, co
 	if (error)
 		reserve_give_back(worker->mb, &worker->stats, run->position, run->count);
 	else
-		small_runs_add(&pool->runs, *run);
+		small_runs_add(&pool->runs, *run, worker->mb->geometry.clusters_per_group);
 	trim(worker->mb, &worker->stats, pool);
 	lock_release(&pool->lock);
 }

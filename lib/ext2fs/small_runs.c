@@ -40,12 +40,18 @@ static void erase(struct small_runs *runs, uint32_t index)
 	memmove(place, place + 1, (--runs->count - index) * sizeof(*place));
 }
 
-void small_runs_add(struct small_runs *runs, struct small_run run)
+/* Whether they touch within a group: one ends where the other begins. */
+static bool is_joined(const struct small_run *left, const struct small_run *right, uint32_t group_clusters)
+{
+	return left->position + left->count == right->position && right->position % group_clusters;
+}
+
+void small_runs_add(struct small_runs *runs, struct small_run run, uint32_t group_clusters)
 {
 	for (uint32_t index = 0; index < runs->count;) {
 		struct small_run other = runs->runs[index];
 
-		if (other.position + other.count != run.position && run.position + run.count != other.position) {
+		if (!is_joined(&other, &run, group_clusters) && !is_joined(&run, &other, group_clusters)) {
 			index++;
 			continue;
 		}

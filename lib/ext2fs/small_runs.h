@@ -35,8 +35,11 @@ void small_runs_destroy(struct small_runs *runs);
 /* Makes room for one more. ENOMEM. */
 MUST_CHECK errcode_t small_runs_reserve(struct small_runs *runs);
 
-/* Adds a run, joined with those that it touches. Room must have been reserved. */
-void small_runs_add(struct small_runs *runs, struct small_run run);
+/*
+ * Adds a run, joined with those that it touches, but never across the border of a group: groups begin at multiples of
+ * group_clusters, and who gives a run back locks one. Room must have been reserved.
+ */
+void small_runs_add(struct small_runs *runs, struct small_run run, uint32_t group_clusters);
 
 /*
  * Takes at least `least` and up to most clusters from the front of one run: of the smallest order that has a run

@@ -11,6 +11,7 @@ unit_tests := \
 	discard \
 	ext2mb \
 	ext2mb_damage \
+	ext2mb_edges \
 	ext2mb_extremes \
 	ext2mb_files \
 	ext2mb_growth \

@@ -135,6 +135,7 @@ END_TEST
 /* --- Small files --------------------------------------------------------------------------------------------- */
 
 #define POSITIONS 4096
+#define GROUP 1024 /* clusters: no run lies in two groups */
 
 static unsigned int order_of(uint32_t count)
 {
@@ -162,12 +163,12 @@ static void add_run(struct small_runs *runs, uint8_t *reserved, struct random *r
 
 	if (random_below(random, 2))
 		most = most % 9 + 1;
-	while (count < most && start + count < POSITIONS && !reserved[start + count])
+	while (count < most && start % GROUP + count < GROUP && !reserved[start + count])
 		reserved[start + count++] = 1;
 	if (!count)
 		return;
 	must_hold(!small_runs_reserve(runs));
-	small_runs_add(runs, (struct small_run){ start, count });
+	small_runs_add(runs, (struct small_run){ start, count }, GROUP);
 	small_runs_trim(runs, drop, reserved);
 }
 
@@ -211,7 +212,8 @@ static void compare_runs(const struct small_runs *runs, const uint8_t *reserved)
 		struct small_run run = runs->runs[index];
 
 		memset(seen + run.position, 1, run.count);
-		must_hold(!run.position || !reserved[run.position - 1]); /* joined */
+		must_hold(run.position % GROUP + run.count <= GROUP);
+		must_hold(run.position % GROUP == 0 || !reserved[run.position - 1]); /* joined */
 		must_hold(++in_bucket[order_of(run.count)] <= SMALL_RUNS_MOST);
 	}
 	must_hold(!memcmp(seen, reserved, POSITIONS));
@@ -243,7 +245,7 @@ START_TEST(test_trim)
 	for (uint32_t number = 0; number < 9; number++) {
 		memset(reserved + 10 * number, 1, 4);
 		ck_assert_int_eq(small_runs_reserve(&runs), 0);
-		small_runs_add(&runs, (struct small_run){ 10 * number, 4 });
+		small_runs_add(&runs, (struct small_run){ 10 * number, 4 }, GROUP);
 		ck_assert_uint_eq(runs.count, number + 1);
 		if (number < 8)
 			small_runs_trim(&runs, drop, reserved);
