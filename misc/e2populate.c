@@ -17,7 +17,7 @@
 static int run(struct command *command)
 {
 	struct problem problem = { 0 };
-	struct populate_report report;
+	struct populate_report report = { 0 };
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (!error)
@@ -27,8 +27,11 @@ static int run(struct command *command)
 	progress_end(command->options.progress);
 	if (error) {
 		report_problem(&problem);
+		warnings_clear(&report.warnings);
 		return EXIT_FAILURE;
 	}
+	report_warnings(&report.warnings);
+	warnings_clear(&report.warnings);
 	if (report.skipped_image)
 		fprintf(stderr, "e2populate: %s: lies in its own source and is left out of it\n",
 		        command->options.image);

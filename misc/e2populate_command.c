@@ -248,4 +248,5 @@ void command_free(struct command *command)
 		free(command->mke2fs[option]);
 	free(command->mke2fs);
 	free(command->extended);
+	exclude_destroy(command->exclude);
 }

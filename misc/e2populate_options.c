@@ -39,6 +39,11 @@ static void take_version(struct command *command, const char *argument)
 
 /* In the order of --help. */
 const struct option_row command_options[] = {
+	{ NULL, NULL, NULL, "What is taken from SOURCE" },
+	{ "exclude", "PATTERN", take_exclude, "leave out what matches, as in .gitignore; repeatable" },
+	{ "exclude-from", "FILE", take_exclude_from, "the same for each line of FILE" },
+	{ "one-file-system", NULL, take_one_file_system, "directories on which something is mounted stay empty" },
+	{ "no-xattrs", NULL, take_no_xattrs, "no extended attributes, ACLs or capabilities" },
 	{ NULL, NULL, NULL, "Work and output" },
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },

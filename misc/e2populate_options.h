@@ -17,6 +17,7 @@ struct command {
 	char **mke2fs; /* what is passed on; the strings are owned */
 	size_t mke2fs_count, mke2fs_capacity;
 	char *extended; /* all -E, owned */
+	struct exclude *exclude; /* owned; NULL: nothing is left out */
 };
 
 /* An option that mke2fs does not have; or, without a name, the heading of those that follow. */
@@ -26,6 +27,12 @@ struct option_row {
 	void (*take)(struct command *command, const char *argument);
 	const char *help;     /* further lines after \n */
 };
+
+/* In misc/e2populate_choice.c. */
+void take_exclude(struct command *command, const char *argument);
+void take_exclude_from(struct command *command, const char *argument);
+void take_one_file_system(struct command *command, const char *argument);
+void take_no_xattrs(struct command *command, const char *argument);
 
 extern const struct option_row command_options[];
 extern const unsigned int command_option_count;

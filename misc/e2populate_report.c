@@ -23,6 +23,15 @@ void report_print(const char *image, const struct populate_report *report)
 		printf("%" PRIu64 " blocks of zeros became holes\n", report->zero_blocks);
 }
 
+void report_warnings(const struct warnings *warnings)
+{
+	for (size_t i = 0; i < warnings->count; i++) {
+		SCOPE_FREE char *text = warning_text(&warnings->list[i]);
+
+		fprintf(stderr, "e2populate: %s\n", text ? text : "out of memory");
+	}
+}
+
 void report_problem(struct problem *problem)
 {
 	SCOPE_FREE char *text = problem_text(problem);

@@ -8,6 +8,9 @@
 /* On standard output, for people. */
 void report_print(const char *image, const struct populate_report *report);
 
+/* On standard error, a line each. */
+void report_warnings(const struct warnings *warnings);
+
 /* On standard error; clears the problem. */
 void report_problem(struct problem *problem);
 

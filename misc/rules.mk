@@ -2,6 +2,7 @@
 tools := e2populate
 e2populate_sources := \
 	misc/e2populate.c \
+	misc/e2populate_choice.c \
 	misc/e2populate_command.c \
 	misc/e2populate_options.c \
 	misc/e2populate_report.c

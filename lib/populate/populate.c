@@ -25,7 +25,10 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 	const struct populate_options *options = build->options;
 	struct scan_options scan_options = {
 		.skipped = &report->skipped_image,
-		.without_xattrs = extended_has(options->extended, "no_copy_xattrs"),
+		.exclude = options->exclude,
+		.one_file_system = options->one_file_system,
+		.without_xattrs = options->without_xattrs || extended_has(options->extended, "no_copy_xattrs"),
+		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
 	struct stat status;

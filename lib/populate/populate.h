@@ -12,8 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/exclude.h"
 #include "support/problem.h"
 #include "support/progress.h"
+#include "support/warnings.h"
 
 struct populate_options {
 	const char *source;       /* a directory */
@@ -29,6 +31,9 @@ struct populate_options {
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */
 	int64_t epoch;            /* its value */
+	const struct exclude *exclude; /* what is left out of the source; NULL: nothing */
+	bool one_file_system;     /* directories on which something is mounted stay empty */
+	bool without_xattrs;      /* leave them all out */
 	struct progress *progress; /* may be NULL */
 };
 
@@ -52,6 +57,7 @@ struct populate_report {
 	uint64_t free_blocks;
 	uint64_t free_inodes;
 	bool skipped_image;    /* the image itself lay in the source and was left out */
+	struct warnings warnings; /* the caller clears them, also after a failure */
 };
 
 /*

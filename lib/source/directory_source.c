@@ -85,7 +85,7 @@ static errcode_t cut_large_directories(struct level *level)
 	return 0;
 }
 
-static void drop_left_out(struct scan *scan, struct scan_directory *directory)
+static void drop_left_out(struct scan_directory *directory)
 {
 	uint32_t kept = 0;
 
@@ -93,8 +93,6 @@ static void drop_left_out(struct scan *scan, struct scan_directory *directory)
 		if (directory->children[i].mode)
 			directory->children[kept++] = directory->children[i];
 	directory->child_count = kept;
-	if (scan->options->skipped)
-		*scan->options->skipped = true;
 }
 
 static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
@@ -141,7 +139,7 @@ static errcode_t scan_levels(struct scan *scan, struct pool *pool, struct proble
 			error = pool_run(pool, level.chunk_count, chunk_task, &level, problem);
 		for (uint32_t i = level.start; !error && i < level.end; i++) {
 			if (scan->directories[i].has_left_out)
-				drop_left_out(scan, &scan->directories[i]);
+				drop_left_out(&scan->directories[i]);
 			error = add_subdirectories(scan, i);
 		}
 		level.start = level.end;
@@ -200,6 +198,22 @@ static errcode_t prepare(struct scan *scan)
 	return xattr_table_create(&scan->xattr_table);
 }
 
+static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
+{
+	struct problem first = { 0 };
+	struct scan_unread unread = { 0 };
+
+	for (unsigned int i = 0; i < scan->worker_count; i++)
+		scan_add_unread(&unread, &scan->workers[i].unread);
+	if (!unread.count || !scan->options->warnings)
+		return 0;
+	scan_problem(scan, unread.directory, unread.name, unread.error,
+	             "extended attributes that cannot be read are left out", &first);
+	errcode_t error = warnings_add(scan->options->warnings, &first, unread.count);
+
+	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
+}
+
 static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
 {
 	uint32_t origin;
@@ -212,6 +226,8 @@ static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tr
 	error = scan_examine_root(scan, problem);
 	if (!error)
 		error = scan_levels(scan, pool, problem);
+	if (!error)
+		error = warn_of_unread(scan, problem);
 	return error ? error : scan_number(scan, pool, tree, problem);
 }
 

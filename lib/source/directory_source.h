@@ -3,21 +3,27 @@
 #ifndef SOURCE_DIRECTORY_SOURCE_H
 #define SOURCE_DIRECTORY_SOURCE_H
 
+#include "source/exclude.h"
 #include "source/tree.h"
 #include "support/pool.h"
 #include "support/progress.h"
+#include "support/warnings.h"
 
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* a file left out if met (the image itself); 0, 0: none */
 	bool *skipped;                    /* set to true if it was; may be NULL */
+	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
+	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
 	bool without_xattrs;              /* leave them all out, unread */
+	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	struct progress *progress;        /* may be NULL */
 };
 
 /*
- * Reads the whole tree below path, mounts included; path itself may be a symlink. Everything else is read with
+ * Reads the whole tree below path; path itself may be a symlink. Everything else is read with
  * the caller's rights, without following symlinks. Of xattrs, user.*, trusted.*, security.* and POSIX ACLs are
- * kept; sets are numbered in the order in which nodes use them. What vanishes meanwhile is an error.
+ * kept, but for those that cannot be read; sets are numbered in the order in which nodes use them. What vanishes
+ * meanwhile is an error.
  * Errors name the path that could not be read. The result does not depend on the pool or the host's order.
  */
 MUST_CHECK errcode_t directory_source_scan(const char *path, const struct scan_options *options, struct pool *pool,

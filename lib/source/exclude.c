@@ -114,8 +114,8 @@ errcode_t exclude_add(struct exclude *exclude, const char *text, const char *ori
 		if (why)
 			return refuse(problem, origin, text, why);
 	}
-	errcode_t error = vector_reserve(&exclude->patterns, &exclude->capacity, exclude->count + 1,
-	                                 sizeof(*exclude->patterns));
+	errcode_t error =
+		vector_reserve(&exclude->patterns, &exclude->capacity, exclude->count + 1, sizeof(*exclude->patterns));
 
 	if (error)
 		return problem_set(problem, error, origin, "cannot add pattern");

@@ -105,6 +105,17 @@ static int compare_names(const void *one, const void *other)
 	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
 }
 
+static bool is_unreadable(errcode_t error)
+{
+	return error == EACCES || error == EPERM || error == EIO || error == ENOTSUP;
+}
+
+static void note_unread(struct host_xattrs *xattrs, errcode_t error)
+{
+	if (!xattrs->unread_count++)
+		xattrs->unread_error = error;
+}
+
 static errcode_t read_values(struct host_xattrs *xattrs, const struct place *place, size_t names_bytes)
 {
 	size_t used = 0;
@@ -123,6 +134,10 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 
 		if (bytes < 0 && errno == ENODATA) /* removed since it was listed */
 			continue;
+		if (bytes < 0 && is_unreadable(errno)) {
+			note_unread(xattrs, errno);
+			continue;
+		}
 		if (bytes < 0)
 			return errno;
 		xattrs->list[xattrs->count++] = (struct tree_xattr){ .name = name, .value_bytes = (uint32_t)bytes };
@@ -143,9 +158,13 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 
 static errcode_t read_place(struct host_xattrs *xattrs, const struct place *place)
 {
-	xattrs->count = 0;
+	xattrs->count = xattrs->unread_count = 0;
 	ssize_t names_bytes = list_names(place, xattrs->names);
 
+	if (names_bytes < 0 && errno != ENOTSUP && is_unreadable(errno)) {
+		note_unread(xattrs, errno);
+		return 0;
+	}
 	if (names_bytes < 0)
 		return errno;
 	return names_bytes ? read_values(xattrs, place, (size_t)names_bytes) : 0;

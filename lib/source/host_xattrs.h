@@ -12,6 +12,8 @@
 struct host_xattrs {
 	struct tree_xattr *list; /* sorted by name */
 	uint32_t count;
+	uint32_t unread_count;  /* left out, since they could not be read */
+	errcode_t unread_error; /* the first one's */
 
 	size_t list_capacity;
 	char *names; /* as listxattr() gives them */
@@ -23,7 +25,10 @@ struct host_xattrs {
 MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);
 void host_xattrs_destroy(struct host_xattrs *xattrs);
 
-/* Of an open file or directory. ENOTSUP: its filesystem has none. */
+/*
+ * Of an open file or directory. ENOTSUP: its filesystem has none. An xattr that must not (EACCES, EPERM) or cannot
+ * (EIO, ENOTSUP) be read is no error; if not even their names can be, that counts as one.
+ */
 MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
 
 /*

@@ -52,12 +52,21 @@ struct scan_name {
 	uint32_t bytes;
 };
 
+/* Xattrs that could not be read: how many, and the first file of them in the order of directories and names. */
+struct scan_unread {
+	uint64_t count;
+	errcode_t error;
+	uint32_t directory;
+	const char *name; /* NULL: the root */
+};
+
 struct scan_worker {
 	alignas(128) struct descender descender;
 	struct arena memory;   /* becomes the tree's */
 	struct arena children; /* of the directories that this worker has listed */
 	struct host_xattrs xattrs;
 	struct xattr_table_memory last_set;
+	struct scan_unread unread;
 	bool knows_bare_device; /* a device whose files have no xattrs */
 	uint64_t bare_device;
 	struct scan_linked *linked;
@@ -99,6 +108,9 @@ MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *proble
 
 /* Makes the tree out of what has been read. */
 MUST_CHECK errcode_t scan_number(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem);
+
+/* Adds what one worker could not read to what others could not; the first file is the same for any number of them. */
+void scan_add_unread(struct scan_unread *all, const struct scan_unread *more);
 
 /* Records a problem with an entry of a directory, or with the directory itself if name is NULL. */
 errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "source/path_text.h"
 #include "source/scan.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
@@ -19,6 +20,7 @@ struct place {
 	uint32_t directory;
 	int descriptor;             /* of the directory */
 	const char *directory_path; /* only where there is no getxattrat() */
+	char *path, *path_name;     /* only with exclude: from the root to the entry, whose name is written there */
 	struct problem *problem;
 };
 
@@ -53,6 +55,31 @@ static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, st
 	                          &node->xattrs);
 }
 
+/* Names are sorted, but large directories are examined after small ones. */
+static bool is_before(const struct scan_unread *one, const struct scan_unread *other)
+{
+	if (one->directory != other->directory)
+		return one->directory < other->directory;
+	return !one->name || (other->name && strcmp(one->name, other->name) < 0);
+}
+
+void scan_add_unread(struct scan_unread *all, const struct scan_unread *more)
+{
+	uint64_t count = all->count + more->count;
+
+	if (more->count && (!all->count || is_before(more, all)))
+		*all = *more;
+	all->count = count;
+}
+
+static void note_unread(struct scan_worker *worker, uint32_t directory, const char *name)
+{
+	const struct host_xattrs *xattrs = &worker->xattrs;
+	const struct scan_unread unread = { xattrs->unread_count, xattrs->unread_error, directory, name };
+
+	scan_add_unread(&worker->unread, &unread);
+}
+
 static errcode_t read_xattrs(const struct place *place, struct tree_node *node, uint64_t device)
 {
 	struct scan_worker *worker = place->worker;
@@ -62,6 +89,7 @@ static errcode_t read_xattrs(const struct place *place, struct tree_node *node, 
 	errcode_t error = host_xattrs_read_at(&worker->xattrs, place->descriptor, place->directory_path, node->name);
 
 	error = intern_xattrs(place->scan, worker, node, device, error);
+	note_unread(worker, place->directory, node->name);
 	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
 }
 
@@ -163,12 +191,28 @@ static errcode_t note_link(const struct place *place, struct tree_node *node, co
 	return 0;
 }
 
-static bool is_left_out(const struct scan *scan, const struct stat *status)
+static bool is_skipped(const struct scan_options *options, const struct stat *status)
 {
-	const struct scan_options *options = scan->options;
+	if ((!options->skip_device && !options->skip_inode) || status->st_ino != options->skip_inode ||
+	    status->st_dev != options->skip_device)
+		return false;
+	if (options->skipped)
+		__atomic_store_n(options->skipped, true, __ATOMIC_RELAXED);
+	return true;
+}
 
-	return (options->skip_device || options->skip_inode) && status->st_ino == options->skip_inode &&
-	       status->st_dev == options->skip_device;
+static bool is_excluded(const struct place *place, const struct tree_node *node, bool is_directory)
+{
+	if (!place->path)
+		return false;
+	memcpy(place->path_name, node->name, node->name_bytes + 1u);
+	return exclude_matches(place->scan->options->exclude, place->path, is_directory);
+}
+
+static errcode_t leave_out(const struct place *place)
+{
+	__atomic_store_n(&place->scan->directories[place->directory].has_left_out, true, __ATOMIC_RELAXED);
+	return 0;
 }
 
 static errcode_t examine(const struct place *place, struct tree_node *node)
@@ -176,12 +220,13 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 	struct stat status;
 	errcode_t error = 0;
 
+	/* What is excluded may be what cannot even be examined. */
+	if (is_excluded(place, node, false))
+		return leave_out(place);
 	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
 		return fail(place, node, errno, "cannot examine");
-	if (is_left_out(place->scan, &status)) {
-		__atomic_store_n(&place->scan->directories[place->directory].has_left_out, true, __ATOMIC_RELAXED);
-		return 0;
-	}
+	if (is_skipped(place->scan->options, &status) || (S_ISDIR(status.st_mode) && is_excluded(place, node, true)))
+		return leave_out(place);
 	set_attributes(node, &status);
 	switch (status.st_mode & S_IFMT) {
 	case S_IFDIR:
@@ -208,12 +253,33 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 	return error ? error : read_xattrs(place, node, status.st_dev);
 }
 
+/* Room for the path of any entry of a directory, with the directory's part written. */
+static errcode_t begin_path(struct place *place)
+{
+	SCOPE_FREE char *directory = path_text("", scan_step, place->scan, place->directory, NULL);
+
+	if (!directory)
+		return ENOMEM;
+	size_t bytes = strlen(directory);
+
+	place->path = malloc(bytes + UINT8_MAX + 1);
+	if (!place->path)
+		return ENOMEM;
+	/* "/a/b" becomes "a/b/". */
+	place->path_name = place->path + bytes;
+	if (bytes) {
+		memcpy(place->path, directory + 1, bytes - 1);
+		place->path_name[-1] = '/';
+	}
+	return 0;
+}
+
 errcode_t scan_examine(struct scan *scan, unsigned int worker_number, uint32_t number, int descriptor, uint32_t first,
                        uint32_t count, struct problem *problem)
 {
 	struct scan_directory *directory = &scan->directories[number];
 	struct scan_worker *worker = &scan->workers[worker_number];
-	SCOPE_FREE char *path = NULL;
+	SCOPE_FREE char *path = NULL, *entry_path = NULL;
 	uint32_t subdirectories = 0;
 
 	if (interrupt_pending())
@@ -223,7 +289,11 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker_number, uint32_t n
 		if (!path)
 			return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
 	}
-	const struct place place = { scan, worker, worker_number, number, descriptor, path, problem };
+	struct place place = { scan, worker, worker_number, number, descriptor, path, NULL, NULL, problem };
+
+	if (scan->options->exclude && begin_path(&place))
+		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
+	entry_path = place.path;
 
 	for (uint32_t i = first; i < first + count; i++) {
 		errcode_t error = examine(&place, &directory->children[i]);
@@ -253,6 +323,7 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	error = intern_xattrs(scan, worker, root, status.st_dev, error);
+	note_unread(worker, DESCEND_ROOT, NULL);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
 	progress_add(scan->options->progress, 0, 1);

@@ -118,6 +118,12 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 
 	if (interrupt_pending())
 		return problem_set(problem, EINTR, NULL, "stopped");
+	/*
+	 * Directories only: what a file says of its device is not always that of the directory that it is in
+	 * (overlayfs).
+	 */
+	if (scan->options->one_file_system && directory->device != scan->directories[DESCEND_ROOT].device)
+		return 0;
 	if (is_own_ancestor(scan, number)) {
 		SCOPE_FREE char *path = scan_path(scan, number);
 

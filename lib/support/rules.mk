@@ -10,4 +10,5 @@ support_sources := \
 	lib/support/progress.c \
 	lib/support/units.c \
 	lib/support/utf8.c \
-	lib/support/vector.c
+	lib/support/vector.c \
+	lib/support/warnings.c

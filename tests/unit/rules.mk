@@ -41,6 +41,7 @@ unit_tests := \
 	problem \
 	progress \
 	scan \
+	scan_choice \
 	stats_text \
 	stripe \
 	tree \

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The options that say what of a source is taken, and with which owners and metadata. */
+#include <stdlib.h>
+
+#include "e2populate_options.h"
+#include "e2populate_report.h"
+
+/* What was wrong with the command line itself is wrong usage; a file that it names may be at fault on its own. */
+static void check(errcode_t error, struct problem *problem, int status)
+{
+	if (!error)
+		return;
+	report_problem(problem);
+	exit(status);
+}
+
+static struct exclude *needed_exclude(struct command *command)
+{
+	struct problem problem = { 0 };
+
+	if (!command->exclude) {
+		errcode_t error = exclude_create(&command->exclude);
+
+		check(error ? problem_set(&problem, error, NULL, "cannot read options") : 0, &problem, EXIT_FAILURE);
+		command->options.exclude = command->exclude;
+	}
+	return command->exclude;
+}
+
+void take_exclude(struct command *command, const char *argument)
+{
+	struct problem problem = { 0 };
+
+	check(exclude_add(needed_exclude(command), argument, "--exclude", &problem), &problem, EXIT_USAGE);
+}
+
+void take_exclude_from(struct command *command, const char *argument)
+{
+	struct problem problem = { 0 };
+
+	check(exclude_add_file(needed_exclude(command), argument, &problem), &problem, EXIT_FAILURE);
+}
+
+void take_one_file_system(struct command *command, const char *argument)
+{
+	(void)argument;
+	command->options.one_file_system = true;
+}
+
+void take_no_xattrs(struct command *command, const char *argument)
+{
+	(void)argument;
+	command->options.without_xattrs = true;
+}
