@@ -46,6 +46,20 @@ struct directory_layout; /* which entry goes where */
 MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
                                       uint32_t minimum_blocks, uint32_t *blocks, struct directory_layout **ret);
 
+/*
+ * How many bytes of inline data hold the entries: 60 (i_block alone) to room_bytes; 0: they do not fit. room_bytes
+ * is what inline_data_room() says. Ends at the first entry that is too much.
+ */
+uint32_t directory_inline_bytes(const struct directory_source *source, uint32_t room_bytes);
+
+/*
+ * Writes the inline data of a directory, bytes as directory_inline_bytes() gave them: the parent's number instead
+ * of "." and "..", then the entries in the caller's order. There is no checksum but the inode's. Errors: EINVAL as
+ * of directory_build().
+ */
+MUST_CHECK errcode_t directory_build_inline(const struct ondisk_format *format, const struct directory_source *source,
+                                            uint32_t parent_ino, void *data, uint32_t bytes);
+
 void directory_layout_free(struct directory_layout *layout);
 
 /* True when the directory is to carry EXT2_INDEX_FL. */

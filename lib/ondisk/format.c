@@ -76,6 +76,8 @@ errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk
 		.large_dir = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_LARGEDIR,
 		.dir_nlink = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_DIR_NLINK,
 		.huge_file = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_HUGE_FILE,
+		.quota = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_QUOTA,
+		.inline_data = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_INLINE_DATA,
 	};
 	/* Four numbers: the superblock's swap on big-endian hosts has put them into the order that hashing uses. */
 	memcpy(format->hash_seed, super->s_hash_seed, sizeof(format->hash_seed));

@@ -26,6 +26,8 @@ struct ondisk_format {
 	bool large_dir;
 	bool dir_nlink;
 	bool huge_file;
+	bool inline_data;
+	bool quota;
 };
 
 /* Reads them out of a superblock in host order, as libext2fs holds it. EINVAL if its sizes are not ext4's. */

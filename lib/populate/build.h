@@ -20,6 +20,7 @@ struct placement {
 	uint32_t ino;      /* number: of a hard link, that of the first name */
 	uint32_t blocks;   /* needs: mapped data blocks; copy lowers it where zeros became holes */
 	bool is_long;      /* place: which member of the union holds */
+	bool is_inline;    /* needs: its content stands in the inode; it has no blocks */
 	uint16_t xattr_share; /* needs: which of its xattr set's blocks it uses */
 	union { /* of a node with blocks */
 		uint64_t start; /* one extent from logical block 0 */
@@ -32,6 +33,7 @@ struct xattr_store {
 	struct xattr *list; /* the set's xattrs in the form of lib/ondisk */
 	struct xattr_layout layout;
 	void *inode_area; /* the bytes in each inode, NULL: none */
+	uint32_t inline_room_bytes; /* for content beside them, see ondisk/inline_data.h */
 	uint32_t users; /* inodes that have this set */
 	uint64_t *blocks; /* place: one for every XATTR_MAX_REFERENCES users, if the layout needs blocks */
 };

@@ -96,11 +96,12 @@ static errcode_t write_chunk(void *context, unsigned int worker, size_t chunk, s
 		end = build->tree->node_count;
 	for (; node < end; node++) {
 		uint16_t mode = build_node(build, node)->mode;
+		const struct directory_job *job = S_ISDIR(mode) ? &build->directories[directory++] : NULL;
 
 		if (!build->placements[node].blocks || tree_node_is_link(build->tree, node))
 			continue;
-		if (S_ISDIR(mode))
-			error = write_directory(build, writer, node, &build->directories[directory++]);
+		if (job)
+			error = write_directory(build, writer, node, job);
 		else if (S_ISLNK(mode))
 			error = write_symlink(build, writer, node);
 		if (error)

@@ -5,18 +5,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/inline_content.h"
 #include "populate/run_writer.h"
 #include "populate/xattrs.h"
+#include "source/content_reader.h"
 #include "support/interrupt.h"
 
-/* What one worker has counted. */
 struct counts {
 	uint64_t regular_files, data_blocks, data_extents;
+	uint64_t inline_bytes; /* of regular files */
+};
+
+/* What each worker has of its own. */
+struct inode_worker {
+	struct counts counts;
+	struct inline_content inline_content;
 };
 
 struct sealing {
 	struct build *build;
-	struct counts *counts; /* one for each worker */
+	struct inode_worker *workers;
 };
 
 static struct inode_time time_of(const struct build *build, const struct tree_node *node)
@@ -132,25 +140,31 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 	return write_map(build, node, value, map_blocks);
 }
 
-static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct counts *counts)
+static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
+                             struct problem *problem)
 {
 	const struct placement *placement = &build->placements[node];
+	const void *xattr_area = build->xattrs[build_node(build, node)->xattrs].inode_area;
 	struct inode_value value;
-	uint64_t map_blocks = 0;
+	uint64_t map_blocks = 0, file_bytes = 0;
+	errcode_t error;
 
 	describe(build, node, &value);
-	errcode_t error = describe_content(build, node, &value, &map_blocks);
+	if (placement->is_inline)
+		error = inline_content_describe(&own->inline_content, node, &value, &xattr_area, &file_bytes, problem);
+	else
+		error = describe_content(build, node, &value, &map_blocks);
 	if (error)
 		return error;
 	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block)
 	               << build->format.cluster_bits;
+	own->counts.inline_bytes += file_bytes;
 	if (S_ISREG(value.mode) && placement->blocks) {
-		counts->regular_files++;
-		counts->data_blocks += placement->blocks;
-		counts->data_extents += placement->is_long ? placement->map->extent_count : 1;
+		own->counts.regular_files++;
+		own->counts.data_blocks += placement->blocks;
+		own->counts.data_extents += placement->is_long ? placement->map->extent_count : 1;
 	}
-	return inode_encode(&build->format, placement->ino, &value,
-	                    build->xattrs[build_node(build, node)->xattrs].inode_area, bytes);
+	return inode_encode(&build->format, placement->ino, &value, xattr_area, bytes);
 }
 
 /* The index in nodes_by_inode of the first inode at or after ino. */
@@ -228,8 +242,7 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 {
 	const struct sealing *sealing = context;
 	struct build *build = sealing->build;
-	struct counts *counts = &sealing->counts[worker];
-	struct counts found = *counts;
+	struct inode_worker *own = &sealing->workers[worker];
 	struct table_part part;
 
 	if (interrupt_pending())
@@ -245,28 +258,42 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 		uint32_t node = build->nodes_by_inode[index];
 		size_t offset = (size_t)(build->placements[node].ino - part.first_ino) * build->format.inode_bytes;
 
-		error = write_inode(build, node, bytes + offset, &found);
+		error = write_inode(build, node, bytes + offset, own, problem);
 		if (error)
 			return build_node_problem(build, problem, node, error, "cannot write its inode");
 	}
-	*counts = found;
 	error = write_at(build->image, bytes, part.size_bytes, part.offset_bytes);
 	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
 }
 
+static errcode_t open_workers(const struct build *build, struct inode_worker *workers)
+{
+	errcode_t error = workers ? 0 : ENOMEM;
+
+	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++)
+		error = inline_content_open(&workers[worker].inline_content, build);
+	return error;
+}
+
 errcode_t inodes_write(struct build *build, struct populate_report *report)
 {
-	unsigned int workers = pool_workers(build->pool);
-	SCOPE_FREE struct counts *counts = calloc(workers, sizeof(*counts));
-	struct sealing sealing = { build, counts };
+	unsigned int count = pool_workers(build->pool);
+	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
+	struct sealing sealing = { build, workers };
+	errcode_t error = open_workers(build, workers);
 
-	if (!counts)
-		return problem_set(build->problem, ENOMEM, NULL, "cannot write inodes");
-	errcode_t error = pool_run(build->pool, build->geometry.group_count, write_group, &sealing, build->problem);
-	for (unsigned int worker = 0; !error && worker < workers; worker++) {
-		report->regular_files += counts[worker].regular_files;
-		report->data_blocks += counts[worker].data_blocks;
-		report->data_extents += counts[worker].data_extents;
+	if (!error)
+		error = pool_run(build->pool, build->geometry.group_count, write_group, &sealing, build->problem);
+	if (!error && build->format.inline_data)
+		error = content_reader_check(build->tree, build->problem);
+	for (unsigned int worker = 0; workers && worker < count; worker++) {
+		const struct counts *counts = &workers[worker].counts;
+
+		report->regular_files += counts->regular_files;
+		report->data_blocks += counts->data_blocks;
+		report->data_extents += counts->data_extents;
+		report->data_bytes += counts->inline_bytes;
+		inline_content_close(&workers[worker].inline_content);
 	}
-	return error;
+	return error ? problem_set(build->problem, error, build->options->image, "cannot write inodes") : 0;
 }

@@ -29,6 +29,11 @@ static uint64_t extents_of_run(const struct counting *counting, uint32_t blocks)
 	return 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + 2ull * (blocks / (counting->blocks_per_group / 2));
 }
 
+static bool fits_inode(const struct build *build, uint32_t number, uint64_t bytes)
+{
+	return bytes <= build->xattrs[build_node(build, number)->xattrs].inline_room_bytes;
+}
+
 /* An indirect map depends on the logical blocks alone, so its size is exact. */
 static errcode_t count_indirect(const struct counting *counting, const struct tree_node *node, uint64_t *clusters)
 {
@@ -63,6 +68,10 @@ static errcode_t count_file(const struct counting *counting, uint32_t number, ui
 
 	if (node->size_bytes > file_map_max_bytes(&build->format))
 		return EFBIG;
+	if (node->size_bytes && fits_inode(build, number, node->size_bytes)) {
+		build->placements[number].is_inline = true;
+		return 0;
+	}
 	data_runs_start(&runs, &build->format, node);
 	while (data_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
@@ -90,6 +99,16 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	directory_layout_free(TAKE(job->layout));
 	directory_view_open(&view, build, job->node);
 	const struct directory_source source = directory_view_source(&view);
+
+	job->blocks = 0;
+	/* The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. */
+	if (job->node != TREE_ROOT && !is_lost_found) {
+		uint32_t room_bytes = build->xattrs[node->xattrs].inline_room_bytes;
+
+		build->placements[job->node].is_inline = directory_inline_bytes(&source, room_bytes) > 0;
+		if (build->placements[job->node].is_inline)
+			return 0;
+	}
 	errcode_t error = directory_layout(&build->format, &source,
 	                                   is_lost_found ? LOST_FOUND_BYTES >> build->format.block_bits : 1,
 	                                   &job->blocks, &job->layout);
@@ -118,6 +137,11 @@ static errcode_t count_symlink(const struct counting *counting, uint32_t number,
 	struct build *build = counting->build;
 	uint64_t length_bytes = build_node(build, number)->size_bytes;
 
+	/* e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged. */
+	if (length_bytes > INODE_FAST_SYMLINK_BYTES && !build->format.quota && fits_inode(build, number, length_bytes)) {
+		build->placements[number].is_inline = true;
+		return 0;
+	}
 	build->placements[number].blocks = length_bytes > INODE_FAST_SYMLINK_BYTES;
 	*clusters += build->placements[number].blocks;
 	/* The target and its end must fit one block. */
@@ -141,6 +165,7 @@ static errcode_t count_chunk(void *context, unsigned int worker, size_t chunk, s
 		errcode_t error = 0;
 
 		build->placements[number].blocks = 0;
+		build->placements[number].is_inline = false;
 		if (tree_node_is_link(build->tree, number))
 			continue;
 		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
@@ -188,9 +213,10 @@ errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct nee
 		error = list_directories(build);
 	if (error)
 		return problem_set(build->problem, error, NULL, "cannot plan the image");
-	error = pool_run(build->pool, chunks, count_chunk, &counting, build->problem);
+	/* First: what stays free beside them in the inodes can hold small contents. */
+	error = xattrs_lay_out(build);
 	if (!error)
-		error = xattrs_lay_out(build);
+		error = pool_run(build->pool, chunks, count_chunk, &counting, build->problem);
 	if (error)
 		return error;
 	build->data_bytes = 0;

@@ -9,6 +9,7 @@ populate_sources := \
 	lib/populate/extended.c \
 	lib/populate/filesystem.c \
 	lib/populate/identity.c \
+	lib/populate/inline_content.c \
 	lib/populate/inodes.c \
 	lib/populate/long_map.c \
 	lib/populate/mke2fs.c \

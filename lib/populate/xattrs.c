@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "ondisk/inline_data.h"
 #include "populate/run_writer.h"
 
 static errcode_t lay_out_set(const struct build *build, uint32_t set)
@@ -22,12 +23,18 @@ static errcode_t lay_out_set(const struct build *build, uint32_t set)
 		};
 	}
 	errcode_t error = xattr_place(&build->format, store->list, source->count, &store->layout);
-	if (error || !store->layout.in_inode)
+	if (error)
 		return error;
+	store->inline_room_bytes = inline_data_room(&build->format, NULL);
+	if (!store->layout.in_inode)
+		return 0;
 	store->inode_area = malloc(inode_xattr_area_bytes(&build->format));
 	if (!store->inode_area)
 		return ENOMEM;
-	return xattr_encode_inode(&build->format, store->list, source->count, &store->layout, store->inode_area);
+	error = xattr_encode_inode(&build->format, store->list, source->count, &store->layout, store->inode_area);
+	if (!error)
+		store->inline_room_bytes = inline_data_room(&build->format, store->inode_area);
+	return error;
 }
 
 static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error)
@@ -49,6 +56,7 @@ errcode_t xattrs_lay_out(struct build *build)
 	build->xattrs = calloc(tree->xattr_set_count, sizeof(*build->xattrs));
 	if (!build->xattrs)
 		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
+	build->xattrs[TREE_NO_XATTRS].inline_room_bytes = inline_data_room(&build->format, NULL);
 	for (uint32_t node = 0; node < tree->node_count; node++) {
 		uint32_t set = tree->nodes[node].xattrs;
 

@@ -23,6 +23,7 @@ unit_tests := \
 	file_windows \
 	format \
 	histogram \
+	inline_data \
 	inode \
 	json \
 	layout \
