@@ -158,6 +158,7 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	errcode_t error;
 
 	if (request->struct_bytes < sizeof(*request) || request->flags & ~ALLOC_FLAGS ||
+	    (request->flags & EXT2MB_ALLOC_PACK && request->flags != EXT2MB_ALLOC_PACK) ||
 	    !(request->count >> geometry->cluster_bits) || !is_whole_clusters(geometry, request->count))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);

@@ -129,7 +129,8 @@ struct ext2mb_options {
  * Attaches an allocator to an open filesystem (EXT2_FLAG_RW for one that is to be written back). Group state
  * is read on first touch, through fs->io under a lock of its own; while attached, nobody else may use fs->io,
  * and fs->block_map and fs->inode_map, if loaded, are brought up to date by ext2mb_sync() only. options may
- * be NULL.
+ * be NULL. EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_BAD_ARGUMENT, ENOMEM; EXT2MB_ET_NEEDS_RECOVERY: it may be written, and its
+ * journal has not been replayed.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
 
@@ -146,7 +147,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 /*
  * Packing uses no hint and waits for busy groups, so the result depends on what is free in [goal, limit) alone:
- * threads with disjoint windows do not influence one another. A run ends where its group does.
+ * threads with disjoint windows do not influence one another. A run ends where its group does. No other flag goes with it.
  */
 
 struct ext2mb_request {
@@ -242,7 +243,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
 /*
  * Gives all windows back and commits, then writes bitmaps, descriptors and counters back through libext2fs, even if
- * the discard function failed; an error in writing is returned before one of its. No other thread may run.
+ * the discard function failed; an error in writing is returned before one of its. What could not be written stays to
+ * be written by the next call; all else is written. No other thread may run.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_sync(struct ext2mb *mb);
 

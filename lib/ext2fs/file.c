@@ -143,7 +143,7 @@ void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file
 {
 	if (file->is_registered)
 		discard(&file->owner, file->mb, &worker->stats);
-	file->blocks = file->end = blocks;
+	file->blocks = file->end = normalize_least(blocks, NORMALIZE_END);
 	if (file->last_logical != blocks)
 		file->last_logical = file->last_physical = 0;
 }

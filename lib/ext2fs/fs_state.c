@@ -40,7 +40,7 @@ static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 	    per_group << geometry->cluster_bits != super->s_blocks_per_group ||
 	    geometry->groups != (geometry->clusters + per_group - 1) / per_group)
 		return EXT2MB_ET_BAD_GEOMETRY;
-	if (!geometry->inodes_per_group || geometry->inodes_per_group % 8 ||
+	if (geometry->first_inode < EXT2_GOOD_OLD_FIRST_INO || !geometry->inodes_per_group || geometry->inodes_per_group % 8 ||
 	    geometry->inodes_per_group > bits_per_block ||
 	    (uint64_t)geometry->inodes_per_group * geometry->groups != super->s_inodes_count)
 		return EXT2MB_ET_BAD_GEOMETRY;
@@ -52,6 +52,9 @@ static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs)
 {
 	*state = (struct fs_state){ .fs = fs, .has_descriptor_checksums = ext2fs_has_group_desc_csum(fs) };
+	/* Replayed later, the journal would bring old bitmaps back. */
+	if (fs->flags & EXT2_FLAG_RW && ext2fs_has_feature_journal_needs_recovery(fs->super))
+		return EXT2MB_ET_NEEDS_RECOVERY;
 	errcode_t error = read_geometry(fs, &state->geometry);
 	if (error)
 		return error;

@@ -26,7 +26,7 @@ struct fs_state {
 	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
 };
 
-/* EXT2MB_ET_BAD_GEOMETRY, ENOMEM. The filesystem stays the caller's. */
+/* EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. */
 MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs);
 void fs_state_close(struct fs_state *state);
 

@@ -22,7 +22,7 @@ struct scan_request {
 /* search_group(), which see, but without patch 1 it always waits. */
 MUST_CHECK errcode_t scan_look_into(struct search *search, uint32_t number, bool waits);
 
-/* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, EXT2MB_ET_CORRUPT_GROUP (GOAL_ONLY), ENOMEM. */
+/* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
 			       uint32_t *taken);
 

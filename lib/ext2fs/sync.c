@@ -36,11 +36,14 @@ errcode_t sync_groups(struct ext2mb *mb)
 	SCOPE_FREE uint8_t *buffer = malloc(geometry_block_bytes(&mb->geometry));
 	if (!buffer)
 		return ENOMEM;
+	/* What fails stays dirty; where others have written a bitmap, its descriptor must follow, whatever comes next. */
+	errcode_t first_error = 0;
 	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
 		errcode_t error = sync_group(mb, number, buffer);
-		if (error)
-			return error;
+
+		if (!first_error)
+			first_error = error;
 	}
 	fs_state_write_totals(&mb->fs_state);
-	return 0;
+	return first_error;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where things meet: borders of groups, ends of numbers, requests that contradict themselves. */
+#include <errno.h>
 #include <string.h>
 
 #include "mb_image.h"
@@ -53,6 +54,166 @@ START_TEST(test_pool_at_border)
 }
 END_TEST
 
+/* What an unreplayed journal holds would overwrite what a sync writes. Who only looks may. */
+START_TEST(test_needs_recovery)
+{
+	struct ext2mb *mb;
+
+	mb_image_make("-t ext4 -b 1024", "16M");
+	ext2_filsys fs = mb_image_open();
+	ext2fs_set_feature_journal_needs_recovery(fs->super);
+	ck_assert_error(ext2mb_open(fs, NULL, &mb), EXT2MB_ET_NEEDS_RECOVERY);
+	fs->flags &= ~EXT2_FLAG_RW;
+	ck_assert_ok(ext2mb_open(fs, NULL, &mb));
+	ck_assert_error(ext2mb_sync(mb), EXT2_ET_RO_FILSYS);
+	ext2mb_close(mb);
+	ext2fs_free(fs);
+}
+END_TEST
+
+/* The root directory and the other inodes of the filesystem itself are never to be had, whatever s_first_ino says. */
+START_TEST(test_first_inode)
+{
+	struct ext2mb *mb;
+
+	mb_image_make("-t ext4 -b 1024", "16M");
+	ext2_filsys fs = mb_image_open();
+	fs->super->s_first_ino = 2;
+	ck_assert_error(ext2mb_open(fs, NULL, &mb), EXT2MB_ET_BAD_GEOMETRY);
+	ext2fs_free(fs);
+}
+END_TEST
+
+/* Packing gives what comes first: all in one piece, or at one place only, are other wishes. */
+START_TEST(test_contradictions)
+{
+	static const uint32_t flags[] = { EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE,
+		                          EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_GOAL_ONLY,
+		                          EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_STREAM };
+	struct ext2mb_worker *worker;
+	struct ext2mb_extent extent;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	mb_image_make("-t ext4 -b 1024", "16M");
+	open_allocator(&fs, &mb, &worker);
+	for (size_t index = 0; index < sizeof(flags) / sizeof(*flags); index++) {
+		struct ext2mb_request request = {
+			.struct_bytes = sizeof(request), .count = 8000, .flags = flags[index]
+		};
+
+		ck_assert_error(ext2mb_alloc(worker, &request, &extent), EXT2MB_ET_BAD_ARGUMENT);
+	}
+	close_allocator(fs, mb, worker);
+}
+END_TEST
+
+/* No file is so long; what it asks for next is served as for any other. */
+START_TEST(test_truncate_beyond_end)
+{
+	static const enum ext2mb_normalization normalizations[] = { EXT2MB_NORMALIZE_EXT2MB, EXT2MB_NORMALIZE_TABLE,
+		                                                    EXT2MB_NORMALIZE_POW2 };
+	struct ext2mb_options options = { .struct_bytes = sizeof(options), .normalization = normalizations[_i] };
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12, .parent = 2 };
+	struct ext2mb_file_request request = {
+		.struct_bytes = sizeof(request), .logical = 64, .count = 20, .hole_end = UINT32_MAX
+	};
+	struct ext2mb_worker *worker;
+	struct ext2mb_extent extent;
+	struct ext2mb_file *file;
+	struct ext2mb *mb;
+
+	mb_image_make("-t ext4 -b 1024", "16M");
+	ext2_filsys fs = mb_image_open();
+	ck_assert_ok(ext2mb_open(fs, &options, &mb));
+	ck_assert_ok(ext2mb_worker_open(mb, &worker));
+	ck_assert_ok(ext2mb_file_open(worker, &info, &file));
+	ext2mb_file_truncate(worker, file, UINT64_MAX);
+	ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extent));
+	ck_assert_uint_eq(extent.count, 20);
+	ext2mb_file_close(worker, file);
+	mb_check(mb);
+	close_allocator(fs, mb, worker);
+}
+END_TEST
+
+/* --- Errors in writing --------------------------------------------------------------------------------------- */
+
+static struct struct_io_manager failing_manager;
+static io_manager working_manager;
+static blk64_t failing_block;
+
+static errcode_t fail_to_write(io_channel channel, unsigned long long block, int count, const void *bytes)
+{
+	if (block == failing_block)
+		return EIO;
+	return working_manager->write_blk64(channel, block, count, bytes);
+}
+
+static void let_writes_fail(ext2_filsys fs, blk64_t block)
+{
+	working_manager = fs->io->manager;
+	failing_manager = *working_manager;
+	failing_manager.write_blk64 = fail_to_write;
+	failing_block = block;
+	fs->io->manager = &failing_manager;
+}
+
+static errcode_t forget_text(void *context, const char *text, size_t bytes)
+{
+	(void)context, (void)text, (void)bytes;
+	return 0;
+}
+
+/* Every group can be believed, and what is free is as much as was expected. */
+static void expect_free(uint64_t expected)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	open_allocator(&fs, &mb, &worker);
+	ck_assert_ok(ext2mb_write_mb_groups(mb, forget_text, NULL));
+	ck_assert_ok(ext2mb_read_stats(mb, &stats));
+	ck_assert_uint_eq(stats.corrupt_groups, 0);
+	ck_assert_uint_eq(ext2mb_free_blocks(mb), expected);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(fs->super), expected);
+	close_allocator(fs, mb, worker);
+}
+
+/* One bitmap cannot be written: the others are, with their descriptors, and the next sync writes what is missing. */
+START_TEST(test_sync_again)
+{
+	uint64_t in_failing_group = 0;
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	mb_image_make("-t ext4 -b 1024 -g 1024", "16M");
+	open_allocator(&fs, &mb, &worker);
+	for (uint32_t group = 1; group < 8; group++) {
+		struct ext2mb_request request = {
+			.struct_bytes = sizeof(request), .goal = 1 + group * 1024 + 500, .count = 16
+		};
+		struct ext2mb_extent extent;
+
+		ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
+		if (ext2fs_group_of_blk2(fs, extent.start) == 4)
+			in_failing_group += extent.count;
+	}
+	uint64_t expected = ext2mb_free_blocks(mb);
+	ck_assert_uint_ne(in_failing_group, 0);
+	let_writes_fail(fs, ext2fs_block_bitmap_loc(fs, 4));
+	ck_assert_error(ext2mb_sync(mb), EIO);
+	failing_block = 0;
+	if (_i)
+		ck_assert_ok(ext2mb_sync(mb));
+	close_allocator(fs, mb, worker);
+	expect_free(_i ? expected : expected + in_failing_group);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ext2mb_edges");
@@ -61,6 +222,11 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
 	tcase_add_test(tests, test_pool_at_border);
+	tcase_add_test(tests, test_needs_recovery);
+	tcase_add_test(tests, test_first_inode);
+	tcase_add_test(tests, test_contradictions);
+	tcase_add_loop_test(tests, test_truncate_beyond_end, 0, 3);
+	tcase_add_loop_test(tests, test_sync_again, 0, 2);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
