@@ -21,7 +21,7 @@ struct pattern {
 	size_t count;
 	bool keeps;            /* begins with ! */
 	bool directories_only; /* ends in a slash */
-	bool has_path;         /* a path from the root; else one component, for the name alone */
+	bool has_path;         /* a path from the root; else for the name alone */
 };
 
 struct exclude {
@@ -86,9 +86,10 @@ static void cut(struct pattern *pattern, char *text)
 			component->kind = COMPONENT_GLOB;
 		pattern->count++;
 	}
-	/* At the end "everything below" and "everything in it" leave out the same, and the latter is a plain glob. */
+	/* At the end it is at least one component. */
 	if (pattern->count && pattern->components[pattern->count - 1].kind == COMPONENT_ANY_DEPTH)
-		pattern->components[pattern->count - 1].kind = COMPONENT_GLOB;
+		pattern->components[pattern->count++] =
+			(struct component){ .text = "*", .bytes = 1, .kind = COMPONENT_GLOB };
 }
 
 errcode_t exclude_add(struct exclude *exclude, const char *text, const char *origin, struct problem *problem)
@@ -102,7 +103,7 @@ errcode_t exclude_add(struct exclude *exclude, const char *text, const char *ori
 	pattern.has_path = slash && slash + 1 < body + bytes;
 	char *copy = arena_copy_string(&exclude->memory, body, bytes);
 
-	pattern.components = arena_alloc(&exclude->memory, (bytes / 2 + 1) * sizeof(*pattern.components));
+	pattern.components = arena_alloc(&exclude->memory, (bytes / 2 + 2) * sizeof(*pattern.components));
 	if (!copy || !pattern.components)
 		return problem_set(problem, ENOMEM, origin, "cannot add pattern");
 	cut(&pattern, copy);
@@ -213,8 +214,7 @@ static bool is_left_out(const struct exclude *exclude, const char *path, const c
 
 		if (pattern->directories_only && !is_directory)
 			continue;
-		if (pattern->has_path ? path_matches(pattern, path, end) :
-		                        component_matches(&pattern->components[0], name))
+		if (path_matches(pattern, pattern->has_path ? path : name, end))
 			return !pattern->keeps;
 	}
 	return false;

@@ -220,12 +220,15 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 	struct stat status;
 	errcode_t error = 0;
 
-	/* What is excluded may be what cannot even be examined. */
-	if (is_excluded(place, node, false))
+	/* What is excluded, whatever it is, may be what cannot even be examined. */
+	bool as_file = is_excluded(place, node, false);
+
+	if (as_file && is_excluded(place, node, true))
 		return leave_out(place);
 	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
 		return fail(place, node, errno, "cannot examine");
-	if (is_skipped(place->scan->options, &status) || (S_ISDIR(status.st_mode) && is_excluded(place, node, true)))
+	if (is_skipped(place->scan->options, &status) ||
+	    (S_ISDIR(status.st_mode) ? is_excluded(place, node, true) : as_file))
 		return leave_out(place);
 	set_attributes(node, &status);
 	switch (status.st_mode & S_IFMT) {

@@ -93,6 +93,8 @@ START_TEST(two_asterisks_match_any_depth)
 	keeps("a/**/b", "a");
 	leaves_out("a/**", "a/b");
 	keeps("a/**", "a");
+	leaves_out("a/** !b", "a/b/c");
+	leaves_out("/**", "a/b");
 	leaves_out("**/a/**/b/c", "a/b/b/a/b/c");
 	leaves_out("a/**/**/b", "a/b");
 }
@@ -229,7 +231,6 @@ static bool model_words(char **pattern, unsigned int patterns, char **path, unsi
 	return paths && !fnmatch(*pattern, *path, 0) && model_words(pattern + 1, patterns - 1, path + 1, paths - 1);
 }
 
-/* Below a directory that is left out everything is: so a pattern that ends in ** may stop there. */
 static bool model_covers(const char *pattern, const char *path)
 {
 	struct words patterns, paths;
