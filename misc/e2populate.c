@@ -13,6 +13,7 @@
 #include "e2populate_report.h"
 #include "ext2fs/ext2mb_err.h"
 #include "support/interrupt.h"
+#include "support/program.h"
 
 static int run(struct command *command)
 {
@@ -40,16 +41,31 @@ static int run(struct command *command)
 	return EXIT_SUCCESS;
 }
 
-/* Without -d this is mke2fs: whoever has put e2populate in its place keeps what they had. */
-static int become_mke2fs(char **arguments)
+/* Stood in for mke2fs(8), which takes the type from its name: so do we. */
+static void take_name(const char *name, struct command *command)
 {
-	arguments[0] = (char *)"mke2fs";
-	execvp("mke2fs", arguments);
-	if (errno == ENOENT)
-		execv("/usr/sbin/mke2fs", arguments);
-	if (errno == ENOENT)
-		execv("/sbin/mke2fs", arguments);
-	fprintf(stderr, "e2populate: mke2fs: cannot run: %s\n", strerror(errno));
+	static const char *const types[] = { "ext2", "ext3", "ext4" };
+
+	command->is_mke2fs = strcmp(name, "mke2fs") == 0;
+	for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++)
+		if (strncmp(name, "mkfs.", 5) == 0 && strcmp(name + 5, types[type]) == 0)
+			command->type = types[type];
+}
+
+/* Without -d this is mke2fs: whoever has put e2populate in its place keeps what they had. */
+static int become_mke2fs(const struct command *command, char *name, char **arguments)
+{
+	SCOPE_FREE char *path = NULL;
+
+	arguments[0] = command->type ? name : (char *)"mke2fs";
+	errcode_t error = program_find(arguments[0], &path);
+	if (error == ENOENT)
+		error = program_find("mke2fs", &path);
+	if (!error) {
+		execv(path, arguments);
+		error = errno;
+	}
+	fprintf(stderr, "e2populate: mke2fs: cannot run: %s\n", error_message(error));
 	return EXIT_FAILURE;
 }
 
@@ -81,12 +97,17 @@ int main(int argument_count, char **arguments)
 	struct command command = { .progress = PROGRESS_AUTO };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	/* getopt(3) begins its messages with it. */
-	if (argument_count < 2)
+	if (argument_count < 1)
 		usage_error("-d SOURCE and IMAGE are missing");
+
+	char *name = basename(arguments[0]);
+	take_name(name, &command);
+	if (argument_count < 2 && !command.is_mke2fs && !command.type)
+		usage_error("-d SOURCE and IMAGE are missing");
+	/* getopt(3) begins its messages with it. */
 	arguments[0] = (char *)"e2populate";
 	if (!command_is_ours(argument_count, arguments))
-		return become_mke2fs(arguments);
+		return become_mke2fs(&command, name, arguments);
 	open_standard_streams();
 	raise_descriptor_limit();
 	initialize_ext2_error_table();

@@ -153,6 +153,9 @@ static void take_option(struct command *command, int option, const char *argumen
 		command->type_given = true;
 		break;
 	case 'N':
+		/* For mke2fs 0 is as many as usual; Buildroot's default. */
+		if (strtoull(argument, NULL, 0) == 0)
+			return;
 		command->options.inodes_fixed = true;
 		break;
 	case 'i':
@@ -228,8 +231,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (extended_has(command->extended, "offset"))
 		usage_error("-E offset: the filesystem must begin where the image does");
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
-	if (!command->type_given)
-		pass_on(command, 't', "ext4");
+	if (!command->type_given && !command->is_mke2fs)
+		pass_on(command, 't', command->type ? command->type : "ext4");
 	if (optind == argument_count)
 		usage_error("IMAGE is missing");
 	command->options.image = arguments[optind++];

@@ -13,7 +13,9 @@ struct command {
 	struct populate_options options;
 	enum progress_style progress;
 	bool quiet;
-	bool type_given; /* or implied */
+	bool type_given;     /* or implied */
+	bool is_mke2fs;      /* called by that name: nothing is to differ from it but -d */
+	const char *type;    /* what the name it is called by says: "ext3" for mkfs.ext3; NULL: nothing */
 	char **mke2fs; /* what is passed on; the strings are owned */
 	size_t mke2fs_count, mke2fs_capacity;
 	char *extended; /* all -E, owned */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "support/program.h"
+
 extern char **environ;
 
 #define MESSAGE_BYTES 4096
@@ -42,21 +44,13 @@ static errcode_t make_environment(const struct child *child, char *clock, size_t
 	return 0;
 }
 
-/* The system's own programs are often outside the PATH of an ordinary user. */
 static errcode_t spawn(const struct child *child, const posix_spawn_file_actions_t *actions,
                        char *const *environment, pid_t *pid)
 {
-	static const char *const folders[] = { "", "/usr/sbin/", "/sbin/" };
-	errcode_t error = ENOENT;
+	SCOPE_FREE char *path = NULL;
+	errcode_t error = program_find(child->program, &path);
 
-	for (size_t folder = 0; error == ENOENT && folder < sizeof(folders) / sizeof(*folders); folder++) {
-		SCOPE_FREE char *name = NULL;
-
-		if (asprintf(&name, "%s%s", folders[folder], child->program) < 0)
-			return ENOMEM;
-		error = posix_spawnp(pid, name, actions, NULL, child->arguments, environment);
-	}
-	return error;
+	return error ? error : posix_spawn(pid, path, actions, NULL, child->arguments, environment);
 }
 
 static errcode_t start(const struct child *child, int messages, pid_t *pid)

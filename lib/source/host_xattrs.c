@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -46,8 +47,12 @@ errcode_t host_xattrs_init(struct host_xattrs *xattrs)
 	*xattrs = (struct host_xattrs){ .names = malloc(XATTR_LIST_MAX) };
 	if (!xattrs->names)
 		return ENOMEM;
-	/* Fails either way, with EBADF if there is such a call. */
-	xattrs->lacks_at_calls = syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0) < 0 && errno == ENOSYS;
+	/*
+	 * Fails either way, with EBADF if there is such a call. What fakeroot(1) and its like pretend is seen by the
+	 * C library's calls only.
+	 */
+	xattrs->lacks_at_calls = getenv("LD_PRELOAD") ||
+	                         (syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0) < 0 && errno == ENOSYS);
 	return 0;
 }
 

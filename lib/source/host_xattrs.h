@@ -19,7 +19,7 @@ struct host_xattrs {
 	char *names; /* as listxattr() gives them */
 	unsigned char *values;
 	size_t values_capacity;
-	bool lacks_at_calls; /* the kernel is older than 6.13: directory_path is needed */
+	bool lacks_at_calls; /* Linux before 6.13, or under fakeroot(1): directory_path is needed */
 };
 
 MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);

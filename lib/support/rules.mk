@@ -7,6 +7,7 @@ support_sources := \
 	lib/support/json.c \
 	lib/support/pool.c \
 	lib/support/problem.c \
+	lib/support/program.c \
 	lib/support/progress.c \
 	lib/support/units.c \
 	lib/support/utf8.c \
