@@ -94,9 +94,11 @@ uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter)
 	return sum;
 }
 
-void allocator_lose_group(struct ext2mb *mb, uint32_t free_clusters, uint32_t free_inodes)
+void allocator_lose_group(struct ext2mb *mb, uint32_t number, uint32_t free_clusters, uint32_t free_inodes)
 {
-	atomic_fetch_add_explicit(&mb->corrupt_groups, 1, memory_order_relaxed);
+	/* Blocks and inodes are found out one after the other, perhaps by two threads. */
+	if (!atomic_exchange_explicit(&mb->groups[number].is_counted_corrupt, true, memory_order_relaxed))
+		atomic_fetch_add_explicit(&mb->corrupt_groups, 1, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&mb->clusters_at_open, free_clusters, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&mb->inodes_at_open, free_inodes, memory_order_relaxed);
 }

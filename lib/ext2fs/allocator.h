@@ -98,7 +98,7 @@ void allocator_destroy(struct ext2mb *mb);
 /* Sums a counter over all workers, those that are gone included. */
 uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter);
 
-/* Counts a group or its inodes as corrupt; the caller holds the lock in question and left them out. */
-void allocator_lose_group(struct ext2mb *mb, uint32_t free_clusters, uint32_t free_inodes);
+/* Counts a group as corrupt, once; the caller holds the lock of its blocks or inodes and has left them out. */
+void allocator_lose_group(struct ext2mb *mb, uint32_t number, uint32_t free_clusters, uint32_t free_inodes);
 
 #endif

@@ -147,7 +147,8 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 /*
  * Packing uses no hint and waits for busy groups, so the result depends on what is free in [goal, limit) alone:
- * threads with disjoint windows do not influence one another. A run ends where its group does. No other flag goes with it.
+ * threads with disjoint windows do not influence one another. A run ends where its group does. No other flag goes with
+ * it.
  */
 
 struct ext2mb_request {
@@ -285,7 +286,7 @@ struct ext2mb_stats {
 	uint64_t criterion_failures[5]; /* gone through in vain */
 	uint64_t inodes_allocated;
 	uint64_t inodes_freed;
-	uint64_t corrupt_groups; /* left out, for their blocks or their inodes */
+	uint64_t corrupt_groups; /* left out, for their blocks, their inodes or both */
 	uint64_t window_hits;     /* requests for files that their own windows served */
 	uint64_t windows_opened;  /* of files */
 	uint64_t window_discards; /* times that all windows were given back for want of free space */

@@ -104,7 +104,7 @@ errcode_t group_table_create(struct ext2mb *mb)
 		if (fs_state_counts(&mb->fs_state, number, &counts)) {
 			publish_corrupt(mb, number);
 			group->inodes.state = GROUP_CORRUPT;
-			allocator_lose_group(mb, 0, 0);
+			allocator_lose_group(mb, number, 0, 0);
 			continue;
 		}
 		publish_untouched(mb, number, counts.free_clusters);
@@ -154,7 +154,7 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 	if (error) {
 		free(buddy);
 		if (error != ENOMEM) {
-			allocator_lose_group(mb, group_free_clusters(group), 0);
+			allocator_lose_group(mb, number, group_free_clusters(group), 0);
 			publish_corrupt(mb, number);
 		}
 		return error;

@@ -38,6 +38,7 @@ struct group {
 	/* Released and acquired, so that who finds a group full also sees who made it so (see reserve.h). */
 	_Alignas(64) _Atomic uint64_t summary;
 	struct inode_group inodes;
+	_Atomic bool is_counted_corrupt;
 
 	_Alignas(64) struct lock lock;
 	uint8_t state;      /* enum group_state */

@@ -22,7 +22,7 @@ errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 		free(bitmap);
 		if (error != ENOMEM) {
 			inodes->state = GROUP_CORRUPT;
-			allocator_lose_group(mb, 0, inode_group_free(mb, number));
+			allocator_lose_group(mb, number, 0, inode_group_free(mb, number));
 			atomic_store_explicit(&inodes->free_inodes, 0, memory_order_relaxed);
 		}
 		return error;
