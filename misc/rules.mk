@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-tools := e2populate
+tools := e2allocsim e2populate
 e2populate_sources := \
 	misc/e2populate.c \
 	misc/e2populate_choice.c \
 	misc/e2populate_command.c \
 	misc/e2populate_options.c \
 	misc/e2populate_report.c
+e2allocsim_sources := \
+	misc/e2allocsim.c \
+	misc/e2allocsim_help.c \
+	misc/e2allocsim_options.c

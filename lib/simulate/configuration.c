@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/configuration.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/units.h"
+
+#define PATCHES 17
+#define MOST_CONFIGURATIONS (PATCHES + 2)
+
+/* "name (scan)", where there is something to say of the scan. */
+static void name_configuration(struct configuration *configuration, const char *name)
+{
+	static const char *const scans[] = { "", ", linear", ", indexed" };
+
+	snprintf(configuration->name, sizeof(configuration->name), "%s%s", name,
+	         scans[configuration->options.optimize_scan]);
+}
+
+static uint32_t choices_of_patch(uint64_t patch)
+{
+	const struct ext2mb_choice *choice;
+	uint32_t choices = 0;
+
+	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++)
+		if (choice->patch == patch)
+			choices |= choice->choice;
+	return choices;
+}
+
+static errcode_t parse_patches(const char *text, uint32_t *choices)
+{
+	SCOPE_FREE char *first = strdup(text);
+	uint64_t from, to;
+
+	if (!first)
+		return ENOMEM;
+	char *dash = strchr(first, '-');
+	if (dash)
+		*dash = '\0';
+	if (units_parse_number(first, 1, PATCHES, &from))
+		return EINVAL;
+	to = from;
+	if (dash && units_parse_number(dash + 1, from, PATCHES, &to))
+		return EINVAL;
+	for (uint64_t patch = from; patch <= to; patch++)
+		*choices |= choices_of_patch(patch);
+	return 0;
+}
+
+static errcode_t parse_choice(const char *text, uint32_t *choices)
+{
+	const struct ext2mb_choice *choice;
+
+	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++) {
+		if (strcmp(choice->name, text) == 0) {
+			*choices |= choice->choice;
+			return 0;
+		}
+	}
+	return parse_patches(text, choices);
+}
+
+errcode_t configuration_parse_choices(const char *text, uint32_t *choices)
+{
+	SCOPE_FREE char *list = strdup(text);
+	char *rest = list;
+	char *word;
+
+	if (!list)
+		return ENOMEM;
+	while ((word = strsep(&rest, ","))) {
+		errcode_t error = parse_choice(word, choices);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t configuration_parse_comparison(const char *text, enum comparison *comparison)
+{
+	if (strcmp(text, "policies") == 0)
+		*comparison = COMPARE_POLICIES;
+	else if (strcmp(text, "patches") == 0)
+		*comparison = COMPARE_PATCHES;
+	else
+		return EINVAL;
+	return 0;
+}
+
+static const char *policy_name(enum ext2mb_policy policy)
+{
+	return policy == EXT2MB_POLICY_BASE ? "base" : policy == EXT2MB_POLICY_SERIES ? "series" : "ext2mb";
+}
+
+static struct configuration *add(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+{
+	struct configuration *configuration = &list[(*count)++];
+
+	configuration->options = *options;
+	return configuration;
+}
+
+static void list_one(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+{
+	bool is_whole = !options->choices_added && !options->choices_dropped;
+	char name[CONFIGURATION_NAME_BYTES];
+
+	snprintf(name, sizeof(name), "%s%s", policy_name(options->policy), is_whole ? "" : " with changes");
+	name_configuration(add(list, count, options), name);
+}
+
+static void list_policies(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+{
+	static const enum ext2mb_policy older[] = { EXT2MB_POLICY_BASE, EXT2MB_POLICY_SERIES };
+	struct ext2mb_options variant = *options;
+
+	for (size_t policy = 0; policy < sizeof(older) / sizeof(*older); policy++) {
+		variant.policy = older[policy];
+		for (variant.optimize_scan = EXT2MB_SCAN_LINEAR; variant.optimize_scan <= EXT2MB_SCAN_INDEXED;
+		     variant.optimize_scan++)
+			name_configuration(add(list, count, &variant), policy_name(variant.policy));
+	}
+	variant.policy = EXT2MB_POLICY_EXT2MB;
+	variant.optimize_scan = options->optimize_scan;
+	name_configuration(add(list, count, &variant), policy_name(variant.policy));
+}
+
+/* What base had and the series has not went with the patch that scans in place. */
+static uint32_t dropped_by_patch(unsigned int patch)
+{
+	uint32_t given_up = ext2mb_policy_choices(EXT2MB_POLICY_BASE) & ~ext2mb_policy_choices(EXT2MB_POLICY_SERIES);
+
+	return patch == 16 ? given_up : 0;
+}
+
+static void list_patches(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+{
+	struct ext2mb_options variant = *options;
+	char name[CONFIGURATION_NAME_BYTES];
+
+	variant.policy = EXT2MB_POLICY_BASE;
+	name_configuration(add(list, count, &variant), "base");
+	for (unsigned int patch = 1; patch <= PATCHES; patch++) {
+		uint32_t choices = choices_of_patch(patch);
+
+		if (!choices)
+			continue;
+		variant.choices_added |= choices;
+		variant.choices_dropped |= dropped_by_patch(patch);
+		snprintf(name, sizeof(name), patch == PATCHES ? "after %u: series" : "after %u", patch);
+		name_configuration(add(list, count, &variant), name);
+	}
+	variant = *options;
+	variant.policy = EXT2MB_POLICY_EXT2MB;
+	name_configuration(add(list, count, &variant), "ext2mb");
+}
+
+errcode_t configuration_list(enum comparison comparison, const struct ext2mb_options *options,
+                             struct configuration **ret, size_t *count)
+{
+	struct configuration *list = calloc(MOST_CONFIGURATIONS, sizeof(*list));
+
+	if (!list)
+		return ENOMEM;
+	*count = 0;
+	if (comparison == COMPARE_POLICIES)
+		list_policies(list, count, options);
+	else if (comparison == COMPARE_PATCHES)
+		list_patches(list, count, options);
+	else
+		list_one(list, count, options);
+	*ret = list;
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* With which policy and choices the allocator is opened: one, or several that are compared. Pure. */
+#ifndef SIMULATE_CONFIGURATION_H
+#define SIMULATE_CONFIGURATION_H
+
+#include <stddef.h>
+
+#include "ext2fs/ext2mb.h"
+#include "support/problem.h"
+
+#define CONFIGURATION_NAME_BYTES 64
+
+struct configuration {
+	char name[CONFIGURATION_NAME_BYTES]; /* as tables call it */
+	struct ext2mb_options options;
+};
+
+/*
+ * Adds the choices that text names to *choices: names or numbers of patches, "try-lock,4,8-10". A number that belongs
+ * to a patch without a choice (6, 7, 12 to 14) adds nothing. EINVAL: names something else.
+ */
+MUST_CHECK errcode_t configuration_parse_choices(const char *text, uint32_t *choices);
+
+enum comparison {
+	COMPARE_NOTHING,
+	COMPARE_POLICIES, /* base and series, each linear and indexed; ext2mb */
+	COMPARE_PATCHES,  /* base, base after each patch, ext2mb; all with the scan of the options given */
+};
+
+/* policies or patches; EINVAL. */
+MUST_CHECK errcode_t configuration_parse_comparison(const char *text, enum comparison *comparison);
+
+/*
+ * The configurations of a comparison, made from what the options say of everything else. The caller frees *ret.
+ * ENOMEM.
+ */
+MUST_CHECK errcode_t configuration_list(enum comparison comparison, const struct ext2mb_options *options,
+                                        struct configuration **ret, size_t *count);
+
+#endif

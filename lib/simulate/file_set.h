@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A directory of simulated files: their inodes and extents, first in memory, in the end in the image. Sets may have
+ * subdirectories, which are sets.
+ */
+#ifndef SIMULATE_FILE_SET_H
+#define SIMULATE_FILE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ext2fs/ext2mb.h"
+#include "ondisk/file_map.h"
+
+struct image;
+
+/* A line of the cache of its own: threads write to neighbouring files. */
+struct simulated_file {
+	_Alignas(64) struct file_extent *extents; /* owned; ascending, joined as far as the format allows */
+	size_t extent_count, extent_capacity;
+	uint64_t *map_blocks; /* owned: of the map's own blocks; set by file_set_place() */
+	uint32_t map_count;
+	uint32_t ino;    /* 0: does not exist */
+	uint32_t blocks; /* its size so far; mapped without holes */
+	bool is_unwritten;
+};
+
+struct file_set {
+	struct file_set *parent;       /* NULL: it is in the root */
+	struct file_set *next, *first; /* sister; first subdirectory */
+	char *name;                    /* owned */
+	struct simulated_file *files;  /* owned; the file at index N is called "N", all with as many digits */
+	size_t count;
+	struct simulated_file directory; /* itself; its extents are set by file_set_place() */
+};
+
+/*
+ * Makes a set within parent (NULL: the image's own, in the root; at most one) with a name of its own and room for
+ * count files, and takes the directory's inode number. Freed with the image. ENOMEM, EXT2MB_ET_NO_INODES. Main thread.
+ */
+MUST_CHECK errcode_t file_set_create(struct image *image, struct file_set *parent, const char *name, size_t count,
+                                     struct file_set **ret);
+
+/* Takes an inode number for a file that has none. Any thread, each file by one. */
+MUST_CHECK errcode_t file_set_take_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker);
+
+/* The same for all files, in order. */
+MUST_CHECK errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worker);
+
+/* The file grows by an extent. ENOMEM. Each file by one thread at a time. */
+MUST_CHECK errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent);
+
+/* Frees the file's blocks, map included; it is empty then. */
+MUST_CHECK errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_worker *worker);
+
+/* Truncates it and frees its inode: the directory does not list it any more. */
+MUST_CHECK errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worker *worker);
+
+/* What filefrag(8) counts: runs that do not follow one another on disk. */
+uint64_t simulated_file_pieces(const struct simulated_file *file);
+
+/*
+ * Takes blocks for what has none yet: the files' maps, near their inodes, and the directories. (The kernel takes a
+ * map's blocks one by one while the file grows.) Main thread.
+ */
+MUST_CHECK errcode_t file_set_place(struct image *image, struct file_set *set);
+
+/* Writes maps, directories and inodes of a set that was placed, and of its subdirectories. Main thread. */
+MUST_CHECK errcode_t file_set_write(struct image *image, const struct file_set *set);
+
+/* NULL is allowed. */
+void file_set_free(struct file_set *set);
+
+#endif

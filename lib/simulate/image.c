@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/child.h"
+
+#define ZEROES_BYTES (1u << 20)
+
+static errcode_t run_mke2fs(const char *path, const char *size, char *const *options, struct problem *problem)
+{
+	size_t count = 0, next = 0;
+
+	while (options[count])
+		count++;
+	SCOPE_FREE const char **arguments = calloc(count + 5, sizeof(*arguments));
+	if (!arguments)
+		return problem_set(problem, ENOMEM, path, "mke2fs failed");
+	arguments[next++] = "mke2fs";
+	arguments[next++] = "-qF";
+	for (size_t option = 0; option < count; option++)
+		arguments[next++] = options[option];
+	arguments[next++] = path;
+	arguments[next++] = size;
+	const struct child child = {
+		.program = "mke2fs", .arguments = (char *const *)arguments, .path = path, .image_path = path
+	};
+
+	return child_run(&child, "mke2fs failed", problem);
+}
+
+errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct problem *problem)
+{
+	struct stat status;
+
+	if (force && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return problem_set_reason(problem, EINVAL, path, "cannot make it", "it is not a regular file");
+	SCOPE_CLOSE int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+
+	if (descriptor < 0)
+		return problem_set(problem, errno, path, "cannot make it");
+	errcode_t error = run_mke2fs(path, size, options, problem);
+
+	/* Without -F there was nothing before. */
+	if (error)
+		unlink(path);
+	return error;
+}
+
+static errcode_t refuse(struct image *image, struct problem *problem, const char *reason)
+{
+	return problem_set_reason(problem, EINVAL, image->path, "cannot simulate on it", "%s", reason);
+}
+
+static errcode_t check_state(struct image *image, struct problem *problem)
+{
+	struct ext2_super_block *super = image->fs->super;
+
+	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
+	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super))
+		return refuse(image, problem, "it is not clean: run e2fsck first");
+	if (ext2fs_has_feature_bigalloc(super))
+		return refuse(image, problem, "the feature bigalloc is not supported");
+	if (ext2fs_has_feature_quota(super))
+		return refuse(image, problem, "the feature quota is not supported");
+	return 0;
+}
+
+static errcode_t check_mounted(struct image *image, struct problem *problem)
+{
+	int flags = 0;
+	errcode_t error = ext2fs_check_if_mounted(image->path, &flags);
+
+	if (error)
+		return problem_set(problem, error, image->path, "cannot see whether it is mounted");
+	if (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP | EXT2_MF_BUSY))
+		return refuse(image, problem, "it is in use");
+	return 0;
+}
+
+static errcode_t check_name(struct image *image, struct problem *problem)
+{
+	const char *directory = image->directory;
+	ext2_ino_t ino;
+	errcode_t error = ext2fs_lookup(image->fs, EXT2_ROOT_INO, directory, (int)strlen(directory), NULL, &ino);
+
+	if (!error)
+		return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
+		                          "there is a /%s already", directory);
+	return error == EXT2_ET_FILE_NOT_FOUND ?
+	               0 :
+	               problem_set(problem, error, image->path, "cannot read its root directory");
+}
+
+static errcode_t read_geometry(struct image *image)
+{
+	ext2_filsys fs = image->fs;
+	uint32_t inode_bytes = EXT2_INODE_SIZE(fs->super);
+
+	image->group_count = fs->group_desc_count;
+	image->blocks_per_group = fs->super->s_blocks_per_group;
+	image->inodes_per_group = fs->super->s_inodes_per_group;
+	image->flex_groups = ext2fs_has_feature_flex_bg(fs->super) && fs->super->s_log_groups_per_flex < 31 ?
+	                             1u << fs->super->s_log_groups_per_flex :
+	                             1;
+	image->blocks = ext2fs_blocks_count(fs->super);
+	image->table_blocks = calloc(image->group_count, sizeof(*image->table_blocks));
+	if (!image->table_blocks)
+		return ENOMEM;
+	for (uint32_t group = 0; group < image->group_count; group++) {
+		uint64_t used = image->inodes_per_group;
+
+		if (ext2fs_has_group_desc_csum(fs)) {
+			uint32_t unused = ext2fs_bg_itable_unused(fs, group);
+
+			used -= unused < used ? unused : used;
+			if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_ZEROED))
+				used = image->inodes_per_group;
+			else if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT))
+				used = 0;
+		}
+		image->table_blocks[group] = (uint32_t)((used * inode_bytes + fs->blocksize - 1) / fs->blocksize);
+	}
+	return ondisk_format_read(fs->super, &image->format);
+}
+
+errcode_t image_open(const char *path, const char *directory, const struct ext2mb_options *options, bool writable,
+                     struct image *image, struct problem *problem)
+{
+	int flags = EXT2_FLAG_64BITS | (writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
+
+	*image = (struct image){ .path = path, .directory = directory };
+	errcode_t error = ext2fs_open(path, flags, 0, 0, unix_io_manager, &image->fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot open the filesystem");
+	error = check_state(image, problem);
+	if (!error && writable)
+		error = check_mounted(image, problem);
+	if (!error)
+		error = check_name(image, problem);
+	if (error)
+		return error;
+	error = read_geometry(image);
+	if (!error)
+		error = ext2mb_open(image->fs, options, &image->mb);
+	if (!error)
+		error = ext2mb_worker_open(image->mb, &image->worker);
+	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
+}
+
+errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes)
+{
+	return io_channel_write_blk64(image->fs->io, block, (int)count, bytes);
+}
+
+/* Makes the first blocks of a group's inode table valid, up to and with the one of this index. */
+static errcode_t initialise_table(struct image *image, uint32_t group, uint32_t index)
+{
+	uint32_t most = ZEROES_BYTES / image->format.block_bytes;
+	uint64_t table = ext2fs_inode_table_loc(image->fs, group);
+
+	if (image->table_blocks[group] > index)
+		return 0;
+	SCOPE_FREE void *zeroes = calloc(1, ZEROES_BYTES);
+	if (!zeroes)
+		return ENOMEM;
+	while (image->table_blocks[group] <= index) {
+		uint32_t left = index + 1 - image->table_blocks[group];
+		uint32_t count = left < most ? left : most;
+		errcode_t error = image_write_blocks(image, table + image->table_blocks[group], count, zeroes);
+
+		if (error)
+			return error;
+		image->table_blocks[group] += count;
+	}
+	return 0;
+}
+
+errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes)
+{
+	uint32_t group = (ino - 1) / image->inodes_per_group;
+	uint64_t offset = (uint64_t)((ino - 1) % image->inodes_per_group) * image->format.inode_bytes;
+	uint32_t index = (uint32_t)(offset / image->format.block_bytes);
+	uint64_t block = ext2fs_inode_table_loc(image->fs, group) + index;
+	SCOPE_FREE char *buffer = malloc(image->format.block_bytes);
+	errcode_t error = buffer ? initialise_table(image, group, index) : ENOMEM;
+
+	if (!error)
+		error = io_channel_read_blk64(image->fs->io, block, 1, buffer);
+	if (error)
+		return error;
+	memcpy(buffer + offset % image->format.block_bytes, bytes, image->format.inode_bytes);
+	return image_write_blocks(image, block, 1, buffer);
+}
+
+static void close_allocator(struct image *image)
+{
+	if (image->worker)
+		ext2mb_worker_close(TAKE(image->worker));
+	if (image->mb)
+		ext2mb_close(TAKE(image->mb));
+}
+
+static bool is_large(const struct image *image, const struct file_set *set)
+{
+	for (size_t index = 0; index < set->count; index++)
+		if ((uint64_t)set->files[index].blocks * image->format.block_bytes > INT32_MAX)
+			return true;
+	for (const struct file_set *child = set->first; child; child = child->next)
+		if (is_large(image, child))
+			return true;
+	return false;
+}
+
+/* libext2fs's own way into a directory: there may be much in the root. */
+static errcode_t link_directory(struct image *image)
+{
+	ext2_filsys fs = image->fs;
+	const struct file_set *set = image->files;
+	struct ext2_inode inode;
+	/* The inodes went past libext2fs, which keeps the last block of a table that it has read. */
+	errcode_t error = ext2fs_flush_icache(fs);
+	if (!error)
+		error = ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR);
+
+	if (error == EXT2_ET_DIR_NO_SPACE) {
+		error = ext2fs_read_bitmaps(fs);
+		if (!error)
+			error = ext2fs_expand_dir(fs, EXT2_ROOT_INO);
+		if (!error)
+			error = ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR);
+	}
+	if (!error)
+		error = ext2fs_read_inode(fs, EXT2_ROOT_INO, &inode);
+	if (error)
+		return error;
+	inode.i_links_count++;
+	return ext2fs_write_inode(fs, EXT2_ROOT_INO, &inode);
+}
+
+errcode_t image_write(struct image *image, struct problem *problem)
+{
+	errcode_t error = image->files ? file_set_write(image, image->files) : 0;
+
+	if (error)
+		return problem_set(problem, error, image->path, "cannot write the files");
+	error = ext2mb_sync(image->mb);
+	close_allocator(image);
+	if (!error && image->files) {
+		if (is_large(image, image->files))
+			ext2fs_set_feature_large_file(image->fs->super);
+		error = link_directory(image);
+	}
+	if (!error) {
+		ext2fs_mark_super_dirty(image->fs);
+		error = ext2fs_flush(image->fs);
+	}
+	return error ? problem_set(problem, error, image->path, "cannot write the filesystem's state") : 0;
+}
+
+void image_close(struct image *image)
+{
+	close_allocator(image);
+	if (image->fs)
+		ext2fs_free(TAKE(image->fs));
+	file_set_free(TAKE(image->files));
+	free(TAKE(image->table_blocks));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was measured, as tables in Markdown or as JSON. */
+#ifndef SIMULATE_REPORT_H
+#define SIMULATE_REPORT_H
+
+#include <stdio.h>
+
+#include "simulate/simulate.h"
+
+/*
+ * Tables. A workload with a `row` and several measurements: that value, configurations by numbers of threads, as the
+ * series' cover letter has it. Otherwise all values by measurements. Errors stay in the stream.
+ */
+void report_tables(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
+                   size_t count);
+
+/* One document. The stream's error. */
+MUST_CHECK errcode_t report_json(FILE *stream, const struct simulate_options *options,
+                                 const struct measurement *measurements, size_t count);
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/result.h"
+
+#include <assert.h>
+#include <string.h>
+
+void result_add(struct result *result, const struct result_value *value)
+{
+	assert(result->count < RESULT_MAX_VALUES);
+	result->values[result->count++] = *value;
+}
+
+static bool is_same(const char *one, const char *other)
+{
+	return one == other || (one && other && strcmp(one, other) == 0);
+}
+
+const struct result_value *result_find(const struct result *result, const char *section, const char *key)
+{
+	for (unsigned int index = 0; index < result->count; index++) {
+		const struct result_value *value = &result->values[index];
+
+		if (is_same(value->section, section) && is_same(value->key, key))
+			return value;
+	}
+	return NULL;
+}
+
+const char *result_kind_name(enum result_kind kind)
+{
+	static const char *const names[] = { "layout", "counted", "measured", "fitted" };
+
+	return names[kind];
+}
+
+const char *result_format(const struct result_value *value, char text[RESULT_TEXT_BYTES])
+{
+	snprintf(text, RESULT_TEXT_BYTES, "%.*f", (int)value->decimals, value->value);
+	return text;
+}

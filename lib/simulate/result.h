@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What one run of a workload found: named values, which reports print side by side. Pure. */
+#ifndef SIMULATE_RESULT_H
+#define SIMULATE_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+#define RESULT_MAX_VALUES 96
+
+/* Where a value comes from; reports say it, so that nothing simulated is taken for measured. */
+enum result_kind {
+	RESULT_LAYOUT,   /* what lies where: counted in the image's metadata */
+	RESULT_COUNTED,  /* events that the allocator counted */
+	RESULT_MEASURED, /* with a clock, on this machine */
+	RESULT_FITTED,   /* from measured values, by a model */
+};
+
+struct result_value {
+	const char *section; /* NULL, or of which part of the workload: "untar" */
+	const char *key;     /* for JSON: "extents_per_file" */
+	const char *label;   /* for people, with the unit: "extents per file" */
+	enum result_kind kind;
+	double value;
+	unsigned int decimals;
+};
+
+struct result {
+	unsigned int count;
+	struct result_value values[RESULT_MAX_VALUES];
+};
+
+/* All strings are literals or live as long as the result. Too many values are a broken invariant. */
+void result_add(struct result *result, const struct result_value *value);
+
+/* NULL: it has none. */
+const struct result_value *result_find(const struct result *result, const char *section, const char *key);
+
+/* "layout", "counted", "measured", "fitted". */
+const char *result_kind_name(enum result_kind kind);
+
+/* Prints the value with its decimals. Returns text. */
+#define RESULT_TEXT_BYTES 40
+const char *result_format(const struct result_value *value, char text[RESULT_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+simulate_sources := \
+	lib/simulate/allocator_values.c \
+	lib/simulate/append.c \
+	lib/simulate/configuration.c \
+	lib/simulate/fallocate2.c \
+	lib/simulate/file_listing.c \
+	lib/simulate/file_set.c \
+	lib/simulate/file_set_write.c \
+	lib/simulate/image.c \
+	lib/simulate/layout_values.c \
+	lib/simulate/report.c \
+	lib/simulate/result.c \
+	lib/simulate/simulate.c \
+	lib/simulate/streams.c \
+	lib/simulate/workload.c

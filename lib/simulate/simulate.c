@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/simulate.h"
+
+#include <errno.h>
+
+#define WHY_BYTES 256
+
+/* Nothing is written that does not add up. */
+static errcode_t check(struct image *image, struct problem *problem)
+{
+	char why[WHY_BYTES] = "";
+	errcode_t error = ext2mb_check(image->mb, why, sizeof(why));
+
+	return error ? problem_set_reason(problem, error, image->path, "the allocator is not consistent", "%s", why) :
+	               0;
+}
+
+static errcode_t run_on(const struct simulate_options *options, struct image *image, struct measurement *measurement,
+                        bool is_written, struct problem *problem)
+{
+	struct simulation simulation = {
+		.image = image,
+		.settings = options->settings,
+		.threads = measurement->threads,
+		.seed = options->seed,
+		.progress = options->progress,
+		.result = &measurement->result,
+		.problem = problem,
+	};
+	errcode_t error = pool_create(measurement->threads, &simulation.pool);
+
+	if (error)
+		return problem_set(problem, error, NULL, "cannot start threads");
+	error = options->workload->run(&simulation);
+	pool_destroy(simulation.pool);
+	if (!error)
+		error = check(image, problem);
+	if (!error && image->files) {
+		error = file_set_place(image, image->files);
+		if (error)
+			problem_set(problem, error, image->path, "cannot place maps and directories");
+	}
+	if (!error && options->workload->measure)
+		error = options->workload->measure(&simulation);
+	if (!error && is_written)
+		error = image_write(image, problem);
+	return error;
+}
+
+static errcode_t measure(const struct simulate_options *options, struct measurement *measurement, bool is_written,
+                         struct problem *problem)
+{
+	const char *directory = options->directory ? options->directory : options->workload->name;
+	struct image image;
+	errcode_t error = image_open(options->image, directory, &measurement->configuration->options, is_written,
+	                             &image, problem);
+
+	if (!error)
+		error = run_on(options, &image, measurement, is_written, problem);
+	image_close(&image);
+	return error;
+}
+
+errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
+                   struct problem *problem)
+{
+	size_t total = options->configuration_count * options->thread_count;
+	bool is_written = total == 1 && !options->dry_run;
+	SCOPE_FREE struct measurement *list = calloc(total ? total : 1, sizeof(*list));
+
+	if (!list)
+		return problem_set(problem, ENOMEM, NULL, "cannot simulate");
+	for (size_t index = 0; index < total; index++) {
+		list[index].configuration = &options->configurations[index / options->thread_count];
+		list[index].threads = options->threads[index % options->thread_count];
+		errcode_t error = measure(options, &list[index], is_written, problem);
+
+		if (error)
+			return error;
+	}
+	*count = total;
+	*ret = TAKE(list);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One workload on one image: with one configuration and number of threads, or with several that are compared. */
+#ifndef SIMULATE_SIMULATE_H
+#define SIMULATE_SIMULATE_H
+
+#include "simulate/configuration.h"
+#include "simulate/workload.h"
+
+struct simulate_options {
+	const char *image;
+	const char *directory; /* that is made in its root; NULL: called as the workload */
+	const struct workload *workload;
+	const struct setting *settings; /* one for each of the workload's options */
+	const struct configuration *configurations;
+	size_t configuration_count;
+	const unsigned int *threads;
+	size_t thread_count;
+	uint64_t seed;
+	bool dry_run; /* leave the image as it is; so always when more than one thing is measured */
+	struct progress *progress;
+};
+
+struct measurement {
+	const struct configuration *configuration;
+	unsigned int threads;
+	struct result result;
+};
+
+/*
+ * Runs the workload configuration by configuration, each with each number of threads, each time on the image as it is
+ * on disk. *ret gets so many measurements in that order; the caller frees it. A single one is written to the image in
+ * the end, several are not. EINTR when a signal arrived. Main thread.
+ */
+MUST_CHECK errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
+                              struct problem *problem);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/streams.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "simulate/random.h"
+#include "support/interrupt.h"
+
+/* Steps between looks at what others may have to say. */
+#define STEPS_AT_ONCE 1024
+
+struct run {
+	struct simulation *simulation;
+	unsigned int count;
+	stream_step step;
+	void *context;
+	uint64_t step_bytes;
+	const char *action;
+	struct ext2mb_worker **workers; /* one for each stream without threads, else for each thread */
+	pthread_barrier_t start;
+	_Atomic bool has_failed;
+};
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* The streams of one thread. */
+struct share {
+	unsigned int first;
+	unsigned int *open; /* those that are not over */
+	unsigned int open_count;
+	uint64_t random;
+};
+
+/* Up to STEPS_AT_ONCE turns. */
+static errcode_t take_turns(struct run *run, struct share *share, unsigned int thread, uint64_t *steps)
+{
+	bool has_threads = run->simulation->threads != 0;
+
+	for (*steps = 0; *steps < STEPS_AT_ONCE && share->open_count; ++*steps) {
+		unsigned int turn = random_below(&share->random, share->open_count);
+		unsigned int stream = share->open[turn];
+		bool is_over = false;
+		errcode_t error =
+			run->step(run->context, run->workers[has_threads ? thread : stream], stream, &is_over);
+
+		if (error)
+			return error;
+		if (is_over)
+			share->open[turn] = share->open[--share->open_count];
+	}
+	return 0;
+}
+
+static errcode_t run_share(void *context, unsigned int worker, size_t thread, struct problem *problem)
+{
+	struct run *run = context;
+	unsigned int threads = run->simulation->threads ? run->simulation->threads : 1;
+	struct share share = {
+		.first = (unsigned int)((uint64_t)run->count * thread / threads),
+		.random = run->simulation->seed + thread,
+	};
+	unsigned int end = (unsigned int)((uint64_t)run->count * (thread + 1) / threads);
+	SCOPE_FREE unsigned int *open = calloc(end - share.first + 1, sizeof(*open));
+	errcode_t error = open ? 0 : ENOMEM;
+
+	(void)worker;
+	for (share.open = open; open && share.first + share.open_count < end; share.open_count++)
+		open[share.open_count] = share.first + share.open_count;
+	/* Nobody begins before all can. */
+	pthread_barrier_wait(&run->start);
+	while (!error && share.open_count && !atomic_load_explicit(&run->has_failed, memory_order_relaxed)) {
+		uint64_t steps;
+
+		error = interrupt_pending() ? EINTR : take_turns(run, &share, (unsigned int)thread, &steps);
+		if (!error)
+			progress_add(run->simulation->progress, steps * run->step_bytes, 0);
+	}
+	if (!error)
+		return 0;
+	atomic_store(&run->has_failed, true);
+	return problem_set(problem, error, run->simulation->image->path, run->action);
+}
+
+static errcode_t open_workers(struct run *run, unsigned int count)
+{
+	run->workers = calloc(count, sizeof(struct ext2mb_worker *));
+	errcode_t error = run->workers ? 0 : ENOMEM;
+
+	for (unsigned int index = 0; !error && index < count; index++)
+		error = ext2mb_worker_open(run->simulation->image->mb, &run->workers[index]);
+	return error;
+}
+
+static void close_workers(struct run *run, unsigned int count)
+{
+	for (unsigned int index = 0; run->workers && index < count; index++)
+		if (run->workers[index])
+			ext2mb_worker_close(run->workers[index]);
+	free(run->workers);
+}
+
+errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_step step, void *context,
+                      uint64_t step_bytes, const char *action, double *seconds)
+{
+	struct run run = {
+		.simulation = simulation,
+		.count = count,
+		.step = step,
+		.context = context,
+		.step_bytes = step_bytes,
+		.action = action,
+	};
+	unsigned int threads = simulation->threads ? simulation->threads : 1;
+	unsigned int workers = simulation->threads ? simulation->threads : count;
+	errcode_t error = open_workers(&run, workers);
+
+	if (!error)
+		error = pthread_barrier_init(&run.start, NULL, threads);
+	if (!error) {
+		double start = now();
+
+		error = pool_run(simulation->pool, threads, run_share, &run, simulation->problem);
+		*seconds = now() - start;
+		pthread_barrier_destroy(&run.start);
+	}
+	close_workers(&run, workers);
+	return error ? problem_set(simulation->problem, error, simulation->image->path, action) : 0;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
+#include <stdio.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "e2allocsim_options.h"
+#include "ext2fs/ext2mb_err.h"
+#include "simulate/report.h"
+#include "support/interrupt.h"
+
+static errcode_t make_and_simulate(struct command *command, struct measurement **measurements, size_t *count,
+                                   struct problem *problem)
+{
+	errcode_t error = 0;
+
+	if (command->size)
+		error = image_make(command->options.image, command->size, command->mke2fs, command->force, problem);
+	if (!error)
+		error = progress_start(stderr, command->progress, &command->options.progress);
+	if (!error)
+		error = simulate(&command->options, measurements, count, problem);
+	progress_end(command->options.progress);
+	return error;
+}
+
+static errcode_t print_report(const struct command *command, const struct measurement *measurements, size_t count)
+{
+	if (command->json)
+		return report_json(stdout, &command->options, measurements, count);
+	report_tables(stdout, &command->options, measurements, count);
+	return fflush(stdout) || ferror(stdout) ? EIO : 0;
+}
+
+static int run(struct command *command)
+{
+	struct problem problem = { 0 };
+	SCOPE_FREE struct measurement *measurements = NULL;
+	size_t count = 0;
+	errcode_t error = make_and_simulate(command, &measurements, &count, &problem);
+
+	if (error) {
+		problem_set(&problem, error, command->options.image, "cannot simulate on it");
+	} else {
+		error = print_report(command, measurements, count);
+		if (error)
+			problem_set(&problem, error, NULL, "cannot write the report");
+	}
+	if (!error)
+		return EXIT_SUCCESS;
+	SCOPE_FREE char *text = problem_text(&problem);
+
+	fprintf(stderr, "e2allocsim: %s\n", text ? text : "out of memory");
+	problem_clear(&problem);
+	return EXIT_FAILURE;
+}
+
+int main(int argument_count, char **arguments)
+{
+	struct command command = { .progress = PROGRESS_AUTO };
+
+	if (argument_count > 0)
+		arguments[0] = (char *)"e2allocsim";
+	initialize_ext2_error_table();
+	initialize_e2mb_error_table();
+	command_parse(argument_count, arguments, &command);
+	interrupt_install();
+	int status = run(&command);
+
+	command_free(&command);
+	return status;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What --help and --version say. */
+#include <stdio.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "e2allocsim_options.h"
+
+#define COLUMN 24
+
+static const char head[] =
+	"Usage: e2allocsim WORKLOAD [options] IMAGE [SIZE]\n"
+	"Runs a workload on the metadata of an ext4 filesystem and tells what it makes of files and free space.\n"
+	"\n"
+	"  IMAGE                 a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
+	"  SIZE                  as mke2fs(8) reads it\n"
+	"\n"
+	"What is compared:\n"
+	"  --policy=POLICY       base (Linux before the series), series (with it), ext2mb (default)\n"
+	"  --add=CHOICES         single choices or numbers of the series' patches: try-lock,4,8-10\n"
+	"  --drop=CHOICES\n"
+	"  --scan=SCAN           linear or indexed, as mb_optimize_scan\n"
+	"  --normalize=POLICY    ext2mb, table, pow2 or none\n"
+	"  --small=WINDOWS       directory, thread or none\n"
+	"  --goals=N             stream goals asked for (default: 64)\n"
+	"  --stripe=BLOCKS       of a RAID (default: the superblock's; 0: none)\n"
+	"  --compare=WHAT        policies or patches: several runs, a table, and the image stays as it is\n"
+	"\n"
+	"How it runs:\n"
+	"  --threads=N[,N]...    0 (default): streams take turns in one thread, in an order that the seed decides\n"
+	"  --seed=N              default: 1\n"
+	"  --directory=NAME      where in the image's root the files are made (default: called as the workload)\n"
+	"  -n                    leave the image as it is\n"
+	"  --json                results as JSON\n"
+	"  --progress=STYLE      auto (a bar on a terminal), bar, json or none\n"
+	"  --help                this text\n"
+	"  --version             versions of e2allocsim and of the library it uses\n"
+	"\n"
+	"For a new image, passed on to mke2fs(8): -b -E -g -G -i -I -J -L -m -N -O -t -T -U (default: -t ext4 -O\n"
+	"orphan_file); -F replaces a file that is there.\n";
+
+void command_print_help(void)
+{
+	const struct workload *workload;
+
+	fputs(head, stdout);
+	for (unsigned int index = 0; (workload = workload_get(index)); index++) {
+		printf("\n%s: %s\n", workload->name, workload->summary);
+		for (const struct workload_option *option = workload->options; option->name; option++) {
+			int used = printf("  --%s%s%s", option->name, option->argument ? "=" : "",
+			                  option->argument ? option->argument : "");
+
+			printf("%*s%s\n", used < COLUMN ? COLUMN - used : 1, "", option->help);
+		}
+	}
+}
+
+void command_print_version(void)
+{
+	const char *version, *date;
+
+	ext2fs_get_library_version(&version, &date);
+	printf("e2allocsim %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
+}

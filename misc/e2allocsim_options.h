@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2allocsim's command line. */
+#ifndef MISC_E2ALLOCSIM_OPTIONS_H
+#define MISC_E2ALLOCSIM_OPTIONS_H
+
+#include "simulate/simulate.h"
+
+#define EXIT_USAGE 2
+
+struct command {
+	struct simulate_options options;
+	struct setting settings[WORKLOAD_MOST_OPTIONS];
+	struct configuration *configurations; /* owned */
+	unsigned int *threads;                /* owned */
+	const char *size;                     /* to make the image with; NULL: it is there */
+	bool force;
+	char **mke2fs; /* what is passed on, owned as are the strings */
+	size_t mke2fs_count, mke2fs_capacity;
+	enum progress_style progress;
+	bool json;
+};
+
+/* Reads the command line; --help, --version and wrong usage end the program. arguments must outlive command. */
+void command_parse(int argument_count, char **arguments, struct command *command);
+
+void command_free(struct command *command);
+
+/* The texts of --help and --version. */
+void command_print_help(void);
+void command_print_version(void);
+
+/* Says what is wrong with the command line and exits. */
+void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#endif
