@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "mb_image.h"
 #include "seeded_random.h"
@@ -284,6 +285,92 @@ START_TEST(test_threads)
 }
 END_TEST
 
+/* Frees what touches the run on both sides: that belongs to the next commit, which alone may release it. */
+static errcode_t free_neighbours(void *context, uint64_t start, uint64_t count)
+{
+	(void)context;
+	if (!test.shown_count) {
+		ck_assert_ok(ext2mb_free(test.worker, start - 16, 16));
+		ck_assert_ok(ext2mb_free(test.worker, start + count, 16));
+	}
+	test.shown[test.shown_count++] = (struct ext2mb_extent){ start, count };
+	return 0;
+}
+
+START_TEST(test_frees_meanwhile)
+{
+	static const uint32_t dropped[] = { 0, EXT2MB_CHOICE_OWN_PENDING,
+		                            EXT2MB_CHOICE_OWN_PENDING | EXT2MB_CHOICE_MERGE_FIRST };
+	struct ext2mb_options options = { .struct_bytes = sizeof(options),
+		                          .discard = free_neighbours,
+		                          .choices_dropped = dropped[_i] };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 48, .flags = EXT2MB_ALLOC_WHOLE };
+	struct ext2mb_extent extent;
+
+	mb_image_make(cases[0].options, cases[0].size);
+	memset(&test, 0, sizeof(test));
+	test.fs = mb_image_open();
+	test.shown = calloc(8, sizeof(*test.shown));
+	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
+	ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
+	uint64_t free_blocks = ext2mb_free_blocks(test.mb);
+	ck_assert_ok(ext2mb_free(test.worker, extent.start + 16, 16));
+	ck_assert_ok(ext2mb_commit(test.mb));
+	ck_assert_uint_eq(test.shown_count, 1);
+	ck_assert_uint_eq(test.shown[0].start, extent.start + 16);
+	ck_assert_uint_eq(test.shown[0].count, 16);
+	ck_assert_uint_eq(ext2mb_free_blocks(test.mb), free_blocks + 16);
+	mb_check(test.mb);
+	ck_assert_ok(ext2mb_commit(test.mb));
+	ck_assert_uint_eq(test.shown_count, 3);
+	ck_assert_uint_eq(test.shown[1].start, extent.start);
+	ck_assert_uint_eq(test.shown[1].count, 16);
+	ck_assert_uint_eq(test.shown[2].start, extent.start + 32);
+	ck_assert_uint_eq(test.shown[2].count, 16);
+	ck_assert_uint_eq(ext2mb_free_blocks(test.mb), free_blocks + 48);
+	close_test();
+}
+END_TEST
+
+static pthread_t other_committer;
+
+static void *commit_once(void *argument)
+{
+	(void)argument;
+	ck_assert_ok(ext2mb_commit(test.mb));
+	return NULL;
+}
+
+/* Gives another commit the time to show the same run, which it must not. */
+static errcode_t let_another_commit(void *context, uint64_t start, uint64_t count)
+{
+	const struct timespec a_while = { .tv_nsec = 20000000 };
+
+	(void)context, (void)start, (void)count;
+	if (atomic_fetch_add(&blocks_shown, 1))
+		return 0;
+	ck_assert_int_eq(pthread_create(&other_committer, NULL, commit_once, NULL), 0);
+	nanosleep(&a_while, NULL);
+	return 0;
+}
+
+START_TEST(test_one_commit_at_a_time)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 16 };
+	struct ext2mb_extent extent;
+
+	blocks_shown = 0;
+	open_test(&cases[0], let_another_commit);
+	ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
+	ck_assert_ok(ext2mb_free(test.worker, extent.start, extent.count));
+	ck_assert_ok(ext2mb_commit(test.mb));
+	pthread_join(other_committer, NULL);
+	ck_assert_uint_eq(blocks_shown, 1);
+	close_test();
+}
+END_TEST
+
 static Suite *discard_suite(void)
 {
 	Suite *suite = suite_create("discard");
@@ -293,6 +380,8 @@ static Suite *discard_suite(void)
 	tcase_set_timeout(discard, 600);
 	tcase_add_loop_test(discard, test_model, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_test(discard, test_error);
+	tcase_add_loop_test(discard, test_frees_meanwhile, 0, 3);
+	tcase_add_test(discard, test_one_commit_at_a_time);
 	tcase_add_test(discard, test_threads);
 	suite_add_tcase(suite, discard);
 	return suite;
