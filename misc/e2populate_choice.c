@@ -52,3 +52,45 @@ void take_no_xattrs(struct command *command, const char *argument)
 	(void)argument;
 	command->options.without_xattrs = true;
 }
+
+void take_owner_map(struct command *command, const char *argument)
+{
+	struct problem problem = { 0 };
+
+	check(owner_map_add_file(&command->owners, argument, &problem), &problem, EXIT_FAILURE);
+	command->options.owners = &command->owners;
+}
+
+static void add_range(struct command *command, enum account_kind kind, const char *argument, const char *option)
+{
+	struct problem problem = { 0 };
+
+	check(owner_map_add_range(&command->owners, kind, argument, option, &problem), &problem, EXIT_USAGE);
+	command->options.owners = &command->owners;
+}
+
+void take_uid_map(struct command *command, const char *argument)
+{
+	add_range(command, ACCOUNT_USER, argument, "--uid-map");
+}
+
+void take_gid_map(struct command *command, const char *argument)
+{
+	add_range(command, ACCOUNT_GROUP, argument, "--gid-map");
+}
+
+void take_root_owned(struct command *command, const char *argument)
+{
+	(void)argument;
+	command->owners.root_owned = true;
+	command->options.owners = &command->owners;
+}
+
+void check_choice(const struct command *command)
+{
+	const struct owner_map *owners = &command->owners;
+
+	if (owners->root_owned &&
+	    (owners->rule_count || owners->ids[ACCOUNT_USER].count || owners->ids[ACCOUNT_GROUP].count))
+		usage_error("--root-owned leaves nothing for --owner-map, --uid-map and --gid-map");
+}

@@ -84,6 +84,8 @@ static void print_row(const struct option_row *row)
 	const char *line = row->help;
 	char option[64];
 
+	if (!row->help)
+		return;
 	if (!row->name) {
 		printf("\n%s:\n", row->help);
 		return;
@@ -233,6 +235,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
 	if (!command->type_given && !command->is_mke2fs)
 		pass_on(command, 't', command->type ? command->type : "ext4");
+	check_choice(command);
 	if (optind == argument_count)
 		usage_error("IMAGE is missing");
 	command->options.image = arguments[optind++];
@@ -252,4 +255,5 @@ void command_free(struct command *command)
 	free(command->mke2fs);
 	free(command->extended);
 	exclude_destroy(command->exclude);
+	owner_map_destroy(&command->owners);
 }

@@ -44,6 +44,13 @@ const struct option_row command_options[] = {
 	{ "exclude-from", "FILE", take_exclude_from, "the same for each line of FILE" },
 	{ "one-file-system", NULL, take_one_file_system, "directories on which something is mounted stay empty" },
 	{ "no-xattrs", NULL, take_no_xattrs, "no extended attributes, ACLs or capabilities" },
+	{ NULL, NULL, NULL, "Owners and metadata" },
+	{ "owner-map", "FILE", take_owner_map, "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
+	                                       ":GROUP; names are those of SOURCE/etc/passwd and group" },
+	{ "uid-map", "FROM:TO:COUNT", take_uid_map, "users by ranges, as in a user namespace; repeatable" },
+	{ "gid-map", "FROM:TO:COUNT", take_gid_map, "the same for groups" },
+	{ "root-owned", NULL, take_root_owned, "everything belongs to 0:0 (also --all-root)" },
+	{ "all-root", NULL, take_root_owned, NULL },
 	{ NULL, NULL, NULL, "Work and output" },
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },

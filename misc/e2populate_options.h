@@ -20,6 +20,7 @@ struct command {
 	size_t mke2fs_count, mke2fs_capacity;
 	char *extended; /* all -E, owned */
 	struct exclude *exclude; /* owned; NULL: nothing is left out */
+	struct owner_map owners;
 };
 
 /* An option that mke2fs does not have; or, without a name, the heading of those that follow. */
@@ -27,7 +28,7 @@ struct option_row {
 	const char *name;     /* "threads" for --threads */
 	const char *argument; /* what --help calls it; NULL: the option takes none */
 	void (*take)(struct command *command, const char *argument);
-	const char *help;     /* further lines after \n */
+	const char *help;     /* further lines after \n; NULL: another name of the option before it */
 };
 
 /* In misc/e2populate_choice.c. */
@@ -35,6 +36,13 @@ void take_exclude(struct command *command, const char *argument);
 void take_exclude_from(struct command *command, const char *argument);
 void take_one_file_system(struct command *command, const char *argument);
 void take_no_xattrs(struct command *command, const char *argument);
+void take_owner_map(struct command *command, const char *argument);
+void take_uid_map(struct command *command, const char *argument);
+void take_gid_map(struct command *command, const char *argument);
+void take_root_owned(struct command *command, const char *argument);
+
+/* Wrong usage where options of these exclude each other. */
+void check_choice(const struct command *command);
 
 extern const struct option_row command_options[];
 extern const unsigned int command_option_count;

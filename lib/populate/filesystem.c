@@ -137,8 +137,8 @@ static errcode_t free_replaced_directories(struct build *build)
 	return error ? error : ext2mb_commit(build->mb);
 }
 
-/* Where the options for mke2fs say something of the root directory, they and not the source are obeyed. */
-static errcode_t take_root_attributes(struct build *build)
+/* Without a value, mke2fs chooses the owner. */
+static errcode_t take_root_owner(struct build *build)
 {
 	const char *extended = build->options->extended;
 	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
@@ -151,9 +151,6 @@ static errcode_t take_root_attributes(struct build *build)
 		root->uid = inode_uid(inode);
 		root->gid = inode_gid(inode);
 	}
-	/* Since 1.47.2. */
-	if (extended_has(extended, "root_perms"))
-		root->mode = inode.i_mode;
 	return 0;
 }
 
@@ -175,7 +172,7 @@ errcode_t filesystem_open(struct build *build)
 	if (!error)
 		error = read_geometry(build);
 	if (!error)
-		error = take_root_attributes(build);
+		error = take_root_owner(build);
 	if (!error)
 		error = free_replaced_directories(build);
 	if (error)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/attributes.h"
 #include "populate/copy.h"
 #include "populate/directories.h"
 #include "populate/extended.h"
@@ -40,6 +41,8 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 		scan_options.skip_inode = status.st_ino;
 	}
 	errcode_t error = source_scan(options->source, &scan_options, build->pool, &build->tree, build->problem);
+	if (!error)
+		error = attributes_apply(build);
 	if (error)
 		return error;
 	const struct tree *tree = build->tree;
@@ -73,12 +76,17 @@ static errcode_t identify(struct build *build, struct identified *own)
 		identity_draw(&own->identity);
 	if (!given->uuid)
 		own->options.uuid = own->identity.uuid;
-	if (!extended_has(given->extended, "hash_seed")) {
-		if (asprintf(&own->extended, "%s%shash_seed=%s", given->extended ? given->extended : "",
-		             given->extended ? "," : "", own->identity.hash_seed) < 0)
-			return problem_set(build->problem, ENOMEM, given->image, "cannot format");
-		own->options.extended = own->extended;
-	}
+	SCOPE_FREE char *extended = NULL;
+	bool has_seed = extended_has(given->extended, "hash_seed");
+	errcode_t error = attributes_strip(given->extended, &extended);
+
+	if (!error && asprintf(&own->extended, "%s%s%s%s", extended ? extended : "",
+	                       extended && *extended && !has_seed ? "," : "", has_seed ? "" : "hash_seed=",
+	                       has_seed ? "" : own->identity.hash_seed) < 0)
+		error = ENOMEM;
+	if (error)
+		return problem_set(build->problem, error, given->image, "cannot format");
+	own->options.extended = own->extended;
 	build->options = &own->options;
 	return 0;
 }

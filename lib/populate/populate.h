@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "source/exclude.h"
+#include "source/owner_map.h"
 #include "support/problem.h"
 #include "support/progress.h"
 #include "support/warnings.h"
@@ -34,6 +35,7 @@ struct populate_options {
 	const struct exclude *exclude; /* what is left out of the source; NULL: nothing */
 	bool one_file_system;     /* directories on which something is mounted stay empty */
 	bool without_xattrs;      /* leave them all out */
+	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
 	struct progress *progress; /* may be NULL */
 };
 

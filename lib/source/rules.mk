@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
+	lib/source/account_names.c \
 	lib/source/content_reader.c \
 	lib/source/descend.c \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
 	lib/source/host_xattrs.c \
+	lib/source/owner_map.c \
+	lib/source/owner_text.c \
+	lib/source/owner_xattrs.c \
 	lib/source/path_text.c \
 	lib/source/scan_entry.c \
 	lib/source/scan_listing.c \
@@ -13,4 +17,5 @@ source_sources := \
 	lib/source/source.c \
 	lib/source/tree.c \
 	lib/source/tree_check.c \
+	lib/source/xattr_sets.c \
 	lib/source/xattr_table.c

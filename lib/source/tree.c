@@ -58,6 +58,25 @@ errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const c
 	return 0;
 }
 
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name)
+{
+	uint32_t low = tree->nodes[directory].first_child;
+	uint32_t high = low + tree->nodes[directory].child_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		int order = strcmp(tree->nodes[middle].name, name);
+
+		if (!order)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return TREE_ROOT;
+}
+
 char *tree_path(const struct tree *tree, uint32_t node)
 {
 	const struct tree_origin *origin = &tree->origins[tree->nodes[node].origin];

@@ -113,6 +113,9 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 	return tree->nodes[node].link_to != node;
 }
 
+/* The entry of a directory with this name; TREE_ROOT, which is nobody's entry, if there is none. */
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name);
+
 /*
  * The node's whole path as messages show it, beginning with its origin's: "directory/name", "archive: name". The
  * caller frees it; NULL: no memory.

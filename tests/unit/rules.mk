@@ -36,6 +36,7 @@ unit_tests := \
 	orphan_damage \
 	orphan_file \
 	orphan_slots \
+	owner_map \
 	pending_free \
 	policy \
 	pool \
