@@ -36,7 +36,9 @@ static int run(struct command *command)
 	if (report.skipped_image)
 		fprintf(stderr, "e2populate: %s: lies in its own source and is left out of it\n",
 		        command->options.image);
-	if (!command->quiet)
+	if (command->options.size_only)
+		report_print_size(command->options.image, &report);
+	else if (!command->quiet)
 		report_print(command->options.image, &report);
 	return EXIT_SUCCESS;
 }

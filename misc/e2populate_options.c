@@ -3,6 +3,7 @@
 #include "e2populate_options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/units.h"
 
@@ -37,6 +38,39 @@ static void take_version(struct command *command, const char *argument)
 	exit(EXIT_SUCCESS);
 }
 
+static void take_free(struct command *command, const char *argument)
+{
+	struct populate_options *options = &command->options;
+	size_t length = strlen(argument);
+	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
+	uint64_t percent = 0;
+
+	options->free_bytes = 0;
+	options->free_percent = 0;
+	if (length && argument[length - 1] == '%') {
+		if (!number || units_parse_number(number, 0, 99, &percent))
+			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
+		options->free_percent = (unsigned int)percent;
+	} else if (units_parse_bytes(argument, 1, &options->free_bytes)) {
+		usage_error("--free: %s is neither a size nor a percentage", argument);
+	}
+}
+
+static void take_free_inodes(struct command *command, const char *argument)
+{
+	uint64_t inodes;
+
+	if (units_parse_number(argument, 0, UINT32_MAX, &inodes))
+		usage_error("--free-inodes: %s is not a number from 0 to %u", argument, UINT32_MAX);
+	command->options.free_inodes = (uint32_t)inodes;
+}
+
+static void take_size_only(struct command *command, const char *argument)
+{
+	(void)argument;
+	command->options.size_only = true;
+}
+
 /* In the order of --help. */
 const struct option_row command_options[] = {
 	{ NULL, NULL, NULL, "What is taken from SOURCE" },
@@ -51,6 +85,11 @@ const struct option_row command_options[] = {
 	{ "gid-map", "FROM:TO:COUNT", take_gid_map, "the same for groups" },
 	{ "root-owned", NULL, take_root_owned, "everything belongs to 0:0 (also --all-root)" },
 	{ "all-root", NULL, take_root_owned, NULL },
+	{ NULL, NULL, NULL, "Size" },
+	{ "free", "SIZE|N%", take_free, "space that is left for anyone (as df shows it), in bytes, with a\n"
+	                               "suffix K, M, G, T, or in percent of the filesystem" },
+	{ "free-inodes", "N", take_free_inodes, "inodes that are left" },
+	{ "size-only", NULL, take_size_only, "print how large it would be, and write nothing" },
 	{ NULL, NULL, NULL, "Work and output" },
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },

@@ -6,6 +6,12 @@
 
 #include "support/units.h"
 
+void report_print_size(const char *image, const struct populate_report *report)
+{
+	printf("%s: %" PRIu64 " bytes: %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu32 " inodes\n", image,
+	       report->image_bytes, report->blocks, report->block_bytes, report->image_inodes);
+}
+
 void report_print(const char *image, const struct populate_report *report)
 {
 	char size[UNITS_TEXT_BYTES], data[UNITS_TEXT_BYTES], free_space[UNITS_TEXT_BYTES];

@@ -8,6 +8,9 @@
 /* On standard output, for people. */
 void report_print(const char *image, const struct populate_report *report);
 
+/* Only how large the image would be. */
+void report_print_size(const char *image, const struct populate_report *report);
+
 /* On standard error, a line each. */
 void report_warnings(const struct warnings *warnings);
 

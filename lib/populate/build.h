@@ -46,7 +46,7 @@ struct directory_job {
 };
 
 /* Facts of the empty filesystem that the workers need, copied out of libext2fs's state. */
-struct geometry {
+struct image_geometry {
 	uint32_t group_count;
 	uint32_t inodes_per_group;
 	uint64_t blocks;
@@ -68,7 +68,7 @@ struct build {
 	struct ext2mb *mb;
 	struct ext2mb_worker **workers; /* one for each of the pool's */
 	struct ondisk_format format;
-	struct geometry geometry;
+	struct image_geometry geometry;
 	unsigned int quota_types; /* see populate/quota.h */
 	bool has_mmp; /* the feature is on */
 	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */

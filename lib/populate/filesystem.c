@@ -37,26 +37,61 @@ static int collect_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, bl
 	return 0;
 }
 
-static errcode_t directory_blocks(ext2_filsys fs, ext2_ino_t ino, struct block_list *list)
+static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
 {
 	struct ext2_inode inode;
 	errcode_t error = ext2fs_read_inode(fs, ino, &inode);
 
+	*blocks = error ? 0 : ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512);
+	return error;
+}
+
+static errcode_t directory_blocks(ext2_filsys fs, ext2_ino_t ino, struct block_list *list)
+{
+	uint64_t blocks;
+	errcode_t error = owned_blocks(fs, ino, &blocks);
+
 	if (error)
 		return error;
-	list->blocks = calloc(ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512) + 1, sizeof(uint64_t));
+	list->blocks = calloc(blocks + 1, sizeof(uint64_t));
 	if (!list->blocks)
 		return ENOMEM;
 	return ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, collect_block, list);
 }
 
-static uint64_t owned_blocks(ext2_filsys fs, ext2_ino_t ino)
+/* 0: there is none, as with some of mke2fs's options. */
+static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
 {
-	struct ext2_inode inode;
+	errcode_t error = ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL, ino);
 
-	if (ext2fs_read_inode(fs, ino, &inode))
-		return 0;
-	return ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512);
+	if (error == EXT2_ET_FILE_NOT_FOUND)
+		*ino = 0;
+	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
+}
+
+static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
+{
+	const struct ext2_super_block *super = fs->super;
+	uint64_t root_blocks;
+	ext2_ino_t lost_found;
+	errcode_t error = owned_blocks(fs, EXT2_ROOT_INO, &root_blocks);
+
+	*room = (struct filesystem_room){
+		.blocks = ext2fs_blocks_count(fs->super),
+		.free_blocks = ext2fs_free_blocks_count(fs->super) + root_blocks,
+		.free_inodes = super->s_free_inodes_count,
+		.reserved_blocks = ext2fs_r_blocks_count(fs->super),
+		.blocks_per_group = super->s_blocks_per_group,
+		.inodes = super->s_inodes_count,
+		.quota_types = quota_types(super),
+	};
+	if (!error)
+		error = find_lost_found(fs, &lost_found);
+	if (!error && lost_found)
+		error = owned_blocks(fs, lost_found, &room->lost_found_blocks);
+	if (!error && super->s_journal_inum)
+		error = owned_blocks(fs, super->s_journal_inum, &room->journal_blocks);
+	return error ? error : ondisk_format_read(fs->super, &room->format);
 }
 
 errcode_t filesystem_look(const char *path, const char *image_path, struct filesystem_room *room,
@@ -67,14 +102,7 @@ errcode_t filesystem_look(const char *path, const char *image_path, struct files
 
 	if (error)
 		return problem_set(problem, error, image_path, "cannot open the new filesystem");
-	error = ondisk_format_read(fs->super, &room->format);
-	room->blocks = ext2fs_blocks_count(fs->super);
-	room->free_blocks = ext2fs_free_blocks_count(fs->super) + owned_blocks(fs, EXT2_ROOT_INO);
-	room->free_inodes = fs->super->s_free_inodes_count;
-	room->blocks_per_group = fs->super->s_blocks_per_group;
-	room->inodes = fs->super->s_inodes_count;
-	room->has_journal = ext2fs_has_feature_journal(fs->super) || ext2fs_has_feature_journal_dev(fs->super);
-	room->quota_types = quota_types(fs->super);
+	error = read_room(fs, room);
 	ext2fs_free(fs);
 	if (error)
 		return problem_set(problem, error, image_path, "cannot use the new filesystem");
@@ -84,7 +112,7 @@ errcode_t filesystem_look(const char *path, const char *image_path, struct files
 static errcode_t read_geometry(struct build *build)
 {
 	ext2_filsys fs = build->fs;
-	struct geometry *geometry = &build->geometry;
+	struct image_geometry *geometry = &build->geometry;
 
 	geometry->group_count = fs->group_desc_count;
 	geometry->inodes_per_group = fs->super->s_inodes_per_group;
@@ -121,10 +149,9 @@ static errcode_t free_directory(struct build *build, ext2_ino_t ino)
 static errcode_t free_replaced_directories(struct build *build)
 {
 	ext2_ino_t lost_found = 0;
-	errcode_t error = ext2fs_lookup(build->fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL,
-	                                &lost_found);
+	errcode_t error = find_lost_found(build->fs, &lost_found);
 
-	if (error && error != EXT2_ET_FILE_NOT_FOUND)
+	if (error)
 		return error;
 	error = free_directory(build, EXT2_ROOT_INO);
 	if (!error && lost_found && build->tree_has_lost_found) {

@@ -193,7 +193,7 @@ struct table_part {
 
 static bool find_part(const struct build *build, uint32_t group, struct table_part *part)
 {
-	const struct geometry *geometry = &build->geometry;
+	const struct image_geometry *geometry = &build->geometry;
 	uint32_t inode_bytes = build->format.inode_bytes, block_bytes = build->format.block_bytes;
 	uint64_t group_ino = (uint64_t)group * geometry->inodes_per_group + 1;
 

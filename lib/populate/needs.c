@@ -201,7 +201,7 @@ static errcode_t list_directories(struct build *build)
 	return 0;
 }
 
-errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct needs *needs)
+errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct needs *needs, struct problem *problem)
 {
 	uint32_t chunks = build_chunk_count(build);
 	SCOPE_FREE uint64_t *chunk_bytes = calloc(chunks, sizeof(*chunk_bytes));
@@ -212,11 +212,11 @@ errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct nee
 	if (!error && !build->directories)
 		error = list_directories(build);
 	if (error)
-		return problem_set(build->problem, error, NULL, "cannot plan the image");
+		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */
-	error = xattrs_lay_out(build);
+	error = xattrs_lay_out(build, problem);
 	if (!error)
-		error = pool_run(build->pool, chunks, count_chunk, &counting, build->problem);
+		error = pool_run(build->pool, chunks, count_chunk, &counting, problem);
 	if (error)
 		return error;
 	build->data_bytes = 0;
@@ -224,8 +224,7 @@ errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct nee
 		needs->clusters += needs->chunk_clusters[chunk];
 		build->data_bytes += chunk_bytes[chunk];
 	}
-	needs->xattr_clusters = xattrs_clusters(build);
-	needs->clusters += needs->xattr_clusters;
+	needs->clusters += xattrs_clusters(build);
 	return 0;
 }
 

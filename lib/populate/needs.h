@@ -15,8 +15,7 @@ static inline uint32_t build_chunk_count(const struct build *build)
 
 struct needs {
 	uint64_t *chunk_clusters; /* of each chunk; an upper bound, and exact but for large or much cut files */
-	uint64_t xattr_clusters; /* of the xattr sets, which chunks share */
-	uint64_t clusters; /* all together */
+	uint64_t clusters; /* all together, with those of the xattr sets, which chunks share */
 };
 
 /*
@@ -24,7 +23,8 @@ struct needs {
  * stores; may be called again for another format. The problem names the first node that cannot be stored
  * (too large, too many links, an xattr too long), the same for any number of threads.
  */
-MUST_CHECK errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct needs *needs);
+MUST_CHECK errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct needs *needs,
+                                 struct problem *problem);
 
 void needs_free(struct needs *needs);
 

@@ -18,7 +18,6 @@ static mode_t mode_of_new_files(void)
 
 static errcode_t open_device(struct output *output, struct problem *problem)
 {
-	output->is_device = true;
 	output->work_path = strdup(output->path);
 	if (!output->work_path)
 		return problem_set(problem, ENOMEM, output->path, "cannot open");
@@ -26,13 +25,23 @@ static errcode_t open_device(struct output *output, struct problem *problem)
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC | O_EXCL);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
-	if (ioctl(output->descriptor, BLKGETSIZE64, &output->existing_bytes) < 0)
-		return problem_set(problem, errno, output->path, "cannot read its size");
 	/* mke2fs opens it exclusively itself. */
 	close(output->descriptor);
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
+	return 0;
+}
+
+static errcode_t examine_device(struct output *output, struct problem *problem)
+{
+	SCOPE_CLOSE int descriptor = open(output->path, O_RDONLY | O_CLOEXEC);
+
+	output->is_device = true;
+	if (descriptor < 0)
+		return problem_set(problem, errno, output->path, "cannot open");
+	if (ioctl(descriptor, BLKGETSIZE64, &output->existing_bytes) < 0)
+		return problem_set(problem, errno, output->path, "cannot read its size");
 	return 0;
 }
 
@@ -57,7 +66,7 @@ static errcode_t open_temporary(struct output *output, struct problem *problem)
 	return 0;
 }
 
-errcode_t output_open(const char *path, struct output *output, struct problem *problem)
+errcode_t output_examine(const char *path, struct output *output, struct problem *problem)
 {
 	struct stat status;
 
@@ -70,7 +79,7 @@ errcode_t output_open(const char *path, struct output *output, struct problem *p
 	}
 	if (stat(output->path, &status) == 0) {
 		if (S_ISBLK(status.st_mode))
-			return open_device(output, problem);
+			return examine_device(output, problem);
 		if (S_ISDIR(status.st_mode))
 			return problem_set(problem, EISDIR, path, "cannot create");
 		if (!S_ISREG(status.st_mode))
@@ -86,7 +95,12 @@ errcode_t output_open(const char *path, struct output *output, struct problem *p
 	} else if (errno != ENOENT) {
 		return problem_set(problem, errno, path, "cannot create");
 	}
-	return open_temporary(output, problem);
+	return 0;
+}
+
+errcode_t output_open(struct output *output, struct problem *problem)
+{
+	return output->is_device ? open_device(output, problem) : open_temporary(output, problem);
 }
 
 errcode_t output_finish(struct output *output, struct problem *problem)

@@ -22,8 +22,11 @@ struct output {
 	mode_t mode;          /* what the finished file gets */
 };
 
-/* Makes the temporary file (or opens the device). Errors name path. */
-MUST_CHECK errcode_t output_open(const char *path, struct output *output, struct problem *problem);
+/* Looks at what is there, without opening it for writing or making anything. Errors name path. */
+MUST_CHECK errcode_t output_examine(const char *path, struct output *output, struct problem *problem);
+
+/* Then makes the temporary file (or opens the device). */
+MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem);
 
 /* Waits for the data to be on disk and gives the file its final name. */
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);

@@ -113,11 +113,6 @@ static errcode_t seal(struct build *build, struct populate_report *report)
 
 static void fill_report(const struct build *build, struct populate_report *report)
 {
-	report->image_bytes = build->geometry.blocks * build->format.block_bytes;
-	report->block_bytes = build->format.block_bytes;
-	report->names = build->tree->node_count - 1;
-	report->inodes = build->inode_count;
-	report->data_bytes = build->data_bytes;
 	report->zero_blocks = build->zero_blocks;
 	report->free_blocks = ext2mb_free_blocks(build->mb);
 	report->free_inodes = ext2mb_free_inodes(build->mb);
@@ -149,32 +144,63 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 	return seal(build, report);
 }
 
-static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
+/* What is known once the size is. */
+static void report_size(const struct build *build, const struct size_choice *choice, struct populate_report *report)
 {
-	struct identified identified = { 0 };
-	struct needs needs = { 0 };
-	errcode_t error = scan(build, report);
+	const struct filesystem_room *room = &choice->room;
 
+	report->image_bytes = room->blocks << room->format.block_bits;
+	report->blocks = room->blocks;
+	report->block_bytes = room->format.block_bytes;
+	report->reserved_blocks = room->reserved_blocks;
+	report->journal_blocks = room->journal_blocks;
+	report->image_inodes = room->inodes;
+	report->names = build->tree->node_count - 1;
+	report->inodes = build->inode_count;
+	report->data_bytes = build->data_bytes;
+	report->free_blocks = choice->free_blocks;
+	report->free_inodes = room->free_inodes - (build->inode_count - 1);
+}
+
+static errcode_t produce(struct build *build, struct output *output, const struct size_choice *choice,
+                         struct needs *needs, struct populate_report *report)
+{
+	errcode_t error = output_open(output, build->problem);
+
+	if (error)
+		return error;
+	build->image = output->descriptor;
+	build->image_path = output->work_path;
+	error = size_format(build, output, choice, needs);
 	if (!error)
-		error = identify(build, &identified);
-	if (!error)
-		error = output_open(build->options->image, output, build->problem);
-	if (!error) {
-		build->image = output->descriptor;
-		build->image_path = output->work_path;
-		progress_stage(build->options->progress, "format", 0, 0);
-		error = size_format(build, output, &needs);
-	}
-	if (!error)
-		error = fill(build, output, &needs, report);
+		error = fill(build, output, needs, report);
 	if (!error)
 		error = quota_rebuild(build->options, output, build->quota_types, build->problem);
 	if (!error)
 		error = filesystem_reset_mmp(build);
 	if (!error && interrupt_pending())
 		error = EINTR;
+	return error ? error : output_finish(output, build->problem);
+}
+
+static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
+{
+	struct identified identified = { 0 };
+	struct size_choice choice = { .inodes = 0 };
+	struct needs needs = { 0 };
+	errcode_t error = scan(build, report);
+
 	if (!error)
-		error = output_finish(output, build->problem);
+		error = identify(build, &identified);
+	if (!error)
+		error = output_examine(build->options->image, output, build->problem);
+	progress_stage(build->options->progress, "format", 0, 0);
+	if (!error)
+		error = size_choose(build, output, &choice, &needs);
+	if (!error)
+		report_size(build, &choice, report);
+	if (!error && !build->options->size_only)
+		error = produce(build, output, &choice, &needs, report);
 	needs_free(&needs);
 	if (identified.given)
 		build->options = identified.given;

@@ -28,6 +28,10 @@ struct populate_options {
 	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
 	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
 	bool block_size_given;    /* -b among mke2fs */
+	uint64_t free_bytes;      /* that anyone may use shall be left at least, as statfs(2) has it; or: */
+	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
+	uint32_t free_inodes;     /* shall be left at least */
+	bool size_only;           /* fill in the report's sizes and write nothing */
 	bool verbose;             /* show what mke2fs says */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */
@@ -48,7 +52,11 @@ static inline int64_t populate_clock(const struct populate_options *options)
 /* What was built. */
 struct populate_report {
 	uint64_t image_bytes;
+	uint64_t blocks;
+	uint64_t reserved_blocks; /* for the superuser */
+	uint64_t journal_blocks; /* inside the image */
 	uint32_t block_bytes;
+	uint32_t image_inodes; /* that the image has */
 	uint64_t names;        /* directory entries */
 	uint64_t inodes;       /* files of any type that have an inode */
 	uint64_t regular_files; /* of these, regular files with data */
@@ -56,7 +64,7 @@ struct populate_report {
 	uint64_t data_blocks;  /* of regular files */
 	uint64_t data_extents;
 	uint64_t zero_blocks;  /* found to hold only zeros and made holes */
-	uint64_t free_blocks;
+	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
 	uint64_t free_inodes;
 	bool skipped_image;    /* the image itself lay in the source and was left out */
 	struct warnings warnings; /* the caller clears them, also after a failure */

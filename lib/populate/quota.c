@@ -26,13 +26,11 @@ unsigned int quota_types(const struct ext2_super_block *super)
 }
 
 /* How many owners there are, from above: every slot of a small hash table stands for those that met there. */
-uint64_t quota_most_blocks(const struct tree *tree, const struct ondisk_format *format, unsigned int types)
+uint64_t quota_most_owners(const struct tree *tree)
 {
 	uint8_t seen[2][OWNER_SLOTS] = { { 0 } };
 	uint64_t owners = 0, changes = 0;
 
-	if (!types)
-		return 0;
 	for (uint32_t node = 0; node < tree->node_count; node++) {
 		uint32_t ids[2] = { tree->nodes[node].uid, tree->nodes[node].gid };
 
@@ -45,8 +43,11 @@ uint64_t quota_most_blocks(const struct tree *tree, const struct ondisk_format *
 		}
 	}
 	/* A full table says nothing: then every name may have an owner of its own. */
-	if (owners > OWNER_SLOTS / 2)
-		owners = changes;
+	return owners > OWNER_SLOTS / 2 ? changes : owners;
+}
+
+uint64_t quota_most_blocks(uint64_t owners, const struct ondisk_format *format)
+{
 	return (owners * OWNER_BYTES + 65536) >> format->block_bits;
 }
 

@@ -12,8 +12,11 @@
 /* Which of user, group and project quota there are: bits 1 << USRQUOTA and so on of <sys/quota.h>. */
 unsigned int quota_types(const struct ext2_super_block *super);
 
-/* Blocks that the quota files of this tree's owners may take beyond mke2fs's own; 0 for no types. */
-uint64_t quota_most_blocks(const struct tree *tree, const struct ondisk_format *format, unsigned int types);
+/* Users and groups of the tree, counted from above. Walks all nodes. */
+uint64_t quota_most_owners(const struct tree *tree);
+
+/* Blocks that the quota files of so many owners may take beyond mke2fs's own. */
+uint64_t quota_most_blocks(uint64_t owners, const struct ondisk_format *format);
 
 /* Counts all files' usage into new quota files. The filesystem is closed. */
 MUST_CHECK errcode_t quota_rebuild(const struct populate_options *options, const struct output *output,

@@ -21,6 +21,8 @@ populate_sources := \
 	lib/populate/populate.c \
 	lib/populate/quota.c \
 	lib/populate/run_writer.c \
+	lib/populate/scratch.c \
 	lib/populate/size.c \
+	lib/populate/size_trial.c \
 	lib/populate/xattrs.c \
 	lib/populate/zeros.c

@@ -6,265 +6,329 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/filesystem.h"
-#include "populate/mke2fs.h"
-#include "populate/quota.h"
-#include "support/interrupt.h"
+#include "populate/scratch.h"
+#include "populate/size_trial.h"
 #include "support/units.h"
 
-/* Ten reserved ones, lost+found, the orphan file. */
-#define OWN_INODES 12u
-#define MOST_ROUNDS 24
+/* Four to eight do; those beyond are for options that make what is left of a size a staircase. */
+#define MOST_ROUNDS 64
 
-struct sizing {
-	struct build *build;
-	const struct output *output;
-	struct needs *needs;
-	uint64_t inodes; /* -N for mke2fs, 0: it decides */
-	uint32_t block_bytes; /* -b for mke2fs, 0: it decides */
-	bool counted; /* needs are those of room */
-	bool wants_journal; /* mke2fs gave a large enough filesystem one */
-	struct filesystem_room room; /* of the last filesystem made */
+/* The first guess is nearly always enough; where nothing ever is, say so soon. */
+#define MOST_GROWING 16
+
+/* Sizes in KiB, as mke2fs is told them. */
+struct search {
+	struct sizing *sizing;
+	struct problem *problem;
+	uint64_t too_small, enough;     /* bounds of the answer; 0: not known yet */
+	uint64_t enough_journal_blocks; /* of the journal that mke2fs gave that one */
+	bool wants_journal;             /* a large enough filesystem has one */
+	uint64_t kib, last_kib;         /* the size that was judged, and the one before; 0: none was */
+	double spare_kib, last_spare_kib;
+	bool refused; /* mke2fs said no to kib */
 };
 
-/* Formats, looks, and counts the needs again if its geometry is another one. */
-static errcode_t try_size(struct sizing *sizing, const char *size, struct problem *problem)
+static uint64_t block_kib(const struct sizing *sizing)
 {
-	const struct build *build = sizing->build;
-	const struct populate_options *options = build->options;
-	struct mke2fs_run run = {
-		.options = options,
-		.path = sizing->output->work_path,
-		.size = size,
-		.inodes = sizing->inodes,
-		.block_bytes = sizing->block_bytes,
-	};
-	struct filesystem_room before = sizing->room;
-
-	if (interrupt_pending())
-		return EINTR;
-	/* What the last round left must not show through. */
-	if (!sizing->output->is_device && ftruncate(sizing->output->descriptor, 0) < 0)
-		return problem_set(problem, errno, options->image, "cannot truncate");
-	errcode_t error = mke2fs_run(&run, problem);
-	if (!error)
-		error = filesystem_look(run.path, options->image, &sizing->room, problem);
-	if (error)
-		return error;
-	if (sizing->counted && memcmp(&before.format, &sizing->room.format, sizeof(before.format)) == 0 &&
-	    before.blocks_per_group == sizing->room.blocks_per_group)
-		return 0;
-	needs_free(sizing->needs);
-	sizing->build->format = sizing->room.format;
-	sizing->counted = true;
-	/* What this attempt says may have to be forgotten. */
-	struct problem *kept = sizing->build->problem;
-
-	sizing->build->problem = problem;
-	error = needs_count(sizing->build, sizing->room.blocks_per_group, sizing->needs);
-	sizing->build->problem = kept;
-	return error;
+	return sizing->room.format.block_bytes / 1024;
 }
 
-static uint64_t needed_blocks(const struct sizing *sizing)
+static uint64_t cluster_kib(const struct sizing *sizing)
 {
-	uint64_t blocks = sizing->needs->clusters << sizing->room.format.cluster_bits;
-
-	return blocks + quota_most_blocks(sizing->build->tree, &sizing->room.format, sizing->room.quota_types);
+	return block_kib(sizing) << sizing->room.format.cluster_bits;
 }
 
-static uint64_t missing_inodes(const struct sizing *sizing)
+static void size_text(uint64_t kib, char text[32])
 {
-	/* The root's is there already. */
-	uint64_t wanted = sizing->build->inode_count - 1;
+	snprintf(text, 32, "%" PRIu64 "K", kib);
+}
 
-	return wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
+static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *problem)
+{
+	return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+	                          "it needs %" PRIu64 " more inodes; there must be at least %" PRIu64,
+	                          size_missing_inodes(sizing), size_exact_inodes(sizing));
 }
 
 /*
- * Formats, and again with more inodes where they were too few: mke2fs chose a number by itself, or rounded the
- * one asked for to what suits its groups, down as well as up.
+ * How search->kib does. mke2fs saying no means that a size is too small once it has said yes to a larger one; so does
+ * a filesystem that lost its journal for being small, which is not what was asked for.
  */
-static errcode_t try_with_inodes(struct sizing *sizing, const char *size, struct problem *problem)
+static errcode_t judge(struct search *search)
 {
-	errcode_t error = try_size(sizing, size, problem);
-
-	for (uint64_t extra = 0; !error && missing_inodes(sizing) && !sizing->build->options->inodes_fixed;) {
-		extra = 2 * extra + missing_inodes(sizing);
-		if (extra > UINT32_MAX / 4)
-			break;
-		sizing->inodes = sizing->build->inode_count + OWN_INODES + extra;
-		error = try_size(sizing, size, problem);
-	}
-	return error;
-}
-
-static errcode_t too_small(const struct sizing *sizing, struct problem *problem)
-{
-	const char *image = sizing->build->options->image;
-	uint64_t block_bytes = sizing->room.format.block_bytes;
-	char needed[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES], lacking[UNITS_TEXT_BYTES];
-
-	if (missing_inodes(sizing))
-		return problem_set_reason(problem, ENOSPC, image, "the source does not fit",
-		                          "%" PRIu64 " more inodes are needed; it has %" PRIu32,
-		                          missing_inodes(sizing), sizing->room.inodes);
-	units_format_bytes(needed_blocks(sizing) * block_bytes, needed);
-	units_format_bytes(sizing->room.free_blocks * block_bytes, there);
-	units_format_bytes((needed_blocks(sizing) - sizing->room.free_blocks) * block_bytes, lacking);
-	return problem_set_reason(problem, ENOSPC, image, "the source does not fit",
-	                          "it needs %s, %s are free: %s too few", needed, there, lacking);
-}
-
-/* The size that was asked for, or that of the device or existing file. */
-static errcode_t format_given(struct sizing *sizing, const char *size)
-{
-	struct problem *problem = sizing->build->problem;
-	errcode_t error = try_with_inodes(sizing, size, problem);
-
-	/* mke2fs's own number of inodes may leave too little room where the number needed does not. */
-	if (!error && !missing_inodes(sizing) && needed_blocks(sizing) > sizing->room.free_blocks &&
-	    !sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed) {
-		sizing->inodes = sizing->build->inode_count + OWN_INODES;
-		error = try_with_inodes(sizing, size, problem);
-	}
-	if (error)
-		return error;
-	if (missing_inodes(sizing) || needed_blocks(sizing) > sizing->room.free_blocks)
-		return too_small(sizing, problem);
-	return 0;
-}
-
-/*
- * How a size does: *spare_kib is what would be left over, or, negative, what is lacking. may_refuse: mke2fs
- * saying no means that the size is too small, for it has said yes to a larger one.
- */
-static errcode_t judge(struct sizing *sizing, uint64_t kib, bool may_refuse, int64_t *spare_kib)
-{
+	struct sizing *sizing = search->sizing;
 	struct problem attempt = { 0 };
 	char size[32];
 
-	snprintf(size, sizeof(size), "%" PRIu64 "K", kib);
-	errcode_t error = try_with_inodes(sizing, size, &attempt);
-	if (!error && missing_inodes(sizing))
-		return too_small(sizing, sizing->build->problem);
-	if (error && (!may_refuse || error == EINTR)) {
-		problem_move(sizing->build->problem, &attempt);
+	size_text(search->kib, size);
+	errcode_t error = size_try(sizing, size, &attempt);
+	if (!error && size_missing_inodes(sizing))
+		return too_few_inodes(sizing, search->problem);
+	search->refused = error || (search->enough && search->wants_journal && !sizing->room.journal_blocks);
+	if (error && (!search->enough || error == EINTR || error == ENOMEM)) {
+		problem_move(search->problem, &attempt);
 		return error;
 	}
 	problem_clear(&attempt);
-	int64_t spare_blocks = (int64_t)sizing->room.free_blocks - (int64_t)needed_blocks(sizing);
+	if (search->refused) {
+		search->spare_kib = -1;
+		search->too_small = search->kib;
+		return 0;
+	}
+	search->spare_kib = (double)size_spare_blocks(sizing) * (double)block_kib(sizing);
+	if (search->spare_kib < 0) {
+		search->too_small = search->kib;
+		return 0;
+	}
+	/* mke2fs leaves out a last group that would hold nothing but its own metadata. */
+	uint64_t made_kib = sizing->room.blocks * block_kib(sizing);
 
-	*spare_kib = spare_blocks * (int64_t)(sizing->room.format.block_bytes / 1024);
-	/* A filesystem that lost its journal for being small is not what was asked for. */
-	if (error || (may_refuse && sizing->wants_journal && !sizing->room.has_journal))
-		*spare_kib = -(int64_t)(kib / 16 + 64);
+	search->enough = made_kib < search->kib ? made_kib : search->kib;
+	search->enough_journal_blocks = sizing->room.journal_blocks;
 	return 0;
 }
 
 /* A first size that is surely large enough, for finding out what this mke2fs does with such a one. */
 static uint64_t first_guess_kib(const struct sizing *sizing)
 {
+	const struct populate_options *options = sizing->build->options;
 	const struct tree *tree = sizing->build->tree;
-	uint64_t bytes = 0;
+	uint64_t bytes = options->free_bytes + options->free_inodes * 256;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
-		if (S_ISREG(tree->nodes[node].mode) && !tree->nodes[node].is_sparse &&
-		    !tree_node_is_link(tree, node))
+		if (S_ISREG(tree->nodes[node].mode) && !tree->nodes[node].is_sparse && !tree_node_is_link(tree, node))
 			bytes += tree->nodes[node].size_bytes;
 	}
 	/* A block and an inode each, and half as much again as the journal may get. */
-	return (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
+	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
+
+	return kib / (100 - options->free_percent) * 100;
 }
 
-/* Bounds of the answer, in KiB; 0: not known yet. */
-struct bounds {
-	uint64_t too_small, enough;
-};
-
-/* The next size to look at: where the last one says that the answer is, but between the bounds. */
-static uint64_t next_guess_kib(const struct sizing *sizing, const struct bounds *bounds, uint64_t kib,
-                               int64_t spare_kib)
+/*
+ * The next size to look at: where a line through the last two says that nothing is left over (what is lost to metadata
+ * is nearly linear), but between the bounds. 0: the smallest is found.
+ */
+static uint64_t next_guess_kib(const struct search *search)
 {
-	uint64_t cluster_kib = (sizing->room.format.block_bytes / 1024ull) << sizing->room.format.cluster_bits;
-	int64_t guess = (int64_t)kib - spare_kib;
+	uint64_t step = cluster_kib(search->sizing);
+	double gain = 1; /* of spare for each KiB more */
 
-	if (bounds->enough && (guess <= (int64_t)bounds->too_small || guess >= (int64_t)bounds->enough))
-		guess = (int64_t)(bounds->too_small + (bounds->enough - bounds->too_small) / 2);
-	return ((uint64_t)guess + cluster_kib - 1) / cluster_kib * cluster_kib;
+	if (search->enough && search->enough - search->too_small <= step)
+		return 0;
+	if (search->enough && search->spare_kib == 0)
+		return search->enough - step;
+	if (search->last_kib && search->last_kib != search->kib && !search->refused)
+		gain = (search->spare_kib - search->last_spare_kib) / ((double)search->kib - (double)search->last_kib);
+	if (gain < 0.01 || gain > 1)
+		gain = 1;
+	double guess = (double)search->kib - search->spare_kib / gain;
+	uint64_t middle = search->too_small + (search->enough - search->too_small) / 2;
+	/* Rounded up; a guess of less than nothing is none. */
+	uint64_t kib = guess < 1 ? 0 : ((uint64_t)guess + step - 1) / step * step;
+
+	if (!search->enough)
+		return kib;
+	if (kib <= search->too_small || kib >= search->enough || search->refused)
+		kib = (middle + step - 1) / step * step;
+	return kib < search->enough ? kib : search->enough - step;
 }
 
-/* Looks for the smallest size that does. Three or four rounds, since the space lost to metadata is nearly linear. */
-static errcode_t format_smallest(struct sizing *sizing)
+static errcode_t narrow(struct search *search)
 {
-	struct bounds bounds = { 0 };
-	uint64_t kib = first_guess_kib(sizing), last_kib = 0;
-	int64_t spare_kib = 0;
-
-	if (!sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed)
-		sizing->inodes = sizing->build->inode_count + OWN_INODES;
-	for (int round = 0; round < MOST_ROUNDS; round++) {
-		errcode_t error = judge(sizing, kib, bounds.enough, &spare_kib);
-		/* A quarter of a percent or 64 KiB more than needed is not worth another round. */
-		int64_t tolerance_kib = 64 + (int64_t)(kib / 400);
+	for (int round = 0; round < (search->enough ? MOST_ROUNDS : MOST_GROWING) && search->kib; round++) {
+		errcode_t error = judge(search);
 
 		if (error)
 			return error;
-		last_kib = kib;
-		if (!bounds.enough)
-			sizing->wants_journal = sizing->room.has_journal;
-		if (spare_kib < 0)
-			bounds.too_small = kib;
-		else
-			bounds.enough = kib;
-		if (spare_kib >= 0 && spare_kib <= tolerance_kib)
-			break;
-		if (bounds.enough && (int64_t)(bounds.enough - bounds.too_small) <= tolerance_kib)
-			break;
-		kib = next_guess_kib(sizing, &bounds, kib, spare_kib);
-		if (kib == bounds.enough)
-			break;
-	}
-	if (!bounds.enough)
-		return too_small(sizing, sizing->build->problem);
-	if (last_kib == bounds.enough)
-		return 0;
-	/* The size that did, once more; more inodes may have been asked for since. */
-	errcode_t error = judge(sizing, bounds.enough, false, &spare_kib);
+		if (!round && search->enough) {
+			search->wants_journal = search->sizing->room.journal_blocks;
+			if (size_chooses_inodes(search->sizing))
+				search->sizing->base_inodes = size_exact_inodes(search->sizing);
+		}
+		uint64_t next = next_guess_kib(search);
 
-	return !error && spare_kib < 0 ? too_small(sizing, sizing->build->problem) : error;
+		search->last_kib = search->kib;
+		search->last_spare_kib = search->spare_kib;
+		search->kib = next;
+	}
+	return 0;
 }
 
-static errcode_t format_output(struct sizing *sizing)
+/*
+ * A filesystem that is a little smaller may get a journal of half or a quarter of the size, and so have room enough
+ * after all: where mke2fs's sizes of journals change, what is left over falls although the size grows.
+ */
+static errcode_t try_smaller_journals(struct search *search)
 {
-	const struct output *output = sizing->output;
-	char size[32];
+	for (unsigned int quarters = 3; quarters >= 2; quarters--) {
+		uint64_t saved_kib = search->enough_journal_blocks * quarters / 4 * block_kib(search->sizing);
+		uint64_t before = search->enough;
 
-	if (sizing->build->options->size)
-		return format_given(sizing, sizing->build->options->size);
-	if (output->is_device)
-		return format_given(sizing, NULL);
-	if (output->existing_bytes >= 1024) {
-		snprintf(size, sizeof(size), "%" PRIu64 "K", output->existing_bytes / 1024);
-		return format_given(sizing, size);
+		if (!saved_kib || saved_kib >= search->enough)
+			continue;
+		search->kib = (search->enough - saved_kib) / cluster_kib(search->sizing) * cluster_kib(search->sizing);
+		search->last_kib = 0;
+		search->too_small = 0;
+		errcode_t error = judge(search);
+		if (error)
+			return error;
+		if (search->enough == before)
+			continue;
+		search->too_small = 0;
+		return narrow(search);
 	}
-	return format_smallest(sizing);
+	return 0;
+}
+
+/* The smallest size that does; the last filesystem made is that one. */
+static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
+{
+	struct search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
+
+	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing) : 0;
+	errcode_t error = narrow(&search);
+
+	if (!error && search.enough)
+		error = try_smaller_journals(&search);
+	if (error)
+		return error;
+	if (!search.enough)
+		return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+		                          "no size leaves as much free as --free says");
+	search.kib = *kib = search.enough;
+	return judge(&search);
+}
+
+/* The size that was asked for; false: it is no size. */
+static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *kib)
+{
+	const struct populate_options *options = sizing->build->options;
+	/* mke2fs takes blocks where -b says of what size. */
+	uint64_t unit = options->block_size_given && size == options->size ? sizing->room.format.block_bytes : 1024;
+	uint64_t bytes;
+
+	if (units_parse_bytes(size, unit, &bytes))
+		return false;
+	*kib = bytes / 1024;
+	return true;
+}
+
+/* Says how large it would have to be. found: what the size itself led to, which stays where it is not the reason. */
+static errcode_t too_small(struct sizing *sizing, const char *size, struct problem *found)
+{
+	struct problem *problem = sizing->build->problem;
+	struct problem attempt = { 0 };
+	errcode_t error = found->error;
+	uint64_t least_kib = 0, kib = 0;
+
+	errcode_t search_error = find_smallest(sizing, &least_kib, &attempt);
+	bool understood = given_kib(sizing, size, &kib);
+	if (search_error == ENOSPC || (search_error && !error)) {
+		problem_clear(found);
+		problem_move(problem, &attempt);
+		return search_error;
+	}
+	problem_clear(&attempt);
+	if (error && (search_error || !understood || kib >= least_kib)) {
+		problem_move(problem, found);
+		return error;
+	}
+	problem_clear(found);
+	return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+	                          "it needs %" PRIu64 "K more; the size must be at least %" PRIu64 "K",
+	                          least_kib > kib ? least_kib - kib : 0, least_kib);
+}
+
+/* The size that was asked for, or that of the device or existing file. */
+static errcode_t choose_given(struct sizing *sizing, const char *size)
+{
+	struct problem found = { 0 };
+	errcode_t error = size_try(sizing, size, &found);
+
+	/* mke2fs's own number of inodes may leave too little room where the number needed does not. */
+	if (!error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) < 0 && size_chooses_inodes(sizing)) {
+		sizing->base_inodes = size_exact_inodes(sizing);
+		error = size_try(sizing, size, &found);
+	}
+	if (error == EINTR || error == ENOMEM || (!error && size_missing_inodes(sizing))) {
+		problem_move(sizing->build->problem, &found);
+		return error ? error : too_few_inodes(sizing, sizing->build->problem);
+	}
+	return error || size_spare_blocks(sizing) < 0 ? too_small(sizing, size, &found) : 0;
+}
+
+static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
+{
+	const char *given = sizing->build->options->size;
+	uint64_t kib = output->existing_bytes / 1024;
+
+	if (given) {
+		/* Text that is longer is no number. */
+		snprintf(size, 32, "%s", given);
+		return choose_given(sizing, given);
+	}
+	if (output->is_device || kib) {
+		size_text(kib, size);
+		return choose_given(sizing, size);
+	}
+	errcode_t error = find_smallest(sizing, &kib, sizing->build->problem);
+
+	size_text(kib, size);
+	return error;
 }
 
 #define USUAL_BLOCK_BYTES 4096u
 
-errcode_t size_format(struct build *build, const struct output *output, struct needs *needs)
+errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice, struct needs *needs)
 {
-	struct sizing sizing = { .build = build, .output = output, .needs = needs };
-	errcode_t error = format_output(&sizing);
+	struct scratch scratch;
+	errcode_t error = scratch_open(&scratch, build->problem);
+	struct sizing sizing = {
+		.build = build,
+		.path = scratch.path,
+		.descriptor = scratch.descriptor,
+		.needs = needs,
+	};
 
+	if (!error)
+		error = choose(&sizing, output, choice->size);
 	/* mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. */
 	if ((error == ENAMETOOLONG || error == E2BIG || error == EFBIG) && !build->options->block_size_given &&
 	    sizing.room.format.block_bytes < USUAL_BLOCK_BYTES) {
 		problem_clear(build->problem);
 		sizing.block_bytes = USUAL_BLOCK_BYTES;
-		sizing.inodes = 0;
-		error = format_output(&sizing);
+		sizing.base_inodes = 0;
+		error = choose(&sizing, output, choice->size);
 	}
+	choice->inodes = sizing.inodes;
+	choice->block_bytes = sizing.block_bytes;
+	choice->room = sizing.room;
+	choice->free_blocks = error ? 0 : (uint64_t)size_left_blocks(&sizing);
+	scratch_close(&scratch);
 	return error;
+}
+
+errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice,
+                      struct needs *needs)
+{
+	struct sizing sizing = {
+		.build = build,
+		.path = output->work_path,
+		.descriptor = output->is_device ? -1 : output->descriptor,
+		.needs = needs,
+		.base_inodes = choice->inodes,
+		.block_bytes = choice->block_bytes,
+		.counted = true,
+		.room = choice->room,
+	};
+	errcode_t error = size_try(&sizing, choice->size, build->problem);
+
+	if (error)
+		return error;
+	/* A device may have another sector size than a file, and then other blocks. */
+	if (size_missing_inodes(&sizing) || size_spare_blocks(&sizing) < 0)
+		return problem_set_reason(build->problem, ENOSPC, build->options->image, "the source does not fit",
+		                          "mke2fs treats it differently from a file of its size");
+	return 0;
 }

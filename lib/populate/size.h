@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How large the filesystem becomes. mke2fs itself is asked: how much of a size is left for content depends on
- * its options, features and configuration, and an empty filesystem in a sparse file costs it milliseconds.
+ * its options, features and configuration, and an empty filesystem in a file in memory costs it 2 ms.
  */
 #ifndef POPULATE_SIZE_H
 #define POPULATE_SIZE_H
 
 #include "populate/build.h"
+#include "populate/filesystem.h"
 #include "populate/needs.h"
 #include "populate/output.h"
 
+/* How mke2fs is to be called. */
+struct size_choice {
+	char size[32];
+	uint64_t inodes;      /* -N, 0: mke2fs decides */
+	uint32_t block_bytes; /* -b, 0: mke2fs decides */
+	struct filesystem_room room; /* what it makes then */
+	uint64_t free_blocks; /* what the tree leaves of that, at least */
+};
+
 /*
- * Leaves an empty filesystem in which the tree fits in the output's file: of the size that was asked for, or just
- * large enough. needs is counted for it. When a size was given and is too small, says by how much.
+ * Chooses, without touching the image: the size that was asked for, that of the device or file that is there, or the
+ * smallest that does. Counts needs for it. A size that is too small is an error (ENOSPC) that says which is not.
  */
-MUST_CHECK errcode_t size_format(struct build *build, const struct output *output, struct needs *needs);
+MUST_CHECK errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice,
+                                 struct needs *needs);
+
+/* Makes the empty filesystem in the output, which must turn out as chosen. */
+MUST_CHECK errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice,
+                                 struct needs *needs);
 
 #endif

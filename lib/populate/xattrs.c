@@ -37,25 +37,26 @@ static errcode_t lay_out_set(const struct build *build, uint32_t set)
 	return error;
 }
 
-static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error)
+static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error,
+                             struct problem *problem)
 {
 	SCOPE_FREE char *path = tree_path(build->tree, node);
 
 	if (error == E2BIG)
-		return problem_set_reason(build->problem, error, path, "cannot store its extended attributes",
+		return problem_set_reason(problem, error, path, "cannot store its extended attributes",
 		                          "they need more than an inode and a block of %" PRIu32 " bytes hold",
 		                          build->format.block_bytes);
-	return problem_set(build->problem, error, path, "cannot store its extended attributes");
+	return problem_set(problem, error, path, "cannot store its extended attributes");
 }
 
-errcode_t xattrs_lay_out(struct build *build)
+errcode_t xattrs_lay_out(struct build *build, struct problem *problem)
 {
 	const struct tree *tree = build->tree;
 
 	xattrs_release(build);
 	build->xattrs = calloc(tree->xattr_set_count, sizeof(*build->xattrs));
 	if (!build->xattrs)
-		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
+		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
 	build->xattrs[TREE_NO_XATTRS].inline_room_bytes = inline_data_room(&build->format, NULL);
 	for (uint32_t node = 0; node < tree->node_count; node++) {
 		uint32_t set = tree->nodes[node].xattrs;
@@ -66,7 +67,7 @@ errcode_t xattrs_lay_out(struct build *build)
 			errcode_t error = lay_out_set(build, set);
 
 			if (error)
-				return set_problem(build, node, error);
+				return set_problem(build, node, error, problem);
 		}
 		build->placements[node].xattr_share =
 			(uint16_t)(build->xattrs[set].users++ / XATTR_MAX_REFERENCES);

@@ -10,7 +10,7 @@
 
 /* Makes build->xattrs for build->format: where each set stands, and who has it. Names the first node of a set that
  * cannot be stored. */
-MUST_CHECK errcode_t xattrs_lay_out(struct build *build);
+MUST_CHECK errcode_t xattrs_lay_out(struct build *build, struct problem *problem);
 
 /* Clusters that all shared blocks take. */
 uint64_t xattrs_clusters(const struct build *build);
