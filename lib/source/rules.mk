@@ -10,6 +10,8 @@ source_sources := \
 	lib/source/owner_map.c \
 	lib/source/owner_text.c \
 	lib/source/owner_xattrs.c \
+	lib/source/marks.c \
+	lib/source/merge.c \
 	lib/source/path_text.c \
 	lib/source/scan_entry.c \
 	lib/source/scan_listing.c \

@@ -29,6 +29,7 @@ unit_tests := \
 	layout \
 	lock \
 	long_map \
+	merge \
 	normalize \
 	normalize_model \
 	order_set \
@@ -58,4 +59,5 @@ unit_helper_sources := \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
 	tests/unit/mb_image.c \
-	tests/unit/ondisk_image.c
+	tests/unit/ondisk_image.c \
+	tests/unit/text_tree.c
