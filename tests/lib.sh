@@ -118,6 +118,7 @@ mount_image() {
 attach_loop() {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		attached=$(losetup --find --show "$1") || return 1
+		blockdev --setrw "$attached"
 		if [ "$(blockdev --getro "$attached")" = 0 ]; then
 			echo "$attached"
 			return

@@ -18,7 +18,7 @@ struct ondisk_format {
 	uint16_t extra_isize;      /* what new inodes get; 0 for 128-byte inodes */
 	uint8_t hash_version;      /* of new indexed directories, the signedness of the superblock's flags included */
 	uint32_t hash_seed[4];     /* as ext2fs_dirhash2() wants it */
-	uint32_t checksum_seed;    /* of metadata_csum; valid when checksums */
+	uint32_t checksum_seed;    /* of metadata_csum and of the hashes of ea_inode */
 	bool checksums;            /* metadata_csum */
 	bool extents;
 	bool dir_index;
@@ -27,6 +27,7 @@ struct ondisk_format {
 	bool dir_nlink;
 	bool huge_file;
 	bool inline_data;
+	bool ea_inode;
 	bool quota;
 };
 

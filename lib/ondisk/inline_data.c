@@ -42,7 +42,8 @@ static struct gap find_gap(const struct ondisk_format *format, const uint8_t *ar
 		memcpy(&entry, area + gap.start, sizeof(entry));
 		uint32_t value = HEADER_BYTES + le16toh(entry.e_value_offs);
 
-		if (entry.e_value_size && !entry.e_value_inum && value < gap.end)
+		/* Offset 0 is that of a value of no bytes, or of one that has an inode of its own. */
+		if (entry.e_value_offs && value < gap.end)
 			gap.end = value;
 	}
 }

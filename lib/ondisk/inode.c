@@ -132,6 +132,7 @@ errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const s
 		.i_uid = htole16(value->uid & 0xffff),
 		.i_gid = htole16(value->gid & 0xffff),
 		.i_generation = htole32(value->generation),
+		.osd1.linux1.l_i_version = htole32(value->version),
 		.i_file_acl = htole32((uint32_t)value->xattr_block),
 		.osd2.linux2.l_i_file_acl_high = htole16(value->xattr_block >> 32),
 		.osd2.linux2.l_i_uid_high = htole16(value->uid >> 16),

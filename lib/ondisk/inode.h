@@ -21,6 +21,7 @@ struct inode_value {
 	uint64_t blocks; /* filesystem blocks that it owns: data, maps and its xattr block */
 	uint32_t flags;  /* EXT4_EXTENTS_FL, EXT2_INDEX_FL ...; huge_file's is added when blocks need it */
 	uint32_t generation;
+	uint32_t version; /* the lower half of an xattr value's reference count; else 0 */
 	uint64_t xattr_block; /* 0: none */
 	uint8_t root[INODE_ROOT_BYTES];
 };

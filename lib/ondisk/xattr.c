@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <linux/limits.h>
 #include <string.h>
 
 #include <ext2fs/ext2_ext_attr.h>
@@ -31,6 +32,7 @@ struct stored_xattr {
 	uint8_t name_bytes;
 	uint8_t name_index;
 	uint32_t value_bytes; /* on disk */
+	bool in_value_inode;
 };
 
 static uint64_t padded(uint64_t bytes)
@@ -45,7 +47,7 @@ static uint64_t entry_bytes(const struct stored_xattr *stored)
 
 static uint64_t total_bytes(const struct stored_xattr *stored)
 {
-	return entry_bytes(stored) + padded(stored->value_bytes);
+	return entry_bytes(stored) + (stored->in_value_inode ? 0 : padded(stored->value_bytes));
 }
 
 /* Prefixes become a number; a few names are numbers as a whole. */
@@ -92,12 +94,17 @@ static bool is_acl(const struct stored_xattr *stored)
 	return stored->name_index == INDEX_ACL_ACCESS || stored->name_index == INDEX_ACL_DEFAULT;
 }
 
-static errcode_t resolve(const struct xattr *list, size_t count, struct stored_xattr stored[XATTR_MAX_COUNT])
+static errcode_t resolve(const struct xattr *list, size_t count, uint64_t in_value_inode,
+                         struct stored_xattr stored[XATTR_MAX_COUNT])
 {
 	if (count > XATTR_MAX_COUNT)
 		return E2BIG;
 	for (size_t n = 0; n < count; n++) {
-		stored[n] = (struct stored_xattr){ .source = &list[n], .value_bytes = list[n].value_bytes };
+		stored[n] = (struct stored_xattr){
+			.source = &list[n],
+			.value_bytes = list[n].value_bytes,
+			.in_value_inode = in_value_inode >> n & 1,
+		};
 
 		errcode_t error = resolve_name(list[n].name, &stored[n]);
 		if (error)
@@ -122,13 +129,13 @@ static uint64_t bytes_of(const struct stored_xattr *stored, size_t count, uint64
 	return bytes;
 }
 
-/* Takes each, in the order of the list, that still fits. */
-static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count, uint64_t room)
+/* Takes each of the eligible, in the order of the list, that still fits. */
+static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count, uint64_t eligible, uint64_t room)
 {
 	uint64_t chosen = 0;
 
 	for (size_t n = 0; n < count; n++) {
-		if (total_bytes(&stored[n]) > room)
+		if (!(eligible >> n & 1) || total_bytes(&stored[n]) > room)
 			continue;
 		room -= total_bytes(&stored[n]);
 		chosen |= UINT64_C(1) << n;
@@ -140,7 +147,8 @@ static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count,
  * Finds those that leave the least of the room. A file's xattrs can be such that they fit in no other way, and
  * they did fit where they come from: set after set, by hand, in any order.
  */
-static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count, uint64_t room, uint64_t *chosen)
+static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count, uint64_t eligible, uint64_t room,
+                                uint64_t *chosen)
 {
 	size_t units = room / UNIT_BYTES;
 	/* [n]: a choice that fills n units; 0: none is known. */
@@ -151,7 +159,7 @@ static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count,
 	for (size_t n = 0; n < count; n++) {
 		uint64_t size = total_bytes(&stored[n]) / UNIT_BYTES;
 
-		for (size_t filled = units; filled >= size; filled--) {
+		for (size_t filled = units; eligible >> n & 1 && filled >= size; filled--) {
 			if (choices[filled] == 0 && (filled == size || choices[filled - size] != 0))
 				choices[filled] = choices[filled - size] | UINT64_C(1) << n;
 		}
@@ -175,39 +183,83 @@ static uint64_t block_room(const struct ondisk_format *format)
 	return format->block_bytes - sizeof(struct ext2_ext_attr_header) - TERMINATOR_BYTES;
 }
 
-errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
-                      struct xattr_layout *layout)
+/*
+ * Decides where the entries stand, with the values that are in inodes of their own already chosen. These entries come
+ * last into the inode, so there is a block whenever there are any: e2fsck 1.47.0 takes the target of a short symlink
+ * for block numbers where such a value makes i_blocks more than 0 and there is no block of xattrs.
+ */
+static errcode_t place_entries(const struct ondisk_format *format, const struct stored_xattr *stored, size_t count,
+                               struct xattr_layout *layout)
 {
-	struct stored_xattr stored[XATTR_MAX_COUNT];
-	errcode_t error = resolve(list, count, stored);
+	uint64_t everything = bytes_of(stored, count, UINT64_MAX);
+	uint64_t eligible = ~layout->in_value_inode;
+	uint64_t chosen = choose_in_order(stored, count, eligible, inode_room(format));
+	errcode_t error = 0;
 
+	if (everything - bytes_of(stored, count, chosen) > block_room(format))
+		error = choose_fullest(stored, count, eligible, inode_room(format), &chosen);
+	if (!error && everything - bytes_of(stored, count, chosen) > block_room(format))
+		error = choose_fullest(stored, count, UINT64_MAX, inode_room(format), &chosen);
 	if (error)
 		return error;
-
-	uint64_t everything = bytes_of(stored, count, UINT64_MAX);
-	uint64_t chosen = choose_in_order(stored, count, inode_room(format));
-
-	if (everything - bytes_of(stored, count, chosen) > block_room(format)) {
-		error = choose_fullest(stored, count, inode_room(format), &chosen);
-		if (error)
-			return error;
-	}
 
 	uint64_t left = everything - bytes_of(stored, count, chosen);
 
 	if (left > block_room(format))
 		return E2BIG;
-	*layout = (struct xattr_layout){ .in_inode = chosen, .needs_block = left > 0 };
+	layout->in_inode = chosen;
+	layout->needs_block = left > 0;
 	return 0;
 }
 
-/* ext4's hash of an entry: the name, a byte at a time, then the value, a padded word at a time. */
+/* The largest value that is not yet in an inode of its own. E2BIG: there is none, or it is too large even for that. */
+static errcode_t choose_largest(const struct stored_xattr *stored, size_t count, size_t *chosen)
+{
+	*chosen = count;
+	for (size_t n = 0; n < count; n++) {
+		if (stored[n].in_value_inode || stored[n].value_bytes == 0)
+			continue;
+		if (*chosen == count || stored[n].value_bytes > stored[*chosen].value_bytes)
+			*chosen = n;
+	}
+	return *chosen == count || stored[*chosen].value_bytes > XATTR_SIZE_MAX ? E2BIG : 0;
+}
+
+errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
+                      struct xattr_layout *layout)
+{
+	struct stored_xattr stored[XATTR_MAX_COUNT];
+	errcode_t error = resolve(list, count, 0, stored);
+
+	if (error)
+		return error;
+	*layout = (struct xattr_layout){ 0 };
+	error = place_entries(format, stored, count, layout);
+	while (error == E2BIG && format->ea_inode) {
+		size_t largest;
+
+		error = choose_largest(stored, count, &largest);
+		if (error)
+			return error;
+		stored[largest].in_value_inode = true;
+		layout->in_value_inode |= UINT64_C(1) << largest;
+		error = place_entries(format, stored, count, layout);
+	}
+	return error;
+}
+
+/*
+ * ext4's hash of an entry: the name, a byte at a time, then the value, a padded word at a time. Of a value that has an
+ * inode, that inode's hash takes its place.
+ */
 static uint32_t hash_entry(const struct stored_xattr *stored, const uint8_t *value)
 {
 	uint32_t hash = 0;
 
 	for (size_t n = 0; n < stored->name_bytes; n++)
 		hash = (hash << 5 | hash >> 27) ^ (uint8_t)stored->name[n];
+	if (stored->in_value_inode)
+		return (hash << 16 | hash >> 16) ^ stored->source->value_hash;
 	for (size_t offset = 0; offset < stored->value_bytes; offset += UNIT_BYTES) {
 		uint32_t word;
 
@@ -223,6 +275,43 @@ static void write_value(const struct stored_xattr *stored, uint8_t *value)
 		posix_acl_encode(stored->source->value, stored->source->value_bytes, value);
 	else
 		memcpy(value, stored->source->value, stored->value_bytes);
+}
+
+errcode_t xattr_value_measure(const struct xattr *xattr, uint32_t *disk_bytes)
+{
+	struct stored_xattr stored[XATTR_MAX_COUNT];
+	errcode_t error = resolve(xattr, 1, 0, stored);
+
+	*disk_bytes = error ? 0 : stored->value_bytes;
+	return error;
+}
+
+void xattr_value_encode(const struct xattr *xattr, void *disk)
+{
+	struct stored_xattr stored[XATTR_MAX_COUNT];
+
+	if (resolve(xattr, 1, 0, stored) == 0 && stored->value_bytes > 0)
+		write_value(stored, disk);
+}
+
+uint32_t xattr_value_hash(const struct ondisk_format *format, const void *disk, uint32_t disk_bytes)
+{
+	return crc32c(format->checksum_seed, disk, disk_bytes);
+}
+
+/* Puts the value in front of *end, or names the inode that has it. */
+static void place_value(const struct stored_xattr *stored, const uint8_t *base, uint8_t **end,
+                        struct ext2_ext_attr_entry *raw)
+{
+	if (stored->in_value_inode) {
+		raw->e_value_inum = htole32(stored->source->value_ino);
+		return;
+	}
+	*end -= padded(stored->value_bytes);
+	if (stored->value_bytes > 0) {
+		write_value(stored, *end);
+		raw->e_value_offs = htole16(*end - base);
+	}
 }
 
 /*
@@ -242,13 +331,10 @@ static uint32_t write_entries(const struct stored_xattr *const *list, size_t cou
 			.e_value_size = htole32(stored->value_bytes),
 		};
 
-		end -= padded(stored->value_bytes);
+		place_value(stored, base, &end, &raw);
 		assert(entries + entry_bytes(stored) + TERMINATOR_BYTES <= end);
-		if (stored->value_bytes > 0) {
-			write_value(stored, end);
-			raw.e_value_offs = htole16(end - base);
-		}
-		if (has_hashes) {
+		/* The kernel checks a value that has an inode by its entry's hash, even where no others are. */
+		if (has_hashes || stored->in_value_inode) {
 			uint32_t hash = hash_entry(stored, end);
 
 			raw.e_hash = htole32(hash);
@@ -280,7 +366,7 @@ errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xa
 	const struct stored_xattr *selected[XATTR_MAX_COUNT];
 	uint32_t magic = htole32(EXT2_EXT_ATTR_MAGIC);
 	size_t area_bytes = inode_xattr_area_bytes(format);
-	errcode_t error = resolve(list, count, stored);
+	errcode_t error = resolve(list, count, layout->in_value_inode, stored);
 
 	if (error)
 		return error;
@@ -333,7 +419,7 @@ errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xa
 	struct stored_xattr stored[XATTR_MAX_COUNT];
 	const struct stored_xattr *selected[XATTR_MAX_COUNT];
 	uint8_t *base = bytes;
-	errcode_t error = resolve(list, count, stored);
+	errcode_t error = resolve(list, count, layout->in_value_inode, stored);
 
 	if (error)
 		return error;

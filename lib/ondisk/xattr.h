@@ -15,11 +15,14 @@ struct xattr {
 	const char *name;  /* whole: "user.comment", "system.posix_acl_access" */
 	const void *value; /* as getxattr(2) returns it */
 	uint32_t value_bytes;
+	uint32_t value_ino;  /* of one whose value has an inode: that inode's number, */
+	uint32_t value_hash; /* and xattr_value_hash() of what it holds */
 };
 
 /* Which of a file's xattrs stand where. */
 struct xattr_layout {
 	uint64_t in_inode; /* bit n: list[n] stands in the inode */
+	uint64_t in_value_inode; /* bit n: the value of list[n] has an inode of its own, wherever its entry stands */
 	bool needs_block;  /* the others stand in a block */
 };
 
@@ -27,14 +30,22 @@ struct xattr_layout {
 
 /*
  * Decides where they stand: all in the inode if they fit; else as many as fit, in the order of the list, and
- * the rest in one block. Where that rest is too large, those stand in the inode that fill it best, so E2BIG means
- * that there is no way to store them (values are not put into inodes of their own, ea_inode). Errors: ENOTSUP (a
+ * the rest in one block. Where that rest is too large, those stand in the inode that fill it best; with ea_inode, as
+ * few values as possible, the largest, then get inodes of their own. So E2BIG means that there is no way to store
+ * them (with ea_inode also: a value above 64 KiB, which no system call could read). Errors: ENOTSUP (a
  * name prefix that ext4 does not know, or inline data's system.data), EINVAL (no name behind the prefix, a malformed
  * ACL), ERANGE (over 255 bytes behind the prefix), E2BIG, ENOMEM. The functions below are given what this one
  * accepted, and return the same errors for anything else.
  */
 MUST_CHECK errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                  struct xattr_layout *layout);
+
+/* How long a value is on disk, and its bytes there: what an inode of its own holds. */
+MUST_CHECK errcode_t xattr_value_measure(const struct xattr *xattr, uint32_t *disk_bytes);
+void xattr_value_encode(const struct xattr *xattr, void *disk);
+
+/* The hash of such an inode's content. */
+uint32_t xattr_value_hash(const struct ondisk_format *format, const void *disk, uint32_t disk_bytes);
 
 /* Writes inode_xattr_area_bytes() bytes for inode_encode(): all zero when none stand in the inode. */
 MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xattr *list, size_t count,

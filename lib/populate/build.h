@@ -35,7 +35,21 @@ struct xattr_store {
 	void *inode_area; /* the bytes in each inode, NULL: none */
 	uint32_t inline_room_bytes; /* for content beside them, see ondisk/inline_data.h */
 	uint32_t users; /* inodes that have this set */
+	uint32_t *values; /* of each xattr whose value has an inode: which of build->xattr_values; NULL: none has */
+	uint64_t value_clusters; /* of these values: each inode is charged for them as if they were its own */
 	uint64_t *blocks; /* place: one for every XATTR_MAX_REFERENCES users, if the layout needs blocks */
+};
+
+/* An xattr value that stands in an inode of its own (feature ea_inode); equal ones share it. */
+struct xattr_value {
+	void *bytes; /* as on disk; owned */
+	uint32_t value_bytes;
+	uint32_t hash;
+	uint32_t references; /* entries, in inodes and in blocks, that name it */
+	uint64_t clusters; /* place: that its inode owns */
+	uint32_t next; /* in its bucket, see populate/xattr_values.h */
+	uint32_t ino; /* number */
+	struct long_map *map; /* place; owned */
 };
 
 /* A directory, in tree order. */
@@ -77,8 +91,12 @@ struct build {
 	struct placement *placements; /* one for each node */
 	struct directory_job *directories; /* needs */
 	uint32_t directory_count;
-	uint32_t *nodes_by_inode; /* number: nodes that have an inode, ascending by inode number */
+	uint32_t *items_by_inode; /* number: build_items() of them, ascending by inode number: nodes, and behind the
+	                             last node's number xattr values */
 	struct xattr_store *xattrs; /* needs: one for each of the tree's sets */
+	struct xattr_value *xattr_values; /* needs */
+	size_t xattr_value_count, xattr_value_capacity;
+	uint32_t *xattr_value_buckets;
 
 	uint64_t data_bytes; /* needs: of regular files, holes left out */
 	uint64_t zero_blocks; /* copy */
@@ -87,6 +105,20 @@ struct build {
 static inline const struct tree_node *build_node(const struct build *build, uint32_t node)
 {
 	return &build->tree->nodes[node];
+}
+
+/* How many inodes all this needs; more are the filesystem's own. */
+static inline uint64_t build_items(const struct build *build)
+{
+	return build->inode_count + build->xattr_value_count;
+}
+
+/* The inode number of one of items_by_inode. */
+static inline uint32_t build_item_ino(const struct build *build, uint32_t item)
+{
+	if (item < build->tree->node_count)
+		return build->placements[item].ino;
+	return build->xattr_values[item - build->tree->node_count].ino;
 }
 
 /* Clusters that hold this many blocks. */

@@ -249,6 +249,16 @@ errcode_t filesystem_finish(struct build *build)
 	return 0;
 }
 
+errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
+{
+	*fs = NULL;
+	errcode_t error = open_image(build->image_path, EXT2_FLAG_RW, fs);
+
+	if (!error && build->options->has_epoch)
+		(*fs)->now = (time_t)populate_clock(build->options);
+	return error;
+}
+
 static errcode_t rewrite_mmp(ext2_filsys fs, const struct populate_options *options)
 {
 	uint64_t block = fs->super->s_mmp_block;

@@ -32,6 +32,9 @@ MUST_CHECK errcode_t filesystem_look(const char *path, const char *image_path, s
  */
 MUST_CHECK errcode_t filesystem_open(struct build *build);
 
+/* Opens the finished filesystem again, for writing; the caller frees it with ext2fs_free(). */
+MUST_CHECK errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs);
+
 /* Writes bitmaps, descriptors, and the superblock last; closes. */
 MUST_CHECK errcode_t filesystem_finish(struct build *build);
 

@@ -7,6 +7,7 @@
 
 #include "populate/inline_content.h"
 #include "populate/run_writer.h"
+#include "populate/xattr_values.h"
 #include "populate/xattrs.h"
 #include "source/content_reader.h"
 #include "support/interrupt.h"
@@ -144,7 +145,8 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
                              struct problem *problem)
 {
 	const struct placement *placement = &build->placements[node];
-	const void *xattr_area = build->xattrs[build_node(build, node)->xattrs].inode_area;
+	const struct xattr_store *xattrs = &build->xattrs[build_node(build, node)->xattrs];
+	const void *xattr_area = xattrs->inode_area;
 	struct inode_value value;
 	uint64_t map_blocks = 0, file_bytes = 0;
 	errcode_t error;
@@ -156,7 +158,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 		error = describe_content(build, node, &value, &map_blocks);
 	if (error)
 		return error;
-	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block)
+	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block + xattrs->value_clusters)
 	               << build->format.cluster_bits;
 	own->counts.inline_bytes += file_bytes;
 	if (S_ISREG(value.mode) && placement->blocks) {
@@ -167,15 +169,30 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	return inode_encode(&build->format, placement->ino, &value, xattr_area, bytes);
 }
 
-/* The index in nodes_by_inode of the first inode at or after ino. */
+static errcode_t write_item(const struct build *build, uint32_t item, void *bytes, struct inode_worker *own,
+                            struct problem *problem)
+{
+	errcode_t error;
+
+	if (item >= build->tree->node_count) {
+		error = xattr_value_encode_inode(build, item - build->tree->node_count, bytes);
+		return error ? problem_set(problem, error, build->options->image,
+		                           "cannot write an extended attribute's inode") :
+		               0;
+	}
+	error = write_inode(build, item, bytes, own, problem);
+	return error ? build_node_problem(build, problem, item, error, "cannot write its inode") : 0;
+}
+
+/* The index in items_by_inode of the first inode at or after ino. */
 static uint32_t first_at(const struct build *build, uint64_t ino)
 {
-	uint32_t low = 0, high = build->inode_count;
+	uint32_t low = 0, high = (uint32_t)build_items(build);
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (build->placements[build->nodes_by_inode[middle]].ino < ino)
+		if (build_item_ino(build, build->items_by_inode[middle]) < ino)
 			low = middle + 1;
 		else
 			high = middle;
@@ -185,7 +202,7 @@ static uint32_t first_at(const struct build *build, uint64_t ino)
 
 /* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
 struct table_part {
-	uint32_t first, end; /* in nodes_by_inode */
+	uint32_t first, end; /* in items_by_inode */
 	uint64_t offset_bytes; /* in the image */
 	size_t size_bytes;
 	uint32_t first_ino; /* of the part */
@@ -201,8 +218,8 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 	part->end = first_at(build, group_ino + geometry->inodes_per_group);
 	if (part->first == part->end)
 		return false;
-	uint64_t first = build->placements[build->nodes_by_inode[part->first]].ino - group_ino;
-	uint64_t last = build->placements[build->nodes_by_inode[part->end - 1]].ino - group_ino;
+	uint64_t first = build_item_ino(build, build->items_by_inode[part->first]) - group_ino;
+	uint64_t last = build_item_ino(build, build->items_by_inode[part->end - 1]) - group_ino;
 	uint64_t start_bytes = first * inode_bytes / block_bytes * block_bytes;
 	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
 
@@ -255,12 +272,12 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 	if (error)
 		return problem_set(problem, error, build->options->image, "cannot read an inode table");
 	for (uint32_t index = part.first; index < part.end; index++) {
-		uint32_t node = build->nodes_by_inode[index];
-		size_t offset = (size_t)(build->placements[node].ino - part.first_ino) * build->format.inode_bytes;
+		uint32_t item = build->items_by_inode[index];
+		size_t offset = (size_t)(build_item_ino(build, item) - part.first_ino) * build->format.inode_bytes;
 
-		error = write_inode(build, node, bytes + offset, own, problem);
+		error = write_item(build, item, bytes + offset, own, problem);
 		if (error)
-			return build_node_problem(build, problem, node, error, "cannot write its inode");
+			return error;
 	}
 	error = write_at(build->image, bytes, part.size_bytes, part.offset_bytes);
 	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;

@@ -8,7 +8,7 @@
 
 #include "populate/build.h"
 
-/* Fills in the placements' numbers and nodes_by_inode. */
+/* Fills in the numbers of placements and xattr values, and items_by_inode. */
 MUST_CHECK errcode_t number_inodes(struct build *build);
 
 #endif

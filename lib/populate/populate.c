@@ -16,6 +16,7 @@
 #include "populate/output.h"
 #include "populate/place.h"
 #include "populate/quota.h"
+#include "populate/quota_values.h"
 #include "populate/size.h"
 #include "populate/xattrs.h"
 #include "source/source.h"
@@ -159,7 +160,7 @@ static void report_size(const struct build *build, const struct size_choice *cho
 	report->inodes = build->inode_count;
 	report->data_bytes = build->data_bytes;
 	report->free_blocks = choice->free_blocks;
-	report->free_inodes = room->free_inodes - (build->inode_count - 1);
+	report->free_inodes = room->free_inodes - (build_items(build) - 1);
 }
 
 static errcode_t produce(struct build *build, struct output *output, const struct size_choice *choice,
@@ -176,6 +177,8 @@ static errcode_t produce(struct build *build, struct output *output, const struc
 		error = fill(build, output, needs, report);
 	if (!error)
 		error = quota_rebuild(build->options, output, build->quota_types, build->problem);
+	if (!error)
+		error = quota_charge_values(build);
 	if (!error)
 		error = filesystem_reset_mmp(build);
 	if (!error && interrupt_pending())
@@ -215,7 +218,7 @@ static void release(struct build *build)
 		place_release(build);
 		needs_release(build);
 	}
-	free(build->nodes_by_inode);
+	free(build->items_by_inode);
 	tree_destroy(build->tree);
 	pool_destroy(build->pool);
 }

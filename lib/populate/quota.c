@@ -6,7 +6,6 @@
 
 #include "populate/child.h"
 
-#define QUOTA_TYPES 3
 #define PROJECT_QUOTA 2
 
 /* Of the format that ext4 uses (vfsv1): blocks of 1 KiB; an owner's entry may need one of each of the tree's levels. */

@@ -9,6 +9,8 @@
 #include "populate/build.h"
 #include "populate/output.h"
 
+#define QUOTA_TYPES 3
+
 /* Which of user, group and project quota there are: bits 1 << USRQUOTA and so on of <sys/quota.h>. */
 unsigned int quota_types(const struct ext2_super_block *super);
 

@@ -20,9 +20,11 @@ populate_sources := \
 	lib/populate/place.c \
 	lib/populate/populate.c \
 	lib/populate/quota.c \
+	lib/populate/quota_values.c \
 	lib/populate/run_writer.c \
 	lib/populate/scratch.c \
 	lib/populate/size.c \
 	lib/populate/size_trial.c \
+	lib/populate/xattr_values.c \
 	lib/populate/xattrs.c \
 	lib/populate/zeros.c

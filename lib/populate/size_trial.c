@@ -52,7 +52,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 /* Of the tree, and those that shall be left; the root's is there already. */
 static uint64_t wanted_inodes(const struct sizing *sizing)
 {
-	return sizing->build->inode_count - 1 + sizing->build->options->free_inodes;
+	return build_items(sizing->build) - 1 + sizing->build->options->free_inodes;
 }
 
 uint64_t size_missing_inodes(const struct sizing *sizing)

@@ -6,8 +6,28 @@
 
 #include "ondisk/inline_data.h"
 #include "populate/run_writer.h"
+#include "populate/xattr_values.h"
 
-static errcode_t lay_out_set(const struct build *build, uint32_t set)
+/* Lists those whose values have inodes of their own. */
+static errcode_t list_values(struct build *build, uint32_t set)
+{
+	struct xattr_store *store = &build->xattrs[set];
+	uint32_t count = build->tree->xattr_sets[set].count;
+	errcode_t error = 0;
+
+	if (!store->layout.in_value_inode)
+		return 0;
+	store->values = calloc(count, sizeof(*store->values));
+	if (!store->values)
+		return ENOMEM;
+	for (uint32_t number = 0; !error && number < count; number++)
+		if (store->layout.in_value_inode >> number & 1)
+			error = xattr_values_add(build, &store->list[number], &store->values[number],
+			                         &store->value_clusters);
+	return error;
+}
+
+static errcode_t lay_out_set(struct build *build, uint32_t set)
 {
 	const struct tree_xattr_set *source = &build->tree->xattr_sets[set];
 	struct xattr_store *store = &build->xattrs[set];
@@ -23,6 +43,8 @@ static errcode_t lay_out_set(const struct build *build, uint32_t set)
 		};
 	}
 	errcode_t error = xattr_place(&build->format, store->list, source->count, &store->layout);
+	if (!error)
+		error = list_values(build, set);
 	if (error)
 		return error;
 	store->inline_room_bytes = inline_data_room(&build->format, NULL);
@@ -44,9 +66,40 @@ static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t
 
 	if (error == E2BIG)
 		return problem_set_reason(problem, error, path, "cannot store its extended attributes",
-		                          "they need more than an inode and a block of %" PRIu32 " bytes hold",
-		                          build->format.block_bytes);
+		                          "they need more than an inode and a block of %" PRIu32 " bytes hold%s",
+		                          build->format.block_bytes,
+		                          build->format.ea_inode ? "" : " (the feature ea_inode would help)");
 	return problem_set(problem, error, path, "cannot store its extended attributes");
+}
+
+static uint64_t blocks_of(const struct xattr_store *store)
+{
+	if (!store->layout.needs_block)
+		return 0;
+	return (store->users + XATTR_MAX_REFERENCES - 1) / XATTR_MAX_REFERENCES;
+}
+
+uint64_t xattrs_clusters(const struct build *build)
+{
+	uint64_t clusters = 0;
+
+	for (uint32_t set = 0; set < build->tree->xattr_set_count; set++)
+		clusters += blocks_of(&build->xattrs[set]);
+	return clusters + xattr_values_clusters(build);
+}
+
+/* Every inode with such an entry refers to the value, and every block, whoever shares that. */
+static void count_references(struct build *build)
+{
+	for (uint32_t set = 0; set < build->tree->xattr_set_count; set++) {
+		const struct xattr_store *store = &build->xattrs[set];
+
+		for (uint32_t number = 0; store->values && number < build->tree->xattr_sets[set].count; number++) {
+			if (store->layout.in_value_inode >> number & 1)
+				build->xattr_values[store->values[number]].references +=
+					store->layout.in_inode >> number & 1 ? store->users : blocks_of(store);
+		}
+	}
 }
 
 errcode_t xattrs_lay_out(struct build *build, struct problem *problem)
@@ -72,23 +125,27 @@ errcode_t xattrs_lay_out(struct build *build, struct problem *problem)
 		build->placements[node].xattr_share =
 			(uint16_t)(build->xattrs[set].users++ / XATTR_MAX_REFERENCES);
 	}
+	count_references(build);
 	return 0;
 }
 
-static uint64_t blocks_of(const struct xattr_store *store)
+/* Names the inodes, whose numbers are known now, in the entries. */
+static errcode_t name_values(const struct build *build, uint32_t set)
 {
-	if (!store->layout.needs_block)
+	struct xattr_store *store = &build->xattrs[set];
+	uint32_t count = build->tree->xattr_sets[set].count;
+
+	if (!store->values)
 		return 0;
-	return (store->users + XATTR_MAX_REFERENCES - 1) / XATTR_MAX_REFERENCES;
-}
-
-uint64_t xattrs_clusters(const struct build *build)
-{
-	uint64_t clusters = 0;
-
-	for (uint32_t set = 0; set < build->tree->xattr_set_count; set++)
-		clusters += blocks_of(&build->xattrs[set]);
-	return clusters;
+	for (uint32_t number = 0; number < count; number++) {
+		if (store->layout.in_value_inode >> number & 1) {
+			store->list[number].value_ino = build->xattr_values[store->values[number]].ino;
+			store->list[number].value_hash = build->xattr_values[store->values[number]].hash;
+		}
+	}
+	if (!store->inode_area)
+		return 0;
+	return xattr_encode_inode(&build->format, store->list, count, &store->layout, store->inode_area);
 }
 
 static errcode_t write_block(const struct build *build, uint32_t set, uint64_t share, struct run_writer *writer)
@@ -137,7 +194,11 @@ errcode_t xattrs_write(struct build *build)
 	errcode_t error = run_writer_open(&writer, build->image, build->format.block_bytes);
 
 	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
+		error = name_values(build, set);
+	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
 		error = write_set(build, set, &writer, &goal);
+	if (!error)
+		error = xattr_values_write(build, &writer, goal);
 	if (!error)
 		error = run_writer_flush(&writer);
 	run_writer_close(&writer);
@@ -158,7 +219,9 @@ void xattrs_release(struct build *build)
 	for (uint32_t set = 0; build->xattrs && set < build->tree->xattr_set_count; set++) {
 		free(build->xattrs[set].list);
 		free(build->xattrs[set].inode_area);
+		free(build->xattrs[set].values);
 		free(build->xattrs[set].blocks);
 	}
 	free(TAKE(build->xattrs));
+	xattr_values_release(build);
 }

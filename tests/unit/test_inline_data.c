@@ -20,7 +20,7 @@ static const struct ondisk_format format = {
 static void make_area(uint8_t area[AREA_BYTES], uint32_t value_bytes)
 {
 	static const uint8_t value[AREA_BYTES] = { 'v', 'v', 'v' };
-	struct xattr xattr = { "user.a", value, value_bytes };
+	struct xattr xattr = { .name = "user.a", .value = value, .value_bytes = value_bytes };
 	struct xattr_layout layout;
 
 	ck_assert_int_eq(xattr_place(&format, &xattr, 1, &layout), 0);

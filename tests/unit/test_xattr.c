@@ -71,7 +71,10 @@ START_TEST(places_to_the_byte)
 	uint32_t inode_value = 96 - OVERHEAD_INODE - ENTRY_ONE;
 	uint32_t block_value = 4096 - OVERHEAD_BLOCK - ENTRY_ONE;
 	struct xattr_layout layout;
-	struct xattr list[] = { { "user.a", noise, inode_value }, { "user.b", noise, block_value } };
+	struct xattr list[] = {
+		{ .name = "user.a", .value = noise, .value_bytes = inode_value },
+		{ .name = "user.b", .value = noise, .value_bytes = block_value },
+	};
 
 	expect_place(&format, NULL, 0, 0, false);
 	expect_place(&format, list, 1, 1, false);
@@ -97,10 +100,10 @@ START_TEST(what_fits_in_order_goes_into_the_inode)
 {
 	struct ondisk_format format = format_of(4096, 256); /* 88 bytes, of which each entry takes 20 */
 	struct xattr list[] = {
-		{ "user.a", noise, 20 },
-		{ "user.b", noise, 60 },
-		{ "user.c", noise, 20 },
-		{ "user.d", noise, 8 },
+		{ .name = "user.a", .value = noise, .value_bytes = 20 },
+		{ .name = "user.b", .value = noise, .value_bytes = 60 },
+		{ .name = "user.c", .value = noise, .value_bytes = 20 },
+		{ .name = "user.d", .value = noise, .value_bytes = 8 },
 	};
 
 	expect_place(&format, list, 4, 0x5, true);
@@ -113,15 +116,73 @@ START_TEST(the_fullest_inode_is_found_when_it_must_be)
 	struct ondisk_format format = format_of(4096, 256);
 	uint32_t block_value = 4096 - OVERHEAD_BLOCK - ENTRY_ONE - (ENTRY_ONE + 12);
 	struct xattr list[] = {
-		{ "user.a", noise, 12 },
-		{ "user.b", noise, 88 - ENTRY_ONE },
-		{ "user.c", noise, block_value },
+		{ .name = "user.a", .value = noise, .value_bytes = 12 },
+		{ .name = "user.b", .value = noise, .value_bytes = 88 - ENTRY_ONE },
+		{ .name = "user.c", .value = noise, .value_bytes = block_value },
 	};
 	struct xattr_layout layout;
 
 	expect_place(&format, list, 3, 0x2, true);
 	list[2].value_bytes++;
 	ck_assert_int_eq(place(&format, list, 3, &layout), E2BIG);
+}
+END_TEST
+
+/* As few as do, the largest first; their entries stand in a block, where e2fsck does not mistake a symlink for a map. */
+START_TEST(values_that_get_inodes)
+{
+	struct ondisk_format format = format_of(4096, 256);
+	struct xattr list[] = {
+		{ .name = "user.a", .value = noise, .value_bytes = 20 },
+		{ .name = "user.b", .value = noise, .value_bytes = 3000 },
+		{ .name = "user.c", .value = noise, .value_bytes = 65536 },
+		{ .name = "user.d", .value = noise, .value_bytes = 1900 },
+		{ .name = "user.e", .value = noise, .value_bytes = 2001 },
+	};
+	struct xattr_layout layout;
+
+	ck_assert_int_eq(place(&format, list, 5, &layout), E2BIG);
+	format.ea_inode = true;
+	expect_place(&format, list, 5, 0x1, true);
+	ck_assert_int_eq(xattr_place(&format, list, 5, &layout), 0);
+	ck_assert_uint_eq(layout.in_value_inode, 0x6);
+	expect_place(&format, list + 2, 1, 0, true);
+	list[2].value_bytes++;
+	ck_assert_int_eq(place(&format, list, 5, &layout), E2BIG);
+	list[2].value_bytes = 20;
+	ck_assert_int_eq(xattr_place(&format, list, 5, &layout), 0);
+	ck_assert_uint_eq(layout.in_value_inode, 0x2);
+	expect_place(&format, list, 2, 0x1, true);
+	ck_assert_int_eq(xattr_place(&format, list, 2, &layout), 0);
+	ck_assert_uint_eq(layout.in_value_inode, 0);
+}
+END_TEST
+
+/* 64 names of 250 bytes: more entries than the block holds, so some stand in the inode. */
+START_TEST(entries_of_values_fill_the_inode_last)
+{
+	struct ondisk_format format = format_of(4096, 1024);
+	static char names[15][256];
+	struct xattr list[16];
+	struct xattr_layout layout;
+
+	format.ea_inode = true;
+	for (int n = 0; n < 15; n++) {
+		snprintf(names[n], sizeof(names[n]), "user.%0245d", n);
+		list[n] = (struct xattr){ .name = names[n], .value = noise, .value_bytes = 5000 };
+	}
+	list[15] = (struct xattr){ .name = "user.small", .value = noise, .value_bytes = 20 };
+	ck_assert_int_eq(xattr_place(&format, list, 16, &layout), 0);
+	ck_assert_uint_eq(layout.in_value_inode, 0x7fff);
+	ck_assert_uint_eq(layout.in_inode, 0x8000);
+	ck_assert_int_eq(xattr_place(&format, list, 15, &layout), 0);
+	ck_assert_uint_eq(layout.in_inode, 0);
+	format.block_bytes = 2048;
+	ck_assert_int_eq(xattr_place(&format, list, 10, &layout), 0);
+	ck_assert_uint_eq(layout.in_value_inode, 0x3ff);
+	ck_assert_int_eq(__builtin_popcountll(layout.in_inode), 3);
+	ck_assert_int_eq(layout.needs_block, true);
+	ck_assert_int_eq(xattr_place(&format, list, 11, &layout), E2BIG);
 }
 END_TEST
 
@@ -134,7 +195,7 @@ START_TEST(counts_up_to_64)
 
 	for (int n = 0; n <= XATTR_MAX_COUNT; n++) {
 		snprintf(names[n], sizeof(names[n]), "user.%d", n);
-		list[n] = (struct xattr){ names[n], noise, 4 };
+		list[n] = (struct xattr){ .name = names[n], .value = noise, .value_bytes = 4 };
 	}
 	expect_place(&format, list, XATTR_MAX_COUNT, 0x7, true);
 	ck_assert_int_eq(place(&format, list, XATTR_MAX_COUNT + 1, &layout), E2BIG);
@@ -170,7 +231,7 @@ START_TEST(names_that_are_refused)
 	memset(longest + 5, 'n', 255);
 	memset(too_long + 5, 'n', 256);
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
-		struct xattr xattr = { cases[n].name, "value", 5 };
+		struct xattr xattr = { .name = cases[n].name, .value = "value", .value_bytes = 5 };
 
 		ck_assert_msg(place(&format, &xattr, 1, &layout) == cases[n].expected, "%s", cases[n].name);
 	}
@@ -180,7 +241,7 @@ END_TEST
 static errcode_t place_acl(const uint8_t *acl, uint32_t bytes)
 {
 	struct ondisk_format format = format_of(4096, 256);
-	struct xattr xattr = { "system.posix_acl_access", acl, bytes };
+	struct xattr xattr = { .name = "system.posix_acl_access", .value = acl, .value_bytes = bytes };
 	struct xattr_layout layout;
 
 	return place(&format, &xattr, 1, &layout);
@@ -240,7 +301,9 @@ START_TEST(acls_on_disk)
 		4, 0, 0xe9, 3, 0, 0, 4, 0, 4, 0, 0x10, 0, 7,    0, 0x20, 0, 4, 0,
 	};
 	struct ondisk_format format = format_of(4096, 256);
-	struct xattr list[] = { { "system.posix_acl_default", full_acl, sizeof(full_acl) } };
+	struct xattr list[] = {
+		{ .name = "system.posix_acl_default", .value = full_acl, .value_bytes = sizeof(full_acl) }
+	};
 	struct xattr_layout layout;
 	uint8_t area[96];
 
@@ -267,7 +330,8 @@ struct test_set {
 static void add_xattr(struct test_set *set, const char *name, const void *value, uint32_t value_bytes)
 {
 	snprintf(set->names[set->count], sizeof(set->names[0]), "%s", name);
-	set->list[set->count] = (struct xattr){ set->names[set->count], value, value_bytes };
+	set->list[set->count] =
+		(struct xattr){ .name = set->names[set->count], .value = value, .value_bytes = value_bytes };
 	set->count++;
 }
 
@@ -516,6 +580,8 @@ int main(void)
 	tcase_add_test(tests, places_to_the_byte);
 	tcase_add_test(tests, what_fits_in_order_goes_into_the_inode);
 	tcase_add_test(tests, the_fullest_inode_is_found_when_it_must_be);
+	tcase_add_test(tests, values_that_get_inodes);
+	tcase_add_test(tests, entries_of_values_fill_the_inode_last);
 	tcase_add_test(tests, counts_up_to_64);
 	tcase_add_test(tests, names_that_are_refused);
 	tcase_add_test(tests, malformed_acls);
