@@ -32,15 +32,17 @@ static int run(struct command *command)
 		return EXIT_FAILURE;
 	}
 	report_warnings(&report.warnings);
-	warnings_clear(&report.warnings);
 	if (report.skipped_image)
 		fprintf(stderr, "e2populate: %s: lies in its own source and is left out of it\n",
 		        command->options.image);
-	if (command->options.size_only)
+	if (command->json)
+		error = report_print_json(&command->options, &report);
+	else if (command->options.size_only)
 		report_print_size(command->options.image, &report);
 	else if (!command->quiet)
 		report_print(command->options.image, &report);
-	return EXIT_SUCCESS;
+	warnings_clear(&report.warnings);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* Stood in for mke2fs(8), which takes the type from its name: so do we. */

@@ -156,7 +156,7 @@ static void take_option(struct command *command, int option, const char *argumen
 		break;
 	case 'N':
 		/* For mke2fs 0 is as many as usual; Buildroot's default. */
-		if (strtoull(argument, NULL, 0) == 0)
+		if (strcmp(argument, "0") == 0)
 			return;
 		command->options.inodes_fixed = true;
 		break;

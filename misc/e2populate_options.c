@@ -71,6 +71,13 @@ static void take_size_only(struct command *command, const char *argument)
 	command->options.size_only = true;
 }
 
+static void take_report(struct command *command, const char *argument)
+{
+	command->json = strcmp(argument, "json") == 0;
+	if (!command->json && strcmp(argument, "text") != 0)
+		usage_error("--report: %s is neither text nor json", argument);
+}
+
 /* In the order of --help. */
 const struct option_row command_options[] = {
 	{ NULL, NULL, NULL, "What is taken from SOURCE" },
@@ -94,6 +101,7 @@ const struct option_row command_options[] = {
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },
 	{ "progress", "STYLE", take_progress, "auto (a bar on a terminal), bar, json or none" },
+	{ "report", "FORM", take_report, "text or json: what was built, on standard output" },
 	{ "help", NULL, take_help, "this text" },
 	{ "version", NULL, take_version, "versions of e2populate and of the library it uses" },
 };

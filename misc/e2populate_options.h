@@ -13,6 +13,7 @@ struct command {
 	struct populate_options options;
 	enum progress_style progress;
 	bool quiet;
+	bool json; /* the report */
 	bool type_given;     /* or implied */
 	bool is_mke2fs;      /* called by that name: nothing is to differ from it but -d */
 	const char *type;    /* what the name it is called by says: "ext3" for mkfs.ext3; NULL: nothing */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "support/json.h"
 #include "support/units.h"
 
 void report_print_size(const char *image, const struct populate_report *report)
@@ -27,6 +28,62 @@ void report_print(const char *image, const struct populate_report *report)
 		       (double)report->data_extents / (double)report->regular_files);
 	if (report->zero_blocks)
 		printf("%" PRIu64 " blocks of zeros became holes\n", report->zero_blocks);
+}
+
+static void write_image(struct json *json, const struct populate_options *options,
+                        const struct populate_report *report)
+{
+	json_open_object(json, "image");
+	json_string(json, "path", options->image);
+	json_unsigned(json, "bytes", report->image_bytes);
+	json_unsigned(json, "block_bytes", report->block_bytes);
+	json_unsigned(json, "blocks", report->blocks);
+	json_unsigned(json, "free_blocks", report->free_blocks);
+	json_unsigned(json, "reserved_blocks", report->reserved_blocks);
+	json_unsigned(json, "journal_blocks", report->journal_blocks);
+	json_unsigned(json, "inodes", report->image_inodes);
+	json_unsigned(json, "free_inodes", report->free_inodes);
+	json_close_object(json);
+}
+
+static void write_content(struct json *json, const struct populate_options *options,
+                          const struct populate_report *report)
+{
+	json_open_object(json, "content");
+	json_unsigned(json, "names", report->names);
+	json_unsigned(json, "inodes", report->inodes);
+	json_unsigned(json, "data_bytes", report->data_bytes);
+	/* Known once everything has been read and written. */
+	if (!options->size_only) {
+		json_unsigned(json, "files_with_data", report->regular_files);
+		json_unsigned(json, "data_blocks", report->data_blocks);
+		json_unsigned(json, "data_extents", report->data_extents);
+		json_unsigned(json, "zero_blocks", report->zero_blocks);
+	}
+	json_close_object(json);
+}
+
+errcode_t report_print_json(const struct populate_options *options, const struct populate_report *report)
+{
+	struct json json = { .stream = stdout };
+	unsigned int stages = options->size_only ? POPULATE_FORMAT + 1 : POPULATE_STAGES;
+
+	json_open_object(&json, NULL);
+	json_boolean(&json, "size_only", options->size_only);
+	write_image(&json, options, report);
+	write_content(&json, options, report);
+	json_unsigned(&json, "warnings", report->warnings.count);
+	json_boolean(&json, "skipped_image", report->skipped_image);
+	json_open_object(&json, "seconds");
+	for (unsigned int stage = 0; stage < stages; stage++)
+		json_number(&json, populate_stage_names[stage], report->seconds[stage], 3);
+	json_close_object(&json);
+	json_close_object(&json);
+	errcode_t error = json_end(&json);
+
+	if (error)
+		fprintf(stderr, "e2populate: standard output: cannot write: %s\n", error_message(error));
+	return error;
 }
 
 void report_warnings(const struct warnings *warnings)

@@ -3,6 +3,8 @@
 #ifndef POPULATE_BUILD_H
 #define POPULATE_BUILD_H
 
+#include <time.h>
+
 #include <ext2fs/ext2fs.h>
 
 #include "ext2fs/ext2mb.h"
@@ -98,6 +100,8 @@ struct build {
 	size_t xattr_value_count, xattr_value_capacity;
 	uint32_t *xattr_value_buckets;
 
+	enum populate_stage stage; /* the one that is running */
+	struct timespec stage_begin;
 	uint64_t data_bytes; /* needs: of regular files, holes left out */
 	uint64_t zero_blocks; /* copy */
 };

@@ -22,6 +22,32 @@
 #include "source/source.h"
 #include "support/interrupt.h"
 
+const char *const populate_stage_names[POPULATE_STAGES] = {
+	[POPULATE_SCAN] = "scan", [POPULATE_FORMAT] = "format", [POPULATE_PLAN] = "plan",
+	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal",
+};
+
+/* Notes how long the stage that ends has taken. */
+static void end_stage(const struct build *build, struct populate_report *report)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	report->seconds[build->stage] = (double)(now.tv_sec - build->stage_begin.tv_sec) +
+	                                (double)(now.tv_nsec - build->stage_begin.tv_nsec) / 1e9;
+}
+
+static void begin_stage(struct build *build, enum populate_stage stage, struct populate_report *report)
+{
+	if (stage != POPULATE_SCAN)
+		end_stage(build, report);
+	build->stage = stage;
+	clock_gettime(CLOCK_MONOTONIC, &build->stage_begin);
+	/* Copying knows its totals and says them itself. */
+	if (stage != POPULATE_COPY)
+		progress_stage(build->options->progress, populate_stage_names[stage], 0, 0);
+}
+
 static errcode_t scan(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
@@ -35,7 +61,6 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 	};
 	struct stat status;
 
-	progress_stage(options->progress, "scan", 0, 0);
 	/* An image that lies in its own source is left out of itself. */
 	if (stat(options->image, &status) == 0 && S_ISREG(status.st_mode)) {
 		scan_options.skip_device = status.st_dev;
@@ -94,7 +119,6 @@ static errcode_t identify(struct build *build, struct identified *own)
 
 static errcode_t plan(struct build *build, const struct needs *needs)
 {
-	progress_stage(build->options->progress, "plan", 0, 0);
 	errcode_t error = number_inodes(build);
 
 	if (!error)
@@ -104,7 +128,6 @@ static errcode_t plan(struct build *build, const struct needs *needs)
 
 static errcode_t seal(struct build *build, struct populate_report *report)
 {
-	progress_stage(build->options->progress, "seal", 0, 0);
 	errcode_t error = directories_write(build);
 
 	if (!error)
@@ -131,9 +154,11 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 	if (!output->is_device &&
 	    ftruncate(output->descriptor, (off_t)(build->geometry.blocks * build->format.block_bytes)) < 0)
 		return problem_set(build->problem, errno, build->options->image, "cannot extend");
+	begin_stage(build, POPULATE_PLAN, report);
 	error = plan(build, needs);
 	if (error)
 		return error;
+	begin_stage(build, POPULATE_COPY, report);
 	error = copy_files(build);
 	if (error)
 		return error;
@@ -142,6 +167,7 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot free blocks");
 	fill_report(build, report);
+	begin_stage(build, POPULATE_SEAL, report);
 	return seal(build, report);
 }
 
@@ -191,19 +217,22 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	struct identified identified = { 0 };
 	struct size_choice choice = { .inodes = 0 };
 	struct needs needs = { 0 };
+	begin_stage(build, POPULATE_SCAN, report);
 	errcode_t error = scan(build, report);
 
 	if (!error)
 		error = identify(build, &identified);
 	if (!error)
 		error = output_examine(build->options->image, output, build->problem);
-	progress_stage(build->options->progress, "format", 0, 0);
+	if (!error)
+		begin_stage(build, POPULATE_FORMAT, report);
 	if (!error)
 		error = size_choose(build, output, &choice, &needs);
 	if (!error)
 		report_size(build, &choice, report);
 	if (!error && !build->options->size_only)
 		error = produce(build, output, &choice, &needs, report);
+	end_stage(build, report);
 	needs_free(&needs);
 	if (identified.given)
 		build->options = identified.given;

@@ -49,6 +49,18 @@ static inline int64_t populate_clock(const struct populate_options *options)
 	return options->epoch ? options->epoch : 1;
 }
 
+/* In their order; each is also a stage of the progress that is shown. */
+enum populate_stage {
+	POPULATE_SCAN,
+	POPULATE_FORMAT, /* choosing the size included */
+	POPULATE_PLAN,
+	POPULATE_COPY,
+	POPULATE_SEAL,
+	POPULATE_STAGES,
+};
+
+extern const char *const populate_stage_names[POPULATE_STAGES];
+
 /* What was built. */
 struct populate_report {
 	uint64_t image_bytes;
@@ -66,6 +78,7 @@ struct populate_report {
 	uint64_t zero_blocks;  /* found to hold only zeros and made holes */
 	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
 	uint64_t free_inodes;
+	double seconds[POPULATE_STAGES];
 	bool skipped_image;    /* the image itself lay in the source and was left out */
 	struct warnings warnings; /* the caller clears them, also after a failure */
 };
