@@ -28,6 +28,8 @@ static const char head[] =
 	"\n"
 	"How it runs:\n"
 	"  --threads=N[,N]...    0 (default): streams take turns in one thread, in an order that the seed decides\n"
+	"  --processors=N        supposed when streams take turns: groups where others are count as busy (default: "
+        "64)\n"
 	"  --seed=N              default: 1\n"
 	"  --directory=NAME      where in the image's root the files are made (default: called as the workload)\n"
 	"  -n                    leave the image as it is\n"

@@ -11,10 +11,14 @@
 #include "support/vector.h"
 
 #define MOST_THREADS 1024
+#define MOST_PROCESSORS 65536
 #define MOST_GOALS 65536
 
 /* mke2fs(8)'s own that are passed on to it, and -F and -n. */
 static const char short_options[] = "b:E:Fg:G:i:I:J:L:m:nN:O:t:T:U:V";
+
+/* As many as the series' own fragmentation test has threads. */
+#define PROCESSORS 64
 
 enum long_option {
 	OPTION_POLICY = 256,
@@ -27,6 +31,7 @@ enum long_option {
 	OPTION_STRIPE,
 	OPTION_COMPARE,
 	OPTION_THREADS,
+	OPTION_PROCESSORS,
 	OPTION_SEED,
 	OPTION_DIRECTORY,
 	OPTION_JSON,
@@ -47,6 +52,7 @@ static const struct option common_options[] = {
 	{ "stripe", required_argument, NULL, OPTION_STRIPE },
 	{ "compare", required_argument, NULL, OPTION_COMPARE },
 	{ "threads", required_argument, NULL, OPTION_THREADS },
+	{ "processors", required_argument, NULL, OPTION_PROCESSORS },
 	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "directory", required_argument, NULL, OPTION_DIRECTORY },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -210,6 +216,9 @@ static void take_option(struct parsing *parsing, int option, const char *argumen
 	case OPTION_THREADS:
 		take_threads(command, argument);
 		return;
+	case OPTION_PROCESSORS:
+		command->options.processors = (unsigned int)number("processors", argument, 1, MOST_PROCESSORS);
+		return;
 	case OPTION_SEED:
 		command->options.seed = number("seed", argument, 0, UINT64_MAX);
 		return;
@@ -273,6 +282,7 @@ static void preset(struct command *command)
 	const struct workload *workload = command->options.workload;
 
 	command->options.seed = 1;
+	command->options.processors = PROCESSORS;
 	for (unsigned int index = 0; workload->options[index].name; index++)
 		command->settings[index].number = workload->options[index].preset;
 	take_threads(command, "0");

@@ -50,6 +50,7 @@ struct ext2mb {
 
 	/* What was chosen, once and for all; but is_indexed (mb_optimize_scan) may be switched at any time. */
 	struct policy policy;
+	const struct contention *contention; /* NULL but in simulations */
 	_Atomic bool is_indexed;
 	_Atomic bool has_default_index; /* groups move between the sets above and leave all when full */
 	bool has_default_scan;          /* those sets are gone through in scan.c's way */

@@ -98,7 +98,7 @@ static uint32_t choose_in(struct search *search, const struct place *place)
 		stats_add(stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
 		if (!search_suits(search, number))
 			continue;
-		if (!chooses(search, EXT2MB_CHOICE_TRY_LOCK) || !lock_looks_held(&search->mb->groups[number].lock))
+		if (!chooses(search, EXT2MB_CHOICE_TRY_LOCK) || !search_looks_busy(search, number))
 			return number;
 		stats_add(stats, COUNT_BUSY_SKIPS, 1);
 	}

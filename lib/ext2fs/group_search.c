@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/group_search.h"
 
+#include "ext2fs/contention.h"
+
 /* The kernel's mb_max_to_scan and mb_min_to_scan. */
 #define MOST_TO_SCAN 200 /* runs, before what there is must do */
 #define LEAST_TO_SCAN 10 /* runs, before one that is long enough is taken though a better fit may follow */
 #define SMALLEST_FLEX 4  /* groups in a flex group whose first one is kept for directories */
+
+void contention_pretend(struct ext2mb *mb, const struct contention *contention)
+{
+	mb->contention = contention;
+}
+
+static bool seems_busy(const struct ext2mb *mb, uint32_t number)
+{
+	return mb->contention && mb->contention->is_busy(mb->contention->context, number);
+}
+
+bool search_looks_busy(const struct search *search, uint32_t number)
+{
+	return lock_looks_held(&search->mb->groups[number].lock) || seems_busy(search->mb, number);
+}
 
 bool search_suits(const struct search *search, uint32_t number)
 {
@@ -31,6 +48,8 @@ static void take(struct search *search, uint32_t number, uint32_t start, uint32_
 	search->best = (struct cluster_run){ number, start, count };
 	search->status = SEARCH_HAS_TAKEN;
 	group_take(search->mb, number, start, count);
+	if (search->mb->contention)
+		search->mb->contention->has_taken(search->mb->contention->context, number);
 }
 
 static void count_extents(struct search *search, uint32_t count)
@@ -148,7 +167,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 		return 0;
 	if (waits) {
 		lock_wait(lock);
-	} else if (!lock_try(lock)) {
+	} else if (seems_busy(mb, number) || !lock_try(lock)) {
 		remember_busy(search, number);
 		return 0;
 	}

@@ -73,6 +73,9 @@ static inline uint32_t search_trim(const struct search *search, uint32_t length,
 	return length < most ? length : most;
 }
 
+/* A hint: somebody holds the group's lock, or is supposed to. */
+bool search_looks_busy(const struct search *search, uint32_t number);
+
 /* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
 bool search_suits(const struct search *search, uint32_t number);
 

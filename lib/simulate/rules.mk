@@ -9,8 +9,10 @@ simulate_sources := \
 	lib/simulate/file_set_write.c \
 	lib/simulate/image.c \
 	lib/simulate/layout_values.c \
+	lib/simulate/processors.c \
 	lib/simulate/report.c \
 	lib/simulate/result.c \
+	lib/simulate/scalability.c \
 	lib/simulate/simulate.c \
 	lib/simulate/streams.c \
 	lib/simulate/workload.c

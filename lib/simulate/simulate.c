@@ -22,6 +22,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 		.image = image,
 		.settings = options->settings,
 		.threads = measurement->threads,
+		.processors = options->processors,
 		.seed = options->seed,
 		.progress = options->progress,
 		.result = &measurement->result,

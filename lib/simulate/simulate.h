@@ -15,6 +15,7 @@ struct simulate_options {
 	size_t configuration_count;
 	const unsigned int *threads;
 	size_t thread_count;
+	unsigned int processors; /* supposed where threads is 0 */
 	uint64_t seed;
 	bool dry_run; /* leave the image as it is; so always when more than one thing is measured */
 	struct progress *progress;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "simulate/processors.h"
 #include "simulate/random.h"
 #include "support/interrupt.h"
 
@@ -20,6 +21,7 @@ struct run {
 	uint64_t step_bytes;
 	const char *action;
 	struct ext2mb_worker **workers; /* one for each stream without threads, else for each thread */
+	struct processors *processors;  /* without threads, if there is to be contention */
 	pthread_barrier_t start;
 	_Atomic bool has_failed;
 };
@@ -49,6 +51,9 @@ static errcode_t take_turns(struct run *run, struct share *share, unsigned int t
 		unsigned int turn = random_below(&share->random, share->open_count);
 		unsigned int stream = share->open[turn];
 		bool is_over = false;
+
+		if (run->processors)
+			processors_turn(run->processors, stream);
 		errcode_t error =
 			run->step(run->context, run->workers[has_threads ? thread : stream], stream, &is_over);
 
@@ -100,6 +105,35 @@ static errcode_t open_workers(struct run *run, unsigned int count)
 	return error;
 }
 
+/* Runs them; *seconds: how long. */
+static errcode_t run_shares(struct run *run, unsigned int threads, double *seconds)
+{
+	struct simulation *simulation = run->simulation;
+	errcode_t error = pthread_barrier_init(&run->start, NULL, threads);
+
+	if (error)
+		return error;
+	double start = now();
+
+	error = pool_run(simulation->pool, threads, run_share, run, simulation->problem);
+	*seconds = now() - start;
+	pthread_barrier_destroy(&run->start);
+	return error;
+}
+
+static errcode_t pretend_processors(struct run *run)
+{
+	struct simulation *simulation = run->simulation;
+	errcode_t error;
+
+	if (simulation->threads || simulation->processors < 2)
+		return 0;
+	error = processors_create(simulation->processors, run->count, simulation->image->group_count, &run->processors);
+	if (!error)
+		contention_pretend(simulation->image->mb, processors_contention(run->processors));
+	return error;
+}
+
 static void close_workers(struct run *run, unsigned int count)
 {
 	for (unsigned int index = 0; run->workers && index < count; index++)
@@ -124,14 +158,11 @@ errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_
 	errcode_t error = open_workers(&run, workers);
 
 	if (!error)
-		error = pthread_barrier_init(&run.start, NULL, threads);
-	if (!error) {
-		double start = now();
-
-		error = pool_run(simulation->pool, threads, run_share, &run, simulation->problem);
-		*seconds = now() - start;
-		pthread_barrier_destroy(&run.start);
-	}
+		error = pretend_processors(&run);
+	if (!error)
+		error = run_shares(&run, threads, seconds);
+	contention_pretend(simulation->image->mb, NULL);
+	processors_destroy(run.processors);
 	close_workers(&run, workers);
 	return error ? problem_set(simulation->problem, error, simulation->image->path, action) : 0;
 }

@@ -2,6 +2,7 @@
 unit_tests := \
 	arena \
 	buddy \
+	configuration \
 	crc32c \
 	data_runs \
 	directory \
@@ -42,7 +43,9 @@ unit_tests := \
 	policy \
 	pool \
 	problem \
+	processors \
 	progress \
+	scalability \
 	scan \
 	scan_choice \
 	stats_text \

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Gunther's universal scalability law: N threads do lambda N / (1 + sigma (N - 1) + kappa N (N - 1)) operations a
+ * second; sigma is what they queue for, kappa what they have to tell one another. Pure.
+ */
+#ifndef SIMULATE_SCALABILITY_H
+#define SIMULATE_SCALABILITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct scalability_point {
+	double threads;
+	double operations; /* a second, of all threads together, measured */
+};
+
+struct scalability {
+	double lambda, sigma, kappa;
+};
+
+/*
+ * Least squares over the points; lambda is what one thread does. With a single point beside that kappa is 0: two
+ * parameters cannot be told from one number. Neither is below 0. False: one thread was not measured, or nothing else.
+ */
+bool scalability_fit(const struct scalability_point *points, size_t count, struct scalability *fit);
+
+double scalability_at(const struct scalability *fit, double threads);
+
+#endif
