@@ -47,7 +47,8 @@ void layout_add(struct file_layout *layout, const struct map_record *record, uin
 	} else {
 		uint64_t physical_end = last->physical + last->count;
 
-		layout->runs += !is_next || record->physical != physical_end;
+		layout->runs +=
+			!is_next || record->physical != physical_end || record->is_unwritten != last->is_unwritten;
 		seek_count(&layout->seeks, physical_end, record->physical, far_blocks);
 		if (!goes_on(last, record))
 			begin_extent(layout, sizes);

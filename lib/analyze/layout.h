@@ -34,7 +34,8 @@ struct file_layout {
 	uint64_t unwritten_records;
 	uint64_t extents; /* as filefrag counts: a hole ends none if what follows it lies where it would without it, or
 	                     next */
-	uint64_t runs;    /* as e4defrag counts: whatever is not next both in the file and on the disk begins one */
+	uint64_t runs; /* as e4defrag counts: joined are records that follow each other in the file, on the disk and in
+	                  kind */
 	uint64_t holes;
 	struct seek_counts seeks;
 	struct map_record last; /* valid if records */

@@ -99,7 +99,7 @@ struct report_files {
 	struct report_sums symlinks;       /* long ones */
 	struct report_sums xattr_values;   /* inodes of the feature ea_inode */
 	uint64_t xattr_blocks;
-	double score, ratio; /* of regular.runs, as e4defrag -c's */
+	double score, ratio; /* of regular.runs, as e4defrag -c has them */
 };
 
 #define REPORT_HTREE_LEVELS 4

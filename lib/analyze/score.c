@@ -11,11 +11,16 @@ uint64_t score_ideal(uint64_t blocks, uint64_t span_blocks)
 	return blocks ? (blocks - 1) / span_blocks + 1 : 0;
 }
 
-double score_of(uint64_t extents, uint64_t ideal_extents, uint64_t blocks)
+double score_ratio(uint64_t extents, uint64_t ideal_extents, uint64_t blocks)
 {
 	if (!blocks || extents <= ideal_extents)
 		return 0;
-	double ratio = (double)(extents - ideal_extents) * 100 / (double)blocks;
+	return (double)(extents - ideal_extents) * 100 / (double)blocks;
+}
+
+double score_of(uint64_t extents, uint64_t ideal_extents, uint64_t blocks)
+{
+	double ratio = score_ratio(extents, ideal_extents, blocks);
 
 	return ratio <= 10 ? 8 * ratio : 80 + ratio / 5;
 }

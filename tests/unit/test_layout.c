@@ -27,17 +27,18 @@ static struct file_layout layout_of(const struct map_record *records, size_t cou
 
 START_TEST(neighbours_are_one_extent)
 {
-	struct file_layout layout = LAYOUT({ 0, 100, 10, false }, { 10, 110, 5, true }, { 15, 115, 1, false });
+	struct file_layout layout =
+		LAYOUT({ 0, 100, 10, false }, { 10, 110, 5, true }, { 15, 115, 1, false }, { 16, 116, 1, false });
 
-	ck_assert_uint_eq(layout.blocks, 16);
-	ck_assert_uint_eq(layout.records, 3);
+	ck_assert_uint_eq(layout.blocks, 17);
+	ck_assert_uint_eq(layout.records, 4);
 	ck_assert_uint_eq(layout.extents, 1);
-	ck_assert_uint_eq(layout.runs, 1);
+	ck_assert_uint_eq(layout.runs, 3);
 	ck_assert_uint_eq(layout.holes, 0);
 	ck_assert_uint_eq(layout.unwritten_blocks, 5);
 	ck_assert_uint_eq(layout.unwritten_records, 1);
 	ck_assert_uint_eq(layout.seeks.jumps, 0);
-	ck_assert_uint_eq(sizes.maximum, 16);
+	ck_assert_uint_eq(sizes.maximum, 17);
 }
 END_TEST
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/analyze.h"
+
+#include <errno.h>
+
+#include "analyze/by_directory.h"
+#include "analyze/paths.h"
+#include "analyze/verdict.h"
+
+static errcode_t name_worst(struct inode_scan *scan, struct report *report)
+{
+	size_t count = scan->worst.count;
+	SCOPE_FREE uint32_t *inos = calloc(count + 1, sizeof(*inos));
+	SCOPE_FREE const char **paths = malloc((count + 1) * sizeof(*paths));
+
+	if (!inos || !paths)
+		return ENOMEM;
+	for (size_t n = 0; n < count; n++)
+		inos[n] = scan->worst.files[n].ino;
+	errcode_t error = paths_find(scan, inos, count, &report->arena, paths);
+
+	if (error)
+		return error;
+	for (size_t n = 0; n < count; n++)
+		scan->worst.files[n].path = paths[n];
+	report->worst = TAKE(scan->worst.files);
+	report->worst_count = count;
+	return 0;
+}
+
+static errcode_t scan_by_directory(struct inode_scan *scan, const struct analyze_options *options,
+                                   struct report *report)
+{
+	struct by_directory *totals;
+	errcode_t error = inode_scan_run(scan, INODE_SCAN_DIRECTORIES, NULL);
+
+	if (error)
+		return error;
+	error = by_directory_open(scan, options->directory_depth, &totals);
+	if (error)
+		return error;
+	struct inode_visitor visitor = by_directory_visitor(totals);
+
+	error = inode_scan_run(scan, INODE_SCAN_FILES, &visitor);
+	if (!error)
+		error = by_directory_finish(totals, report);
+	by_directory_close(totals);
+	return error;
+}
+
+static errcode_t scan_files(struct inode_scan *scan, const struct analyze_options *options, struct report *report)
+{
+	errcode_t error = options->by_directory ? scan_by_directory(scan, options, report) :
+	                                          inode_scan_run(scan, INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES, NULL);
+
+	if (error)
+		return error;
+	report->files = scan->files;
+	report->directories = scan->directories_report;
+	return name_worst(scan, report);
+}
+
+static errcode_t analyze_files(const struct volume *volume, struct pool *pool, const struct analyze_options *options,
+                               struct report *report, struct damage_list *damage)
+{
+	SCOPE_FREE struct inode_scan *scan = malloc(sizeof(*scan));
+	errcode_t error =
+		scan ? inode_scan_open(volume, pool, options->worst_limit, report->filesystem.span_blocks, scan) :
+		       ENOMEM;
+
+	if (error)
+		return error;
+	error = scan_files(scan, options, report);
+	damage_merge(damage, &scan->damage);
+	inode_scan_close(scan);
+	return error;
+}
+
+static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, const struct analyze_options *options,
+                               struct report *report)
+{
+	struct free_space_options free_options = { options->chunk_blocks, options->with_groups };
+	struct damage_list damage = { 0 };
+	errcode_t error = 0;
+
+	if (!options->without_free) {
+		progress_stage(options->progress, "free space", 0, 0);
+		error = free_space_read(volume, pool, &free_options, &report->free, &damage);
+	}
+	if (!error && !options->without_files) {
+		progress_stage(options->progress, "files", 0, 0);
+		error = analyze_files(volume, pool, options, report, &damage);
+	}
+	if (error)
+		return error;
+	report->damage_count = damage.count;
+	for (unsigned int n = 0; n < damage.kept; n++)
+		report->damage[n] = damage.first[n];
+	verdict_make(report);
+	return 0;
+}
+
+errcode_t analyze(const struct volume *volume, const struct analyze_options *options, struct report *report,
+                  struct problem *problem)
+{
+	struct pool *pool;
+	errcode_t error = pool_create(options->threads, &pool);
+
+	if (!error) {
+		error = analyze_parts(volume, pool, options, report);
+		pool_destroy(pool);
+	}
+	return error ? problem_set(problem, error, volume->path, "cannot analyse") : 0;
+}

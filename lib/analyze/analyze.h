@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A whole report about a filesystem. */
+#ifndef ANALYZE_ANALYZE_H
+#define ANALYZE_ANALYZE_H
+
+#include "analyze/free_space.h"
+#include "support/progress.h"
+
+struct analyze_options {
+	unsigned int threads; /* 0: none beside the caller */
+	bool without_free;    /* leave out the free space */
+	bool without_files;   /* leave out inodes and all that comes of them */
+	bool with_groups;     /* every group's free space */
+	bool by_directory;
+	unsigned int directory_depth; /* of by_directory */
+	uint64_t chunk_blocks;        /* for the free space; 0: none */
+	size_t worst_limit;           /* how many of the worst files are named */
+	struct progress *progress;    /* NULL: not shown */
+};
+
+/*
+ * Fills in the report about the filesystem, whose part volume_open() has filled in already. The same report whatever
+ * the number of threads. What cannot be read is counted and named in it and no error. Errors: ENOMEM, EAGAIN; the
+ * report is to be destroyed in any case.
+ */
+MUST_CHECK errcode_t analyze(const struct volume *volume, const struct analyze_options *options, struct report *report,
+                             struct problem *problem);
+
+#endif

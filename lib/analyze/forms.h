@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The forms in which a report is shown, each made from the report alone. What goes wrong in writing is kept by the
+ * stream, for its owner to find.
+ */
+#ifndef ANALYZE_FORMS_H
+#define ANALYZE_FORMS_H
+
+#include <stdio.h>
+
+#include "analyze/report.h"
+#include "support/json.h"
+
+/* What of a report there is to show. */
+struct form_parts {
+	bool free_space;
+	bool files;
+};
+
+/* For people: at most 80 columns but for paths and mb_groups. Control characters of names are shown as \ooo. */
+void form_text(const struct report *report, const struct form_parts *parts, FILE *stream);
+
+/* One object; e2frag(8) describes it. The stream's error. */
+MUST_CHECK errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream);
+
+/* As e2freefrag(8) prints it, with right numbers where it is wrong (bigalloc, the number of chunks). */
+void form_e2freefrag(const struct report *report, FILE *stream);
+
+/* As e4defrag(8) -c prints it for a whole filesystem. */
+void form_e4defrag(const struct report *report, FILE *stream);
+
+/* A line for each piece of damage that is kept, with `indent` in front, and one that says how many more there are. */
+void form_damage(const struct report *report, const char *indent, FILE *stream);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the user calls a filesystem: an volume, a device, LABEL=, UUID= and so on, a partition within one of these. */
+#ifndef ANALYZE_TARGET_H
+#define ANALYZE_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+struct target {
+	char *path; /* owned */
+	uint64_t offset_bytes;
+};
+
+/*
+ * Finds it. partition: its number in the partition table at offset_bytes 0; 0: none. Errors: ENODEV (nothing has such
+ * a label or UUID), ENOENT (no such partition), EINVAL (no partition table), ENOMEM, what opening says.
+ */
+MUST_CHECK errcode_t target_find(const char *name, uint64_t offset_bytes, unsigned int partition, struct target *target,
+                                 struct problem *problem);
+void target_free(struct target *target);
+
+/* How many partitions the table in path has; 0 if there is none: to say what the user may have meant. */
+unsigned int target_partitions(const char *path);
+
+#endif

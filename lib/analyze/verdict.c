@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/verdict.h"
+
+static void advise(struct report_verdict *verdict, const char *sentence)
+{
+	if (verdict->advice_count < sizeof(verdict->advice) / sizeof(*verdict->advice))
+		verdict->advice[verdict->advice_count++] = sentence;
+}
+
+/* Free space is scattered if half of it lies in pieces smaller than files that are worth defragmenting have. */
+static bool is_scattered(const struct report *report)
+{
+	uint64_t weighted_median = histogram_weighted_percentile(&report->free.sizes, 50);
+
+	return report->free.sizes.count && weighted_median * report->filesystem.block_bytes < 1u << 20;
+}
+
+void verdict_make(struct report *report)
+{
+	const struct report_files *files = &report->files;
+	struct report_verdict *verdict = &report->verdict;
+	uint64_t free_blocks = report->free.sizes.sum;
+
+	*verdict = (struct report_verdict){ .score = files->score, .band = score_band(files->score) };
+	if (report->damage_count)
+		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
+	if (verdict->band != SCORE_FINE && is_scattered(report))
+		advise(verdict,
+		       "Half of the free space lies in pieces below 1 MiB: free some first, or copy everything.");
+	else if (verdict->band != SCORE_FINE && free_blocks)
+		advise(verdict, "e4defrag on the worst files (mounted) can join them.");
+	if (files->by_indirect && report->filesystem.has_extents)
+		advise(verdict,
+		       "Files with indirect maps take fewer blocks once they are copied, or chattr +e is run.");
+	if (verdict->band == SCORE_FINE && !verdict->advice_count)
+		advise(verdict, "Nothing needs to be done.");
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2frag: options, one report, one message; the work is in lib/analyze. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "analyze/analyze.h"
+#include "analyze/file_extents.h"
+#include "analyze/forms.h"
+#include "analyze/paths.h"
+#include "analyze/target.h"
+#include "support/units.h"
+
+#define EXIT_USAGE 2
+#define EXIT_SCORE 3
+#define MOST_THREADS 1024
+#define MOST_WORST 100000
+#define MOST_DEPTH 1000
+
+static const char usage_text[] =
+	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
+	"Shows how fragmented the files and the free space of an ext2, ext3 or ext4 filesystem are, without a mount.\n"
+	"\n"
+	"      --format=FORM    text (default), json, e2freefrag, e4defrag; with --path also filefrag\n"
+	"      --json           the same as --format=json\n"
+	"      --only=PART      free or files: leave out the other\n"
+	"  -c KIB               also count the free chunks of KIB kibibytes, a power of two\n"
+	"      --groups         also show each block group's free space, as the kernel's mb_groups\n"
+	"      --top=N          name the N worst files (default 10)\n"
+	"      --by-directory[=DEPTH]\n"
+	"                       also show totals for directories, down to DEPTH (default 1) below the root\n"
+	"      --path=PATH      show the extents of one file; may be given several times; <N> is inode N\n"
+	"  -v                   with --path: a row for each extent\n"
+	"      --max-score=N    exit with status 3 if the score is above N\n"
+	"      --offset=BYTES   the filesystem begins there\n"
+	"      --partition=N    the filesystem is in this partition\n"
+	"      --threads=N      how many threads work (default: the processors online; 0: none beside the main one)\n"
+	"      --progress=STYLE auto (a bar on a terminal), bar, json or none\n"
+	"      --help           this text\n"
+	"  -V, --version        versions of e2frag and of the library it uses\n";
+
+enum form { FORM_TEXT, FORM_JSON, FORM_E2FREEFRAG, FORM_E4DEFRAG, FORM_FILEFRAG };
+
+static const char *const form_names[] = { "text", "json", "e2freefrag", "e4defrag", "filefrag" };
+
+enum long_option {
+	OPTION_FORMAT = 256,
+	OPTION_JSON,
+	OPTION_ONLY,
+	OPTION_GROUPS,
+	OPTION_TOP,
+	OPTION_BY_DIRECTORY,
+	OPTION_PATH,
+	OPTION_MAX_SCORE,
+	OPTION_OFFSET,
+	OPTION_PARTITION,
+	OPTION_THREADS,
+	OPTION_PROGRESS,
+	OPTION_HELP,
+};
+
+static const struct option long_options[] = {
+	{ "format", required_argument, NULL, OPTION_FORMAT },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "only", required_argument, NULL, OPTION_ONLY },
+	{ "groups", no_argument, NULL, OPTION_GROUPS },
+	{ "top", required_argument, NULL, OPTION_TOP },
+	{ "by-directory", optional_argument, NULL, OPTION_BY_DIRECTORY },
+	{ "path", required_argument, NULL, OPTION_PATH },
+	{ "max-score", required_argument, NULL, OPTION_MAX_SCORE },
+	{ "offset", required_argument, NULL, OPTION_OFFSET },
+	{ "partition", required_argument, NULL, OPTION_PARTITION },
+	{ "threads", required_argument, NULL, OPTION_THREADS },
+	{ "progress", required_argument, NULL, OPTION_PROGRESS },
+	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* The command line. */
+struct command {
+	const char *name; /* of the filesystem */
+	struct analyze_options options;
+	enum progress_style progress;
+	enum form form;
+	const char **paths; /* as many as there are arguments */
+	size_t path_count;
+	bool with_rows;
+	uint64_t chunk_kilobytes;
+	bool has_max_score;
+	uint64_t max_score;
+	uint64_t offset_bytes;
+	unsigned int partition;
+};
+
+__attribute__((format(printf, 1, 2), noreturn)) static void usage_error(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("e2frag: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputs("\nTry 'e2frag --help'.\n", stderr);
+	exit(EXIT_USAGE);
+}
+
+static uint64_t number_of(const char *option, const char *argument, uint64_t minimum, uint64_t maximum)
+{
+	uint64_t number;
+
+	if (units_parse_number(argument, minimum, maximum, &number))
+		usage_error("%s: %s is not a number from %" PRIu64 " to %" PRIu64, option, argument, minimum, maximum);
+	return number;
+}
+
+static void set_form(struct command *command, const char *name)
+{
+	for (size_t form = 0; form < sizeof(form_names) / sizeof(*form_names); form++) {
+		if (!strcmp(name, form_names[form])) {
+			command->form = (enum form)form;
+			return;
+		}
+	}
+	usage_error("--format: %s is not text, json, e2freefrag, e4defrag or filefrag", name);
+}
+
+static void set_only(struct command *command, const char *part)
+{
+	if (!strcmp(part, "free"))
+		command->options.without_files = true;
+	else if (!strcmp(part, "files"))
+		command->options.without_free = true;
+	else
+		usage_error("--only: %s is not free or files", part);
+}
+
+static void print_version(void)
+{
+	const char *version, *date;
+
+	ext2fs_get_library_version(&version, &date);
+	printf("e2frag %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
+}
+
+static void take_common_option(struct command *command, int option, const char *argument)
+{
+	switch (option) {
+	case OPTION_OFFSET:
+		if (units_parse_bytes(argument, 1, &command->offset_bytes) || command->offset_bytes > INT64_MAX)
+			usage_error("--offset: %s is not a number of bytes", argument);
+		return;
+	case OPTION_PARTITION:
+		command->partition = (unsigned int)number_of("--partition", argument, 1, 1024);
+		return;
+	case OPTION_THREADS:
+		command->options.threads = (unsigned int)number_of("--threads", argument, 0, MOST_THREADS);
+		return;
+	case OPTION_PROGRESS:
+		if (progress_parse_style(argument, &command->progress))
+			usage_error("--progress: %s is not auto, bar, json or none", argument);
+		return;
+	case OPTION_HELP:
+		fputs(usage_text, stdout);
+		exit(EXIT_SUCCESS);
+	case 'V':
+		print_version();
+		exit(EXIT_SUCCESS);
+	default:
+		fputs("Try 'e2frag --help'.\n", stderr);
+		exit(EXIT_USAGE);
+	}
+}
+
+static void take_option(struct command *command, int option, const char *argument)
+{
+	switch (option) {
+	case OPTION_FORMAT:
+		set_form(command, argument);
+		return;
+	case OPTION_JSON:
+		command->form = FORM_JSON;
+		return;
+	case OPTION_ONLY:
+		set_only(command, argument);
+		return;
+	case OPTION_GROUPS:
+		command->options.with_groups = true;
+		return;
+	case 'c':
+		command->chunk_kilobytes = number_of("-c", argument, 1, UINT64_C(1) << 40);
+		if (command->chunk_kilobytes & (command->chunk_kilobytes - 1))
+			usage_error("-c: %s is not a power of two", argument);
+		return;
+	case OPTION_TOP:
+		command->options.worst_limit = number_of("--top", argument, 0, MOST_WORST);
+		return;
+	case OPTION_BY_DIRECTORY:
+		command->options.by_directory = true;
+		command->options.directory_depth =
+			argument ? (unsigned int)number_of("--by-directory", argument, 0, MOST_DEPTH) : 1;
+		return;
+	case OPTION_PATH:
+		command->paths[command->path_count++] = argument;
+		return;
+	case 'v':
+		command->with_rows = true;
+		return;
+	case OPTION_MAX_SCORE:
+		command->has_max_score = true;
+		command->max_score = number_of("--max-score", argument, 0, 100);
+		return;
+	default:
+		take_common_option(command, option, argument);
+	}
+}
+
+static void check_command(struct command *command)
+{
+	struct analyze_options *options = &command->options;
+
+	if (options->without_free && options->without_files)
+		usage_error("--only: it is either free or files");
+	if (command->partition && command->offset_bytes)
+		usage_error("--partition and --offset: one of them says where the filesystem is");
+	if (command->path_count && command->form != FORM_TEXT && command->form != FORM_FILEFRAG)
+		usage_error("--path: the form is filefrag");
+	if (!command->path_count && command->form == FORM_FILEFRAG)
+		usage_error("--format=filefrag: --path=PATH is missing");
+	if (command->form == FORM_E2FREEFRAG && options->without_free)
+		usage_error("--format=e2freefrag: is about the free space");
+	if (command->form == FORM_E4DEFRAG && options->without_files)
+		usage_error("--format=e4defrag: is about files");
+	if (command->has_max_score && options->without_files)
+		usage_error("--max-score: the score is about files");
+	if (command->form == FORM_E2FREEFRAG && !command->has_max_score)
+		options->without_files = true;
+	if (command->form == FORM_E4DEFRAG)
+		options->without_free = true;
+}
+
+static void parse_command(int argument_count, char **arguments, struct command *command)
+{
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "c:vV", long_options, NULL)) != -1)
+		take_option(command, option, optarg);
+	if (optind == argument_count)
+		usage_error("IMAGE is missing");
+	command->name = arguments[optind++];
+	if (optind < argument_count)
+		usage_error("%s: nothing may follow the filesystem", arguments[optind]);
+	check_command(command);
+}
+
+static int print_problem(struct problem *problem)
+{
+	SCOPE_FREE char *text = problem_text(problem);
+
+	fprintf(stderr, "e2frag: %s\n", text ? text : "out of memory");
+	problem_clear(problem);
+	return EXIT_FAILURE;
+}
+
+static void warn(const char *path, const char *text)
+{
+	struct problem problem = { 0 };
+
+	problem_set_reason(&problem, EBUSY, path, text, "the report may be wrong");
+	print_problem(&problem);
+}
+
+/* What is damaged has been counted and left out. */
+static int print_damage(const struct volume *volume, const struct report *report)
+{
+	struct problem problem = { 0 };
+
+	if (!report->damage_count)
+		return EXIT_SUCCESS;
+	problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, volume->path, "cannot read all of it",
+	                   "%" PRIu64 " pieces are left out:", report->damage_count);
+	print_problem(&problem);
+	form_damage(report, "  ", stderr);
+	return EXIT_FAILURE;
+}
+
+static void copy_damage(const struct damage_list *damage, struct report *report)
+{
+	report->damage_count = damage->count;
+	for (unsigned int n = 0; n < damage->kept; n++)
+		report->damage[n] = damage->first[n];
+}
+
+static int print_paths(const struct command *command, const struct volume *volume, struct report *report)
+{
+	struct problem problem = { 0 };
+	struct damage_list damage = { 0 };
+	int status = EXIT_SUCCESS;
+
+	for (size_t n = 0; n < command->path_count; n++) {
+		const char *path = command->paths[n];
+		uint32_t ino;
+		errcode_t error = paths_lookup(volume, path, &damage, &ino);
+
+		if (!error)
+			error = file_extents_print(volume, ino, path, command->with_rows, &damage, stdout);
+		if (error) {
+			problem_set(&problem, error, path, "cannot show its extents");
+			status = print_problem(&problem);
+		}
+	}
+	copy_damage(&damage, report);
+	return status ? status : print_damage(volume, report);
+}
+
+static int print_report(const struct command *command, const struct report *report)
+{
+	struct form_parts parts = { !command->options.without_free, !command->options.without_files };
+	struct problem problem = { 0 };
+	errcode_t error = 0;
+
+	switch (command->form) {
+	case FORM_JSON:
+		error = form_json(report, &parts, stdout);
+		break;
+	case FORM_E2FREEFRAG:
+		form_e2freefrag(report, stdout);
+		break;
+	case FORM_E4DEFRAG:
+		form_e4defrag(report, stdout);
+		break;
+	case FORM_TEXT:
+	case FORM_FILEFRAG:
+		form_text(report, &parts, stdout);
+		break;
+	}
+	if (!error)
+		return EXIT_SUCCESS;
+	problem_set(&problem, error, NULL, "cannot write the report");
+	return print_problem(&problem);
+}
+
+static int analyze_and_print(struct command *command, const struct volume *volume, struct report *report)
+{
+	struct problem problem = { 0 };
+	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
+
+	if (error)
+		problem_set(&problem, error, NULL, "cannot show progress");
+	else
+		error = analyze(volume, &command->options, report, &problem);
+	progress_end(command->options.progress);
+	if (error)
+		return print_problem(&problem);
+	int status = print_report(command, report);
+
+	if (!status)
+		status = print_damage(volume, report);
+	if (!status && command->has_max_score && (uint64_t)(report->verdict.score + 0.5) > command->max_score)
+		status = EXIT_SCORE;
+	return status;
+}
+
+static int open_and_run(struct command *command, const struct target *target)
+{
+	struct problem problem = { 0 };
+	struct volume volume;
+	SCOPE_FREE struct report *report = calloc(1, sizeof(*report));
+	errcode_t error =
+		report ? volume_open(target->path, target->offset_bytes, &volume, &report->filesystem, &problem) :
+			 ENOMEM;
+	unsigned int partitions =
+		error == EXT2_ET_BAD_MAGIC && !target->offset_bytes ? target_partitions(target->path) : 0;
+
+	if (partitions) {
+		problem_clear(&problem);
+		problem_set_reason(&problem, error, target->path, "cannot open the filesystem",
+		                   "it holds %u partitions: choose one with --partition=N", partitions);
+	}
+	if (error)
+		return print_problem(&problem);
+	report->filesystem.target = command->name;
+	if (command->chunk_kilobytes)
+		command->options.chunk_blocks = command->chunk_kilobytes * 1024 / report->filesystem.block_bytes;
+	if (command->chunk_kilobytes && command->options.chunk_blocks < report->filesystem.cluster_blocks)
+		usage_error("-c: a chunk is at least a block (with bigalloc, a cluster)");
+	if (report->filesystem.is_mounted)
+		warn(target->path, "is mounted and may change while it is read");
+	else if (report->filesystem.needs_recovery)
+		warn(target->path, "has a journal that was not replayed");
+	int status = command->path_count ? print_paths(command, &volume, report) :
+	                                   analyze_and_print(command, &volume, report);
+
+	report_destroy(report);
+	volume_close(&volume);
+	return status;
+}
+
+static int run(struct command *command)
+{
+	struct problem problem = { 0 };
+	struct target target;
+
+	if (target_find(command->name, command->offset_bytes, command->partition, &target, &problem))
+		return print_problem(&problem);
+	int status = open_and_run(command, &target);
+
+	target_free(&target);
+	if (fflush(stdout) || ferror(stdout)) {
+		problem_set(&problem, errno ? errno : EIO, NULL, "cannot write the report");
+		return print_problem(&problem);
+	}
+	return status;
+}
+
+int main(int argument_count, char **arguments)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	SCOPE_FREE const char **paths = calloc((size_t)argument_count + 1, sizeof(*paths));
+	struct command command = { .progress = PROGRESS_AUTO, .options = { .worst_limit = 10 }, .paths = paths };
+
+	if (!paths) {
+		fputs("e2frag: out of memory\n", stderr);
+		return EXIT_FAILURE;
+	}
+	/* getopt(3) begins its messages with it. */
+	if (argument_count)
+		arguments[0] = (char *)"e2frag";
+	initialize_ext2_error_table();
+	command.options.threads = processors < 1            ? 1 :
+	                          processors > MOST_THREADS ? MOST_THREADS :
+	                                                      (unsigned int)processors;
+	parse_command(argument_count, arguments, &command);
+	return run(&command);
+}
