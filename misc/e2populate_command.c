@@ -14,9 +14,10 @@
 
 static const char usage_text[] =
 	"Usage: e2populate [mke2fs options] -d SOURCE [options] IMAGE [SIZE]\n"
-	"Makes an ext2, ext3 or ext4 filesystem that holds the directory SOURCE, with several threads.\n"
+	"Makes an ext2, ext3 or ext4 filesystem that holds SOURCE, with several threads.\n"
 	"\n"
-	"  -d SOURCE            the directory to put into the filesystem; without -d, mke2fs(8) is run as it is\n"
+	"  -d SOURCE            the directory or the archive (tar, cpio, zip ..., also compressed; -: standard input) to put\n"
+	"                       into the filesystem; without -d, mke2fs(8) is run as it is\n"
 	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device\n"
 	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough\n";
 

@@ -19,6 +19,7 @@ top=$(cd "${TOP_SRCDIR:-$(dirname "$0")/../..}" && pwd)
 build=${TOP_BUILDDIR:-$top/build}
 e2populate=${E2POPULATE:-$build/misc/e2populate}
 compare_trees=$build/tests/tools/compare_trees
+make_tar=$build/tests/tools/make_tar
 make_tree=$build/tests/tools/make_tree
 shuffle_names=$build/tests/tools/shuffle_names
 

@@ -48,6 +48,23 @@ static void begin_stage(struct build *build, enum populate_stage stage, struct p
 		progress_stage(build->options->progress, populate_stage_names[stage], 0, 0);
 }
 
+/*
+ * Where an archive is unpacked for as long as it is needed: beside the image, where there is room for one, unless
+ * TMPDIR says otherwise. The caller frees it; NULL: no memory.
+ */
+static char *spool_directory(const char *image, const struct stat *status)
+{
+	const char *chosen = getenv("TMPDIR"), *slash = strrchr(image, '/');
+
+	if (chosen && *chosen)
+		return strdup(chosen);
+	if (status && S_ISBLK(status->st_mode))
+		return strdup("/var/tmp");
+	if (!slash)
+		return strdup(".");
+	return slash == image ? strdup("/") : strndup(image, (size_t)(slash - image));
+}
+
 static errcode_t scan(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
@@ -60,9 +77,14 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 		.progress = options->progress,
 	};
 	struct stat status;
+	bool exists = stat(options->image, &status) == 0;
+	SCOPE_FREE char *spool = spool_directory(options->image, exists ? &status : NULL);
 
+	if (!spool)
+		return ENOMEM;
+	scan_options.spool_directory = spool;
 	/* An image that lies in its own source is left out of itself. */
-	if (stat(options->image, &status) == 0 && S_ISREG(status.st_mode)) {
+	if (exists && S_ISREG(status.st_mode)) {
 		scan_options.skip_device = status.st_dev;
 		scan_options.skip_inode = status.st_ino;
 	}

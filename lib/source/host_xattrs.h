@@ -22,6 +22,9 @@ struct host_xattrs {
 	bool lacks_at_calls; /* Linux before 6.13, or under fakeroot(1): directory_path is needed */
 };
 
+/* Is an xattr of this name one of those that a tree has? */
+bool host_xattrs_are_kept(const char *name);
+
 MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);
 void host_xattrs_destroy(struct host_xattrs *xattrs);
 

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
 	lib/source/account_names.c \
+	lib/source/archive_contents.c \
+	lib/source/archive_input.c \
+	lib/source/archive_member.c \
+	lib/source/archive_source.c \
+	lib/source/archive_spool.c \
+	lib/source/archive_xattrs.c \
+	lib/source/builder_number.c \
 	lib/source/content_reader.c \
 	lib/source/descend.c \
 	lib/source/directory_reader.c \
@@ -18,6 +25,7 @@ source_sources := \
 	lib/source/scan_number.c \
 	lib/source/source.c \
 	lib/source/tree.c \
+	lib/source/tree_builder.c \
 	lib/source/tree_check.c \
 	lib/source/xattr_sets.c \
 	lib/source/xattr_table.c

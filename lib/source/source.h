@@ -6,7 +6,8 @@
 #include "source/directory_source.h"
 
 /*
- * Reads the directory at path, which may be reached through a symlink. The tree is as source/tree.h promises;
+ * Reads what is at path: a directory (which may be reached through a symlink), or an archive in any other file;
+ * "-" is an archive on standard input. The tree is as source/tree.h promises;
  * contents are read through source/content_reader.h while the tree lasts. Errors name what could not be read.
  */
 MUST_CHECK errcode_t source_scan(const char *path, const struct scan_options *options, struct pool *pool,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 test_tools := \
 	compare_trees \
+	make_tar \
 	make_tree \
 	orphans \
 	shuffle_names

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive_input.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/interrupt.h"
+
+/*
+ * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. Of Linux 6.1's source (84 000
+ * members), 1 MiB took as long as 256 KiB.
+ */
+#define BUFFER_BYTES ((size_t)256 << 10)
+
+/*
+ * libarchive converts names to the locale's characters; in the C locale, which is ours, it fails to and hands over
+ * bytes as they are, which is what we want. (In UTF-8 it would normalize them: other bytes, another name.) Formats
+ * that store UTF-16 have no bytes to hand over; for them the thread gets a UTF-8 locale.
+ */
+static bool stores_utf16(const char *bytes, size_t count)
+{
+	static const struct {
+		size_t at;
+		const char *text;
+	} formats[] = { { 0, "7z\xbc\xaf\x27\x1c" }, { 0, "MSCF" }, { 0, "Rar!" }, { 0, "xar!" }, { 32769, "CD001" } };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		size_t length = strlen(formats[i].text);
+
+		if (count >= formats[i].at + length && !memcmp(bytes + formats[i].at, formats[i].text, length))
+			return true;
+	}
+	return false;
+}
+
+static void choose_locale(struct archive_input *input)
+{
+	const char *name = stores_utf16(input->buffer, input->buffer_bytes) ? "C.UTF-8" : "C";
+
+	input->own_locale = newlocale(LC_CTYPE_MASK, name, (locale_t)0);
+	if (input->own_locale)
+		input->callers_locale = uselocale(input->own_locale);
+}
+
+static la_ssize_t read_some(struct archive *archive, void *context, const void **bytes)
+{
+	struct archive_input *input = context;
+	bool is_first = input->at == input->start;
+	ssize_t got;
+
+	do {
+		if (interrupt_pending())
+			errno = EINTR, got = -1;
+		else if (input->is_regular)
+			got = pread(input->descriptor, input->buffer, BUFFER_BYTES, (off_t)input->at);
+		else
+			got = read(input->descriptor, input->buffer, BUFFER_BYTES);
+	} while (got < 0 && errno == EINTR && !interrupt_pending());
+	if (got < 0) {
+		input->error = errno;
+		archive_set_error(archive, errno, "%s", strerror(errno));
+		return ARCHIVE_FATAL;
+	}
+	input->buffer_at = input->at;
+	input->buffer_bytes = (size_t)got;
+	input->at += (uint64_t)got;
+	if (is_first)
+		choose_locale(input);
+	*bytes = input->buffer;
+	return got;
+}
+
+/* Less than asked is allowed: the rest is read, and found to be missing. */
+static la_int64_t skip(struct archive *archive, void *context, la_int64_t count)
+{
+	struct archive_input *input = context;
+	uint64_t left = input->at < input->end ? input->end - input->at : 0;
+
+	(void)archive;
+	if (count <= 0)
+		return 0;
+	uint64_t skipped = (uint64_t)count < left ? (uint64_t)count : left;
+
+	input->at += skipped;
+	return (la_int64_t)skipped;
+}
+
+static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset, int from)
+{
+	struct archive_input *input = context;
+	uint64_t base = from == SEEK_SET ? input->start : from == SEEK_CUR ? input->at : input->end;
+	int64_t to;
+
+	if (__builtin_add_overflow((int64_t)base, offset, &to) || to < (int64_t)input->start) {
+		archive_set_error(archive, EINVAL, "it leads outside of the file");
+		return ARCHIVE_FATAL;
+	}
+	input->at = (uint64_t)to;
+	return to - (int64_t)input->start;
+}
+
+static errcode_t examine(struct archive_input *input)
+{
+	struct stat status;
+
+	if (fstat(input->descriptor, &status))
+		return errno;
+	off_t at = lseek(input->descriptor, 0, SEEK_CUR);
+
+	input->is_regular = S_ISREG(status.st_mode) && at >= 0;
+	if (input->is_regular) {
+		input->start = input->at = (uint64_t)at;
+		input->end = (uint64_t)status.st_size;
+	}
+	return 0;
+}
+
+/* All of libarchive's but mtree, whose members lie somewhere else, and raw, for which anything is an archive. */
+static int choose_formats(struct archive *archive)
+{
+	static int (*const formats[])(struct archive *) = {
+		archive_read_support_format_tar,  archive_read_support_format_cpio, archive_read_support_format_zip,
+		archive_read_support_format_7zip, archive_read_support_format_ar,   archive_read_support_format_cab,
+		archive_read_support_format_lha,  archive_read_support_format_rar,  archive_read_support_format_rar5,
+		archive_read_support_format_xar,  archive_read_support_format_warc, archive_read_support_format_iso9660,
+	};
+	int worst = ARCHIVE_OK;
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		int result = formats[i](archive);
+
+		/* ARCHIVE_WARN: this libarchive was built without some compression of the format. */
+		worst = result < ARCHIVE_WARN ? result : worst;
+	}
+	return worst;
+}
+
+errcode_t archive_input_open(struct archive_input *input, int descriptor)
+{
+	*input = (struct archive_input){ .descriptor = descriptor };
+	errcode_t error = examine(input);
+
+	if (error)
+		return error;
+	input->buffer = malloc(BUFFER_BYTES);
+	input->archive = archive_read_new();
+	if (!input->buffer || !input->archive || choose_formats(input->archive) < ARCHIVE_WARN ||
+	    archive_read_support_filter_all(input->archive) < ARCHIVE_WARN)
+		return ENOMEM;
+	archive_read_set_callback_data(input->archive, input);
+	archive_read_set_read_callback(input->archive, read_some);
+	if (input->is_regular) {
+		archive_read_set_skip_callback(input->archive, skip);
+		archive_read_set_seek_callback(input->archive, seek);
+	}
+	/* archive_error_string() says more of a failure. */
+	return archive_read_open1(input->archive) == ARCHIVE_OK ? 0 : input->error ? input->error : EBADMSG;
+}
+
+void archive_input_close(struct archive_input *input)
+{
+	if (input->archive)
+		archive_read_free(input->archive);
+	free(input->buffer);
+	if (input->callers_locale)
+		uselocale(input->callers_locale);
+	if (input->own_locale)
+		freelocale(input->own_locale);
+	*input = (struct archive_input){ 0 };
+}
+
+bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset)
+{
+	uintptr_t start = (uintptr_t)input->buffer, at = (uintptr_t)bytes;
+
+	if (!input->is_regular || at < start || at - start > input->buffer_bytes ||
+	    count > input->buffer_bytes - (at - start))
+		return false;
+	*offset = input->buffer_at + (at - start);
+	return true;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/archive_scan.h"
+#include "source/content_reader.h"
+#include "source/tree_builder.h"
+#include "support/interrupt.h"
+
+/* What an archive says may hold what a terminal must not get. */
+static void make_printable(char *text)
+{
+	for (; text && *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
+{
+	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
+	SCOPE_FREE char *path = NULL;
+	SCOPE_FREE char *printable = reason ? strdup(reason) : NULL;
+
+	if (member && asprintf(&path, "%s: %s", scan->name, member) < 0)
+		path = NULL;
+	make_printable(printable);
+	if (!printable)
+		return problem_set(scan->problem, error, path ? path : scan->name, action);
+	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", printable);
+}
+
+errcode_t archive_scan_failure(const struct archive_scan *scan)
+{
+	const struct archive_input *input = &scan->input;
+	const char *reason = archive_error_string(input->archive);
+
+	if (input->error)
+		return archive_scan_problem(scan, input->error, "cannot read", NULL);
+	if (input->at == input->start)
+		reason = "it is empty";
+	return archive_scan_problem(scan, EBADMSG, "cannot read", reason ? reason : "it is damaged");
+}
+
+static errcode_t place_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error)
+{
+	return archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder));
+}
+
+static errcode_t link_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error,
+                              const char *target)
+{
+	const char *why = tree_builder_reason(builder);
+	SCOPE_FREE char *reason = NULL;
+
+	if (!why)
+		why = error == ENOENT ? "nothing in the archive before it has that name" : error_message(error);
+	if (asprintf(&reason, "%s: %s", target, why) < 0)
+		reason = NULL;
+	return archive_scan_problem(scan, error, "cannot make a hard link", reason ? reason : why);
+}
+
+/* In cpio the contents come with the last name of a file, not with the first. */
+static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *target)
+{
+	struct tree_node *file, contents;
+	errcode_t error = tree_builder_link(builder, path, target, &file);
+
+	if (error)
+		return link_problem(scan, builder, error, target);
+	if (!S_ISREG(file->mode) || !archive_entry_size_is_set(scan->entry) || archive_entry_size(scan->entry) <= 0)
+		return 0;
+	contents = *file;
+	error = archive_scan_contents(scan, &contents);
+	if (!error)
+		*file = contents;
+	return error;
+}
+
+static errcode_t add_member(struct archive_scan *scan, struct tree_builder *builder)
+{
+	const char *path = archive_entry_pathname(scan->entry), *target = archive_entry_hardlink(scan->entry);
+	struct tree_node node;
+
+	if (!path)
+		return archive_scan_problem(scan, EILSEQ, "cannot read", "the name of a member is damaged");
+	if (target)
+		return add_link(scan, builder, path, target);
+	errcode_t error = archive_scan_attributes(scan, &node);
+
+	if (!error && S_ISREG(node.mode))
+		error = archive_scan_contents(scan, &node);
+	if (error)
+		return error;
+	error = tree_builder_add(builder, path, &node);
+	return error ? place_problem(scan, builder, error) : 0;
+}
+
+/*
+ * A name that cannot be converted comes as it is, which is what we want; any other warning is about something that
+ * would be lost.
+ */
+static bool is_harmless(const struct archive_scan *scan)
+{
+	const char *warning = archive_error_string(scan->input.archive);
+
+	return warning && strstr(warning, "be converted") && archive_entry_pathname(scan->entry);
+}
+
+static errcode_t read_members(struct archive_scan *scan, struct tree_builder *builder)
+{
+	for (;;) {
+		scan->entry = NULL;
+		if (interrupt_pending())
+			return problem_set(scan->problem, EINTR, NULL, "stopped");
+		int result = archive_read_next_header(scan->input.archive, &scan->entry);
+
+		if (result == ARCHIVE_EOF)
+			break;
+		/* ARCHIVE_RETRY: looking for the next whole header would leave out members that are damaged. */
+		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+			scan->entry = NULL; /* it is not whole */
+		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(scan)))
+			return archive_scan_failure(scan);
+		errcode_t error = add_member(scan, builder);
+
+		if (error)
+			return error;
+		progress_add(scan->options->progress, 0, 1);
+	}
+	scan->entry = NULL;
+	return scan->spool.descriptor >= 0 ? archive_spool_flush(&scan->spool, scan->problem) : 0;
+}
+
+static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
+{
+	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor);
+
+	if (error)
+		return scan->input.archive ? archive_scan_failure(scan) :
+		                             archive_scan_problem(scan, error, "cannot read", NULL);
+	/* From here on until everything is copied. */
+	scan->tree->origins[0].is_changeable = scan->input.is_regular;
+	error = read_members(scan, builder);
+	if (!error)
+		error = content_reader_check(scan->tree, scan->problem);
+	if (!error)
+		error = tree_builder_finish(builder, pool, scan->problem);
+	if (!error)
+		error = xattr_table_finish(scan->xattr_table, scan->tree);
+	return error ? archive_scan_problem(scan, error, "cannot read", NULL) : 0;
+}
+
+static bool is_image(const struct scan_options *options, int descriptor)
+{
+	struct stat status;
+
+	return (options->skip_device || options->skip_inode) && fstat(descriptor, &status) == 0 &&
+	       status.st_dev == options->skip_device && status.st_ino == options->skip_inode;
+}
+
+static errcode_t open_archive(struct archive_scan *scan, const char *path)
+{
+	uint32_t origin;
+	int descriptor = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) :
+	                                     fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	errcode_t error = descriptor < 0 ? errno : 0;
+
+	if (!error)
+		error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->name, descriptor, &origin);
+	if (!error && is_image(scan->options, descriptor))
+		return archive_scan_problem(scan, EINVAL, "cannot read", "the image would take its place");
+	return error ? archive_scan_problem(scan, error, "cannot open", NULL) : 0;
+}
+
+static errcode_t make_tree(struct archive_scan *scan, const char *path, struct pool *pool)
+{
+	struct tree_builder *builder = NULL;
+	errcode_t error = open_archive(scan, path);
+
+	archive_spool_init(&scan->spool, scan->tree, scan->options->spool_directory);
+	if (!error)
+		error = tree_builder_create(scan->tree, scan->options->exclude, &builder);
+	if (!error)
+		error = xattr_table_create(&scan->xattr_table);
+	error = error ? archive_scan_problem(scan, error, "cannot read", NULL) : build(scan, builder, pool);
+	archive_input_close(&scan->input);
+	archive_spool_destroy(&scan->spool);
+	tree_builder_destroy(builder);
+	xattr_table_destroy(scan->xattr_table);
+	free(scan->segments.list);
+	free(scan->segments.stored_starts);
+	free(scan->xattrs);
+	return error;
+}
+
+errcode_t archive_source_scan(const char *path, const struct scan_options *options, struct pool *pool,
+                              struct tree **ret, struct problem *problem)
+{
+	static const struct scan_options defaults;
+	struct archive_scan scan = {
+		.name = strcmp(path, "-") ? path : "standard input",
+		.options = options ? options : &defaults,
+		.problem = problem,
+		.tree = calloc(1, sizeof(*scan.tree)),
+	};
+
+	*ret = NULL;
+	if (!scan.tree)
+		return problem_set(problem, ENOMEM, scan.name, "cannot read");
+	errcode_t error = make_tree(&scan, path, pool);
+
+	if (error) {
+		tree_destroy(scan.tree);
+		return error;
+	}
+	*ret = scan.tree;
+	return 0;
+}
