@@ -26,6 +26,7 @@ unit_tests := \
 	histogram \
 	inline_data \
 	inode \
+	inode_alloc \
 	json \
 	layout \
 	lock \
