@@ -4,6 +4,7 @@
 
 #include "e2populate_options.h"
 #include "e2populate_report.h"
+#include "support/vector.h"
 
 /* What was wrong with the command line itself is wrong usage; a file that it names may be at fault on its own. */
 static void check(errcode_t error, struct problem *problem, int status)
@@ -84,6 +85,17 @@ void take_root_owned(struct command *command, const char *argument)
 	(void)argument;
 	command->owners.root_owned = true;
 	command->options.owners = &command->owners;
+}
+
+void take_casefold(struct command *command, const char *argument)
+{
+	struct problem problem = { 0 };
+	errcode_t error = vector_reserve(&command->casefolded, &command->casefolded_capacity,
+	                                 command->casefolded_count + 2, sizeof(*command->casefolded));
+
+	check(error ? problem_set(&problem, error, NULL, "cannot read options") : 0, &problem, EXIT_FAILURE);
+	command->casefolded[command->casefolded_count++] = (char *)(uintptr_t)argument;
+	command->casefolded[command->casefolded_count] = NULL;
 }
 
 void check_choice(const struct command *command)
