@@ -286,9 +286,11 @@ errcode_t paths_lookup(const struct volume *volume, const char *path, struct dam
 	while (!error && *(path += strspn(path, "/"))) {
 		struct component component = { .name = path, .bytes = strcspn(path, "/") };
 
+		path += component.bytes;
+		if (component.bytes == 1 && *component.name == '.')
+			continue;
 		error = look_up_component(volume, &walker, *ino, &component);
 		*ino = component.ino;
-		path += component.bytes;
 	}
 	directory_walker_close(&walker);
 	return error;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 unit_tests := \
+	analyze_damage \
 	arena \
 	buddy \
 	configuration \

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Images in which bytes were changed at random: whatever e2frag's library makes of them, it ends, stays within bounds
+ * and says the same with threads and without. Contents are all FILLER, so that changes hit metadata alone.
+ */
+#include "analyze/analyze.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/file_extents.h"
+#include "analyze/forms.h"
+#include "seeded_random.h"
+#include "unit.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ROUNDS 60
+#else
+#define ROUNDS 400
+#endif
+#define MOST_CHANGES 24
+#define FILLER 'x'
+
+static char folder[256];
+static char image_path[300];
+static uint8_t *pristine;
+static size_t image_bytes;
+static size_t *used; /* offsets of bytes that are neither zero nor FILLER */
+static size_t used_count;
+
+static void run(const char *command)
+{
+	ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+static void setup_folder(void)
+{
+	const char *above = getenv("TMPDIR");
+
+	snprintf(folder, sizeof(folder), "%s/analyze_damage.XXXXXX", above ? above : "/dev/shm");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	ck_assert_int_eq(chdir(folder), 0);
+	snprintf(image_path, sizeof(image_path), "%s/image", folder);
+}
+
+static void teardown_folder(void)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	run(command);
+}
+
+/* Maps of every depth, directories of every kind, holes. mke2fs makes holes of zeros. */
+static void make_image(const char *options)
+{
+	char command[512];
+
+	run("rm -rf tree image && mkdir -p tree/many tree/a/b");
+	run("i=0; while [ $i -lt 200 ]; do : >tree/many/a-long-name-to-fill-several-blocks-$i; i=$((i + 1)); done");
+	run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
+	run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%0100d' 1) tree/link; echo "
+	    ">tree/tiny");
+	snprintf(command, sizeof(command),
+	         "PATH=$PATH:/usr/sbin:/sbin; mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
+	         "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
+	         options);
+	run(command);
+}
+
+static void load_image(void)
+{
+	struct stat status;
+	int descriptor = open("image", O_RDONLY);
+
+	ck_assert_int_eq(fstat(descriptor, &status), 0);
+	image_bytes = (size_t)status.st_size;
+	pristine = malloc(image_bytes);
+	used = malloc(image_bytes * sizeof(*used));
+	ck_assert_int_eq(read(descriptor, pristine, image_bytes), (ssize_t)image_bytes);
+	close(descriptor);
+	used_count = 0;
+	for (size_t offset = 0; offset < image_bytes; offset++)
+		if (pristine[offset] && pristine[offset] != FILLER)
+			used[used_count++] = offset;
+}
+
+/* Bytes that matter are changed, and now and then what follows them. */
+static void damage_image(struct random *random)
+{
+	int descriptor = open("image", O_RDWR);
+	uint64_t changes = 1 + random_below(random, MOST_CHANGES);
+
+	ck_assert_int_eq(write(descriptor, pristine, image_bytes), (ssize_t)image_bytes);
+	for (uint64_t n = 0; n < changes; n++) {
+		size_t offset = used[random_below(random, used_count)] + random_below(random, 4);
+		uint8_t byte = (uint8_t)random_next(random);
+
+		if (random_below(random, 3) == 0)
+			byte = random_below(random, 2) ? 0xff : 0;
+		if (offset < image_bytes)
+			ck_assert_int_eq(pwrite(descriptor, &byte, 1, (off_t)offset), 1);
+	}
+	/* Sometimes the end is missing. */
+	if (random_below(random, 20) == 0)
+		ck_assert_int_eq(ftruncate(descriptor, (off_t)random_below(random, image_bytes)), 0);
+	close(descriptor);
+}
+
+static void check_report(const struct report *report)
+{
+	ck_assert_uint_le(report->free.sizes.sum, report->filesystem.blocks);
+	ck_assert_uint_le(report->files.regular.extents, report->files.regular.records);
+	ck_assert_uint_le(report->files.regular.runs, report->files.regular.records);
+	ck_assert_uint_le(report->files.regular.records, report->files.regular.blocks);
+	ck_assert_uint_eq(report->files.extent_blocks.count, report->files.regular.extents);
+	ck_assert_uint_eq(report->files.extents_per_file.count, report->files.regular.files);
+}
+
+/* The report as JSON; NULL if the image cannot even be opened. */
+static char *report_of(unsigned int threads)
+{
+	struct analyze_options options = {
+		.threads = threads,
+		.with_groups = true,
+		.by_directory = true,
+		.directory_depth = 2,
+		.chunk_blocks = 16,
+		.worst_limit = 5,
+	};
+	struct form_parts parts = { true, true };
+	struct report *report = calloc(1, sizeof(*report));
+	struct problem problem = { 0 };
+	struct volume volume;
+	char *text = NULL;
+	size_t text_bytes;
+
+	if (volume_open(image_path, 0, &volume, &report->filesystem, &problem)) {
+		problem_clear(&problem);
+		free(report);
+		return NULL;
+	}
+	report->filesystem.target = image_path;
+	ck_assert_int_eq(analyze(&volume, &options, report, &problem), 0);
+	check_report(report);
+	FILE *stream = open_memstream(&text, &text_bytes);
+
+	form_text(report, &parts, stream);
+	form_e2freefrag(report, stream);
+	form_e4defrag(report, stream);
+	rewind(stream);
+	ck_assert_int_eq(form_json(report, &parts, stream), 0);
+	fclose(stream);
+	report_destroy(report);
+	volume_close(&volume);
+	free(report);
+	return text;
+}
+
+static void damage_again_and_again(const char *name, const char *options)
+{
+	struct random random = random_start(name);
+	unsigned int opened = 0;
+
+	make_image(options);
+	load_image();
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		damage_image(&random);
+		char *serial = report_of(0), *parallel = report_of(2);
+
+		ck_assert_int_eq(!serial, !parallel);
+		if (serial)
+			ck_assert_msg(!strcmp(serial, parallel), "round %u depends on the threads", round);
+		opened += !!serial;
+		free(serial);
+		free(parallel);
+	}
+	ck_assert_uint_gt(opened, ROUNDS / 4);
+	free(pristine);
+	free(used);
+}
+
+START_TEST(extents_survive)
+{
+	damage_again_and_again("extents_survive", "-t ext4 -O ^has_journal -I 256");
+}
+END_TEST
+
+START_TEST(indirect_maps_survive)
+{
+	damage_again_and_again("indirect_maps_survive", "-t ext2 -O dir_index");
+}
+END_TEST
+
+START_TEST(bigalloc_and_inline_data_survive)
+{
+	damage_again_and_again("bigalloc_and_inline_data_survive",
+	                       "-t ext4 -O ^has_journal,bigalloc,inline_data -C 4096 -I 256");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("analyze_damage");
+	TCase *tests = tcase_create("analyze_damage");
+
+	tcase_add_unchecked_fixture(tests, setup_folder, teardown_folder);
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, extents_survive);
+	tcase_add_test(tests, indirect_maps_survive);
+	tcase_add_test(tests, bigalloc_and_inline_data_survive);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
