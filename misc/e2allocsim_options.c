@@ -31,6 +31,8 @@ enum long_option {
 	OPTION_STRIPE,
 	OPTION_COMPARE,
 	OPTION_THREADS,
+	OPTION_CHECKSUMS,
+	OPTION_REPEAT,
 	OPTION_PROCESSORS,
 	OPTION_SEED,
 	OPTION_DIRECTORY,
@@ -52,6 +54,8 @@ static const struct option common_options[] = {
 	{ "stripe", required_argument, NULL, OPTION_STRIPE },
 	{ "compare", required_argument, NULL, OPTION_COMPARE },
 	{ "threads", required_argument, NULL, OPTION_THREADS },
+	{ "checksums", no_argument, NULL, OPTION_CHECKSUMS },
+	{ "repeat", required_argument, NULL, OPTION_REPEAT },
 	{ "processors", required_argument, NULL, OPTION_PROCESSORS },
 	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "directory", required_argument, NULL, OPTION_DIRECTORY },
@@ -216,6 +220,12 @@ static void take_option(struct parsing *parsing, int option, const char *argumen
 	case OPTION_THREADS:
 		take_threads(command, argument);
 		return;
+	case OPTION_CHECKSUMS:
+		command->options.checksums = true;
+		return;
+	case OPTION_REPEAT:
+		command->options.repeats = (unsigned int)number("repeat", argument, 1, RESULT_MAX_REPEATS);
+		return;
 	case OPTION_PROCESSORS:
 		command->options.processors = (unsigned int)number("processors", argument, 1, MOST_PROCESSORS);
 		return;
@@ -283,6 +293,7 @@ static void preset(struct command *command)
 
 	command->options.seed = 1;
 	command->options.processors = PROCESSORS;
+	command->options.repeats = 1;
 	for (unsigned int index = 0; workload->options[index].name; index++)
 		command->settings[index].number = workload->options[index].preset;
 	take_threads(command, "0");

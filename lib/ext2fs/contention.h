@@ -14,11 +14,11 @@ struct ext2mb;
 
 struct contention {
 	bool (*is_busy)(void *context, uint32_t group);
-	void (*has_taken)(void *context, uint32_t group); /* a search took clusters there */
+	void (*has_taken)(void *context, uint32_t group); /* a search took clusters there; under the group's lock */
 	void *context;
 };
 
-/* NULL: none any more. Before any thread allocates; must outlive mb's use. Only one thread may allocate then. */
+/* NULL: none any more. While no thread allocates; its functions are called by all that do. */
 void contention_pretend(struct ext2mb *mb, const struct contention *contention);
 
 #endif

@@ -42,8 +42,17 @@ static bool take(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_t i
 	                                               memory_order_acquire, memory_order_relaxed);
 }
 
+/* Not a worker's: locks know no workers, and who comes here has time. */
+static _Thread_local uint64_t waits;
+
+uint64_t lock_waits_of_thread(void)
+{
+	return waits;
+}
+
 void lock_wait_slowly(struct lock *lock)
 {
+	waits++;
 	for (unsigned int spin = 0; spin < SPINS; spin++) {
 		processor_pause();
 		if (lock_try(lock))

@@ -39,6 +39,9 @@ static inline bool lock_looks_held(const struct lock *lock)
 
 void lock_wait_slowly(struct lock *lock);
 
+/* How often this thread found a lock held that it had to have. */
+uint64_t lock_waits_of_thread(void);
+
 static inline void lock_wait(struct lock *lock)
 {
 	if (!lock_try(lock))

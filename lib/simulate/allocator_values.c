@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate/allocator_values.h"
 
-errcode_t allocator_values_add(struct simulation *simulation, const char *section)
+errcode_t allocator_values_add(struct simulation *simulation, const char *section, const struct streams_cost *cost)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	errcode_t error = ext2mb_read_stats(simulation->image->mb, &stats);
@@ -20,6 +20,7 @@ errcode_t allocator_values_add(struct simulation *simulation, const char *sectio
 		{ "busy_skips", "Busy groups skipped", stats.busy_skips },
 		{ "busy_waits", "Busy groups waited for", stats.busy_waits },
 		{ "bounces", "Chosen in vain", stats.bounces },
+		{ "lock_waits", "Waits for a lock", cost->lock_waits },
 		{ "global_locks", "Global lock taken", stats.global_locks },
 	};
 

@@ -3,9 +3,10 @@
 #ifndef SIMULATE_ALLOCATOR_VALUES_H
 #define SIMULATE_ALLOCATOR_VALUES_H
 
-#include "simulate/workload.h"
+#include "simulate/streams.h"
 
-/* Adds them, whole numbers and what each is for a thousand requests. Errors of ext2mb_read_stats(). */
-MUST_CHECK errcode_t allocator_values_add(struct simulation *simulation, const char *section);
+/* Adds them, and what the streams waited for. Errors of ext2mb_read_stats(). */
+MUST_CHECK errcode_t allocator_values_add(struct simulation *simulation, const char *section,
+                                          const struct streams_cost *cost);
 
 #endif

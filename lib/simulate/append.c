@@ -74,6 +74,19 @@ static errcode_t open_files(struct simulation *simulation, struct append *append
 	return error ? problem_set(simulation->problem, error, image->path, "cannot make files") : 0;
 }
 
+static void add_rates(struct simulation *simulation, double bytes, const struct streams_cost *cost)
+{
+	const struct result_value values[] = {
+		{ NULL, "bandwidth_mib", "bw (MiB/s), metadata only", RESULT_MEASURED,
+		  bytes / (1 << 20) / cost->seconds, 0 },
+		{ NULL, "seconds", "Seconds", RESULT_MEASURED, cost->seconds, 2 },
+		{ NULL, "processor_seconds", "Seconds of processor time", RESULT_MEASURED, cost->processor_seconds, 2 },
+	};
+
+	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
+		result_add(simulation->result, &values[index]);
+}
+
 static errcode_t append_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
@@ -89,7 +102,7 @@ static errcode_t append_run(struct simulation *simulation)
 		.step_blocks = (uint32_t)(step_blocks < file_blocks ? step_blocks : file_blocks),
 		.flags = image->format.extents && !settings[WRITTEN].number ? EXT2MB_FILE_UNWRITTEN : 0,
 	};
-	double seconds = 0;
+	struct streams_cost cost;
 
 	if (file_blocks >= UINT32_MAX)
 		return problem_set(simulation->problem, EFBIG, image->path, "cannot make files");
@@ -100,25 +113,18 @@ static errcode_t append_run(struct simulation *simulation)
 	progress_stage(simulation->progress, "append", streams * file_blocks * block_bytes, 0);
 	if (!error)
 		error = streams_run(simulation, streams, append_step, &append,
-		                    (uint64_t)append.step_blocks * block_bytes, "cannot append", &seconds);
+		                    (uint64_t)append.step_blocks * block_bytes, "cannot append", &cost);
 	for (unsigned int stream = 0; stream < streams; stream++)
 		ext2mb_file_close(image->worker, handles[stream]);
 	if (error)
 		return error;
-	result_add(simulation->result,
-	           &(struct result_value){ NULL, "bandwidth_mib", "bw (MiB/s), metadata only", RESULT_MEASURED,
-	                                   (double)streams * (double)file_blocks * block_bytes / (1 << 20) / seconds,
-	                                   0 });
-	result_add(simulation->result,
-	           &(struct result_value){ NULL, "seconds", "Seconds", RESULT_MEASURED, seconds, 2 });
-	return 0;
+	add_rates(simulation, (double)streams * (double)file_blocks * block_bytes, &cost);
+	return allocator_values_add(simulation, NULL, &cost);
 }
 
 static errcode_t append_measure(struct simulation *simulation)
 {
-	errcode_t error = layout_values_add(simulation, NULL);
-
-	return error ? error : allocator_values_add(simulation, NULL);
+	return layout_values_add(simulation, NULL);
 }
 
 const struct workload append_workload = {

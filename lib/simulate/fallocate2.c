@@ -124,9 +124,8 @@ static errcode_t open_files(struct fallocate2 *job)
 	return error;
 }
 
-static void add_rates(const struct fallocate2 *job, double seconds)
+static void add_rates(const struct fallocate2 *job, const struct streams_cost *cost)
 {
-	struct result *result = job->simulation->result;
 	uint64_t appends = 0, fewest = UINT64_MAX;
 	double count = (double)job->set->count;
 
@@ -135,13 +134,22 @@ static void add_rates(const struct fallocate2 *job, double seconds)
 		if (job->containers[index].appends < fewest)
 			fewest = job->containers[index].appends;
 	}
-	result_add(result, &(struct result_value){ NULL, "ops_per_container", "Appends per container and second",
-	                                           RESULT_MEASURED, (double)appends / count / seconds, 0 });
-	result_add(result, &(struct result_value){ NULL, "ops", "Appends per second", RESULT_MEASURED,
-	                                           (double)appends / seconds, 0 });
-	result_add(result, &(struct result_value){ NULL, "fairness", "Slowest container's part of the average",
-	                                           RESULT_MEASURED, (double)fewest * count / (double)appends, 2 });
-	result_add(result, &(struct result_value){ NULL, "appends", "Appends", RESULT_COUNTED, (double)appends, 0 });
+	double all = (double)appends;
+	const struct result_value values[] = {
+		{ NULL, "ops_per_container", "Appends per container and second", RESULT_MEASURED,
+		  all / count / cost->seconds, 0 },
+		{ NULL, "ops", "Appends per second", RESULT_MEASURED, all / cost->seconds, 0 },
+		{ NULL, "processor_ns", "Nanoseconds of processor time each", RESULT_MEASURED,
+		  1e9 * cost->processor_seconds / all, 1 },
+		{ NULL, "fairness", "Slowest one's part of the average", RESULT_MEASURED, (double)fewest * count / all,
+		  2 },
+		{ NULL, "appends", "Appends", RESULT_COUNTED, all, 0 },
+		{ NULL, "waits_per_thousand", "Waits for a lock, of 1000 appends", RESULT_COUNTED,
+		  1000 * (double)cost->lock_waits / all, 3 },
+	};
+
+	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
+		result_add(job->simulation->result, &values[index]);
 }
 
 static errcode_t prepare(struct simulation *simulation, struct fallocate2 *job)
@@ -177,7 +185,7 @@ static errcode_t fallocate2_run(struct simulation *simulation)
 {
 	struct image *image = simulation->image;
 	struct fallocate2 job = { 0 };
-	double seconds = 0;
+	struct streams_cost cost;
 	errcode_t error = prepare(simulation, &job);
 
 	if (error) {
@@ -186,13 +194,13 @@ static errcode_t fallocate2_run(struct simulation *simulation)
 		progress_stage(simulation->progress, "fallocate2", 0, 0);
 		job.deadline = now() + (double)simulation->settings[SECONDS].number;
 		error = streams_run(simulation, (unsigned int)job.set->count, fallocate2_step, &job, 0,
-		                    "cannot append or truncate", &seconds);
+		                    "cannot append or truncate", &cost);
 	}
 	for (size_t index = 0; job.containers && job.set && index < job.set->count; index++)
 		ext2mb_file_close(image->worker, job.containers[index].handle);
 	if (!error) {
-		add_rates(&job, seconds);
-		error = allocator_values_add(simulation, NULL);
+		add_rates(&job, &cost);
+		error = allocator_values_add(simulation, NULL, &cost);
 	}
 	free(job.containers);
 	return error;

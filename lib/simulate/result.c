@@ -10,6 +10,29 @@ void result_add(struct result *result, const struct result_value *value)
 	result->values[result->count++] = *value;
 }
 
+static int by_value(const void *left, const void *right)
+{
+	const double *one = left, *other = right;
+
+	return (*one > *other) - (*one < *other);
+}
+
+void result_median(const struct result *results, size_t count, struct result *median)
+{
+	double values[RESULT_MAX_REPEATS];
+
+	assert(count >= 1 && count <= RESULT_MAX_REPEATS);
+	*median = results[0];
+	for (unsigned int index = 0; index < median->count; index++) {
+		if (median->values[index].kind != RESULT_MEASURED)
+			continue;
+		for (size_t run = 0; run < count; run++)
+			values[run] = results[run].values[index].value;
+		qsort(values, count, sizeof(*values), by_value);
+		median->values[index].value = (values[(count - 1) / 2] + values[count / 2]) / 2;
+	}
+}
+
 static bool is_same(const char *one, const char *other)
 {
 	return one == other || (one && other && strcmp(one, other) == 0);

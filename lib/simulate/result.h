@@ -4,11 +4,13 @@
 #define SIMULATE_RESULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "support/problem.h"
 
 #define RESULT_MAX_VALUES 96
+#define RESULT_MAX_REPEATS 99
 
 /* Where a value comes from; reports say it, so that nothing simulated is taken for measured. */
 enum result_kind {
@@ -34,6 +36,12 @@ struct result {
 
 /* All strings are literals or live as long as the result. Too many values are a broken invariant. */
 void result_add(struct result *result, const struct result_value *value);
+
+/*
+ * What several runs of the same make together: of each measured value the median, of the others what the first run
+ * has. The results have the same values in the same order, and are at most RESULT_MAX_REPEATS.
+ */
+void result_median(const struct result *results, size_t count, struct result *median);
 
 /* NULL: it has none. */
 const struct result_value *result_find(const struct result *result, const char *section, const char *key);

@@ -23,6 +23,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 		.settings = options->settings,
 		.threads = measurement->threads,
 		.processors = options->processors,
+		.checksums = options->checksums,
 		.seed = options->seed,
 		.progress = options->progress,
 		.result = &measurement->result,
@@ -62,24 +63,44 @@ static errcode_t measure(const struct simulate_options *options, struct measurem
 	return error;
 }
 
+/* Repeats of everything follow one another, so that what disturbs one disturbs all. */
+static errcode_t measure_all(const struct simulate_options *options, struct measurement *runs, size_t total,
+                             struct problem *problem)
+{
+	bool is_written = total == 1 && options->repeats == 1 && !options->dry_run;
+
+	for (size_t run = 0; run < total * options->repeats; run++) {
+		size_t index = run % total;
+		errcode_t error;
+
+		runs[run].configuration = &options->configurations[index / options->thread_count];
+		runs[run].threads = options->threads[index % options->thread_count];
+		error = measure(options, &runs[run], is_written, problem);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
 errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
                    struct problem *problem)
 {
 	size_t total = options->configuration_count * options->thread_count;
-	bool is_written = total == 1 && !options->dry_run;
-	SCOPE_FREE struct measurement *list = calloc(total ? total : 1, sizeof(*list));
+	SCOPE_FREE struct measurement *runs = calloc(total * options->repeats, sizeof(*runs));
+	SCOPE_FREE struct result *repeats = calloc(options->repeats, sizeof(*repeats));
 
-	if (!list)
+	if (!runs || !repeats)
 		return problem_set(problem, ENOMEM, NULL, "cannot simulate");
-	for (size_t index = 0; index < total; index++) {
-		list[index].configuration = &options->configurations[index / options->thread_count];
-		list[index].threads = options->threads[index % options->thread_count];
-		errcode_t error = measure(options, &list[index], is_written, problem);
+	errcode_t error = measure_all(options, runs, total, problem);
 
-		if (error)
-			return error;
+	if (error)
+		return error;
+	for (size_t index = 0; index < total; index++) {
+		for (unsigned int repeat = 0; repeat < options->repeats; repeat++)
+			repeats[repeat] = runs[repeat * total + index].result;
+		result_median(repeats, options->repeats, &runs[index].result);
 	}
 	*count = total;
-	*ret = TAKE(list);
+	*ret = TAKE(runs);
 	return 0;
 }

@@ -15,7 +15,10 @@ struct simulate_options {
 	size_t configuration_count;
 	const unsigned int *threads;
 	size_t thread_count;
+	unsigned int repeats;    /* at least 1; of each measured value the median is taken */
 	unsigned int processors; /* supposed where threads is 0 */
+	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock with each search, as Linux
+	                   does */
 	uint64_t seed;
 	bool dry_run; /* leave the image as it is; so always when more than one thing is measured */
 	struct progress *progress;
@@ -29,8 +32,9 @@ struct measurement {
 
 /*
  * Runs the workload configuration by configuration, each with each number of threads, each time on the image as it is
- * on disk. *ret gets so many measurements in that order; the caller frees it. A single one is written to the image in
- * the end, several are not. EINTR when a signal arrived. Main thread.
+ * on disk; repeats alternate, all of one thing being measured after all of another. *ret gets the measurements in that
+ * order; the caller frees it. A single run is written to the image in the end, several are not. EINTR when a signal
+ * arrived. Main thread.
  */
 MUST_CHECK errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
                               struct problem *problem);

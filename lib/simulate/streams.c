@@ -6,8 +6,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "ext2fs/lock.h"
 #include "simulate/processors.h"
 #include "simulate/random.h"
+#include "support/crc32c.h"
 #include "support/interrupt.h"
 
 /* Steps between looks at what others may have to say. */
@@ -22,15 +24,18 @@ struct run {
 	const char *action;
 	struct ext2mb_worker **workers; /* one for each stream without threads, else for each thread */
 	struct processors *processors;  /* without threads, if there is to be contention */
+	struct contention contention;
+	void *bitmap; /* as long as one, for checksums */
 	pthread_barrier_t start;
 	_Atomic bool has_failed;
+	_Atomic uint64_t lock_waits;
 };
 
-static double now(void)
+static double now(clockid_t clock)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(clock, &time);
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -82,6 +87,7 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 		open[share.open_count] = share.first + share.open_count;
 	/* Nobody begins before all can. */
 	pthread_barrier_wait(&run->start);
+	uint64_t waits = lock_waits_of_thread();
 	while (!error && share.open_count && !atomic_load_explicit(&run->has_failed, memory_order_relaxed)) {
 		uint64_t steps;
 
@@ -89,6 +95,7 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 		if (!error)
 			progress_add(run->simulation->progress, steps * run->step_bytes, 0);
 	}
+	atomic_fetch_add(&run->lock_waits, lock_waits_of_thread() - waits);
 	if (!error)
 		return 0;
 	atomic_store(&run->has_failed, true);
@@ -105,20 +112,53 @@ static errcode_t open_workers(struct run *run, unsigned int count)
 	return error;
 }
 
-/* Runs them; *seconds: how long. */
-static errcode_t run_shares(struct run *run, unsigned int threads, double *seconds)
+static errcode_t run_shares(struct run *run, unsigned int threads, struct streams_cost *cost)
 {
 	struct simulation *simulation = run->simulation;
 	errcode_t error = pthread_barrier_init(&run->start, NULL, threads);
 
 	if (error)
 		return error;
-	double start = now();
+	double start = now(CLOCK_MONOTONIC), processor_start = now(CLOCK_PROCESS_CPUTIME_ID);
 
 	error = pool_run(simulation->pool, threads, run_share, run, simulation->problem);
-	*seconds = now() - start;
+	*cost = (struct streams_cost){
+		.seconds = now(CLOCK_MONOTONIC) - start,
+		.processor_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - processor_start,
+		.lock_waits = run->lock_waits,
+	};
 	pthread_barrier_destroy(&run->start);
 	return error;
+}
+
+static bool is_never_busy(void *context, uint32_t group)
+{
+	(void)context;
+	(void)group;
+	return false;
+}
+
+/* Called under the group's lock. Which bytes they are does not matter for the time. */
+static void compute_checksum(void *context, uint32_t group)
+{
+	const struct run *run = context;
+	volatile uint32_t sink = crc32c(group, run->bitmap, run->simulation->image->format.block_bytes);
+
+	(void)sink;
+}
+
+static errcode_t pretend_checksums(struct run *run)
+{
+	struct simulation *simulation = run->simulation;
+
+	if (!simulation->threads || !simulation->checksums)
+		return 0;
+	run->bitmap = calloc(1, simulation->image->format.block_bytes);
+	if (!run->bitmap)
+		return ENOMEM;
+	run->contention = (struct contention){ is_never_busy, compute_checksum, run };
+	contention_pretend(simulation->image->mb, &run->contention);
+	return 0;
 }
 
 static errcode_t pretend_processors(struct run *run)
@@ -143,7 +183,7 @@ static void close_workers(struct run *run, unsigned int count)
 }
 
 errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_step step, void *context,
-                      uint64_t step_bytes, const char *action, double *seconds)
+                      uint64_t step_bytes, const char *action, struct streams_cost *cost)
 {
 	struct run run = {
 		.simulation = simulation,
@@ -160,9 +200,12 @@ errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_
 	if (!error)
 		error = pretend_processors(&run);
 	if (!error)
-		error = run_shares(&run, threads, seconds);
+		error = pretend_checksums(&run);
+	if (!error)
+		error = run_shares(&run, threads, cost);
 	contention_pretend(simulation->image->mb, NULL);
 	processors_destroy(run.processors);
+	free(run.bitmap);
 	close_workers(&run, workers);
 	return error ? problem_set(simulation->problem, error, simulation->image->path, action) : 0;
 }

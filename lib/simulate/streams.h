@@ -15,11 +15,18 @@
  */
 typedef errcode_t (*stream_step)(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over);
 
+/* What it took. */
+struct streams_cost {
+	double seconds;           /* by the clock */
+	double processor_seconds; /* of the whole process: what a busy machine distorts less */
+	uint64_t lock_waits;      /* times that a thread found a lock of the allocator held that it had to have */
+};
+
 /*
- * Runs all streams to their ends, beginning at one moment. *seconds: how long that took. A step's error ends all; the
+ * Runs all streams to their ends, beginning at one moment. A step's error ends all; the
  * problem says what failed with `action`, a string literal. step_bytes: what progress adds for each step.
  */
 MUST_CHECK errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_step step, void *context,
-                                 uint64_t step_bytes, const char *action, double *seconds);
+                                 uint64_t step_bytes, const char *action, struct streams_cost *cost);
 
 #endif

@@ -43,6 +43,7 @@ struct simulation {
 	const struct setting *settings; /* one for each of the workload's options */
 	unsigned int threads;           /* 0: the streams take turns in one, in an order that the seed decides */
 	unsigned int processors;        /* supposed without threads: see processors.h */
+	bool checksums;                 /* with threads: see --checksums */
 	uint64_t seed;
 	struct pool *pool; /* of so many workers */
 	struct progress *progress;

@@ -47,6 +47,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	result \
 	scalability \
 	scan \
 	scan_choice \
