@@ -19,8 +19,6 @@ struct command {
 	const char *type;    /* what the name it is called by says: "ext3" for mkfs.ext3; NULL: nothing */
 	char **mke2fs; /* what is passed on; the strings are owned */
 	size_t mke2fs_count, mke2fs_capacity;
-	char **casefolded; /* --casefold; the strings are the arguments' */
-	size_t casefolded_count, casefolded_capacity;
 	char *extended; /* all -E, owned */
 	struct exclude *exclude; /* owned; NULL: nothing is left out */
 	struct owner_map owners;
@@ -43,8 +41,7 @@ void take_owner_map(struct command *command, const char *argument);
 void take_uid_map(struct command *command, const char *argument);
 void take_gid_map(struct command *command, const char *argument);
 void take_root_owned(struct command *command, const char *argument);
-
-void take_casefold(struct command *command, const char *argument);
+void take_metadata(struct command *command, const char *argument);
 
 /* Wrong usage where options of these exclude each other. */
 void check_choice(const struct command *command);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "populate/extended.h"
+#include "source/metadata.h"
 #include "source/xattr_sets.h"
 
 static errcode_t set_root_permissions(struct build *build, const char *text)
@@ -59,6 +60,8 @@ errcode_t attributes_apply(struct build *build)
 
 	if (build->options->owners)
 		error = owner_map_apply(build->options->owners, build->tree, build->problem);
+	if (!error && build->options->metadata)
+		error = metadata_apply(build->options->metadata, &build->tree, build->pool, build->problem);
 	if (!error)
 		error = apply_extended(build, "root_perms", set_root_permissions);
 	if (!error)

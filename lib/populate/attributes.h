@@ -6,8 +6,8 @@
 #include "populate/build.h"
 
 /*
- * Changes build->tree, in this order: owners, then the root directory's permissions and SELinux label. (Its owner is
- * taken from the formatted filesystem, since mke2fs may choose it.) Later options win over earlier ones.
+ * Changes build->tree, in this order: owners, the manifest, then the root directory's permissions and SELinux label.
+ * (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) What comes later wins.
  */
 MUST_CHECK errcode_t attributes_apply(struct build *build);
 

@@ -14,6 +14,10 @@ source_sources := \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
 	lib/source/host_xattrs.c \
+	lib/source/metadata.c \
+	lib/source/metadata_additions.c \
+	lib/source/mtree.c \
+	lib/source/mtree_keywords.c \
 	lib/source/owner_map.c \
 	lib/source/owner_text.c \
 	lib/source/owner_xattrs.c \

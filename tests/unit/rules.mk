@@ -33,6 +33,8 @@ unit_tests := \
 	lock \
 	long_map \
 	merge \
+	metadata \
+	mtree \
 	normalize \
 	normalize_model \
 	order_set \
