@@ -71,6 +71,12 @@ static void take_size_only(struct command *command, const char *argument)
 	command->options.size_only = true;
 }
 
+static void take_verify(struct command *command, const char *argument)
+{
+	(void)argument;
+	command->options.verify = true;
+}
+
 static void take_report(struct command *command, const char *argument)
 {
 	command->json = strcmp(argument, "json") == 0;
@@ -103,6 +109,8 @@ const struct option_row command_options[] = {
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },
 	{ "progress", "STYLE", take_progress, "auto (a bar on a terminal), bar, json or none" },
+	{ "verify", NULL, take_verify, "check the image with e2fsck(8) and compare everything in it with\n"
+	                              "SOURCE before it gets its name" },
 	{ "report", "FORM", take_report, "text or json: what was built, on standard output" },
 	{ "help", NULL, take_help, "this text" },
 	{ "version", NULL, take_version, "versions of e2populate and of the library it uses" },

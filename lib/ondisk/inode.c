@@ -29,6 +29,15 @@ static struct inode_time clamp_time(struct inode_time time, int64_t max_seconds)
 	return time;
 }
 
+struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time)
+{
+	if (format->extra_isize)
+		return clamp_time(time, MAX_SECONDS);
+	time = clamp_time(time, MAX_SECONDS_OLD);
+	time.nanoseconds = 0;
+	return time;
+}
+
 static uint32_t time_low(struct inode_time time)
 {
 	return htole32((uint32_t)time.seconds);

@@ -56,4 +56,7 @@ void inode_root_device(uint32_t major, uint32_t minor, uint8_t root[INODE_ROOT_B
 #define INODE_FAST_SYMLINK_BYTES 59
 void inode_root_symlink(const char *target, uint32_t length_bytes, uint8_t root[INODE_ROOT_BYTES]);
 
+/* The time that an inode which was given this one holds: clamped, and without nanoseconds where there is no room. */
+struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time);
+
 #endif

@@ -80,6 +80,7 @@ struct build {
 
 	int image; /* format: a descriptor of the image for what is written without libext2fs */
 	const char *image_path; /* the temporary name */
+	bool is_device;
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker **workers; /* one for each of the pool's */

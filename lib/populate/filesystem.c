@@ -240,8 +240,10 @@ errcode_t filesystem_finish(struct build *build)
 	close_allocator(build);
 	if (!error) {
 		ext2fs_mark_super_dirty(build->fs);
-		/* output_finish() waits for the disk, once. */
-		error = ext2fs_flush2(build->fs, EXT2_FLAG_FLUSH_NO_SYNC);
+		/* It would write only what differs from what it once read; of a device, that is no longer there. */
+		ext2fs_free_mem(&build->fs->orig_super);
+		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
+		error = ext2fs_flush2(build->fs, build->is_device ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
 	}
 	ext2fs_free(TAKE(build->fs));
 	if (error)

@@ -84,7 +84,7 @@ static uint32_t links_of(const struct build *build, uint32_t node)
 	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found);
 }
 
-static void describe(const struct build *build, uint32_t node, struct inode_value *value)
+void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value)
 {
 	const struct tree_node *source = build_node(build, node);
 	struct inode_time time = time_of(build, source);
@@ -151,7 +151,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	uint64_t map_blocks = 0, file_bytes = 0;
 	errcode_t error;
 
-	describe(build, node, &value);
+	inodes_describe(build, node, &value);
 	if (placement->is_inline)
 		error = inline_content_describe(&own->inline_content, node, &value, &xattr_area, &file_bytes, problem);
 	else
@@ -232,27 +232,11 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 /* A group that mke2fs has put inodes in keeps them; any other table is written over, whatever it held. */
 static errcode_t load_part(const struct build *build, uint32_t group, const struct table_part *part, char *bytes)
 {
-	size_t done = 0;
-
 	if (build->geometry.inodes_uninit[group]) {
 		memset(bytes, 0, part->size_bytes);
 		return 0;
 	}
-	while (done < part->size_bytes) {
-		ssize_t got = pread(build->image, bytes + done, part->size_bytes - done,
-		                    (off_t)(part->offset_bytes + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return errno;
-		if (got == 0) {
-			memset(bytes + done, 0, part->size_bytes - done);
-			break;
-		}
-		done += (size_t)got;
-	}
-	return 0;
+	return read_at(build->image, bytes, part->size_bytes, part->offset_bytes);
 }
 
 static errcode_t write_group(void *context, unsigned int worker, size_t group, struct problem *problem)

@@ -3,7 +3,11 @@
 #ifndef POPULATE_INODES_H
 #define POPULATE_INODES_H
 
+#include "ondisk/inode.h"
 #include "populate/build.h"
+
+/* What a node's inode says but for its content: size, flags and root are zero. */
+void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value);
 
 /* Needs the final places of everything (zeros punched). Adds what it counts to the report. */
 MUST_CHECK errcode_t inodes_write(struct build *build, struct populate_report *report);

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "populate/run_writer.h"
+
 static mode_t mode_of_new_files(void)
 {
 	mode_t mask = umask(0);
@@ -101,6 +103,19 @@ errcode_t output_examine(const char *path, struct output *output, struct problem
 errcode_t output_open(struct output *output, struct problem *problem)
 {
 	return output->is_device ? open_device(output, problem) : open_temporary(output, problem);
+}
+
+#define SUPERBLOCK_BYTES 1024
+
+errcode_t output_hide_superblock(const struct output *output, struct problem *problem)
+{
+	static const char zeros[SUPERBLOCK_BYTES];
+
+	if (!output->is_device)
+		return 0;
+	errcode_t error = write_at(output->descriptor, zeros, sizeof(zeros), SUPERBLOCK_BYTES);
+
+	return error ? problem_set(problem, error, output->path, "cannot write") : 0;
 }
 
 errcode_t output_finish(struct output *output, struct problem *problem)

@@ -28,6 +28,12 @@ MUST_CHECK errcode_t output_examine(const char *path, struct output *output, str
 /* Then makes the temporary file (or opens the device). */
 MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem);
 
+/*
+ * Removes the superblock that mke2fs wrote first, so that a device on which something fails holds no filesystem that
+ * could be taken for a whole one. Main thread only; does nothing to a file, which has no name yet.
+ */
+MUST_CHECK errcode_t output_hide_superblock(const struct output *output, struct problem *problem);
+
 /* Waits for the data to be on disk and gives the file its final name. */
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 

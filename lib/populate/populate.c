@@ -18,13 +18,14 @@
 #include "populate/quota.h"
 #include "populate/quota_values.h"
 #include "populate/size.h"
+#include "populate/verify.h"
 #include "populate/xattrs.h"
 #include "source/source.h"
 #include "support/interrupt.h"
 
 const char *const populate_stage_names[POPULATE_STAGES] = {
 	[POPULATE_SCAN] = "scan", [POPULATE_FORMAT] = "format", [POPULATE_PLAN] = "plan",
-	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal",
+	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal", [POPULATE_VERIFY] = "verify",
 };
 
 /* Notes how long the stage that ends has taken. */
@@ -44,7 +45,9 @@ static void begin_stage(struct build *build, enum populate_stage stage, struct p
 	build->stage = stage;
 	clock_gettime(CLOCK_MONOTONIC, &build->stage_begin);
 	/* Copying knows its totals and says them itself. */
-	if (stage != POPULATE_COPY)
+	if (stage == POPULATE_VERIFY)
+		progress_stage(build->options->progress, populate_stage_names[stage], build->data_bytes, 0);
+	else if (stage != POPULATE_COPY)
 		progress_stage(build->options->progress, populate_stage_names[stage], 0, 0);
 }
 
@@ -176,6 +179,9 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 	if (!output->is_device &&
 	    ftruncate(output->descriptor, (off_t)(build->geometry.blocks * build->format.block_bytes)) < 0)
 		return problem_set(build->problem, errno, build->options->image, "cannot extend");
+	error = output_hide_superblock(output, build->problem);
+	if (error)
+		return error;
 	begin_stage(build, POPULATE_PLAN, report);
 	error = plan(build, needs);
 	if (error)
@@ -220,6 +226,7 @@ static errcode_t produce(struct build *build, struct output *output, const struc
 		return error;
 	build->image = output->descriptor;
 	build->image_path = output->work_path;
+	build->is_device = output->is_device;
 	error = size_format(build, output, choice, needs);
 	if (!error)
 		error = fill(build, output, needs, report);
@@ -229,9 +236,17 @@ static errcode_t produce(struct build *build, struct output *output, const struc
 		error = quota_charge_values(build);
 	if (!error)
 		error = filesystem_reset_mmp(build);
-	if (!error && interrupt_pending())
-		error = EINTR;
-	return error ? error : output_finish(output, build->problem);
+	if (!error && build->options->verify) {
+		begin_stage(build, POPULATE_VERIFY, report);
+		error = verify_image(build, output);
+		report->verified = !error;
+	}
+	if (error) {
+		/* What failed stays the problem. */
+		(void)!output_hide_superblock(output, build->problem);
+		return error;
+	}
+	return interrupt_pending() ? EINTR : output_finish(output, build->problem);
 }
 
 static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)

@@ -31,6 +31,7 @@ struct populate_options {
 	uint64_t free_bytes;      /* that anyone may use shall be left at least, as statfs(2) has it; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
 	uint32_t free_inodes;     /* shall be left at least */
+	bool verify;              /* look at it with e2fsck and read everything back before it gets its name */
 	bool size_only;           /* fill in the report's sizes and write nothing */
 	bool verbose;             /* show what mke2fs says */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
@@ -57,6 +58,7 @@ enum populate_stage {
 	POPULATE_PLAN,
 	POPULATE_COPY,
 	POPULATE_SEAL,
+	POPULATE_VERIFY, /* if asked for */
 	POPULATE_STAGES,
 };
 
@@ -80,6 +82,7 @@ struct populate_report {
 	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
 	uint64_t free_inodes;
 	double seconds[POPULATE_STAGES];
+	bool verified;         /* asked for, and nothing was found */
 	bool skipped_image;    /* the image itself lay in the source and was left out */
 	struct warnings warnings; /* the caller clears them, also after a failure */
 };

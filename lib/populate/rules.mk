@@ -10,6 +10,7 @@ populate_sources := \
 	lib/populate/extended.c \
 	lib/populate/filesystem.c \
 	lib/populate/identity.c \
+	lib/populate/image_reader.c \
 	lib/populate/inline_content.c \
 	lib/populate/inodes.c \
 	lib/populate/long_map.c \
@@ -26,5 +27,6 @@ populate_sources := \
 	lib/populate/size.c \
 	lib/populate/size_trial.c \
 	lib/populate/xattr_values.c \
+	lib/populate/verify.c \
 	lib/populate/xattrs.c \
 	lib/populate/zeros.c

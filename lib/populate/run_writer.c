@@ -64,3 +64,21 @@ void run_writer_take_back(struct run_writer *writer, uint64_t blocks)
 {
 	writer->used_bytes -= blocks * writer->block_bytes;
 }
+
+errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset)
+{
+	char *next = bytes;
+
+	while (count) {
+		ssize_t got = pread(descriptor, next, count, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? errno : EIO;
+		next += got;
+		count -= (size_t)got;
+		offset += (uint64_t)got;
+	}
+	return 0;
+}

@@ -40,4 +40,7 @@ MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);
 /* Writes all of it, whatever the kernel takes at once. */
 MUST_CHECK errcode_t write_at(int descriptor, const void *bytes, size_t count, uint64_t offset);
 
+/* Reads all of it. EIO if the file ends before. */
+MUST_CHECK errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset);
+
 #endif
