@@ -20,6 +20,29 @@ static void close_allocator(ext2_filsys fs, struct ext2mb *mb, struct ext2mb_wor
 	ck_assert_ok(ext2fs_close(fs));
 }
 
+static errcode_t forget_text(void *context, const char *text, size_t bytes)
+{
+	(void)context, (void)text, (void)bytes;
+	return 0;
+}
+
+/* Every group can be believed, and what is free is as much as was expected. */
+static void expect_free(uint64_t expected)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	open_allocator(&fs, &mb, &worker);
+	ck_assert_ok(ext2mb_write_mb_groups(mb, forget_text, NULL));
+	ck_assert_ok(ext2mb_read_stats(mb, &stats));
+	ck_assert_uint_eq(stats.corrupt_groups, 0);
+	ck_assert_uint_eq(ext2mb_free_blocks(mb), expected);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(fs->super), expected);
+	close_allocator(fs, mb, worker);
+}
+
 /*
  * Small files that were written in their middle only leave the beginnings and the ends of their windows to the pool of
  * their directory. Where a group ends, an end and a beginning touch, but each belongs to its own group.
@@ -71,16 +94,84 @@ START_TEST(test_needs_recovery)
 }
 END_TEST
 
-/* The root directory and the other inodes of the filesystem itself are never to be had, whatever s_first_ino says. */
-START_TEST(test_first_inode)
+/* The root directory and the other inodes of the filesystem itself would be to be had. */
+static void lower_first_inode(ext2_filsys fs)
+{
+	fs->super->s_first_ino = 2;
+}
+
+static void cut_a_cluster(ext2_filsys fs)
+{
+	ext2fs_blocks_count_set(fs->super, ext2fs_blocks_count(fs->super) - 8);
+}
+
+static void add_an_inode(ext2_filsys fs)
+{
+	fs->super->s_inodes_count++;
+}
+
+static void drop_inodes(ext2_filsys fs)
+{
+	fs->super->s_inodes_per_group = fs->super->s_inodes_count = 0;
+}
+
+static void add_a_group(ext2_filsys fs)
+{
+	fs->group_desc_count++;
+	fs->super->s_inodes_count += fs->super->s_inodes_per_group;
+}
+
+/* More clusters than a bitmap of one block has bits, and a filesystem that is no longer than one such group. */
+static void outgrow_bitmap(ext2_filsys fs)
+{
+	fs->super->s_clusters_per_group = 8 * fs->blocksize + 8;
+	fs->super->s_blocks_per_group = fs->super->s_clusters_per_group << fs->cluster_ratio_bits;
+	fs->group_desc_count = 1;
+	fs->super->s_inodes_count = fs->super->s_inodes_per_group;
+}
+
+static void (*const geometries[])(ext2_filsys) = { lower_first_inode, cut_a_cluster, add_an_inode,
+	                                           drop_inodes,       add_a_group,   outgrow_bitmap };
+
+START_TEST(test_bad_geometry)
 {
 	struct ext2mb *mb;
 
-	mb_image_make("-t ext4 -b 1024", "16M");
+	mb_image_make("-t ext4 -b 1024 -O bigalloc,^has_journal -C 16384 -N 512", "64M");
 	ext2_filsys fs = mb_image_open();
-	fs->super->s_first_ino = 2;
+	ck_assert_ok(ext2mb_open(fs, NULL, &mb));
+	ext2mb_close(mb);
+	geometries[_i](fs);
 	ck_assert_error(ext2mb_open(fs, NULL, &mb), EXT2MB_ET_BAD_GEOMETRY);
 	ext2fs_free(fs);
+}
+END_TEST
+
+/* With meta_bg every 16th group or so has a block of descriptors, and so have its neighbours. */
+START_TEST(test_meta_bg)
+{
+	struct ext2mb_worker *worker;
+	unsigned int found = 0;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	mb_image_make("-t ext4 -b 1024 -g 1024 -O meta_bg,^resize_inode,^has_journal", "64M");
+	fs = mb_image_open();
+	uint64_t free_blocks = ext2fs_free_blocks_count(fs->super);
+	ck_assert_ok(ext2mb_open(fs, NULL, &mb));
+	ck_assert_ok(ext2mb_worker_open(mb, &worker));
+	for (dgrp_t group = 0; group < fs->group_desc_count; group++) {
+		blk64_t descriptors = 0;
+
+		ck_assert_ok(ext2fs_super_and_bgd_loc2(fs, group, NULL, NULL, &descriptors, NULL));
+		if (!descriptors)
+			continue;
+		found++;
+		ck_assert_error(ext2mb_free(worker, descriptors, 1), EXT2MB_ET_METADATA_FREE);
+	}
+	ck_assert_uint_ge(found, 6);
+	close_allocator(fs, mb, worker);
+	expect_free(free_blocks);
 }
 END_TEST
 
@@ -98,9 +189,9 @@ START_TEST(test_contradictions)
 	mb_image_make("-t ext4 -b 1024", "16M");
 	open_allocator(&fs, &mb, &worker);
 	for (size_t index = 0; index < sizeof(flags) / sizeof(*flags); index++) {
-		struct ext2mb_request request = {
-			.struct_bytes = sizeof(request), .count = 8000, .flags = flags[index]
-		};
+		struct ext2mb_request request = { .struct_bytes = sizeof(request),
+			                          .count = 8000,
+			                          .flags = flags[index] };
 
 		ck_assert_error(ext2mb_alloc(worker, &request, &extent), EXT2MB_ET_BAD_ARGUMENT);
 	}
@@ -137,6 +228,40 @@ START_TEST(test_truncate_beyond_end)
 }
 END_TEST
 
+/* Bitmaps that are loaded count, not those on disk, and a sync brings them up to date. */
+START_TEST(test_loaded_bitmaps)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = 16,
+		                          .flags = EXT2MB_ALLOC_GOAL_ONLY };
+	struct ext2mb_worker *worker;
+	struct ext2mb_extent extent;
+	struct ext2mb *mb;
+
+	mb_image_make("-t ext4 -b 1024 -O bigalloc,^has_journal -C 16384 -N 512", "64M");
+	ext2_filsys fs = mb_image_open();
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	ext2fs_block_alloc_stats2(fs, 32000, 1);
+	ck_assert_ok(ext2mb_open(fs, NULL, &mb));
+	ck_assert_ok(ext2mb_worker_open(mb, &worker));
+	request.goal = 32000;
+	ck_assert_error(ext2mb_alloc(worker, &request, &extent), EXT2MB_ET_NO_SPACE);
+	request.goal = 32016;
+	ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
+	ck_assert_uint_eq(extent.start, 32016);
+	ck_assert_error(ext2mb_free(worker, 32001, 16), EXT2MB_ET_BAD_RANGE);
+	ck_assert_error(ext2mb_free(worker, 32016, 8), EXT2MB_ET_BAD_RANGE);
+	ck_assert_ok(ext2mb_free(worker, 32000, 16));
+	ck_assert(!ext2fs_test_block_bitmap2(fs->block_map, 32016));
+	ck_assert_ok(ext2mb_sync(mb));
+	ck_assert(ext2fs_test_block_bitmap2(fs->block_map, 32016));
+	ck_assert(!ext2fs_test_block_bitmap2(fs->block_map, 32000));
+	uint64_t expected = ext2mb_free_blocks(mb);
+	close_allocator(fs, mb, worker);
+	expect_free(expected);
+}
+END_TEST
+
 /* --- Errors in writing --------------------------------------------------------------------------------------- */
 
 static struct struct_io_manager failing_manager;
@@ -159,29 +284,6 @@ static void let_writes_fail(ext2_filsys fs, blk64_t block)
 	fs->io->manager = &failing_manager;
 }
 
-static errcode_t forget_text(void *context, const char *text, size_t bytes)
-{
-	(void)context, (void)text, (void)bytes;
-	return 0;
-}
-
-/* Every group can be believed, and what is free is as much as was expected. */
-static void expect_free(uint64_t expected)
-{
-	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
-	struct ext2mb_worker *worker;
-	struct ext2mb *mb;
-	ext2_filsys fs;
-
-	open_allocator(&fs, &mb, &worker);
-	ck_assert_ok(ext2mb_write_mb_groups(mb, forget_text, NULL));
-	ck_assert_ok(ext2mb_read_stats(mb, &stats));
-	ck_assert_uint_eq(stats.corrupt_groups, 0);
-	ck_assert_uint_eq(ext2mb_free_blocks(mb), expected);
-	ck_assert_uint_eq(ext2fs_free_blocks_count(fs->super), expected);
-	close_allocator(fs, mb, worker);
-}
-
 /* One bitmap cannot be written: the others are, with their descriptors, and the next sync writes what is missing. */
 START_TEST(test_sync_again)
 {
@@ -193,9 +295,9 @@ START_TEST(test_sync_again)
 	mb_image_make("-t ext4 -b 1024 -g 1024", "16M");
 	open_allocator(&fs, &mb, &worker);
 	for (uint32_t group = 1; group < 8; group++) {
-		struct ext2mb_request request = {
-			.struct_bytes = sizeof(request), .goal = 1 + group * 1024 + 500, .count = 16
-		};
+		struct ext2mb_request request = { .struct_bytes = sizeof(request),
+			                          .goal = 1 + group * 1024 + 500,
+			                          .count = 16 };
 		struct ext2mb_extent extent;
 
 		ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
@@ -223,7 +325,9 @@ int main(void)
 	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
 	tcase_add_test(tests, test_pool_at_border);
 	tcase_add_test(tests, test_needs_recovery);
-	tcase_add_test(tests, test_first_inode);
+	tcase_add_loop_test(tests, test_bad_geometry, 0, sizeof(geometries) / sizeof(*geometries));
+	tcase_add_test(tests, test_meta_bg);
+	tcase_add_test(tests, test_loaded_bitmaps);
 	tcase_add_test(tests, test_contradictions);
 	tcase_add_loop_test(tests, test_truncate_beyond_end, 0, 3);
 	tcase_add_loop_test(tests, test_sync_again, 0, 2);
