@@ -70,10 +70,20 @@ static errcode_t analyze_files(const struct volume *volume, struct pool *pool, c
 
 	if (error)
 		return error;
+	scan->progress = options->progress;
 	error = scan_files(scan, options, report);
 	damage_merge(damage, &scan->damage);
 	inode_scan_close(scan);
 	return error;
+}
+
+static uint64_t inodes_to_scan(const struct volume *volume)
+{
+	uint64_t inodes = 0;
+
+	for (uint32_t group = 0; group < volume->geometry.groups; group++)
+		inodes += volume->group[group].inodes_used;
+	return inodes;
 }
 
 static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, const struct analyze_options *options,
@@ -88,7 +98,7 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 		error = free_space_read(volume, pool, &free_options, &report->free, &damage);
 	}
 	if (!error && !options->without_files) {
-		progress_stage(options->progress, "files", 0, 0);
+		progress_stage(options->progress, "files", 0, inodes_to_scan(volume) * (options->by_directory ? 2 : 1));
 		error = analyze_files(volume, pool, options, report, &damage);
 	}
 	if (error)

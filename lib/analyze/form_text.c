@@ -7,6 +7,7 @@
 #include "support/utf8.h"
 
 #define BAR_COLUMNS 26
+#define KERNEL_COLUMNS 14
 
 struct form {
 	const struct report *report;
@@ -134,13 +135,14 @@ static void print_zones(const struct form *form)
 	fputc('\n', form->stream);
 }
 
-/* The kernel's own form of mb_groups. */
+/* The kernel's own form of mb_groups, which has room for 14 orders whatever the block size. */
 static void print_groups(const struct form *form)
 {
 	const struct report_free *space = &form->report->free;
+	unsigned int columns = space->orders > KERNEL_COLUMNS ? space->orders : KERNEL_COLUMNS;
 
 	fputs("\n#group: free  frags first [", form->stream);
-	for (unsigned int order = 0; order < space->orders; order++)
+	for (unsigned int order = 0; order < columns; order++)
 		fprintf(form->stream, " 2^%-3u", order);
 	fputs(" ]\n", form->stream);
 	for (uint32_t number = 0; number < form->report->filesystem.groups; number++) {
@@ -148,7 +150,7 @@ static void print_groups(const struct form *form)
 
 		fprintf(form->stream, "#%-5u: %-5u %-5u %-5u [", number, group->free_clusters, group->fragments,
 		        group->first_free);
-		for (unsigned int order = 0; order < space->orders; order++)
+		for (unsigned int order = 0; order < columns; order++)
 			fprintf(form->stream, " %-5u", group->orders[order]);
 		fprintf(form->stream, " ]%s\n", group->is_unreadable ? " cannot be read" : "");
 	}

@@ -94,6 +94,8 @@ static void take_group(const struct reading *reading, struct worker *worker, uin
 			            (uint64_t)count << geometry->cluster_bits);
 	}
 	if (details) {
+		if (!space->fragments)
+			details->first_free = clusters;
 		details->free_clusters = space->free;
 		details->fragments = space->fragments;
 		details->largest_clusters = space->largest;

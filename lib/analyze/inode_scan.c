@@ -261,15 +261,33 @@ static void read_table(struct scan_worker *worker, const struct volume *volume, 
 		return;
 	for (uint32_t n = 0; n < count; n++) {
 		uint8_t *bytes = worker->table + ((size_t)n << volume->format.block_bits);
+		bool is_end = block + n >= volume->readable_end;
 
-		if (!volume_read(volume, block + n, 1, bytes))
+		if (!is_end && !volume_read(volume, block + n, 1, bytes))
 			continue;
-		memset(bytes, 0, volume->format.block_bytes);
+		memset(bytes, 0, (size_t)(is_end ? count - n : 1) << volume->format.block_bits);
 		damage_add(&worker->damage, first_ino + n * inodes_per_block, block + n, "inode table");
+		if (is_end)
+			return;
 	}
 }
 
-/* Lets the system read in one go, sorted, what the walks over these inodes will want piece by piece. */
+/* The first blocks of a directory whose few extents are all in its inode. */
+static void expect_entries(const struct volume *volume, const struct inode_view *inode)
+{
+	struct extent_node root;
+
+	if (!(inode->flags & EXT4_EXTENTS_FL) || !extent_node_read(inode->root, INODE_ROOT_BYTES, &root) || root.depth)
+		return;
+	for (unsigned int n = 0; n < root.count; n++) {
+		struct extent_node_leaf leaf = extent_node_leaf(&root, n);
+
+		if (volume_has_blocks(volume, leaf.physical, leaf.count))
+			volume_expect(volume, leaf.physical, leaf.count < 16 ? leaf.count : 16);
+	}
+}
+
+/* Lets the system read at the same time what the walks over these inodes will want piece by piece. */
 static void expect_maps(struct scan_worker *worker, const struct volume *volume, uint32_t inodes)
 {
 	for (uint32_t n = 0; n < inodes; n++) {
@@ -282,6 +300,8 @@ static void expect_maps(struct scan_worker *worker, const struct volume *volume,
 			continue;
 		unsigned int count = map_first_blocks(volume, &inode, blocks);
 
+		if (S_ISDIR(inode.mode))
+			expect_entries(volume, &inode);
 		for (unsigned int child = 0; child < count; child++)
 			volume_expect(volume, blocks[child], 1);
 	}
@@ -312,6 +332,7 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	uint32_t inodes = used - first < blocks * per_block ? used - first : blocks * per_block;
 
 	expect_maps(worker, volume, inodes);
+	progress_add(run->scan->progress, 0, inodes);
 	worker->is_in_segment = false;
 	for (uint32_t n = 0; n < inodes; n++) {
 		errcode_t error =

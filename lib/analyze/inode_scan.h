@@ -9,6 +9,7 @@
 #include "analyze/directory_walk.h"
 #include "analyze/worst.h"
 #include "support/pool.h"
+#include "support/progress.h"
 
 #define INODE_SCAN_DIRECTORIES 0x1u /* read directories: who is whose parent */
 #define INODE_SCAN_FILES 0x2u       /* add up all else; with a visitor, after the directories are known */
@@ -34,6 +35,7 @@ struct inode_visitor {
 struct inode_scan {
 	const struct volume *volume;
 	struct pool *pool;
+	struct progress *progress; /* NULL: not shown; the caller's to set */
 	size_t worst_limit;
 	uint64_t far_blocks, span_blocks;
 

@@ -37,7 +37,7 @@ struct report_filesystem {
 struct report_group {
 	uint32_t free_clusters;
 	uint32_t fragments;
-	uint32_t first_free;
+	uint32_t first_free; /* the number of clusters if none is */
 	uint32_t largest_clusters;
 	bool is_unreadable;
 	uint32_t orders[REPORT_MAX_ORDERS]; /* free buddies of 2^order clusters */

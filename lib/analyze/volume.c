@@ -57,8 +57,11 @@ static void read_group(ext2_filsys fs, const struct volume *volume, uint32_t num
 	uint32_t inodes = volume->geometry.inodes_per_group;
 
 	*group = (struct volume_group){
-		.block_bitmap = volume_has_blocks(volume, bitmap, 1) ? bitmap : 0,
-		.inode_table = volume_has_blocks(volume, table, volume->inode_table_blocks) ? table : 0,
+		.block_bitmap = volume_has_blocks(volume, bitmap, 1) && bitmap < volume->readable_end ? bitmap : 0,
+		.inode_table =
+			volume_has_blocks(volume, table, volume->inode_table_blocks) && table < volume->readable_end ?
+				table :
+				0,
 		.inodes_used = inodes,
 	};
 	if (!ext2fs_has_group_desc_csum(fs))
@@ -110,13 +113,24 @@ static void describe(ext2_filsys fs, const struct volume *volume, struct report_
 		filesystem->is_mounted = mounted & EXT2_MF_MOUNTED;
 }
 
-static errcode_t read_all(ext2_filsys fs, struct volume *volume, struct report_filesystem *filesystem)
+/* Where the device ends, so that what a hostile superblock claims beyond it costs no time. */
+static void find_end(struct volume *volume, int descriptor)
+{
+	off_t end = lseek(descriptor, 0, SEEK_END);
+	uint64_t bytes = end > 0 && (uint64_t)end > volume->offset_bytes ? (uint64_t)end - volume->offset_bytes : 0;
+	uint64_t blocks = bytes >> volume->format.block_bits;
+
+	volume->readable_end = blocks < volume->geometry.end_block ? blocks : volume->geometry.end_block;
+}
+
+static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume, struct report_filesystem *filesystem)
 {
 	const struct ext2_super_block *super = fs->super;
 	errcode_t error = read_geometry(fs, volume);
 
 	if (error)
 		return error;
+	find_end(volume, descriptor);
 	volume->inode_table_blocks = fs->inode_blocks_per_group;
 	volume->inodes = super->s_inodes_count;
 	volume->free_blocks = ext2fs_free_blocks_count(fs->super);
@@ -151,7 +165,7 @@ errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *vo
 	                               0, 0, unix_io_manager, &fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
-	error = read_all(fs, volume, filesystem);
+	error = read_all(fs, descriptor, volume, filesystem);
 	ext2fs_free(fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot read the filesystem");

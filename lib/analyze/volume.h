@@ -28,6 +28,7 @@ struct volume {
 	uint64_t offset_bytes; /* of the filesystem */
 	struct ondisk_format format;
 	struct geometry geometry;
+	uint64_t readable_end; /* the first block that is not there: the device may be shorter than it should be */
 	uint32_t inode_table_blocks; /* of a group */
 	uint32_t inodes;
 	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
@@ -54,7 +55,7 @@ MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, ui
 /* Tells the system that they will be read soon. Any thread. */
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);
 
-/* True if all of them are the filesystem's, and none its superblock's. */
+/* True if all of them are the filesystem's, and none its superblock's; reading them is another matter. */
 static inline bool volume_has_blocks(const struct volume *volume, uint64_t block, uint64_t count)
 {
 	const struct geometry *geometry = &volume->geometry;
