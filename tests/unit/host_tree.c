@@ -347,10 +347,13 @@ void host_tree_expect_true(const struct tree *tree)
 
 uint32_t host_tree_find(const struct tree *tree, const char *path)
 {
+	/* "directory/name", "archive: name" */
+	size_t separator_bytes = tree->origins[0].kind == TREE_ORIGIN_DIRECTORY ? 1 : 2;
+
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		SCOPE_FREE char *whole = tree_path(tree, i);
 
-		if (!strcmp(whole + strlen(tree->origins[0].path) + (i != TREE_ROOT), path))
+		if (!strcmp(whole + strlen(tree->origins[0].path) + separator_bytes * (i != TREE_ROOT), path))
 			return i;
 	}
 	ck_abort_msg("%s: not in the tree", path);
