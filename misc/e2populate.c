@@ -9,6 +9,7 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "e2populate_existing.h"
 #include "e2populate_options.h"
 #include "e2populate_report.h"
 #include "ext2fs/ext2mb_err.h"
@@ -119,6 +120,10 @@ int main(int argument_count, char **arguments)
 	command.options.threads = processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS :
 	                                                                             (unsigned int)processors;
 	command_parse(argument_count, arguments, &command);
+	if (!command.force && !command.options.size_only && !existing_may_go(command.options.image)) {
+		command_free(&command);
+		return EXIT_FAILURE;
+	}
 	interrupt_install();
 	int status = run(&command);
 

@@ -141,6 +141,9 @@ static void take_option(struct command *command, int option, const char *argumen
 	case 'q':
 		command->quiet = true;
 		return;
+	case 'F':
+		command->force = true;
+		break;
 	case 'v':
 		command->options.verbose = true;
 		break;

@@ -14,6 +14,7 @@ struct command {
 	enum progress_style progress;
 	bool quiet;
 	bool json; /* the report */
+	bool force; /* -F: ask nobody */
 	bool type_given;     /* or implied */
 	bool is_mke2fs;      /* called by that name: nothing is to differ from it but -d */
 	const char *type;    /* what the name it is called by says: "ext3" for mkfs.ext3; NULL: nothing */

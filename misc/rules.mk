@@ -5,6 +5,7 @@ e2populate_sources := \
 	misc/e2populate.c \
 	misc/e2populate_choice.c \
 	misc/e2populate_command.c \
+	misc/e2populate_existing.c \
 	misc/e2populate_options.c \
 	misc/e2populate_report.c
 e2allocsim_sources := \
