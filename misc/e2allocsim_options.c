@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/units.h"
 #include "support/vector.h"
@@ -294,6 +295,9 @@ static void preset(struct command *command)
 	command->options.seed = 1;
 	command->options.processors = PROCESSORS;
 	command->options.repeats = 1;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	command->options.online_processors = processors > 0 ? (unsigned int)processors : 1;
 	for (unsigned int index = 0; workload->options[index].name; index++)
 		command->settings[index].number = workload->options[index].preset;
 	take_threads(command, "0");

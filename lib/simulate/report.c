@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "simulate/scalability.h"
 #include "support/json.h"
 
 #define FIRST_COLUMN 34
@@ -91,11 +92,53 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	}
 }
 
+/* Fits a law to one configuration's measurements that had a processor for each thread. */
+static bool fit_row(const struct simulate_options *options, const struct measurement *row, struct scalability *fit)
+{
+	SCOPE_FREE struct scalability_point *points = calloc(options->thread_count, sizeof(*points));
+	size_t count = 0;
+
+	for (size_t column = 0; points && column < options->thread_count; column++) {
+		const struct result_value *value = result_find(&row[column].result, NULL, "ops");
+		unsigned int threads = options->threads[column];
+
+		if (value && threads >= 1 && threads <= options->online_processors)
+			points[count++] = (struct scalability_point){ threads, value->value };
+	}
+	return points && scalability_fit(points, count, fit);
+}
+
+/* What the law says of more processors than there are: never to be taken for measured. */
+static void print_fits(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
+{
+	const unsigned int most = options->threads[options->thread_count - 1];
+	bool is_first = true;
+
+	for (size_t row = 0; row < options->configuration_count; row++) {
+		struct scalability fit;
+
+		if (!fit_row(options, &measurements[row * options->thread_count], &fit))
+			continue;
+		if (is_first)
+			fprintf(stream,
+			        "\nUniversal scalability law, fitted to what was measured with up to %u threads, one a "
+			        "processor\n\n| %-*s |   sigma |   kappa | if there were %u processors "
+			        "|\n|%.*s|--------:|"
+			        "--------:|-----------------------:|\n",
+			        options->online_processors, FIRST_COLUMN, "", most, FIRST_COLUMN + 2,
+			        "------------------------------------------------------------");
+		is_first = false;
+		fprintf(stream, "| %-*s | %7.4f | %7.4f | %22.0f |\n", FIRST_COLUMN, options->configurations[row].name,
+		        fit.sigma, fit.kappa, scalability_at(&fit, most) / most);
+	}
+}
+
 void report_tables(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
                    size_t count)
 {
 	if (options->workload->row && count > 1) {
 		print_by_threads(stream, options, measurements);
+		print_fits(stream, options, measurements);
 		return;
 	}
 	/* The threads that a table of values belongs to; with several, a table each. */
@@ -150,6 +193,26 @@ static void write_measurement(struct json *json, const struct measurement *measu
 	json_close_object(json);
 }
 
+static void write_fits(struct json *json, const struct simulate_options *options,
+                       const struct measurement *measurements)
+{
+	json_open_array(json, "fits");
+	for (size_t row = 0; row < options->configuration_count; row++) {
+		struct scalability fit;
+
+		if (!fit_row(options, &measurements[row * options->thread_count], &fit))
+			continue;
+		json_open_row(json, NULL);
+		json_string(json, "configuration", options->configurations[row].name);
+		json_unsigned(json, "most_threads", options->online_processors);
+		json_number(json, "lambda", fit.lambda, 0);
+		json_number(json, "sigma", fit.sigma, 6);
+		json_number(json, "kappa", fit.kappa, 6);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 errcode_t report_json(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
                       size_t count)
 {
@@ -174,6 +237,7 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	for (size_t index = 0; index < count; index++)
 		write_measurement(&json, &measurements[index]);
 	json_close_array(&json);
+	write_fits(&json, options, measurements);
 	json_close_object(&json);
 	return json_end(&json);
 }

@@ -58,6 +58,11 @@ bool scalability_fit(const struct scalability_point *points, size_t count, struc
 		fit->sigma = not_negative(sums.uy / sums.uu);
 		fit->kappa = 0;
 	}
+	/* Queueing alone makes nothing slower than one thread is. */
+	if (fit->sigma > 1) {
+		fit->sigma = 1;
+		fit->kappa = not_negative((sums.vy - sums.uv) / sums.vv);
+	}
 	return true;
 }
 

@@ -20,7 +20,8 @@ struct scalability {
 
 /*
  * Least squares over the points; lambda is what one thread does. With a single point beside that kappa is 0: two
- * parameters cannot be told from one number. Neither is below 0. False: one thread was not measured, or nothing else.
+ * parameters cannot be told from one number. Neither is below 0, and sigma, which cannot make several threads slower
+ * than one, is at most 1; what is above that is kappa's. False: one thread was not measured, or nothing else.
  */
 bool scalability_fit(const struct scalability_point *points, size_t count, struct scalability *fit);
 

@@ -26,8 +26,9 @@ START_TEST(a_law_is_found_again)
 	check_fit(&(struct scalability){ 3e5, 0, 0 }, threads, COUNT(threads));
 	check_fit(&(struct scalability){ 3e5, 0.9, 0 }, threads, COUNT(threads));
 	check_fit(&(struct scalability){ 3e5, 0, 0.2 }, threads, COUNT(threads));
-	/* One point beside one thread: all is queueing. */
+	/* One point beside one thread: all is queueing, if that can be. */
 	check_fit(&(struct scalability){ 5, 0.25, 0 }, threads + 1, 2);
+	check_fit(&(struct scalability){ 5, 1, 0.4 }, threads + 1, 2);
 }
 END_TEST
 
