@@ -62,16 +62,16 @@ static const struct tree_node *node_at(const struct tree *tree, const char *path
 START_TEST(what_is_there_is_changed)
 {
 	struct tree *before = small_tree();
-	struct tree *tree = applied(". mode=700 time=5.6\n./z uid=7 gid=8 mode=4755\n./dir/link link=else uid=9\n"
+	struct tree *tree = applied(". mode=700 time=5.6\n./dir/file uid=7 gid=8 mode=4755\n./dir/link link=else uid=9\n"
 	                            "./dir uname=web nochange\n./etc uname=web\n./nothing optional mode=1\n");
 
 	ck_assert_uint_eq(tree->node_count, before->node_count);
 	ck_assert_uint_eq(node_at(tree, "")->mode, S_IFDIR | 0700);
 	ck_assert_int_eq(node_at(tree, "")->mtime_seconds, 5);
 	ck_assert_uint_eq(node_at(tree, "")->mtime_nanoseconds, 6);
-	ck_assert_uint_eq(node_at(tree, "dir/file")->mode, S_IFREG | 04755);
-	ck_assert_uint_eq(node_at(tree, "dir/file")->uid, 7);
-	ck_assert_uint_eq(node_at(tree, "dir/file")->gid, 8);
+	ck_assert_uint_eq(node_at(tree, "z")->mode, S_IFREG | 04755);
+	ck_assert_uint_eq(node_at(tree, "z")->uid, 7);
+	ck_assert_uint_eq(node_at(tree, "z")->gid, 8);
 	ck_assert_str_eq(node_at(tree, "dir/link")->target, "else");
 	ck_assert_uint_eq(node_at(tree, "dir/link")->uid, 9);
 	ck_assert_uint_eq(node_at(tree, "dir")->uid, node_at(before, "dir")->uid);

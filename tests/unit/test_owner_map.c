@@ -146,6 +146,7 @@ START_TEST(bad_rules_are_refused)
 	refuses_rules("1 99999999999999999999", "rules:1: bad rule: \"99999999999999999999\" is larger than any id");
 	refuses_rules("1 staff", "rules:1: unknown name: \"staff\" is no user in the source's etc/passwd");
 	refuses_rules("1 :web", "rules:1: unknown name: \"web\" is no group in the source's etc/group");
+	refuses_rules("1 we", "rules:1: unknown name: \"we\" is no user in the source's etc/passwd");
 	refuses_rules("lost 1", "rules:1: unknown name: \"lost\" is no user in the source's etc/passwd");
 }
 END_TEST
@@ -307,7 +308,7 @@ START_TEST(ids_within_acls_are_mapped)
 	give_xattr(tree, "b", "system.posix_acl_access", &expected, sizeof(expected));
 	add_range(&map, ACCOUNT_USER, "0:0:100");
 	add_range(&map, ACCOUNT_USER, "1000:1000:2");
-	ck_assert_int_eq(add_rules(&map, "1000 50\n2000 20\n:3000 :3033\n* 7:7\n0:0 20\n", NULL), 0);
+	ck_assert_int_eq(add_rules(&map, "1000:0 51\n1000 50\n2000 20\n:3000 :3033\n* 7:7\n0:0 20\n", NULL), 0);
 	ck_assert_int_eq(owner_map_apply(&map, tree, NULL), 0);
 	ck_assert_uint_eq(xattr_of(tree, "a")->value_bytes, sizeof(expected));
 	ck_assert_mem_eq(xattr_of(tree, "a")->value, &expected, sizeof(expected));
