@@ -222,6 +222,9 @@ START_TEST(test_truncate_beyond_end)
 	ext2mb_file_truncate(worker, file, UINT64_MAX);
 	ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extent));
 	ck_assert_uint_eq(extent.count, 20);
+	ck_assert_uint_ne(ext2mb_reserved_blocks(mb), 0);
+	ext2mb_file_truncate(worker, file, 0);
+	ck_assert_uint_eq(ext2mb_reserved_blocks(mb), 0);
 	ext2mb_file_close(worker, file);
 	mb_check(mb);
 	close_allocator(fs, mb, worker);
@@ -316,6 +319,54 @@ START_TEST(test_sync_again)
 }
 END_TEST
 
+static void write_dtime(ext2_filsys fs, ext2_ino_t ino, uint32_t links, uint32_t dtime)
+{
+	struct ext2_inode inode = { .i_mode = LINUX_S_IFREG | 0644,
+		                    .i_links_count = (uint16_t)links,
+		                    .i_dtime = dtime };
+
+	ck_assert_ok(ext2fs_write_inode(fs, ino, &inode));
+}
+
+static uint32_t read_dtime(ext2_filsys fs, ext2_ino_t ino)
+{
+	struct ext2_inode inode;
+
+	ck_assert_ok(ext2fs_read_inode(fs, ino, &inode));
+	return inode.i_dtime;
+}
+
+/* What leaves the list: deleted inodes need a time of deletion, others none, and one that its owner gave it stays. */
+START_TEST(test_leaving_list)
+{
+	struct ext2mb_orphans *orphans;
+	uint32_t indexes[3];
+
+	mb_image_make("-t ext4 -b 1024 -O ^orphan_file", "16M");
+	ext2_filsys fs = mb_image_open();
+	ck_assert_ok(ext2mb_orphan_open(fs, NULL, NULL, 0, &orphans));
+	for (ext2_ino_t number = 0; number < 3; number++) {
+		write_dtime(fs, 100 + number, 1, 0);
+		ck_assert_ok(ext2mb_orphan_add(orphans, 0, 100 + number, &indexes[number]));
+	}
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ck_assert_uint_eq(read_dtime(fs, 101), 100);
+	ck_assert_uint_eq(read_dtime(fs, 102), 101);
+	fs->now = 1000000;
+	write_dtime(fs, 101, 0, 100);
+	write_dtime(fs, 100, 0, 123456);
+	for (ext2_ino_t number = 0; number < 3; number++)
+		ck_assert_ok(ext2mb_orphan_delete(orphans, indexes[number], 100 + number));
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ck_assert_uint_eq(read_dtime(fs, 100), 123456);
+	ck_assert_uint_eq(read_dtime(fs, 101), 1000000);
+	ck_assert_uint_eq(read_dtime(fs, 102), 0);
+	ck_assert_uint_eq(fs->super->s_last_orphan, 0);
+	ext2mb_orphan_close(orphans);
+	ext2fs_free(fs);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ext2mb_edges");
@@ -331,6 +382,7 @@ int main(void)
 	tcase_add_test(tests, test_contradictions);
 	tcase_add_loop_test(tests, test_truncate_beyond_end, 0, 3);
 	tcase_add_loop_test(tests, test_sync_again, 0, 2);
+	tcase_add_test(tests, test_leaving_list);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
