@@ -225,6 +225,25 @@ static void read_epoch(struct command *command)
 	command->options.epoch = (int64_t)epoch;
 }
 
+/* -E offset concerns mke2fs only when the image itself is formatted, and not where sizes are tried. */
+static void take_offset(struct command *command)
+{
+	SCOPE_FREE char *value = NULL;
+	char *others;
+
+	if (!extended_has(command->extended, "offset"))
+		return;
+	if (extended_value(command->extended, "offset", &value) ||
+	    extended_without(command->extended, "offset", &others))
+		out_of_memory();
+	if (units_parse_bytes(value, 1, &command->options.offset_bytes) || command->options.offset_bytes > INT64_MAX)
+		usage_error("-E offset: %s is not a number of bytes", value);
+	free(command->extended);
+	command->extended = others;
+	if (!*others)
+		free(TAKE(command->extended));
+}
+
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
 	SCOPE_FREE struct option *table = long_options();
@@ -234,8 +253,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		take_option(command, option, optarg);
 	if (!command->options.source)
 		usage_error("-d SOURCE is missing");
-	if (extended_has(command->extended, "offset"))
-		usage_error("-E offset: the filesystem must begin where the image does");
+	take_offset(command);
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
 	if (!command->type_given && !command->is_mke2fs)
 		pass_on(command, 't', command->type ? command->type : "ext4");

@@ -14,6 +14,7 @@
 #include "ondisk/xattr.h"
 #include "populate/long_map.h"
 #include "populate/populate.h"
+#include "populate/run_writer.h"
 #include "source/tree.h"
 #include "support/pool.h"
 
@@ -78,9 +79,9 @@ struct build {
 	struct tree *tree; /* scan; format: the owner and mode of its root, where options give them */
 	uint32_t inode_count; /* scan: nodes that are not further names of a file */
 
-	int image; /* format: a descriptor of the image for what is written without libext2fs */
+	struct image image; /* format: for what is written without libext2fs */
 	const char *image_path; /* the temporary name */
-	bool is_device;
+	bool in_place; /* see populate/output.h */
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker **workers; /* one for each of the pool's */

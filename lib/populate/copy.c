@@ -272,7 +272,7 @@ static errcode_t open_workers(struct copying *copying)
 		errcode_t error = content_reader_create(build->tree, &own->reader);
 
 		if (!error)
-			error = run_writer_open(&own->writer, build->image, build->format.block_bytes);
+			error = run_writer_open(&own->writer, &build->image, build->format.block_bytes);
 		if (error)
 			return error;
 	}

@@ -119,7 +119,7 @@ errcode_t directories_write(struct build *build)
 	errcode_t error = writers ? 0 : ENOMEM;
 
 	for (unsigned int worker = 0; !error && worker < workers; worker++)
-		error = run_writer_open(&writers[worker], build->image, build->format.block_bytes);
+		error = run_writer_open(&writers[worker], &build->image, build->format.block_bytes);
 	if (!error)
 		error = pool_run(build->pool, build_chunk_count(build), write_chunk, &writing, build->problem);
 	for (unsigned int worker = 0; writers && worker < workers; worker++)

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,9 +11,13 @@
 #include "populate/quota.h"
 
 /* Nobody else has the image: the block against multiple mounts stays as mke2fs left it. */
-static errcode_t open_image(const char *path, int flags, ext2_filsys *fs)
+static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
-	return ext2fs_open(path, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0, unix_io_manager, fs);
+	char options[32];
+
+	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
+	return ext2fs_open2(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
+	                    unix_io_manager, fs);
 }
 
 /* Blocks of a directory that mke2fs made. */
@@ -84,6 +89,7 @@ static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 		.blocks_per_group = super->s_blocks_per_group,
 		.inodes = super->s_inodes_count,
 		.quota_types = quota_types(super),
+		.has_mmp = ext2fs_has_feature_mmp(fs->super),
 	};
 	if (!error)
 		error = find_lost_found(fs, &lost_found);
@@ -94,11 +100,11 @@ static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 	return error ? error : ondisk_format_read(fs->super, &room->format);
 }
 
-errcode_t filesystem_look(const char *path, const char *image_path, struct filesystem_room *room,
+errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path, struct filesystem_room *room,
                           struct problem *problem)
 {
 	ext2_filsys fs;
-	errcode_t error = open_image(path, 0, &fs);
+	errcode_t error = open_image(path, offset_bytes, 0, &fs);
 
 	if (error)
 		return problem_set(problem, error, image_path, "cannot open the new filesystem");
@@ -184,7 +190,7 @@ static errcode_t take_root_owner(struct build *build)
 errcode_t filesystem_open(struct build *build)
 {
 	unsigned int workers = pool_workers(build->pool);
-	errcode_t error = open_image(build->image_path, EXT2_FLAG_RW, &build->fs);
+	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, &build->fs);
 
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot open the new filesystem");
@@ -243,7 +249,7 @@ errcode_t filesystem_finish(struct build *build)
 		/* It would write only what differs from what it once read; of a device, that is no longer there. */
 		ext2fs_free_mem(&build->fs->orig_super);
 		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
-		error = ext2fs_flush2(build->fs, build->is_device ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
+		error = ext2fs_flush2(build->fs, build->in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
 	}
 	ext2fs_free(TAKE(build->fs));
 	if (error)
@@ -254,7 +260,7 @@ errcode_t filesystem_finish(struct build *build)
 errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
 {
 	*fs = NULL;
-	errcode_t error = open_image(build->image_path, EXT2_FLAG_RW, fs);
+	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, fs);
 
 	if (!error && build->options->has_epoch)
 		(*fs)->now = (time_t)populate_clock(build->options);
@@ -288,7 +294,7 @@ errcode_t filesystem_reset_mmp(const struct build *build)
 
 	if (!build->has_mmp)
 		return 0;
-	errcode_t error = open_image(build->image_path, EXT2_FLAG_RW, &fs);
+	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, &fs);
 	if (!error) {
 		error = rewrite_mmp(fs, build->options);
 		ext2fs_free(fs);

@@ -16,6 +16,7 @@ struct filesystem_room {
 	uint64_t free_inodes;
 	uint64_t reserved_blocks; /* for the superuser */
 	uint64_t lost_found_blocks; /* of mke2fs's lost+found, free where the tree brings its own */
+	bool has_mmp; /* the feature is on */
 	uint64_t journal_blocks; /* of one inside the filesystem */
 	uint32_t blocks_per_group;
 	uint32_t inodes;
@@ -23,7 +24,7 @@ struct filesystem_room {
 };
 
 /* Looks into the image without changing it. */
-MUST_CHECK errcode_t filesystem_look(const char *path, const char *image_path, struct filesystem_room *room,
+MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path, struct filesystem_room *room,
                                      struct problem *problem);
 
 /*

@@ -56,7 +56,7 @@ static errcode_t write_map(const struct build *build, uint32_t node, struct inod
 	for (uint32_t block = 0, run; !error && block < block_count; block += run) {
 		for (run = 1; block + run < block_count && numbers[block + run] == numbers[block] + run; run++)
 			;
-		error = write_at(build->image, blocks + ((size_t)block << build->format.block_bits),
+		error = image_write(&build->image, blocks + ((size_t)block << build->format.block_bits),
 		                 (size_t)run << build->format.block_bits, numbers[block] << build->format.block_bits);
 	}
 	*map_blocks = block_count;
@@ -203,7 +203,7 @@ static uint32_t first_at(const struct build *build, uint64_t ino)
 /* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
 struct table_part {
 	uint32_t first, end; /* in items_by_inode */
-	uint64_t offset_bytes; /* in the image */
+	uint64_t offset_bytes; /* in the filesystem */
 	size_t size_bytes;
 	uint32_t first_ino; /* of the part */
 };
@@ -236,7 +236,7 @@ static errcode_t load_part(const struct build *build, uint32_t group, const stru
 		memset(bytes, 0, part->size_bytes);
 		return 0;
 	}
-	return read_at(build->image, bytes, part->size_bytes, part->offset_bytes);
+	return image_read(&build->image, bytes, part->size_bytes, part->offset_bytes);
 }
 
 static errcode_t write_group(void *context, unsigned int worker, size_t group, struct problem *problem)
@@ -263,7 +263,7 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 		if (error)
 			return error;
 	}
-	error = write_at(build->image, bytes, part.size_bytes, part.offset_bytes);
+	error = image_write(&build->image, bytes, part.size_bytes, part.offset_bytes);
 	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
 }
 

@@ -8,10 +8,25 @@
 
 #define OWN_ARGUMENTS 16
 
+/* NULL without any. The caller frees it. */
+static errcode_t extended_options(const struct mke2fs_run *run, char **ret)
+{
+	const char *given = run->options->extended;
+	int done = 0;
+
+	*ret = NULL;
+	if (run->offset_bytes)
+		done = asprintf(ret, "offset=%" PRIu64 "%s%s", run->offset_bytes, given ? "," : "", given ? given : "");
+	else if (given)
+		done = asprintf(ret, "%s", given);
+	return done < 0 ? ENOMEM : 0;
+}
+
 errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 {
 	const struct populate_options *options = run->options;
 	char inodes[32], block_bytes[32];
+	SCOPE_FREE char *extended = NULL;
 	size_t count = 0, next = 0;
 
 	while (options->mke2fs && options->mke2fs[count])
@@ -24,9 +39,12 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 		arguments[next++] = options->mke2fs[option];
 	if (!options->verbose)
 		arguments[next++] = "-q";
-	if (options->extended) {
+	errcode_t error = extended_options(run, &extended);
+	if (error)
+		return problem_set(problem, error, options->image, "mke2fs failed");
+	if (extended) {
 		arguments[next++] = "-E";
-		arguments[next++] = options->extended;
+		arguments[next++] = extended;
 	}
 	if (options->uuid) {
 		arguments[next++] = "-U";

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,12 +19,12 @@ static mode_t mode_of_new_files(void)
 	return 0666 & ~mask;
 }
 
-static errcode_t open_device(struct output *output, struct problem *problem)
+static errcode_t open_in_place(struct output *output, struct problem *problem)
 {
 	output->work_path = strdup(output->path);
 	if (!output->work_path)
 		return problem_set(problem, ENOMEM, output->path, "cannot open");
-	/* O_EXCL: of a block device, "not mounted and not held by anybody else". */
+	/* O_EXCL: of a block device, "not mounted and not held by anybody else"; of a file, nothing. */
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC | O_EXCL);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
@@ -39,7 +40,7 @@ static errcode_t examine_device(struct output *output, struct problem *problem)
 {
 	SCOPE_CLOSE int descriptor = open(output->path, O_RDONLY | O_CLOEXEC);
 
-	output->is_device = true;
+	output->is_device = output->in_place = true;
 	if (descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
 	if (ioctl(descriptor, BLKGETSIZE64, &output->existing_bytes) < 0)
@@ -68,11 +69,10 @@ static errcode_t open_temporary(struct output *output, struct problem *problem)
 	return 0;
 }
 
-errcode_t output_examine(const char *path, struct output *output, struct problem *problem)
+static errcode_t examine(const char *path, struct output *output, struct problem *problem)
 {
 	struct stat status;
 
-	*output = (struct output){ .path = path, .descriptor = -1, .mode = mode_of_new_files() };
 	/* rename(2) would put the image in the place of a symlink instead of where it points. */
 	if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
 		output->path = output->resolved_path = realpath(path, NULL);
@@ -90,6 +90,7 @@ errcode_t output_examine(const char *path, struct output *output, struct problem
 		if (access(output->path, W_OK) < 0)
 			return problem_set(problem, errno, path, "cannot create");
 		output->existed = true;
+		output->in_place = output->offset_bytes > 0;
 		output->uid = status.st_uid;
 		output->gid = status.st_gid;
 		output->existing_bytes = (uint64_t)status.st_size;
@@ -100,9 +101,43 @@ errcode_t output_examine(const char *path, struct output *output, struct problem
 	return 0;
 }
 
+errcode_t output_examine(const char *path, uint64_t offset_bytes, struct output *output, struct problem *problem)
+{
+	*output = (struct output){
+		.path = path,
+		.descriptor = -1,
+		.offset_bytes = offset_bytes,
+		.mode = mode_of_new_files(),
+	};
+	errcode_t error = examine(path, output, problem);
+
+	output->existing_bytes -= offset_bytes < output->existing_bytes ? offset_bytes : output->existing_bytes;
+	return error;
+}
+
 errcode_t output_open(struct output *output, struct problem *problem)
 {
-	return output->is_device ? open_device(output, problem) : open_temporary(output, problem);
+	errcode_t error = output->in_place ? open_in_place(output, problem) : open_temporary(output, problem);
+
+	if (error || !output->offset_bytes)
+		return error;
+	if (asprintf(&output->offset_path, "%s?offset=%" PRIu64, output->work_path, output->offset_bytes) >= 0)
+		return 0;
+	output->offset_path = NULL;
+	return problem_set(problem, ENOMEM, output->path, "cannot create");
+}
+
+errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, struct problem *problem)
+{
+	uint64_t bytes = output->offset_bytes + filesystem_bytes;
+	struct stat status;
+
+	if (output->is_device)
+		return 0;
+	if (fstat(output->descriptor, &status) < 0 ||
+	    ((uint64_t)status.st_size < bytes && ftruncate(output->descriptor, (off_t)bytes) < 0))
+		return problem_set(problem, errno, output->path, "cannot extend");
+	return 0;
 }
 
 #define SUPERBLOCK_BYTES 1024
@@ -111,9 +146,11 @@ errcode_t output_hide_superblock(const struct output *output, struct problem *pr
 {
 	static const char zeros[SUPERBLOCK_BYTES];
 
-	if (!output->is_device)
+	const struct image image = { output->descriptor, output->offset_bytes };
+
+	if (!output->in_place)
 		return 0;
-	errcode_t error = write_at(output->descriptor, zeros, sizeof(zeros), SUPERBLOCK_BYTES);
+	errcode_t error = image_write(&image, zeros, sizeof(zeros), SUPERBLOCK_BYTES);
 
 	return error ? problem_set(problem, error, output->path, "cannot write") : 0;
 }
@@ -122,7 +159,7 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 {
 	if (fsync(output->descriptor) < 0)
 		return problem_set(problem, errno, output->path, "cannot write");
-	if (output->is_device)
+	if (output->in_place)
 		return 0;
 	/* An image that took another's place keeps its owner where we may give files away. */
 	if (output->existed && geteuid() == 0 && fchown(output->descriptor, output->uid, output->gid) < 0)
@@ -137,9 +174,10 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 
 void output_discard(struct output *output)
 {
-	if (output->work_path && !output->is_device)
+	if (output->work_path && !output->in_place)
 		unlink(output->work_path);
 	free(TAKE(output->work_path));
+	free(TAKE(output->offset_path));
 	free(TAKE(output->resolved_path));
 	if (output->descriptor >= 0)
 		close(output->descriptor);

@@ -12,10 +12,13 @@
 struct output {
 	const char *path;     /* the final name, behind any symlink */
 	char *resolved_path;  /* owned; NULL where path is as it was given */
-	char *work_path;      /* where it is built: the temporary name, or path for a device; owned */
+	char *work_path;      /* where it is built: the temporary name, or path where in_place; owned */
+	char *offset_path;    /* the same as e2fsprogs are told of an offset; owned; NULL without one */
 	int descriptor;       /* open for reading and writing */
-	bool is_device;       /* a block device: written in place */
-	uint64_t existing_bytes; /* size of what was there; 0: nothing was */
+	bool is_device;       /* a block device */
+	bool in_place;        /* a device, or an existing file that has more in it than the filesystem */
+	uint64_t offset_bytes; /* where in the file the filesystem begins */
+	uint64_t existing_bytes; /* size of what was there from the offset on; 0: nothing was */
 	bool existed;         /* a regular file was there, whose owner the finished file gets: */
 	uid_t uid;
 	gid_t gid;
@@ -23,9 +26,10 @@ struct output {
 };
 
 /* Looks at what is there, without opening it for writing or making anything. Errors name path. */
-MUST_CHECK errcode_t output_examine(const char *path, struct output *output, struct problem *problem);
+MUST_CHECK errcode_t output_examine(const char *path, uint64_t offset_bytes, struct output *output,
+                                    struct problem *problem);
 
-/* Then makes the temporary file (or opens the device). */
+/* Then makes the temporary file (or opens what is written in place). */
 MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem);
 
 /*
@@ -34,10 +38,19 @@ MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem)
  */
 MUST_CHECK errcode_t output_hide_superblock(const struct output *output, struct problem *problem);
 
+/* Makes a file that mke2fs left shorter than the filesystem as long as that. */
+MUST_CHECK errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, struct problem *problem);
+
 /* Waits for the data to be on disk and gives the file its final name. */
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 
 /* Removes the temporary file if output_finish() has not been reached, and frees. */
 void output_discard(struct output *output);
+
+/* How e2fsprogs and libext2fs find the filesystem in it. */
+static inline const char *output_filesystem(const struct output *output)
+{
+	return output->offset_path ? output->offset_path : output->work_path;
+}
 
 #endif

@@ -175,10 +175,9 @@ static errcode_t fill(struct build *build, const struct output *output, const st
 
 	if (error)
 		return error;
-	/* mke2fs leaves a sparse file that may end before the filesystem does. */
-	if (!output->is_device &&
-	    ftruncate(output->descriptor, (off_t)(build->geometry.blocks * build->format.block_bytes)) < 0)
-		return problem_set(build->problem, errno, build->options->image, "cannot extend");
+	error = output_extend(output, build->geometry.blocks * build->format.block_bytes, build->problem);
+	if (error)
+		return error;
 	error = output_hide_superblock(output, build->problem);
 	if (error)
 		return error;
@@ -224,9 +223,9 @@ static errcode_t produce(struct build *build, struct output *output, const struc
 
 	if (error)
 		return error;
-	build->image = output->descriptor;
+	build->image = (struct image){ output->descriptor, output->offset_bytes };
 	build->image_path = output->work_path;
-	build->is_device = output->is_device;
+	build->in_place = output->in_place;
 	error = size_format(build, output, choice, needs);
 	if (!error)
 		error = fill(build, output, needs, report);
@@ -249,6 +248,15 @@ static errcode_t produce(struct build *build, struct output *output, const struc
 	return interrupt_pending() ? EINTR : output_finish(output, build->problem);
 }
 
+/* e2fsprogs 1.47.0 look for that block as if the filesystem began where the file does, mke2fs's own included. */
+static errcode_t check_offset(const struct build *build, const struct size_choice *choice)
+{
+	if (!build->options->offset_bytes || !choice->room.has_mmp)
+		return 0;
+	return problem_set_reason(build->problem, EINVAL, build->options->image, "cannot create",
+	                          "the feature mmp does not work at an offset");
+}
+
 static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
 {
 	struct identified identified = { 0 };
@@ -260,11 +268,13 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	if (!error)
 		error = identify(build, &identified);
 	if (!error)
-		error = output_examine(build->options->image, output, build->problem);
+		error = output_examine(build->options->image, build->options->offset_bytes, output, build->problem);
 	if (!error)
 		begin_stage(build, POPULATE_FORMAT, report);
 	if (!error)
 		error = size_choose(build, output, &choice, &needs);
+	if (!error)
+		error = check_offset(build, &choice);
 	if (!error)
 		report_size(build, &choice, report);
 	if (!error && !build->options->size_only)
@@ -291,7 +301,7 @@ static void release(struct build *build)
 
 errcode_t populate(const struct populate_options *options, struct populate_report *report, struct problem *problem)
 {
-	struct build build = { .options = options, .problem = problem, .image = -1 };
+	struct build build = { .options = options, .problem = problem, .image.descriptor = -1 };
 	struct output output = { .descriptor = -1 };
 
 	*report = (struct populate_report){ 0 };

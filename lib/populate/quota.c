@@ -54,7 +54,7 @@ static errcode_t run_tune2fs(const struct populate_options *options, const struc
                              const char *option, const char *value, struct problem *problem)
 {
 	/* -f: with mmp it would wait for 11 s whether another host has mounted the image. */
-	const char *arguments[] = { "tune2fs", "-f", option, value, output->work_path, NULL };
+	const char *arguments[] = { "tune2fs", "-f", option, value, output_filesystem(output), NULL };
 	const struct child child = {
 		.program = "tune2fs",
 		.arguments = (char *const *)arguments,

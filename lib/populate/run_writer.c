@@ -4,12 +4,13 @@
 #include <assert.h>
 #include <errno.h>
 
-errcode_t write_at(int descriptor, const void *bytes, size_t count, uint64_t offset)
+errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset)
 {
 	const char *next = bytes;
 
+	offset += image->offset_bytes;
 	while (count) {
-		ssize_t written = pwrite(descriptor, next, count, (off_t)offset);
+		ssize_t written = pwrite(image->descriptor, next, count, (off_t)offset);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -22,9 +23,9 @@ errcode_t write_at(int descriptor, const void *bytes, size_t count, uint64_t off
 	return 0;
 }
 
-errcode_t run_writer_open(struct run_writer *writer, int descriptor, uint32_t block_bytes)
+errcode_t run_writer_open(struct run_writer *writer, const struct image *image, uint32_t block_bytes)
 {
-	*writer = (struct run_writer){ .descriptor = descriptor, .block_bytes = block_bytes };
+	*writer = (struct run_writer){ .image = *image, .block_bytes = block_bytes };
 	writer->buffer = malloc(RUN_WRITER_BYTES);
 	return writer->buffer ? 0 : ENOMEM;
 }
@@ -39,7 +40,7 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	size_t used_bytes = writer->used_bytes;
 
 	writer->used_bytes = 0;
-	return used_bytes ? write_at(writer->descriptor, writer->buffer, used_bytes, writer->start_bytes) : 0;
+	return used_bytes ? image_write(&writer->image, writer->buffer, used_bytes, writer->start_bytes) : 0;
 }
 
 errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)
@@ -65,12 +66,13 @@ void run_writer_take_back(struct run_writer *writer, uint64_t blocks)
 	writer->used_bytes -= blocks * writer->block_bytes;
 }
 
-errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset)
+errcode_t image_read(const struct image *image, void *bytes, size_t count, uint64_t offset)
 {
 	char *next = bytes;
 
+	offset += image->offset_bytes;
 	while (count) {
-		ssize_t got = pread(descriptor, next, count, (off_t)offset);
+		ssize_t got = pread(image->descriptor, next, count, (off_t)offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -14,15 +14,27 @@
 /* In cache together with what is read: 256 KiB to 4 MiB made no difference beyond noise; see bench/. */
 #define RUN_WRITER_BYTES (1u << 20)
 
-struct run_writer {
+/* The file that a filesystem is in; everything else counts from where it begins. */
+struct image {
 	int descriptor;
+	uint64_t offset_bytes;
+};
+
+/* Writes all of it, whatever the kernel takes at once. */
+MUST_CHECK errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset);
+
+/* Reads all of it. EIO if the file ends before. */
+MUST_CHECK errcode_t image_read(const struct image *image, void *bytes, size_t count, uint64_t offset);
+
+struct run_writer {
+	struct image image;
 	uint32_t block_bytes;
 	char *buffer;
-	uint64_t start_bytes; /* where in the image the buffer begins */
+	uint64_t start_bytes; /* where in the filesystem the buffer begins */
 	size_t used_bytes;
 };
 
-MUST_CHECK errcode_t run_writer_open(struct run_writer *writer, int descriptor, uint32_t block_bytes);
+MUST_CHECK errcode_t run_writer_open(struct run_writer *writer, const struct image *image, uint32_t block_bytes);
 void run_writer_close(struct run_writer *writer);
 
 /*
@@ -36,11 +48,5 @@ void run_writer_take_back(struct run_writer *writer, uint64_t blocks);
 
 /* Writes what is gathered. */
 MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);
-
-/* Writes all of it, whatever the kernel takes at once. */
-MUST_CHECK errcode_t write_at(int descriptor, const void *bytes, size_t count, uint64_t offset);
-
-/* Reads all of it. EIO if the file ends before. */
-MUST_CHECK errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset);
 
 #endif

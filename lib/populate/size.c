@@ -315,7 +315,8 @@ errcode_t size_format(struct build *build, const struct output *output, const st
 	struct sizing sizing = {
 		.build = build,
 		.path = output->work_path,
-		.descriptor = output->is_device ? -1 : output->descriptor,
+		.offset_bytes = output->offset_bytes,
+		.descriptor = output->in_place ? -1 : output->descriptor,
 		.needs = needs,
 		.base_inodes = choice->inodes,
 		.block_bytes = choice->block_bytes,

@@ -24,6 +24,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	struct mke2fs_run run = {
 		.options = build->options,
 		.path = sizing->path,
+		.offset_bytes = sizing->offset_bytes,
 		.size = size,
 		.inodes = sizing->inodes,
 		.block_bytes = sizing->block_bytes,
@@ -37,7 +38,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 		return problem_set(problem, errno, build->options->image, "cannot truncate");
 	errcode_t error = mke2fs_run(&run, problem);
 	if (!error)
-		error = filesystem_look(run.path, build->options->image, &sizing->room, problem);
+		error = filesystem_look(run.path, run.offset_bytes, build->options->image, &sizing->room, problem);
 	if (error)
 		return error;
 	if (sizing->counted && memcmp(&before.format, &sizing->room.format, sizeof(before.format)) == 0 &&

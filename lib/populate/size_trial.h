@@ -10,7 +10,8 @@
 struct sizing {
 	struct build *build;
 	const char *path; /* where mke2fs works */
-	int descriptor;   /* a file, emptied before each trial; -1: a device */
+	uint64_t offset_bytes; /* of the filesystem in it */
+	int descriptor;   /* a file, emptied before each trial; -1: written in place */
 	struct needs *needs;
 
 	uint64_t base_inodes; /* -N for mke2fs in the first attempt at a size, 0: it decides */

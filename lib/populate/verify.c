@@ -236,7 +236,7 @@ static errcode_t compare_bytes(const struct subject *subject, uint64_t offset, u
 		if (error)
 			return error;
 		if (physical)
-			error = read_at(build->image, own->from_image, piece, physical);
+			error = image_read(&build->image, own->from_image, piece, physical);
 		else
 			memset(own->from_image, 0, piece);
 		if (error)
@@ -355,7 +355,7 @@ static errcode_t open_worker(const struct verifying *verifying, struct verify_wo
 		return ENOMEM;
 	errcode_t error = content_reader_create(verifying->build->tree, &own->source);
 
-	return error ? error : image_reader_open(verifying->output->work_path, &own->image);
+	return error ? error : image_reader_open(output_filesystem(verifying->output), &own->image);
 }
 
 static errcode_t verify_chunk(void *context, unsigned int worker, size_t chunk, struct problem *problem)
@@ -387,7 +387,7 @@ static errcode_t verify_chunk(void *context, unsigned int worker, size_t chunk, 
 
 static errcode_t run_e2fsck(const struct build *build, const struct output *output)
 {
-	const char *arguments[] = { "e2fsck", "-fn", output->work_path, NULL };
+	const char *arguments[] = { "e2fsck", "-fn", output_filesystem(output), NULL };
 	const struct child child = {
 		.program = "e2fsck",
 		.arguments = (char *const *)arguments,

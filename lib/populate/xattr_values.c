@@ -176,7 +176,7 @@ static errcode_t write_map(const struct build *build, const struct xattr_value *
 		error = file_map_build(&build->format, value->ino, 0, map->extents, map->extent_count,
 		                       map->map_blocks, inode->root, blocks);
 	for (uint32_t block = 0; !error && block < map->map_block_count; block++)
-		error = write_at(build->image, blocks + (size_t)block * block_bytes, block_bytes,
+		error = image_write(&build->image, blocks + (size_t)block * block_bytes, block_bytes,
 		                 map->map_blocks[block] << build->format.block_bits);
 	return error;
 }

@@ -191,7 +191,7 @@ errcode_t xattrs_write(struct build *build)
 {
 	struct run_writer writer;
 	uint64_t goal = 0;
-	errcode_t error = run_writer_open(&writer, build->image, build->format.block_bytes);
+	errcode_t error = run_writer_open(&writer, &build->image, build->format.block_bytes);
 
 	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
 		error = name_values(build, set);
