@@ -45,6 +45,7 @@ struct picture {
 	uint64_t bytes, files, total_bytes, total_files;
 	double seconds;  /* since the stage began */
 	double fraction; /* done; negative: unknown */
+	double seconds_left; /* negative: unknown */
 };
 
 errcode_t progress_parse_style(const char *text, enum progress_style *style)
@@ -63,6 +64,16 @@ errcode_t progress_parse_style(const char *text, enum progress_style *style)
 		}
 	}
 	return EINVAL;
+}
+
+static double time_left(const struct picture *picture)
+{
+	if (picture->fraction >= 1)
+		return 0;
+	/* Below a second or a thousandth the estimate would jump about. */
+	if (picture->seconds < 1 || picture->fraction < 0.001)
+		return -1;
+	return picture->seconds * (1 - picture->fraction) / picture->fraction;
 }
 
 static struct picture take_picture(struct progress *progress)
@@ -87,16 +98,21 @@ static struct picture take_picture(struct progress *progress)
 	/* The totals are what the scan saw; a file that has grown since must not show 101%. */
 	if (picture.fraction > 1)
 		picture.fraction = 1;
+	picture.seconds_left = time_left(&picture);
 	return picture;
 }
 
 static void write_json(FILE *stream, const struct picture *picture)
 {
+	char left[32] = "null";
+
+	if (picture->seconds_left >= 0)
+		snprintf(left, sizeof(left), "%.0f", picture->seconds_left);
 	fprintf(stream,
 	        "{\"stage\":\"%s\",\"seconds\":%.3f,\"bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64
-	        ",\"files\":%" PRIu64 ",\"total_files\":%" PRIu64 "}\n",
+	        ",\"files\":%" PRIu64 ",\"total_files\":%" PRIu64 ",\"seconds_left\":%s}\n",
 	        picture->stage, picture->seconds, picture->bytes, picture->total_bytes, picture->files,
-	        picture->total_files);
+	        picture->total_files, left);
 	fflush(stream);
 }
 
@@ -116,11 +132,10 @@ __attribute__((format(printf, 3, 4))) static void append(char *line, size_t *use
 
 static void append_time_left(char *line, size_t *used, const struct picture *picture)
 {
-	/* Below a second or a thousandth the estimate would jump about. */
-	if (picture->seconds < 1 || picture->fraction < 0.001)
+	if (picture->seconds_left < 0)
 		return;
-	double left = picture->seconds * (1 - picture->fraction) / picture->fraction;
-	unsigned long seconds = left < 360000 ? (unsigned long)(left + 0.5) : 359999;
+	unsigned long seconds =
+		picture->seconds_left < 360000 ? (unsigned long)(picture->seconds_left + 0.5) : 359999;
 
 	if (seconds >= 3600)
 		append(line, used, "  %lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60, seconds % 60);
