@@ -29,7 +29,7 @@ static int run(struct command *command)
 	progress_end(command->options.progress);
 	if (error) {
 		report_problem(&problem);
-		warnings_clear(&report.warnings);
+		populate_report_clear(&report);
 		return EXIT_FAILURE;
 	}
 	report_warnings(&report.warnings);
@@ -42,7 +42,7 @@ static int run(struct command *command)
 		report_print_size(command->options.image, &report);
 	else if (!command->quiet)
 		report_print(command->options.image, &report);
-	warnings_clear(&report.warnings);
+	populate_report_clear(&report);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The options that say what of a source is taken, and with which owners and metadata. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "e2populate_options.h"
 #include "e2populate_report.h"
@@ -51,6 +52,26 @@ void take_no_xattrs(struct command *command, const char *argument)
 {
 	(void)argument;
 	command->options.without_xattrs = true;
+}
+
+void take_whiteouts(struct command *command, const char *argument)
+{
+	static const struct {
+		const char *name;
+		struct source_layering layering;
+	} forms[] = {
+		{ "none", { WHITEOUTS_NONE, false } },
+		{ "oci", { WHITEOUTS_OCI, false } },
+		{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
+		{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+	};
+
+	for (size_t form = 0; form < sizeof(forms) / sizeof(*forms); form++)
+		if (strcmp(argument, forms[form].name) == 0) {
+			command->options.layering = forms[form].layering;
+			return;
+		}
+	usage_error("--whiteouts: %s is not none, oci, overlayfs or to-overlayfs", argument);
 }
 
 void take_owner_map(struct command *command, const char *argument)

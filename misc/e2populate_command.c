@@ -16,8 +16,9 @@ static const char usage_text[] =
 	"Usage: e2populate [mke2fs options] -d SOURCE [options] IMAGE [SIZE]\n"
 	"Makes an ext2, ext3 or ext4 filesystem that holds SOURCE, with several threads.\n"
 	"\n"
-	"  -d SOURCE            the directory or the archive (tar, cpio, zip ..., also compressed; -: standard input) to put\n"
-	"                       into the filesystem; without -d, mke2fs(8) is run as it is\n"
+	"  -d SOURCE            the directory, the archive (tar, cpio, zip ..., also compressed; -: standard input) or the\n"
+	"                       OCI image (oci:DIR[:REF]) to put into the filesystem; several are laid over each other,\n"
+	"                       the last one on top; without -d, mke2fs(8) is run as it is\n"
 	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device\n"
 	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough\n";
 
@@ -80,6 +81,20 @@ static void add_extended(struct command *command, const char *argument)
 	command->extended = joined;
 }
 
+static void add_source(struct command *command, const char *argument)
+{
+	struct populate_options *options = &command->options;
+
+	for (uint32_t i = 0; i < options->source_count; i++)
+		if (!strcmp(argument, "-") && !strcmp(command->sources[i], "-"))
+			usage_error("-d -: standard input can be read only once");
+	if (vector_reserve(&command->sources, &command->source_capacity, options->source_count + 1ul,
+	                   sizeof(*command->sources)))
+		out_of_memory();
+	command->sources[options->source_count++] = argument;
+	options->sources = command->sources;
+}
+
 static void print_row(const struct option_row *row)
 {
 	const char *line = row->help;
@@ -131,9 +146,7 @@ static void take_option(struct command *command, int option, const char *argumen
 		command_print_version();
 		exit(EXIT_SUCCESS);
 	case 'd':
-		if (command->options.source)
-			usage_error("-d is given twice");
-		command->options.source = argument;
+		add_source(command, argument);
 		return;
 	case 'E':
 		add_extended(command, argument);
@@ -251,7 +264,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 	while ((option = getopt_long(argument_count, arguments, short_options, table, NULL)) != -1)
 		take_option(command, option, optarg);
-	if (!command->options.source)
+	if (!command->options.source_count)
 		usage_error("-d SOURCE is missing");
 	take_offset(command);
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
@@ -275,6 +288,7 @@ void command_free(struct command *command)
 	for (size_t option = 0; option < command->mke2fs_count; option++)
 		free(command->mke2fs[option]);
 	free(command->mke2fs);
+	free(command->sources);
 	free(command->extended);
 	exclude_destroy(command->exclude);
 	owner_map_destroy(&command->owners);

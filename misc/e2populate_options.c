@@ -91,6 +91,8 @@ const struct option_row command_options[] = {
 	{ "exclude-from", "FILE", take_exclude_from, "the same for each line of FILE" },
 	{ "one-file-system", NULL, take_one_file_system, "directories on which something is mounted stay empty" },
 	{ "no-xattrs", NULL, take_no_xattrs, "no extended attributes, ACLs or capabilities" },
+	{ "whiteouts", "FORM", take_whiteouts, "how a SOURCE removes files of those before it: none, oci (.wh.NAME),\n"
+	                                       "overlayfs, or to-overlayfs: oci, kept as overlayfs's own" },
 	{ NULL, NULL, NULL, "Owners and metadata" },
 	{ "owner-map", "FILE", take_owner_map, "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
 	                                       ":GROUP; names are those of SOURCE/etc/passwd and group" },

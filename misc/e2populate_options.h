@@ -18,6 +18,8 @@ struct command {
 	bool type_given;     /* or implied */
 	bool is_mke2fs;      /* called by that name: nothing is to differ from it but -d */
 	const char *type;    /* what the name it is called by says: "ext3" for mkfs.ext3; NULL: nothing */
+	const char **sources;
+	size_t source_capacity;
 	char **mke2fs; /* what is passed on; the strings are owned */
 	size_t mke2fs_count, mke2fs_capacity;
 	char *extended; /* all -E, owned */
@@ -41,6 +43,7 @@ void take_no_xattrs(struct command *command, const char *argument);
 void take_owner_map(struct command *command, const char *argument);
 void take_uid_map(struct command *command, const char *argument);
 void take_gid_map(struct command *command, const char *argument);
+void take_whiteouts(struct command *command, const char *argument);
 void take_root_owned(struct command *command, const char *argument);
 void take_metadata(struct command *command, const char *argument);
 

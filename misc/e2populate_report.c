@@ -65,6 +65,19 @@ static void write_content(struct json *json, const struct populate_options *opti
 	json_close_object(json);
 }
 
+static void write_sources(struct json *json, const struct populate_report *report)
+{
+	json_open_array(json, "sources");
+	for (uint32_t i = 0; i < report->source_count; i++) {
+		json_open_row(json, NULL);
+		json_string(json, "path", report->sources[i].path);
+		json_unsigned(json, "names", report->sources[i].names);
+		json_unsigned(json, "data_bytes", report->sources[i].data_bytes);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 errcode_t report_print_json(const struct populate_options *options, const struct populate_report *report)
 {
 	struct json json = { .stream = stdout };
@@ -74,6 +87,7 @@ errcode_t report_print_json(const struct populate_options *options, const struct
 	json_boolean(&json, "size_only", options->size_only);
 	write_image(&json, options, report);
 	write_content(&json, options, report);
+	write_sources(&json, report);
 	json_unsigned(&json, "warnings", report->warnings.count);
 	json_boolean(&json, "verified", report->verified);
 	json_boolean(&json, "skipped_image", report->skipped_image);

@@ -18,9 +18,9 @@
 #include "populate/quota.h"
 #include "populate/quota_values.h"
 #include "populate/size.h"
+#include "populate/source_report.h"
 #include "populate/verify.h"
 #include "populate/xattrs.h"
-#include "source/source.h"
 #include "support/interrupt.h"
 
 const char *const populate_stage_names[POPULATE_STAGES] = {
@@ -91,7 +91,10 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 		scan_options.skip_device = status.st_dev;
 		scan_options.skip_inode = status.st_ino;
 	}
-	errcode_t error = source_scan(options->source, &scan_options, build->pool, &build->tree, build->problem);
+	errcode_t error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
+	                               build->pool, &build->tree, build->problem);
+	if (!error)
+		error = source_report(build->tree, report);
 	if (!error)
 		error = attributes_apply(build);
 	if (error)

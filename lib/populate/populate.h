@@ -14,12 +14,15 @@
 
 #include "source/exclude.h"
 #include "source/owner_map.h"
+#include "source/sources.h"
 #include "support/problem.h"
 #include "support/progress.h"
 #include "support/warnings.h"
 
 struct populate_options {
-	const char *source;       /* a directory */
+	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
+	uint32_t source_count;    /* at least 1 */
+	struct source_layering layering;
 	const char *image;        /* what is made: a regular file, or a block device */
 	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
 	const char *size;         /* as mke2fs(8) reads it; NULL: just large enough, or that of an existing file */
@@ -65,6 +68,13 @@ enum populate_stage {
 
 extern const char *const populate_stage_names[POPULATE_STAGES];
 
+/* What one source gave, without what others replaced. */
+struct populate_source {
+	char *path;
+	uint64_t names;
+	uint64_t data_bytes; /* holes left out; of a file with several names once */
+};
+
 /* What was built. */
 struct populate_report {
 	uint64_t image_bytes;
@@ -84,9 +94,14 @@ struct populate_report {
 	uint64_t free_inodes;
 	double seconds[POPULATE_STAGES];
 	bool verified;         /* asked for, and nothing was found */
+	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
+	uint32_t source_count;
 	bool skipped_image;    /* the image itself lay in the source and was left out */
-	struct warnings warnings; /* the caller clears them, also after a failure */
+	struct warnings warnings;
 };
+
+/* Frees what a report owns, also after a failure. */
+void populate_report_clear(struct populate_report *report);
 
 /*
  * Builds the image. A regular file is built under a temporary name beside it and renamed when it is whole;

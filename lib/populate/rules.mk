@@ -26,6 +26,7 @@ populate_sources := \
 	lib/populate/scratch.c \
 	lib/populate/size.c \
 	lib/populate/size_trial.c \
+	lib/populate/source_report.c \
 	lib/populate/xattr_values.c \
 	lib/populate/verify.c \
 	lib/populate/xattrs.c \

@@ -14,20 +14,23 @@ source_sources := \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
 	lib/source/host_xattrs.c \
+	lib/source/marks.c \
+	lib/source/merge.c \
 	lib/source/metadata.c \
 	lib/source/metadata_additions.c \
 	lib/source/mtree.c \
 	lib/source/mtree_keywords.c \
+	lib/source/oci_blob.c \
+	lib/source/oci_image.c \
 	lib/source/owner_map.c \
 	lib/source/owner_text.c \
 	lib/source/owner_xattrs.c \
-	lib/source/marks.c \
-	lib/source/merge.c \
 	lib/source/path_text.c \
 	lib/source/scan_entry.c \
 	lib/source/scan_listing.c \
 	lib/source/scan_number.c \
 	lib/source/source.c \
+	lib/source/sources.c \
 	lib/source/tree.c \
 	lib/source/tree_builder.c \
 	lib/source/tree_check.c \

@@ -51,6 +51,7 @@ enum tree_origin_kind {
 struct tree_origin {
 	enum tree_origin_kind kind;
 	char *path;         /* of the source, for messages; owned */
+	uint32_t source;    /* which of those that were merged (source/sources.h); an archive may have two origins */
 	int descriptor;     /* TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; owned; else -1 */
 	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
 	uint64_t size_bytes;
