@@ -46,7 +46,8 @@ static void choose_locale(struct archive_input *input)
 static la_ssize_t read_some(struct archive *archive, void *context, const void **bytes)
 {
 	struct archive_input *input = context;
-	bool is_first = input->at == input->start;
+	/* The first read is of the beginning, where a format's name is; zip and 7z come back there. */
+	bool is_first = !input->own_locale;
 	ssize_t got;
 
 	do {
