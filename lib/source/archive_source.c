@@ -42,6 +42,8 @@ errcode_t archive_scan_failure(const struct archive_scan *scan)
 		return archive_scan_problem(scan, input->error, "cannot read", NULL);
 	if (input->at == input->start)
 		reason = "it is empty";
+	else if (reason && strstr(reason, "Unrecognized"))
+		reason = "it is neither a directory nor an archive";
 	return archive_scan_problem(scan, EBADMSG, "cannot read", reason ? reason : "it is damaged");
 }
 
