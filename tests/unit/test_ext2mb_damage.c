@@ -27,6 +27,22 @@ static void damage_block_bitmap(ext2_filsys fs)
 	move_bit(fs, ext2fs_block_bitmap_loc(fs, VICTIM), 1900);
 }
 
+/* Count and checksum are right, but a block of the inode table is said to be free. */
+static void damage_free_metadata(ext2_filsys fs)
+{
+	blk64_t block = ext2fs_block_bitmap_loc(fs, VICTIM);
+	unsigned int table = (unsigned int)(ext2fs_inode_table_loc(fs, VICTIM) - VICTIM * GROUP_BLOCKS);
+	uint8_t bytes[4096];
+
+	ck_assert_ok(io_channel_read_blk64(fs->io, block, 1, bytes));
+	ck_assert_int_eq(bytes[table / 8] >> table % 8 & 1, 1);
+	ck_assert_int_eq(bytes[1901 / 8] >> 1901 % 8 & 1, 0);
+	bytes[table / 8] ^= (uint8_t)(1 << table % 8);
+	bytes[1901 / 8] |= (uint8_t)(1 << 1901 % 8);
+	ck_assert_ok(io_channel_write_blk64(fs->io, block, 1, bytes));
+	ck_assert_ok(ext2fs_block_bitmap_csum_set(fs, VICTIM, (char *)bytes, GROUP_BLOCKS / 8));
+}
+
 static void damage_inode_bitmap(ext2_filsys fs)
 {
 	move_bit(fs, ext2fs_inode_bitmap_loc(fs, VICTIM), 8);
@@ -77,6 +93,7 @@ static const struct {
 	bool keeps_checksum;
 } damages[] = {
 	{ damage_block_bitmap, BLOCKS, 0, false },
+	{ damage_free_metadata, BLOCKS, 0, false },
 	{ damage_inode_bitmap, INODES, 0, false },
 	{ damage_free_blocks, BLOCKS, 0, false },
 	{ damage_free_inodes, INODES, 0, false },

@@ -367,6 +367,57 @@ START_TEST(test_leaving_list)
 }
 END_TEST
 
+/* Who opened it for its superblock only gets descriptors that fit the bitmaps nevertheless. */
+START_TEST(test_super_only)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 100 };
+	struct ext2mb_worker *worker;
+	struct ext2mb_extent extent;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	mb_image_make("-t ext4 -b 1024 -g 1024", "16M");
+	open_allocator(&fs, &mb, &worker);
+	fs->flags |= EXT2_FLAG_SUPER_ONLY;
+	ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
+	ck_assert_ok(ext2mb_sync(mb));
+	uint64_t expected = ext2mb_free_blocks(mb);
+	close_allocator(fs, mb, worker);
+	expect_free(expected);
+}
+END_TEST
+
+/* An orphan whose block could not be written is written by the next sync. */
+START_TEST(test_orphan_sync_again)
+{
+	struct ext2mb_orphan_options options = { .struct_bytes = sizeof(options), .locked = _i };
+	struct ext2mb_orphans *orphans;
+	uint32_t index;
+	blk64_t block;
+
+	mb_image_make("-t ext4 -b 1024 -O orphan_file", "16M");
+	ext2_filsys fs = mb_image_open();
+	ck_assert_ok(ext2fs_bmap2(fs, fs->super->s_orphan_file_inum, NULL, NULL, 0, 0, NULL, &block));
+	ck_assert_ok(ext2mb_orphan_open(fs, &options, NULL, 0, &orphans));
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, 100, &index));
+	let_writes_fail(fs, block);
+	ck_assert_error(ext2mb_orphan_sync(orphans), EIO);
+	ck_assert(!ext2fs_has_feature_orphan_present(fs->super));
+	failing_block = 0;
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ck_assert(ext2fs_has_feature_orphan_present(fs->super));
+	ext2mb_orphan_close(orphans);
+	ck_assert_ok(ext2fs_close(fs));
+
+	fs = mb_image_open();
+	ck_assert_ok(ext2mb_orphan_open(fs, NULL, NULL, 0, &orphans));
+	index = 0;
+	ck_assert_uint_eq(ext2mb_orphan_next(orphans, &index), 100);
+	ext2mb_orphan_close(orphans);
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ext2mb_edges");
@@ -383,6 +434,8 @@ int main(void)
 	tcase_add_loop_test(tests, test_truncate_beyond_end, 0, 3);
 	tcase_add_loop_test(tests, test_sync_again, 0, 2);
 	tcase_add_test(tests, test_leaving_list);
+	tcase_add_test(tests, test_super_only);
+	tcase_add_loop_test(tests, test_orphan_sync_again, 0, 2);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
