@@ -5,6 +5,7 @@
 
 #include "e2populate_options.h"
 #include "e2populate_report.h"
+#include "support/vector.h"
 
 /* What was wrong with the command line itself is wrong usage; a file that it names may be at fault on its own. */
 static void check(errcode_t error, struct problem *problem, int status)
@@ -112,6 +113,17 @@ void take_metadata(struct command *command, const char *argument)
 	if (command->options.metadata)
 		usage_error("--metadata is given twice");
 	command->options.metadata = argument;
+}
+
+void take_casefold(struct command *command, const char *argument)
+{
+	struct problem problem = { 0 };
+	errcode_t error = vector_reserve(&command->casefolded, &command->casefolded_capacity,
+	                                 command->casefolded_count + 2, sizeof(*command->casefolded));
+
+	check(error ? problem_set(&problem, error, NULL, "cannot read options") : 0, &problem, EXIT_FAILURE);
+	command->casefolded[command->casefolded_count++] = (char *)(uintptr_t)argument;
+	command->casefolded[command->casefolded_count] = NULL;
 }
 
 void check_choice(const struct command *command)

@@ -279,6 +279,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (optind < argument_count)
 		usage_error("%s: nothing may follow SIZE", arguments[optind]);
 	command->options.mke2fs = command->mke2fs;
+	command->options.casefolded = command->casefolded;
 	command->options.extended = command->extended;
 	read_epoch(command);
 }
@@ -289,6 +290,7 @@ void command_free(struct command *command)
 		free(command->mke2fs[option]);
 	free(command->mke2fs);
 	free(command->sources);
+	free(command->casefolded);
 	free(command->extended);
 	exclude_destroy(command->exclude);
 	owner_map_destroy(&command->owners);

@@ -102,6 +102,8 @@ const struct option_row command_options[] = {
 	{ "all-root", NULL, take_root_owned, NULL },
 	{ "metadata", "FILE", take_metadata, "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
 	                                     "devices, directories and links that SOURCE lacks are made" },
+	{ "casefold", "DIRECTORY", take_casefold, "DIRECTORY of the source (/ is all of it) and what is below become\n"
+	                                          "case-insensitive, as with chattr +F; needs -O casefold" },
 	{ NULL, NULL, NULL, "Size" },
 	{ "free", "SIZE|N%", take_free, "space that is left for anyone (as df shows it), in bytes, with a\n"
 	                               "suffix K, M, G, T, or in percent of the filesystem" },

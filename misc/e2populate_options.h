@@ -22,6 +22,8 @@ struct command {
 	size_t source_capacity;
 	char **mke2fs; /* what is passed on; the strings are owned */
 	size_t mke2fs_count, mke2fs_capacity;
+	char **casefolded; /* --casefold; the strings are the arguments' */
+	size_t casefolded_count, casefolded_capacity;
 	char *extended; /* all -E, owned */
 	struct exclude *exclude; /* owned; NULL: nothing is left out */
 	struct owner_map owners;
@@ -46,6 +48,8 @@ void take_gid_map(struct command *command, const char *argument);
 void take_whiteouts(struct command *command, const char *argument);
 void take_root_owned(struct command *command, const char *argument);
 void take_metadata(struct command *command, const char *argument);
+
+void take_casefold(struct command *command, const char *argument);
 
 /* Wrong usage where options of these exclude each other. */
 void check_choice(const struct command *command);

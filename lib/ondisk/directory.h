@@ -28,6 +28,7 @@ struct directory_source {
 	uint32_t count; /* "." and ".." not among them */
 	struct directory_name (*name)(const void *context, uint32_t entry);
 	struct directory_target (*target)(const void *context, uint32_t entry); /* called by directory_build() only */
+	bool is_casefolded; /* the directory is to carry EXT4_CASEFOLD_FL; needs the format's encoding */
 };
 
 struct directory_layout; /* which entry goes where */
@@ -45,6 +46,14 @@ struct directory_layout; /* which entry goes where */
  */
 MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
                                       uint32_t minimum_blocks, uint32_t *blocks, struct directory_layout **ret);
+
+/*
+ * Can the names be those of a casefolded directory? EEXIST: two of them, `first` and `second`, differ only by case;
+ * EILSEQ: `first` is not valid, and the encoding is strict (e2fsck finds both). Also ENOMEM.
+ */
+MUST_CHECK errcode_t directory_check_casefold(const struct ondisk_format *format,
+                                              const struct directory_source *source, uint32_t *first,
+                                              uint32_t *second);
 
 /*
  * How many bytes of inline data hold the entries: 60 (i_block alone) to room_bytes; 0: they do not fit. room_bytes

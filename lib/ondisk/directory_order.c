@@ -13,12 +13,18 @@
 #define HASH_END 0xfffffffeu
 #define HASH_MAX 0xfffffffcu
 
-static errcode_t hash_name(const struct ondisk_format *format, struct directory_name name, uint32_t *hash,
-                           uint32_t *minor)
+static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source,
+                           uint32_t entry, uint32_t *hash, uint32_t *minor)
 {
-	errcode_t error = ext2fs_dirhash2(format->hash_version, name.name, name.length_bytes, NULL, 0,
-	                                  format->hash_seed, hash, minor);
+	struct directory_name name = source->name(source->context, entry);
+	errcode_t error = ext2fs_dirhash2(format->hash_version, name.name, name.length_bytes, format->encoding,
+	                                  source->is_casefolded ? EXT4_CASEFOLD_FL : 0, format->hash_seed, hash,
+	                                  minor);
 
+	/* What cannot be folded is hashed as it is; libext2fs 1.47.0 gives up where bytes in the middle are not valid. */
+	if (error < 0)
+		error = ext2fs_dirhash2(format->hash_version, name.name, name.length_bytes, NULL, 0,
+		                        format->hash_seed, hash, minor);
 	if (!error && *hash == HASH_END)
 		*hash = HASH_MAX;
 	return error;
@@ -44,7 +50,7 @@ static errcode_t order_equals(const struct ondisk_format *format, const struct d
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t entry = directory_key_entry(keys[i]);
 		uint32_t major, minor;
-		errcode_t error = hash_name(format, source->name(source->context, entry), &major, &minor);
+		errcode_t error = hash_name(format, source, entry, &major, &minor);
 
 		if (error)
 			return error;
@@ -65,7 +71,7 @@ errcode_t directory_order(const struct ondisk_format *format, const struct direc
 		return ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t hash, minor;
-		errcode_t error = hash_name(format, source->name(source->context, i), &hash, &minor);
+		errcode_t error = hash_name(format, source, (uint32_t)i, &hash, &minor);
 
 		if (error)
 			return error;
@@ -83,4 +89,56 @@ errcode_t directory_order(const struct ondisk_format *format, const struct direc
 	}
 	*ret = TAKE(keys);
 	return 0;
+}
+
+static errcode_t check_names(const struct ondisk_format *format, const struct directory_source *source,
+                             uint32_t *first)
+{
+	for (uint32_t entry = 0; entry < source->count; entry++) {
+		struct directory_name name = source->name(source->context, entry);
+		char *bad;
+
+		*first = entry;
+		/* Only reads it, whatever its prototype says. */
+		if (ext2fs_check_encoded_name(format->encoding, (char *)(uintptr_t)name.name, name.length_bytes, &bad))
+			return EILSEQ;
+	}
+	return 0;
+}
+
+static bool is_same_name(const struct ondisk_format *format, const struct directory_source *source, uint32_t one,
+                         uint32_t other)
+{
+	struct directory_name left = source->name(source->context, one), right = source->name(source->context, other);
+
+	return ext2fs_casefold_cmp(format->encoding, (const unsigned char *)left.name, left.length_bytes,
+	                           (const unsigned char *)right.name, right.length_bytes) == 0;
+}
+
+/* Equal names have equal hashes: only those, which are neighbours, are compared. */
+static errcode_t find_equal(const struct ondisk_format *format, const struct directory_source *source,
+                            uint32_t *first, uint32_t *second)
+{
+	SCOPE_FREE uint64_t *keys = NULL;
+	errcode_t error = directory_order(format, source, &keys);
+
+	for (size_t i = 0; !error && i < source->count; i++) {
+		for (size_t j = i + 1; j < source->count; j++) {
+			if (directory_key_hash(keys[j]) != directory_key_hash(keys[i]))
+				break;
+			*first = directory_key_entry(keys[i]);
+			*second = directory_key_entry(keys[j]);
+			if (is_same_name(format, source, *first, *second))
+				return EEXIST;
+		}
+	}
+	return error;
+}
+
+errcode_t directory_check_casefold(const struct ondisk_format *format, const struct directory_source *source,
+                                   uint32_t *first, uint32_t *second)
+{
+	errcode_t error = format->strict_encoding ? check_names(format, source, first) : 0;
+
+	return error || source->count < 2 ? error : find_equal(format, source, first, second);
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <ext2fs/ext2fs.h>
+
 #include "support/crc32c.h"
 
 /* What the fields up to and with the project number take: nanoseconds, the creation time, the high version. */
@@ -80,6 +82,12 @@ errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk
 		.ea_inode = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_EA_INODE,
 		.inline_data = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_INLINE_DATA,
 	};
+	if (super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_CASEFOLD) {
+		format->encoding = ext2fs_load_nls_table(super->s_encoding);
+		format->strict_encoding = super->s_encoding_flags & EXT4_ENC_STRICT_MODE_FL;
+		if (!format->encoding)
+			return EINVAL;
+	}
 	/* Four numbers: the superblock's swap on big-endian hosts has put them into the order that hashing uses. */
 	memcpy(format->hash_seed, super->s_hash_seed, sizeof(format->hash_seed));
 	return 0;

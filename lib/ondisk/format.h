@@ -10,6 +10,8 @@
 
 #include "support/problem.h"
 
+struct ext2fs_nls_table;
+
 struct ondisk_format {
 	uint32_t block_bytes;      /* 1024 to 65536 */
 	unsigned int block_bits;   /* log2(block_bytes) */
@@ -29,9 +31,12 @@ struct ondisk_format {
 	bool inline_data;
 	bool ea_inode;
 	bool quota;
+	bool strict_encoding; /* names of casefolded directories must be valid */
+	const struct ext2fs_nls_table *encoding; /* of casefold; NULL: without the feature */
 };
 
-/* Reads them out of a superblock in host order, as libext2fs holds it. EINVAL if its sizes are not ext4's. */
+/* Reads them out of a superblock in host order, as libext2fs holds it. EINVAL if its sizes are not ext4's, or
+ * its encoding is not known. */
 MUST_CHECK errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk_format *format);
 
 /* The seed of the checksums of one inode's own blocks: crc32c over the inode number and its generation. */

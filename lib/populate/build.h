@@ -23,6 +23,7 @@ struct placement {
 	uint32_t ino;      /* number: of a hard link, that of the first name */
 	uint32_t blocks;   /* needs: mapped data blocks; copy lowers it where zeros became holes */
 	bool is_long;      /* place: which member of the union holds */
+	bool is_casefolded; /* needs: a directory whose names are compared without case */
 	bool is_inline;    /* needs: its content stands in the inode; it has no blocks */
 	uint16_t xattr_share; /* needs: which of its xattr set's blocks it uses */
 	union { /* of a node with blocks */

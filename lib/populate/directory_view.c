@@ -69,5 +69,6 @@ struct directory_source directory_view_source(const struct directory_view *view)
 		.count = build_node(view->build, view->node)->child_count + view->has_lost_found,
 		.name = entry_name,
 		.target = entry_target,
+		.is_casefolded = view->build->placements[view->node].is_casefolded,
 	};
 }

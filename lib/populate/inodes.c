@@ -100,6 +100,7 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 		.mtime = time,
 		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
+		.flags = build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0,
 	};
 }
 

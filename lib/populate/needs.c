@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/casefold.h"
 #include "populate/data_runs.h"
 #include "populate/directory_view.h"
 #include "populate/xattrs.h"
@@ -88,7 +89,29 @@ static errcode_t count_file(const struct counting *counting, uint32_t number, ui
 	return 0;
 }
 
-static errcode_t count_directory(const struct counting *counting, struct directory_job *job, uint64_t *clusters)
+/* The problem names both. */
+static errcode_t check_casefold(const struct build *build, uint32_t node, const struct directory_source *source,
+                                struct problem *problem)
+{
+	uint32_t first, second;
+	errcode_t error = directory_check_casefold(&build->format, source, &first, &second);
+
+	if (error != EEXIST && error != EILSEQ)
+		return error;
+	SCOPE_FREE char *path = tree_path(build->tree, node);
+
+	if (error == EILSEQ)
+		return problem_set_reason(problem, error, path, "cannot be case-insensitive",
+		                          "its entry %s is not valid in the filesystem's encoding",
+		                          source->name(source->context, first).name);
+	return problem_set_reason(problem, error, path, "cannot be case-insensitive",
+	                          "its entries %s and %s differ only by case",
+	                          source->name(source->context, first).name,
+	                          source->name(source->context, second).name);
+}
+
+static errcode_t count_directory(const struct counting *counting, struct directory_job *job, uint64_t *clusters,
+                                 struct problem *problem)
 {
 	struct build *build = counting->build;
 	const struct tree_node *node = build_node(build, job->node);
@@ -101,6 +124,12 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	const struct directory_source source = directory_view_source(&view);
 
 	job->blocks = 0;
+	if (source.is_casefolded) {
+		errcode_t error = check_casefold(build, job->node, &source, problem);
+
+		if (error)
+			return error;
+	}
 	/* The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. */
 	if (job->node != TREE_ROOT && !is_lost_found) {
 		uint32_t room_bytes = build->xattrs[node->xattrs].inline_room_bytes;
@@ -171,7 +200,7 @@ static errcode_t count_chunk(void *context, unsigned int worker, size_t chunk, s
 		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
 			error = EMLINK;
 		else if (S_ISDIR(node->mode))
-			error = count_directory(counting, &build->directories[directory++], &clusters);
+			error = count_directory(counting, &build->directories[directory++], &clusters, problem);
 		else if (S_ISREG(node->mode))
 			error = count_file(counting, number, &clusters, &bytes);
 		else if (S_ISLNK(node->mode))
@@ -211,6 +240,8 @@ errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct nee
 	errcode_t error = needs->chunk_clusters && chunk_bytes ? 0 : ENOMEM;
 	if (!error && !build->directories)
 		error = list_directories(build);
+	if (!error)
+		error = casefold_mark(build, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */

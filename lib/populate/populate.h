@@ -39,6 +39,8 @@ struct populate_options {
 	bool size_only;           /* fill in the report's sizes and write nothing */
 	bool verbose;             /* show what mke2fs says */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
+	char *const *casefolded;  /* directories of the source that become case-insensitive with all below them,
+	                             NULL-terminated; "/" is the root; NULL: none */
 	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */
 	int64_t epoch;            /* its value */
 	const struct exclude *exclude; /* what is left out of the source; NULL: nothing */

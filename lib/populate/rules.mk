@@ -2,6 +2,7 @@
 populate_sources := \
 	lib/populate/attributes.c \
 	lib/populate/build.c \
+	lib/populate/casefold.c \
 	lib/populate/child.c \
 	lib/populate/copy.c \
 	lib/populate/data_runs.c \

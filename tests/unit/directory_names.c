@@ -106,5 +106,5 @@ static struct directory_target target_of(const void *context, uint32_t entry)
 
 struct directory_source name_set_source(const struct name_set *set)
 {
-	return (struct directory_source){set, set->count, name_of, target_of};
+	return (struct directory_source){.context = set, .count = set->count, .name = name_of, .target = target_of};
 }

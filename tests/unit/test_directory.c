@@ -373,7 +373,7 @@ START_TEST(index_grows_a_level_at_its_limits)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct ondisk_format format = format_of(10, true, EXT2_HASH_HALF_MD4);
-		const struct directory_source source = {NULL, cases[i].leaves * 3, numbered_name, same_target};
+		const struct directory_source source = {.count = cases[i].leaves * 3, .name = numbered_name, .target = same_target};
 		struct directory_layout *layout;
 		uint32_t blocks;
 
@@ -410,7 +410,7 @@ END_TEST
 START_TEST(linear_size_has_its_limit)
 {
 	struct ondisk_format format = format_of(10, false, EXT2_HASH_HALF_MD4);
-	const struct directory_source source = {NULL, 1000, numbered_name, same_target};
+	const struct directory_source source = {.count = 1000, .name = numbered_name, .target = same_target};
 	struct directory_layout *layout;
 	uint32_t blocks;
 
