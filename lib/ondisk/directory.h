@@ -49,7 +49,8 @@ MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const 
 
 /*
  * Can the names be those of a casefolded directory? EEXIST: two of them, `first` and `second`, differ only by case;
- * EILSEQ: `first` is not valid, and the encoding is strict (e2fsck finds both). Also ENOMEM.
+ * EILSEQ: `first` is not valid in the encoding. The kernel would take it as it is unless the encoding is strict, but
+ * libext2fs 1.47.0 has no hash for many of them, and e2fsck then takes the index for damaged. Also ENOMEM.
  */
 MUST_CHECK errcode_t directory_check_casefold(const struct ondisk_format *format,
                                               const struct directory_source *source, uint32_t *first,

@@ -21,10 +21,6 @@ static errcode_t hash_name(const struct ondisk_format *format, const struct dire
 	                                  source->is_casefolded ? EXT4_CASEFOLD_FL : 0, format->hash_seed, hash,
 	                                  minor);
 
-	/* What cannot be folded is hashed as it is; libext2fs 1.47.0 gives up where bytes in the middle are not valid. */
-	if (error < 0)
-		error = ext2fs_dirhash2(format->hash_version, name.name, name.length_bytes, NULL, 0,
-		                        format->hash_seed, hash, minor);
 	if (!error && *hash == HASH_END)
 		*hash = HASH_MAX;
 	return error;
@@ -138,7 +134,7 @@ static errcode_t find_equal(const struct ondisk_format *format, const struct dir
 errcode_t directory_check_casefold(const struct ondisk_format *format, const struct directory_source *source,
                                    uint32_t *first, uint32_t *second)
 {
-	errcode_t error = format->strict_encoding ? check_names(format, source, first) : 0;
+	errcode_t error = check_names(format, source, first);
 
 	return error || source->count < 2 ? error : find_equal(format, source, first, second);
 }

@@ -84,7 +84,6 @@ errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk
 	};
 	if (super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_CASEFOLD) {
 		format->encoding = ext2fs_load_nls_table(super->s_encoding);
-		format->strict_encoding = super->s_encoding_flags & EXT4_ENC_STRICT_MODE_FL;
 		if (!format->encoding)
 			return EINVAL;
 	}

@@ -31,7 +31,6 @@ struct ondisk_format {
 	bool inline_data;
 	bool ea_inode;
 	bool quota;
-	bool strict_encoding; /* names of casefolded directories must be valid */
 	const struct ext2fs_nls_table *encoding; /* of casefold; NULL: without the feature */
 };
 
