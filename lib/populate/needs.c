@@ -268,6 +268,7 @@ void needs_release(struct build *build)
 {
 	for (uint32_t directory = 0; directory < build->directory_count; directory++)
 		directory_layout_free(build->directories[directory].layout);
+	build->directory_count = 0;
 	free(TAKE(build->directories));
 	free(TAKE(build->placements));
 	xattrs_release(build);

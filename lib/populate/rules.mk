@@ -14,6 +14,7 @@ populate_sources := \
 	lib/populate/image_reader.c \
 	lib/populate/inline_content.c \
 	lib/populate/inodes.c \
+	lib/populate/known_holes.c \
 	lib/populate/long_map.c \
 	lib/populate/mke2fs.c \
 	lib/populate/needs.c \
