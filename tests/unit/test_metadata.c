@@ -62,8 +62,9 @@ static const struct tree_node *node_at(const struct tree *tree, const char *path
 START_TEST(what_is_there_is_changed)
 {
 	struct tree *before = small_tree();
-	struct tree *tree = applied(". mode=700 time=5.6\n./dir/file uid=7 gid=8 mode=4755\n./dir/link link=else uid=9\n"
-	                            "./dir uname=web nochange\n./etc uname=web\n./nothing optional mode=1\n");
+	struct tree *tree =
+		applied(". mode=700 time=5.6\n./dir/file uid=7 gid=8 mode=4755\n./dir/link link=else uid=9\n"
+	                "./dir uname=web nochange\n./etc uname=web\n./nothing optional mode=1\n");
 
 	ck_assert_uint_eq(tree->node_count, before->node_count);
 	ck_assert_uint_eq(node_at(tree, "")->mode, S_IFDIR | 0700);
@@ -207,6 +208,85 @@ START_TEST(many_files_are_made)
 }
 END_TEST
 
+static const char *random_word(struct random *random, const char *const *words, size_t count)
+{
+	return words[random_below(random, count)];
+}
+
+/* What a manifest gives each path last, as far as random_manifest() gives it. */
+struct given {
+	const char *path;
+	int uid; /* -1: not given */
+};
+
+static char *random_manifest(struct random *random, struct given *given, size_t count)
+{
+	static const char *const types[] = {
+		"",          "", "type=dir ", "type=dir ", "type=fifo ", "type=char device=1,3 ", "type=link link=x ",
+		"type=file "
+	};
+	static const char *const rest[] = { "",
+		                            "",
+		                            "mode=700 ",
+		                            "optional ",
+		                            "nochange ",
+		                            "xattr.user.a=QQ== ",
+		                            "xattr.user.a=QUJD xattr.user.b= ",
+		                            "time=-7.1 " };
+	char *manifest;
+	size_t bytes;
+	FILE *out = open_memstream(&manifest, &bytes);
+
+	for (uint64_t lines = 1 + random_below(random, 8); lines; lines--) {
+		struct given *one = &given[random_below(random, count)];
+		const char *more = random_word(random, rest, 8);
+
+		fprintf(out, "./%s %s%s", one->path, random_word(random, types, 8), more);
+		if (random_below(random, 2) && *more != 'o' && *more != 'n') {
+			one->uid = (int)random_below(random, 100);
+			fprintf(out, "uid=%d", one->uid);
+		}
+		fputc('\n', out);
+	}
+	fclose(out);
+	return manifest;
+}
+
+/* Refused with a message, or a tree that is right and has what the manifest said. */
+START_TEST(any_manifest_is_obeyed_or_refused)
+{
+	static const char *const paths[] = { "dir",   "dir/file", "z",       "dir/pipe", "new",
+		                             "new/a", "new/a/b",  "dir/new", "z/a",      "" };
+	struct random random = random_start("any_manifest_is_obeyed_or_refused");
+	unsigned int obeyed = 0;
+
+	for (int round = 0; round < 1000; round++) {
+		struct given given[10];
+
+		for (size_t i = 0; i < 10; i++)
+			given[i] = (struct given){ paths[i], -1 };
+		SCOPE_FREE char *manifest = random_manifest(&random, given, 10);
+		struct tree *tree = small_tree();
+		struct problem problem = { 0 };
+		errcode_t error = apply(&tree, manifest, &problem);
+		char why[300] = "";
+
+		ck_assert_int_eq(error, problem.error);
+		problem_clear(&problem);
+		ck_assert_msg(error || tree_check(tree, why, sizeof(why)), "%s: %s", manifest, why);
+		/* Two names of one file: the later line counts, which is not known here. */
+		for (size_t i = 0; !error && i < 10; i++)
+			if (given[i].uid >= 0 && strcmp(paths[i], "z") && strcmp(paths[i], "dir/file"))
+				ck_assert_msg(node_at(tree, paths[i])->uid == (uint32_t)given[i].uid, "%s: %s",
+				              manifest, paths[i]);
+		obeyed += !error;
+		tree_destroy(tree);
+	}
+	ck_assert_uint_gt(obeyed, 100);
+	ck_assert_uint_lt(obeyed, 900);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("metadata");
@@ -219,5 +299,6 @@ int main(void)
 	tcase_add_test(test_case, xattrs_are_changed_and_shared);
 	tcase_add_test(test_case, what_is_wrong_is_named);
 	tcase_add_test(test_case, many_files_are_made);
+	tcase_add_test(test_case, any_manifest_is_obeyed_or_refused);
 	return run_suite(suite);
 }
