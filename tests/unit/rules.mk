@@ -25,6 +25,7 @@ unit_tests := \
 	file_map \
 	file_windows \
 	format \
+	free_space \
 	histogram \
 	inline_data \
 	inode \
@@ -33,6 +34,7 @@ unit_tests := \
 	layout \
 	lock \
 	long_map \
+	map_walk \
 	merge \
 	metadata \
 	mtree \
@@ -59,6 +61,8 @@ unit_tests := \
 	tree \
 	units \
 	vector \
+	views \
+	worst \
 	xattr \
 	zeros
 

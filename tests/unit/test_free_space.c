@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The free space of filesystems with random bitmaps, counted by libext2fs bit by bit. */
+#include "analyze/free_space.h"
+
+#include <string.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "mb_image.h"
+#include "seeded_random.h"
+#include "unit.h"
+
+/* Counted naively; in blocks. */
+struct naive {
+	uint64_t extents, blocks, largest, largest_start, allocatable, chunks;
+	uint64_t fragments; /* free runs within groups */
+};
+
+/* Uses up runs of random lengths. */
+static void scatter(struct random *random)
+{
+	ext2_filsys fs = mb_image_open();
+	uint64_t blocks = ext2fs_blocks_count(fs->super), ratio = EXT2FS_CLUSTER_RATIO(fs);
+
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	for (uint64_t block = fs->super->s_first_data_block; block < blocks;) {
+		uint64_t count = (1 + random_below(random, 1 + random_below(random, 3000))) * ratio;
+		bool is_used = random_below(random, 2);
+
+		for (; count && block < blocks; block += ratio, count -= ratio)
+			if (is_used && !ext2fs_test_block_bitmap2(fs->block_map, block))
+				ext2fs_block_alloc_stats2(fs, block, 1);
+	}
+	ck_assert_ok(ext2fs_close(fs));
+}
+
+static void end_run(struct naive *naive, uint64_t start, uint64_t count)
+{
+	if (!count)
+		return;
+	naive->extents++;
+	naive->blocks += count;
+	if (count > naive->largest) {
+		naive->largest = count;
+		naive->largest_start = start;
+	}
+}
+
+static struct naive count_naively(uint64_t chunk_blocks)
+{
+	ext2_filsys fs = mb_image_open();
+	uint64_t count, first = fs->super->s_first_data_block, ratio = EXT2FS_CLUSTER_RATIO(fs);
+	uint64_t per_group = fs->super->s_clusters_per_group, blocks = ext2fs_blocks_count(fs->super);
+	uint8_t *used = mb_image_read_clusters(&count);
+	struct naive naive = { 0 };
+	uint64_t run = 0, in_group = 0;
+
+	for (uint64_t cluster = 0; cluster < count; cluster++) {
+		if (cluster % per_group == 0)
+			in_group = 0;
+		if (used[cluster]) {
+			end_run(&naive, first + (cluster - run) * ratio, run * ratio);
+			run = in_group = 0;
+			continue;
+		}
+		run++;
+		naive.fragments += !in_group++;
+		naive.allocatable = in_group * ratio > naive.allocatable ? in_group * ratio : naive.allocatable;
+	}
+	end_run(&naive, first + (count - run) * ratio, run * ratio);
+	for (uint64_t chunk = 0; (chunk + 1) * chunk_blocks <= blocks; chunk++) {
+		uint64_t free_blocks = 0;
+
+		for (uint64_t block = chunk * chunk_blocks; block < (chunk + 1) * chunk_blocks; block++)
+			free_blocks +=
+				block >= first && (block - first) / ratio < count && !used[(block - first) / ratio];
+		naive.chunks += free_blocks == chunk_blocks;
+	}
+	free(used);
+	ck_assert_ok(ext2fs_close(fs));
+	return naive;
+}
+
+static void compare(const struct naive *naive, unsigned int threads, uint64_t chunk_blocks)
+{
+	struct free_space_options options = { .chunk_blocks = chunk_blocks, .with_groups = true };
+	struct report *report = calloc(1, sizeof(*report));
+	struct damage_list damage = { 0 };
+	struct problem problem = { 0 };
+	struct volume volume;
+	struct pool *pool;
+	uint64_t free_clusters = 0, fragments = 0, in_orders = 0, in_zones = 0;
+
+	ck_assert_int_eq(volume_open(mb_image_path(), 0, &volume, &report->filesystem, &problem), 0);
+	ck_assert_int_eq(pool_create(threads, &pool), 0);
+	ck_assert_int_eq(free_space_read(&volume, pool, &options, &report->free, &damage), 0);
+	ck_assert_uint_eq(damage.count, 0);
+	ck_assert_uint_eq(report->free.sizes.count, naive->extents);
+	ck_assert_uint_eq(report->free.sizes.sum, naive->blocks);
+	ck_assert_uint_eq(report->free.sizes.sum, report->free.superblock_free_blocks);
+	ck_assert_uint_eq(report->free.sizes.maximum, naive->largest);
+	ck_assert_uint_eq(report->free.largest_start, naive->largest_start);
+	ck_assert_uint_eq(report->free.largest_allocatable, naive->allocatable);
+	ck_assert_uint_eq(report->free.free_chunks, naive->chunks);
+	for (uint32_t number = 0; number < report->filesystem.groups; number++) {
+		const struct report_group *group = &report->free.groups[number];
+
+		free_clusters += group->free_clusters;
+		fragments += group->fragments;
+		for (unsigned int order = 0; order < report->free.orders; order++)
+			in_orders += (uint64_t)group->orders[order] << order;
+	}
+	for (size_t zone = 0; zone < report->free.zone_count; zone++)
+		in_zones += report->free.zones[zone].free_blocks;
+	ck_assert_uint_eq(free_clusters * report->filesystem.cluster_blocks, naive->blocks);
+	ck_assert_uint_eq(fragments, naive->fragments);
+	ck_assert_uint_eq(in_orders, free_clusters);
+	ck_assert_uint_eq(in_zones, naive->blocks);
+	pool_destroy(pool);
+	volume_close(&volume);
+	report_destroy(report);
+	free(report);
+}
+
+START_TEST(all_kinds_of_filesystems)
+{
+	static const struct {
+		const char *options, *size;
+		uint64_t chunk_blocks;
+	} cases[] = {
+		{ "-t ext4 -b 1024 -g 1024 -O ^has_journal", "40M", 8 },
+		{ "-t ext4 -b 1024 -g 512 -O ^has_journal,^flex_bg,^resize_inode,meta_bg", "20M", 16 },
+		{ "-t ext2 -b 4096 -g 2048", "60M", 4 },
+		{ "-t ext4 -b 1024 -O ^has_journal,bigalloc -C 2048", "70M", 64 },
+		{ "-t ext4 -b 2048 -O ^has_journal,bigalloc,^flex_bg -C 16384 -g 8192", "400M", 64 },
+		{ "-t ext4 -b 65536 -O ^has_journal", "400M", 2 },
+	};
+	struct random random = random_start("all_kinds_of_filesystems");
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mb_image_make(cases[i].options, cases[i].size);
+		/* Before, most groups' bitmaps have never been written. */
+		for (unsigned int scattered = 0; scattered < 2; scattered++) {
+			struct naive naive;
+
+			if (scattered)
+				scatter(&random);
+			naive = count_naively(cases[i].chunk_blocks);
+			compare(&naive, 0, cases[i].chunk_blocks);
+			compare(&naive, 3, cases[i].chunk_blocks);
+		}
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("free_space");
+	TCase *tests = tcase_create("free_space");
+
+	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, all_kinds_of_filesystems);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
