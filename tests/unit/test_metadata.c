@@ -260,7 +260,7 @@ START_TEST(any_manifest_is_obeyed_or_refused)
 	struct random random = random_start("any_manifest_is_obeyed_or_refused");
 	unsigned int obeyed = 0;
 
-	for (int round = 0; round < 1000; round++) {
+	for (int round = 0; round < 200; round++) {
 		struct given given[10];
 
 		for (size_t i = 0; i < 10; i++)
@@ -282,8 +282,8 @@ START_TEST(any_manifest_is_obeyed_or_refused)
 		obeyed += !error;
 		tree_destroy(tree);
 	}
-	ck_assert_uint_gt(obeyed, 100);
-	ck_assert_uint_lt(obeyed, 900);
+	ck_assert_uint_gt(obeyed, 5);
+	ck_assert_uint_lt(obeyed, 190);
 }
 END_TEST
 
