@@ -22,6 +22,11 @@ static void take_progress(struct command *command, const char *argument)
 		usage_error("--progress: %s is not auto, bar, json or none", argument);
 }
 
+static void take_stable_from(struct command *command, const char *argument)
+{
+	command->options.stable_from = argument;
+}
+
 static void take_help(struct command *command, const char *argument)
 {
 	(void)command;
@@ -112,6 +117,8 @@ const struct option_row command_options[] = {
 	{ NULL, NULL, NULL, "Work and output" },
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },
+	{ "stable-from", "OLD", take_stable_from, "what did not change since the image OLD keeps its blocks, so that\n"
+	                                          "the two differ in few; UUID and sizes are OLD's unless given" },
 	{ "progress", "STYLE", take_progress, "auto (a bar on a terminal), bar, json or none" },
 	{ "verify", NULL, take_verify, "check the image with e2fsck(8) and compare everything in it with\n"
 	                              "SOURCE before it gets its name" },

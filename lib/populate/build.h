@@ -18,6 +18,8 @@
 #include "source/tree.h"
 #include "support/pool.h"
 
+struct earlier;
+
 /* Where a node stands in the image: 24 bytes, there are as many as nodes. */
 struct placement {
 	uint32_t ino;      /* number: of a hard link, that of the first name */
@@ -92,6 +94,9 @@ struct build {
 	bool has_mmp; /* the feature is on */
 	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */
 	ext2_ino_t lost_found; /* format: that of mke2fs, if it is kept; else 0 */
+
+	struct earlier *earlier; /* scan: the image whose layout is to be kept; may be NULL */
+	struct long_map **kept; /* plan: of each node, the blocks that it keeps, reserved already; both may be NULL */
 
 	struct placement *placements; /* one for each node */
 	struct directory_job *directories; /* needs */

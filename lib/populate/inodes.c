@@ -221,7 +221,9 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 		return false;
 	uint64_t first = build_item_ino(build, build->items_by_inode[part->first]) - group_ino;
 	uint64_t last = build_item_ino(build, build->items_by_inode[part->end - 1]) - group_ino;
-	uint64_t start_bytes = first * inode_bytes / block_bytes * block_bytes;
+	/* A table that holds nothing yet may hold anything: it is written from its beginning. */
+	uint64_t start_bytes =
+		geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
 	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
 
 	part->offset_bytes = (geometry->inode_tables[group] << build->format.block_bits) + start_bytes;

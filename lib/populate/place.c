@@ -126,18 +126,39 @@ static errcode_t keep_extents(const struct build *build, struct window *window, 
 	return 0;
 }
 
+/* A run of the node's blocks: what is kept of an earlier image's stays, the rest is taken. *next: the first kept
+ * extent that is not used yet; each lies within one run. */
+static errcode_t cover_run(const struct build *build, struct window *window, struct extent_list *list,
+                           const struct long_map *kept, uint32_t *next, uint32_t logical, uint32_t blocks)
+{
+	uint64_t end = (uint64_t)logical + blocks;
+
+	for (; kept && *next < kept->extent_count && kept->extents[*next].logical < end; ++*next) {
+		const struct file_extent *extent = &kept->extents[*next];
+		errcode_t error = take_run(build, window, list, logical, extent->logical - logical);
+
+		if (!error)
+			error = add_extent(list, extent->logical, extent->physical, extent->count);
+		if (error)
+			return error;
+		logical = extent->logical + extent->count;
+	}
+	return take_run(build, window, list, logical, end - logical);
+}
+
 static errcode_t collect_extents(const struct build *build, struct window *window, uint32_t number,
                                  struct extent_list *list)
 {
 	const struct tree_node *node = build_node(build, number);
+	const struct long_map *kept = build->kept ? build->kept[number] : NULL;
 	struct data_runs runs;
-	uint32_t logical, blocks;
+	uint32_t logical, blocks, next = 0;
 
 	if (!S_ISREG(node->mode))
-		return take_run(build, window, list, 0, build->placements[number].blocks);
+		return cover_run(build, window, list, kept, &next, 0, build->placements[number].blocks);
 	data_runs_start(&runs, &build->format, node);
 	while (data_runs_next(&runs, &logical, &blocks)) {
-		errcode_t error = take_run(build, window, list, logical, blocks);
+		errcode_t error = cover_run(build, window, list, kept, &next, logical, blocks);
 
 		if (error)
 			return error;
@@ -172,6 +193,26 @@ static errcode_t give_back(const struct build *build, struct ext2mb_worker *work
 	return 0;
 }
 
+/* A node that did not fit keeps nothing: what its list had not come to is given back as well. */
+static errcode_t drop_kept(const struct build *build, struct ext2mb_worker *worker, uint32_t number,
+                           const struct extent_list *list)
+{
+	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
+	uint64_t end = last ? (uint64_t)last->logical + last->count : 0;
+	SCOPE_FREE struct long_map *kept = build->kept ? TAKE(build->kept[number]) : NULL;
+
+	for (uint32_t extent = 0; kept && extent < kept->extent_count; extent++) {
+		uint64_t blocks = build_clusters(build, kept->extents[extent].count) << build->format.cluster_bits;
+
+		if (kept->extents[extent].logical < end)
+			continue;
+		errcode_t error = ext2mb_free(worker, kept->extents[extent].physical, blocks);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
 static errcode_t place_node(const struct build *build, struct window *window, uint32_t number,
                             struct extent_list *list)
 {
@@ -184,6 +225,8 @@ static errcode_t place_node(const struct build *build, struct window *window, ui
 	if (error == EXT2MB_ET_NO_SPACE) {
 		errcode_t freeing = give_back(build, window->worker, placement, list);
 
+		if (!freeing)
+			freeing = drop_kept(build, window->worker, number, list);
 		if (freeing)
 			return freeing;
 	}

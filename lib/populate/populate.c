@@ -8,10 +8,12 @@
 #include "populate/attributes.h"
 #include "populate/copy.h"
 #include "populate/directories.h"
+#include "populate/earlier.h"
 #include "populate/extended.h"
 #include "populate/filesystem.h"
 #include "populate/identity.h"
 #include "populate/inodes.h"
+#include "populate/keep.h"
 #include "populate/known_holes.h"
 #include "populate/number.h"
 #include "populate/output.h"
@@ -111,6 +113,18 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 	return 0;
 }
 
+static errcode_t open_earlier(struct build *build)
+{
+	const struct populate_options *options = build->options;
+
+	if (!options->stable_from)
+		return 0;
+	errcode_t error = earlier_open(options->stable_from, options->image, options->offset_bytes, &build->earlier,
+	                               build->problem);
+
+	return error ? error : earlier_match(build->earlier, build->tree, build->problem);
+}
+
 /* mke2fs's options with the UUID and hash seed that we add to them. */
 struct identified {
 	const struct populate_options *given;
@@ -129,6 +143,11 @@ static errcode_t identify(struct build *build, struct identified *own)
 		identity_derive(build->tree, given, &own->identity);
 	else
 		identity_draw(&own->identity);
+	/* As the earlier image's, so that checksums and the order of names stay as well. */
+	if (build->earlier) {
+		strcpy(own->identity.uuid, build->earlier->uuid);
+		strcpy(own->identity.hash_seed, build->earlier->hash_seed);
+	}
 	if (!given->uuid)
 		own->options.uuid = own->identity.uuid;
 	SCOPE_FREE char *extended = NULL;
@@ -146,10 +165,12 @@ static errcode_t identify(struct build *build, struct identified *own)
 	return 0;
 }
 
-static errcode_t plan(struct build *build, const struct needs *needs)
+static errcode_t plan(struct build *build, struct needs *needs)
 {
 	errcode_t error = number_inodes(build);
 
+	if (!error)
+		error = keep_places(build, needs);
 	if (!error)
 		error = xattrs_write(build);
 	return error ? error : place_blocks(build, needs);
@@ -172,7 +193,7 @@ static void fill_report(const struct build *build, struct populate_report *repor
 }
 
 /* From the formatted output to files with their contents in their places. */
-static errcode_t fill(struct build *build, const struct output *output, const struct needs *needs,
+static errcode_t fill(struct build *build, const struct output *output, struct needs *needs,
                       struct populate_report *report)
 {
 	errcode_t error = filesystem_open(build);
@@ -206,6 +227,7 @@ static void forget(struct build *build)
 	filesystem_abandon(build);
 	if (build->tree) {
 		place_release(build);
+		keep_release(build);
 		needs_release(build);
 	}
 	free(TAKE(build->items_by_inode));
@@ -240,7 +262,8 @@ static errcode_t fill_again(struct build *build, const struct output *output, st
                             struct needs *needs, struct populate_report *report)
 {
 	uint64_t zero_bytes = build->zero_blocks << build->format.block_bits;
-	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024;
+	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024 &&
+	                   !build->earlier;
 
 	if (!is_smallest || build->zero_blocks <= build->geometry.blocks / ZEROS_PART)
 		return 0;
@@ -319,6 +342,8 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	errcode_t error = scan(build, report);
 
 	if (!error)
+		error = open_earlier(build);
+	if (!error)
 		error = identify(build, &identified);
 	if (!error)
 		error = output_examine(build->options->image, build->options->offset_bytes, output, build->problem);
@@ -343,6 +368,7 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 static void release(struct build *build)
 {
 	forget(build);
+	earlier_close(build->earlier);
 	tree_destroy(build->tree);
 	pool_destroy(build->pool);
 }

@@ -32,6 +32,7 @@ struct populate_options {
 	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
 	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
 	bool block_size_given;    /* -b among mke2fs */
+	const char *stable_from;  /* an earlier image whose layout is to be kept; NULL: none */
 	uint64_t free_bytes;      /* that anyone may use shall be left at least, as statfs(2) has it; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
 	uint32_t free_inodes;     /* shall be left at least */

@@ -8,12 +8,14 @@ populate_sources := \
 	lib/populate/data_runs.c \
 	lib/populate/directories.c \
 	lib/populate/directory_view.c \
+	lib/populate/earlier.c \
 	lib/populate/extended.c \
 	lib/populate/filesystem.c \
 	lib/populate/identity.c \
 	lib/populate/image_reader.c \
 	lib/populate/inline_content.c \
 	lib/populate/inodes.c \
+	lib/populate/keep.c \
 	lib/populate/known_holes.c \
 	lib/populate/long_map.c \
 	lib/populate/mke2fs.c \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/earlier.h"
 #include "populate/scratch.h"
 #include "populate/size_trial.h"
 #include "support/units.h"
@@ -258,6 +259,19 @@ static errcode_t choose_given(struct sizing *sizing, const char *size)
 	return error || size_spare_blocks(sizing) < 0 ? too_small(sizing, size, &found) : 0;
 }
 
+/* As large as the earlier image: then its metadata stands where it stood. False: it has outgrown that. */
+static bool fits_earlier(struct sizing *sizing, char size[32])
+{
+	const struct earlier *earlier = sizing->build->earlier;
+	struct problem ignored = { 0 };
+
+	size_text(earlier->blocks * (earlier->block_bytes / 1024), size);
+	errcode_t error = size_try(sizing, size, &ignored);
+
+	problem_clear(&ignored);
+	return !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
+}
+
 static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
 {
 	const char *given = sizing->build->options->size;
@@ -272,6 +286,8 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 		size_text(kib, size);
 		return choose_given(sizing, size);
 	}
+	if (sizing->build->earlier && fits_earlier(sizing, size))
+		return 0;
 	errcode_t error = find_smallest(sizing, &kib, sizing->build->problem);
 
 	size_text(kib, size);
@@ -291,6 +307,10 @@ errcode_t size_choose(struct build *build, const struct output *output, struct s
 		.needs = needs,
 	};
 
+	if (build->earlier && !build->options->block_size_given)
+		sizing.block_bytes = build->earlier->block_bytes;
+	if (build->earlier && size_chooses_inodes(&sizing))
+		sizing.base_inodes = build->earlier->inode_count;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
 	/* mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 test_tools := \
 	compare_trees \
+	differing_blocks \
 	make_tar \
 	make_tree \
 	orphans \
