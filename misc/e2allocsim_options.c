@@ -159,6 +159,21 @@ static void take_threads(struct command *command, const char *argument)
 	}
 }
 
+/* The index of argument among words with | between them. */
+static uint64_t choice(const struct workload_option *option, const char *argument)
+{
+	SCOPE_FREE char *words = strdup(option->argument);
+	char *rest = words;
+	char *word;
+
+	if (!words)
+		out_of_memory();
+	for (uint64_t index = 0; (word = strsep(&rest, "|")); index++)
+		if (strcmp(word, argument) == 0)
+			return index;
+	usage_error("--%s: %s is not one of %s", option->name, argument, option->argument);
+}
+
 static void take_setting(struct command *command, unsigned int index, const char *argument)
 {
 	const struct workload_option *option = &command->options.workload->options[index];
@@ -168,6 +183,8 @@ static void take_setting(struct command *command, unsigned int index, const char
 		setting->number = number(option->name, argument, option->minimum, option->maximum);
 	else if (option->kind == SETTING_FLAG)
 		setting->number = 1;
+	else if (option->kind == SETTING_CHOICE)
+		setting->number = choice(option, argument);
 	else if (option->kind == SETTING_TEXT)
 		setting->text = argument;
 	else if (units_parse_bytes(argument, 1, &setting->number) || setting->number < option->minimum ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate/file_set.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,25 @@ errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_e
 		file->blocks += piece;
 		start += piece;
 		left -= piece;
+	}
+	return 0;
+}
+
+errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks)
+{
+	assert(!file->map_count);
+	while (file->blocks > blocks) {
+		struct file_extent *last = &file->extents[file->extent_count - 1];
+		uint32_t length = last->count & ~FILE_EXTENT_UNWRITTEN;
+		uint32_t surplus = file->blocks - blocks < length ? file->blocks - blocks : length;
+		errcode_t error = ext2mb_free(worker, last->physical + length - surplus, surplus);
+
+		if (error)
+			return error;
+		last->count -= surplus;
+		file->blocks -= surplus;
+		if (surplus == length)
+			file->extent_count--;
 	}
 	return 0;
 }

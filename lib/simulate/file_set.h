@@ -50,6 +50,9 @@ MUST_CHECK errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_wo
 /* The file grows by an extent. ENOMEM. Each file by one thread at a time. */
 MUST_CHECK errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent);
 
+/* Frees what is behind its first blocks; its map must not have been placed yet. */
+MUST_CHECK errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks);
+
 /* Frees the file's blocks, map included; it is empty then. */
 MUST_CHECK errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_worker *worker);
 

@@ -199,6 +199,7 @@ errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes
 
 static void close_allocator(struct image *image)
 {
+	ext2mb_orphan_close(TAKE(image->orphans));
 	if (image->worker)
 		ext2mb_worker_close(TAKE(image->worker));
 	if (image->mb)
@@ -249,6 +250,8 @@ errcode_t image_write(struct image *image, struct problem *problem)
 	if (error)
 		return problem_set(problem, error, image->path, "cannot write the files");
 	error = ext2mb_sync(image->mb);
+	if (!error && image->orphans)
+		error = ext2mb_orphan_sync(image->orphans);
 	close_allocator(image);
 	if (!error && image->files) {
 		if (is_large(image, image->files))

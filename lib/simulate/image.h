@@ -17,7 +17,8 @@ struct image {
 	const char *directory; /* the name of what is made in the root */
 	ext2_filsys fs;
 	struct ext2mb *mb;
-	struct ext2mb_worker *worker; /* the main thread's */
+	struct ext2mb_worker *worker;   /* the main thread's */
+	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_write() syncs it */
 	struct ondisk_format format;
 	uint32_t group_count, blocks_per_group, inodes_per_group;
 	uint32_t flex_groups; /* groups of a flex group, 1 without flex_bg */

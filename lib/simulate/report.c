@@ -171,6 +171,16 @@ static void write_choices(struct json *json, const struct ext2mb_options *option
 	json_close_array(json);
 }
 
+/* The word of this index among words with | between them. */
+static void write_choice(struct json *json, const struct workload_option *option, uint64_t index)
+{
+	const char *word = option->argument;
+
+	for (; index && strchr(word, '|'); index--)
+		word = strchr(word, '|') + 1;
+	json_bytes(json, option->name, word, strcspn(word, "|"));
+}
+
 static void write_measurement(struct json *json, const struct measurement *measurement)
 {
 	json_open_object(json, NULL);
@@ -226,7 +236,9 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	for (unsigned int index = 0; options->workload->options[index].name; index++) {
 		const struct workload_option *option = &options->workload->options[index];
 
-		if (option->kind != SETTING_TEXT)
+		if (option->kind == SETTING_CHOICE)
+			write_choice(&json, option, options->settings[index].number);
+		else if (option->kind != SETTING_TEXT)
 			json_unsigned(&json, option->name, options->settings[index].number);
 		else if (options->settings[index].text)
 			json_bytes(&json, option->name, options->settings[index].text,

@@ -9,6 +9,7 @@ simulate_sources := \
 	lib/simulate/file_set_write.c \
 	lib/simulate/image.c \
 	lib/simulate/layout_values.c \
+	lib/simulate/orphans.c \
 	lib/simulate/processors.c \
 	lib/simulate/report.c \
 	lib/simulate/result.c \

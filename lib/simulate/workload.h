@@ -16,8 +16,9 @@
 
 enum setting_kind {
 	SETTING_NUMBER,
-	SETTING_BYTES, /* "8K"; a plain number is bytes */
-	SETTING_FLAG,  /* takes no argument; 0 or 1 */
+	SETTING_BYTES,  /* "8K"; a plain number is bytes */
+	SETTING_FLAG,   /* takes no argument; 0 or 1 */
+	SETTING_CHOICE, /* one of the words of `argument`, "this|that"; the number is its index */
 	SETTING_TEXT,
 };
 
@@ -68,7 +69,9 @@ struct workload {
 };
 
 extern const struct workload append_workload;
+extern const struct workload creat_clo_workload;
 extern const struct workload fallocate2_workload;
+extern const struct workload truncate_workload;
 
 /* All of them; NULL behind the last one. */
 const struct workload *workload_get(unsigned int index);
