@@ -257,6 +257,24 @@ static void take_offset(struct command *command)
 		free(TAKE(command->extended));
 }
 
+/* Ours: mke2fs as Debian builds it cannot write that format. */
+static void take_android_sparse(struct command *command)
+{
+	char *others;
+
+	if (!extended_has(command->extended, "android_sparse"))
+		return;
+	if (command->options.offset_bytes)
+		usage_error("-E android_sparse: there is no offset in a sparse image");
+	if (extended_without(command->extended, "android_sparse", &others))
+		out_of_memory();
+	free(command->extended);
+	command->extended = others;
+	command->options.android_sparse = true;
+	if (!*others)
+		free(TAKE(command->extended));
+}
+
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
 	SCOPE_FREE struct option *table = long_options();
@@ -267,6 +285,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (!command->options.source_count)
 		usage_error("-d SOURCE is missing");
 	take_offset(command);
+	take_android_sparse(command);
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
 	if (!command->type_given && !command->is_mke2fs)
 		pass_on(command, 't', command->type ? command->type : "ext4");

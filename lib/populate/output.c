@@ -155,6 +155,19 @@ errcode_t output_hide_superblock(const struct output *output, struct problem *pr
 	return error ? problem_set(problem, error, output->path, "cannot write") : 0;
 }
 
+errcode_t output_renew(struct output *output, int *previous, struct problem *problem)
+{
+	SCOPE_FREE char *path = TAKE(output->work_path);
+	int descriptor = output->descriptor;
+
+	output->descriptor = -1;
+	errcode_t error = open_temporary(output, problem);
+
+	*previous = descriptor;
+	unlink(path);
+	return error;
+}
+
 errcode_t output_finish(struct output *output, struct problem *problem)
 {
 	if (fsync(output->descriptor) < 0)

@@ -41,6 +41,12 @@ MUST_CHECK errcode_t output_hide_superblock(const struct output *output, struct 
 /* Makes a file that mke2fs left shorter than the filesystem as long as that. */
 MUST_CHECK errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, struct problem *problem);
 
+/*
+ * Makes another temporary file for what the first is to be turned into. The first one is removed; its descriptor becomes
+ * the caller's. Not for what is written in place.
+ */
+MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct problem *problem);
+
 /* Waits for the data to be on disk and gives the file its final name. */
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "populate/attributes.h"
+#include "populate/android_sparse.h"
 #include "populate/copy.h"
 #include "populate/directories.h"
 #include "populate/earlier.h"
@@ -321,7 +322,26 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 		(void)!output_hide_superblock(output, build->problem);
 		return error;
 	}
-	return interrupt_pending() ? EINTR : output_finish(output, build->problem);
+	if (build->options->android_sparse)
+		error = android_sparse_convert(build, output);
+	if (!error && interrupt_pending())
+		error = EINTR;
+	return error ? error : output_finish(output, build->problem);
+}
+
+static errcode_t examine_output(struct build *build, struct output *output)
+{
+	const struct populate_options *options = build->options;
+	errcode_t error = output_examine(options->image, options->offset_bytes, output, build->problem);
+
+	if (error || !options->android_sparse)
+		return error;
+	if (output->in_place)
+		return problem_set_reason(build->problem, EINVAL, options->image, "cannot create",
+		                          "an Android sparse image must be a file");
+	/* The size of such a file says nothing of the filesystem's. */
+	output->existing_bytes = 0;
+	return 0;
 }
 
 /* e2fsprogs 1.47.0 look for that block as if the filesystem began where the file does, mke2fs's own included. */
@@ -346,7 +366,7 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	if (!error)
 		error = identify(build, &identified);
 	if (!error)
-		error = output_examine(build->options->image, build->options->offset_bytes, output, build->problem);
+		error = examine_output(build, output);
 	if (!error)
 		begin_stage(build, POPULATE_FORMAT, report);
 	if (!error)

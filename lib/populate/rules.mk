@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
+	lib/populate/android_sparse.c \
 	lib/populate/attributes.c \
 	lib/populate/build.c \
 	lib/populate/casefold.c \
