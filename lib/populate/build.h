@@ -96,6 +96,7 @@ struct build {
 	ext2_ino_t lost_found; /* format: that of mke2fs, if it is kept; else 0 */
 
 	struct earlier *earlier; /* scan: the image whose layout is to be kept; may be NULL */
+	bool keeps_nothing; /* plan: of its blocks, after all */
 	struct long_map **kept; /* plan: of each node, the blocks that it keeps, reserved already; both may be NULL */
 
 	struct placement *placements; /* one for each node */

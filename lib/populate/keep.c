@@ -112,7 +112,7 @@ errcode_t keep_places(struct build *build, struct needs *needs)
 	struct keeping keeping = { .build = build };
 	errcode_t error = 0;
 
-	if (!build->earlier || build->earlier->block_bytes != build->format.block_bytes)
+	if (!build->earlier || build->keeps_nothing || build->earlier->block_bytes != build->format.block_bytes)
 		return 0;
 	build->kept = calloc(build->tree->node_count, sizeof(*build->kept));
 	if (!build->kept)

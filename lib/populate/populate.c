@@ -252,8 +252,51 @@ static void report_size(const struct build *build, const struct size_choice *cho
 	report->free_inodes = room->free_inodes - (build_items(build) - 1);
 }
 
+/* Back to an empty filesystem, with what has been learnt of the tree. */
+static errcode_t format_again(struct build *build, const struct output *output, struct size_choice *choice,
+                              struct needs *needs, struct populate_report *report)
+{
+	begin_stage(build, POPULATE_FORMAT, report);
+	forget(build);
+	needs_free(needs);
+	errcode_t error = size_choose(build, output, choice, needs);
+
+	if (error)
+		return error;
+	report_size(build, choice, report);
+	return size_format(build, output, choice, needs);
+}
+
+/*
+ * What is kept of an earlier image cuts files into pieces, whose maps may need blocks that an image of just the right
+ * size does not have: then nothing is kept.
+ */
+static errcode_t fill_keeping(struct build *build, const struct output *output, struct size_choice *choice,
+                              struct needs *needs, struct populate_report *report)
+{
+	errcode_t error = fill(build, output, needs, report);
+
+	if (error != ENOSPC || !build->kept)
+		return error;
+	problem_clear(build->problem);
+	build->keeps_nothing = true;
+	error = format_again(build, output, choice, needs, report);
+	return error ? error : fill(build, output, needs, report);
+}
+
 /* With 1.8 % of zeros, an image is not yet 2 % larger than it could be. */
 #define ZEROS_PART 55
+
+/* With an earlier image: the size of that one was too small, but it may not be without the zeros. */
+static bool is_worth_another(const struct build *build)
+{
+	const struct earlier *earlier = build->earlier;
+
+	if (!earlier)
+		return build->zero_blocks > build->geometry.blocks / ZEROS_PART;
+	return build->zero_blocks &&
+	       earlier->blocks * earlier->block_bytes != build->geometry.blocks << build->format.block_bits;
+}
 
 /*
  * An image that was to be just large enough is too large where the source has zeros that are no holes: they are found
@@ -263,26 +306,19 @@ static errcode_t fill_again(struct build *build, const struct output *output, st
                             struct needs *needs, struct populate_report *report)
 {
 	uint64_t zero_bytes = build->zero_blocks << build->format.block_bits;
-	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024 &&
-	                   !build->earlier;
+	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024;
 
-	if (!is_smallest || build->zero_blocks <= build->geometry.blocks / ZEROS_PART)
+	if (!is_smallest || !is_worth_another(build))
 		return 0;
-	begin_stage(build, POPULATE_FORMAT, report);
 	errcode_t error = known_holes_take(build);
 	if (error)
 		return problem_set(build->problem, error, NULL, "cannot plan the image");
-	forget(build);
-	needs_free(needs);
-	error = size_choose(build, output, choice, needs);
-	if (error)
-		return error;
-	report_size(build, choice, report);
+	build->keeps_nothing = false;
+	error = format_again(build, output, choice, needs, report);
+	if (!error)
+		error = fill_keeping(build, output, choice, needs, report);
 	/* Another size may have other blocks. */
 	build->zero_blocks = zero_bytes >> build->format.block_bits;
-	error = size_format(build, output, choice, needs);
-	if (!error)
-		error = fill(build, output, needs, report);
 	return error;
 }
 
@@ -298,7 +334,7 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 	build->in_place = output->in_place;
 	error = size_format(build, output, choice, needs);
 	if (!error)
-		error = fill(build, output, needs, report);
+		error = fill_keeping(build, output, choice, needs, report);
 	if (!error)
 		error = fill_again(build, output, choice, needs, report);
 	if (!error) {
