@@ -82,6 +82,14 @@ static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builde
 	return error;
 }
 
+/* umoci writes them below what has become a file, which hides what they would remove. */
+static bool is_needless_whiteout(const struct archive_scan *scan, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return scan->options->has_oci_whiteouts && slash && strncmp(slash + 1, ".wh.", 4) == 0;
+}
+
 static errcode_t add_member(struct archive_scan *scan, struct tree_builder *builder)
 {
 	const char *path = archive_entry_pathname(scan->entry), *target = archive_entry_hardlink(scan->entry);
@@ -98,6 +106,8 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	if (error)
 		return error;
 	error = tree_builder_add(builder, path, &node);
+	if (error == ENOTDIR && is_needless_whiteout(scan, path))
+		return 0;
 	return error ? place_problem(scan, builder, error) : 0;
 }
 

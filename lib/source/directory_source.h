@@ -16,6 +16,7 @@ struct scan_options {
 	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
 	bool without_xattrs;              /* leave them all out, unread */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
+	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
 	struct progress *progress;        /* may be NULL */
 };

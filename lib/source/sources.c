@@ -19,10 +19,12 @@ struct stack {
 static errcode_t add_layer(struct stack *stack, const char *path, enum whiteouts whiteouts)
 {
 	errcode_t error = vector_reserve(&stack->layers, &stack->capacity, stack->count + 1, sizeof(*stack->layers));
+	struct scan_options options = *stack->options;
 	struct tree *tree;
 
+	options.has_oci_whiteouts = whiteouts == WHITEOUTS_OCI;
 	if (!error)
-		error = source_scan(path, stack->options, stack->pool, &tree, stack->problem);
+		error = source_scan(path, &options, stack->pool, &tree, stack->problem);
 	if (error)
 		return problem_set(stack->problem, error, path, "cannot read");
 	for (uint32_t i = 0; i < tree->origin_count; i++)
