@@ -38,6 +38,7 @@ static const char usage_text[] =
 	"      --by-directory[=DEPTH]\n"
 	"                       also show totals for directories, down to DEPTH (default 1) below the root\n"
 	"      --path=PATH      show the extents of one file; may be given several times; <N> is inode N\n"
+	"      --compare=OTHER  show IMAGE and OTHER side by side instead\n"
 	"  -v                   with --path: a row for each extent\n"
 	"      --max-score=N    exit with status 3 if the score is above N\n"
 	"      --offset=BYTES   the filesystem begins there\n"
@@ -59,6 +60,7 @@ enum long_option {
 	OPTION_TOP,
 	OPTION_BY_DIRECTORY,
 	OPTION_PATH,
+	OPTION_COMPARE,
 	OPTION_MAX_SCORE,
 	OPTION_OFFSET,
 	OPTION_PARTITION,
@@ -75,6 +77,7 @@ static const struct option long_options[] = {
 	{ "top", required_argument, NULL, OPTION_TOP },
 	{ "by-directory", optional_argument, NULL, OPTION_BY_DIRECTORY },
 	{ "path", required_argument, NULL, OPTION_PATH },
+	{ "compare", required_argument, NULL, OPTION_COMPARE },
 	{ "max-score", required_argument, NULL, OPTION_MAX_SCORE },
 	{ "offset", required_argument, NULL, OPTION_OFFSET },
 	{ "partition", required_argument, NULL, OPTION_PARTITION },
@@ -87,7 +90,8 @@ static const struct option long_options[] = {
 
 /* The command line. */
 struct command {
-	const char *name; /* of the filesystem */
+	const char *name;    /* of the filesystem */
+	const char *compare; /* of another one; NULL: none */
 	struct analyze_options options;
 	enum progress_style progress;
 	enum form form;
@@ -211,6 +215,9 @@ static void take_option(struct command *command, int option, const char *argumen
 	case OPTION_PATH:
 		command->paths[command->path_count++] = argument;
 		return;
+	case OPTION_COMPARE:
+		command->compare = argument;
+		return;
 	case 'v':
 		command->with_rows = true;
 		return;
@@ -233,6 +240,8 @@ static void check_command(struct command *command)
 		usage_error("--partition and --offset: one of them says where the filesystem is");
 	if (command->path_count && command->form != FORM_TEXT && command->form != FORM_FILEFRAG)
 		usage_error("--path: the form is filefrag");
+	if (command->compare && (command->path_count || command->form != FORM_TEXT))
+		usage_error("--compare: shows text, of whole filesystems");
 	if (!command->path_count && command->form == FORM_FILEFRAG)
 		usage_error("--format=filefrag: --path=PATH is missing");
 	if (command->form == FORM_E2FREEFRAG && options->without_free)
@@ -348,72 +357,126 @@ static int print_report(const struct command *command, const struct report *repo
 	return print_problem(&problem);
 }
 
-static int analyze_and_print(struct command *command, const struct volume *volume, struct report *report)
+/* A filesystem that is open, and its report. */
+struct subject {
+	struct target target;
+	struct volume volume;
+	struct report *report;
+	bool is_open;
+};
+
+static void close_subject(struct subject *subject)
 {
-	struct problem problem = { 0 };
+	if (subject->report)
+		report_destroy(subject->report);
+	free(subject->report);
+	if (subject->is_open)
+		volume_close(&subject->volume);
+	target_free(&subject->target);
+}
+
+static errcode_t open_volume(struct subject *subject, struct problem *problem)
+{
+	const struct target *target = &subject->target;
+	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume,
+	                              &subject->report->filesystem, problem);
+	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes;
+	unsigned int partitions = may_have_partitions ? target_partitions(target->path) : 0;
+
+	subject->is_open = !error;
+	if (!partitions)
+		return error;
+	problem_clear(problem);
+	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
+	                          "it holds %u partitions: choose one with --partition=N", partitions);
+}
+
+/* close_subject() is due in any case. */
+static errcode_t open_subject(const char *name, uint64_t offset_bytes, unsigned int partition, struct subject *subject,
+                              struct problem *problem)
+{
+	*subject = (struct subject){ .report = calloc(1, sizeof(*subject->report)) };
+	if (!subject->report)
+		return problem_set(problem, ENOMEM, name, "cannot open");
+	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
+
+	if (!error)
+		error = open_volume(subject, problem);
+	if (error)
+		return error;
+	subject->report->filesystem.target = name;
+	if (subject->report->filesystem.is_mounted)
+		warn(subject->target.path, "is mounted and may change while it is read");
+	else if (subject->report->filesystem.needs_recovery)
+		warn(subject->target.path, "has a journal that was not replayed");
+	return 0;
+}
+
+static void set_chunk(struct command *command, const struct report_filesystem *filesystem)
+{
+	command->options.chunk_blocks = command->chunk_kilobytes * 1024 / filesystem->block_bytes;
+	if (command->chunk_kilobytes && command->options.chunk_blocks < filesystem->cluster_blocks)
+		usage_error("-c: a chunk is at least a block (with bigalloc, a cluster)");
+}
+
+static errcode_t analyze_subject(struct command *command, struct subject *subject, struct problem *problem)
+{
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (error)
-		problem_set(&problem, error, NULL, "cannot show progress");
-	else
-		error = analyze(volume, &command->options, report, &problem);
+		return problem_set(problem, error, NULL, "cannot show progress");
+	set_chunk(command, &subject->report->filesystem);
+	error = analyze(&subject->volume, &command->options, subject->report, problem);
 	progress_end(command->options.progress);
-	if (error)
-		return print_problem(&problem);
-	int status = print_report(command, report);
+	return error;
+}
 
-	if (!status)
-		status = print_damage(volume, report);
-	if (!status && command->has_max_score && (uint64_t)(report->verdict.score + 0.5) > command->max_score)
-		status = EXIT_SCORE;
+static int compare(struct command *command, const struct subject *subject)
+{
+	struct form_parts parts = { !command->options.without_free, !command->options.without_files };
+	struct problem problem = { 0 };
+	struct subject other;
+	errcode_t error = open_subject(command->compare, 0, 0, &other, &problem);
+
+	if (!error)
+		error = analyze_subject(command, &other, &problem);
+	if (!error)
+		form_compare(subject->report, other.report, &parts, stdout);
+	int status = error ? print_problem(&problem) : print_damage(&other.volume, other.report);
+
+	close_subject(&other);
 	return status;
 }
 
-static int open_and_run(struct command *command, const struct target *target)
+static int analyze_and_print(struct command *command, struct subject *subject)
 {
 	struct problem problem = { 0 };
-	struct volume volume;
-	SCOPE_FREE struct report *report = calloc(1, sizeof(*report));
-	errcode_t error =
-		report ? volume_open(target->path, target->offset_bytes, &volume, &report->filesystem, &problem) :
-			 ENOMEM;
-	unsigned int partitions =
-		error == EXT2_ET_BAD_MAGIC && !target->offset_bytes ? target_partitions(target->path) : 0;
+	const struct report *report = subject->report;
 
-	if (partitions) {
-		problem_clear(&problem);
-		problem_set_reason(&problem, error, target->path, "cannot open the filesystem",
-		                   "it holds %u partitions: choose one with --partition=N", partitions);
-	}
-	if (error)
+	if (analyze_subject(command, subject, &problem))
 		return print_problem(&problem);
-	report->filesystem.target = command->name;
-	if (command->chunk_kilobytes)
-		command->options.chunk_blocks = command->chunk_kilobytes * 1024 / report->filesystem.block_bytes;
-	if (command->chunk_kilobytes && command->options.chunk_blocks < report->filesystem.cluster_blocks)
-		usage_error("-c: a chunk is at least a block (with bigalloc, a cluster)");
-	if (report->filesystem.is_mounted)
-		warn(target->path, "is mounted and may change while it is read");
-	else if (report->filesystem.needs_recovery)
-		warn(target->path, "has a journal that was not replayed");
-	int status = command->path_count ? print_paths(command, &volume, report) :
-	                                   analyze_and_print(command, &volume, report);
+	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
-	report_destroy(report);
-	volume_close(&volume);
+	if (!status)
+		status = print_damage(&subject->volume, report);
+	if (!status && command->has_max_score && (uint64_t)(report->verdict.score + 0.5) > command->max_score)
+		status = EXIT_SCORE;
 	return status;
 }
 
 static int run(struct command *command)
 {
 	struct problem problem = { 0 };
-	struct target target;
+	struct subject subject;
+	int status;
 
-	if (target_find(command->name, command->offset_bytes, command->partition, &target, &problem))
-		return print_problem(&problem);
-	int status = open_and_run(command, &target);
-
-	target_free(&target);
+	if (open_subject(command->name, command->offset_bytes, command->partition, &subject, &problem))
+		status = print_problem(&problem);
+	else if (command->path_count)
+		status = print_paths(command, &subject.volume, subject.report);
+	else
+		status = analyze_and_print(command, &subject);
+	close_subject(&subject);
 	if (fflush(stdout) || ferror(stdout)) {
 		problem_set(&problem, errno ? errno : EIO, NULL, "cannot write the report");
 		return print_problem(&problem);

@@ -29,6 +29,10 @@ void form_e2freefrag(const struct report *report, FILE *stream);
 /* As e4defrag(8) -c prints it for a whole filesystem. */
 void form_e4defrag(const struct report *report, FILE *stream);
 
+/* Two filesystems side by side, for people: how a layout has changed, or which of two builders laid out better. */
+void form_compare(const struct report *before, const struct report *after, const struct form_parts *parts,
+                  FILE *stream);
+
 /* A line for each piece of damage that is kept, with `indent` in front, and one that says how many more there are. */
 void form_damage(const struct report *report, const char *indent, FILE *stream);
 

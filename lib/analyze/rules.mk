@@ -5,6 +5,7 @@ analyze_sources := \
 	lib/analyze/damage.c \
 	lib/analyze/directory_walk.c \
 	lib/analyze/file_extents.c \
+	lib/analyze/form_compare.c \
 	lib/analyze/form_e2freefrag.c \
 	lib/analyze/form_e4defrag.c \
 	lib/analyze/form_json.c \

@@ -107,7 +107,7 @@ static void compare(const struct naive *naive, unsigned int threads, uint64_t ch
 
 		free_clusters += group->free_clusters;
 		fragments += group->fragments;
-		for (unsigned int order = 0; order < report->free.orders; order++)
+		for (unsigned int order = 0; order < report->free.orders && order < REPORT_MAX_ORDERS; order++)
 			in_orders += (uint64_t)group->orders[order] << order;
 	}
 	for (size_t zone = 0; zone < report->free.zone_count; zone++)
