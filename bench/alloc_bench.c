@@ -4,7 +4,9 @@
  *   alloc_bench fallocate2 IMAGE THREADS SECONDS   will-it-scale's loop: 8 KiB appended to 1 MiB, truncated
  *   alloc_bench pack IMAGE THREADS                 sequential packing in disjoint windows until all is full
  *   alloc_bench open IMAGE                         how long opening takes
+ *   alloc_bench memory IMAGE                       what a group costs, untouched and touched
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -147,6 +149,54 @@ static uint64_t run_tasks(struct ext2mb *mb, ext2_filsys fs, unsigned int thread
 	return operations;
 }
 
+/* Bytes that the program has allocated. */
+static uint64_t memory(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Takes a block in every group that has one free. */
+static uint64_t touch_groups(struct ext2mb *mb, ext2_filsys fs)
+{
+	struct ext2mb_worker *worker;
+	uint64_t touched = 0;
+
+	must(ext2mb_worker_open(mb, &worker), "worker");
+	for (dgrp_t group = 0; group < fs->group_desc_count; group++) {
+		struct ext2mb_request request = {
+			.struct_bytes = sizeof(request),
+			.goal = ext2fs_group_first_block2(fs, group),
+			.limit = ext2fs_group_last_block2(fs, group) + 1,
+			.count = (uint64_t)EXT2FS_CLUSTER_RATIO(fs),
+			.flags = EXT2MB_ALLOC_PACK,
+		};
+		struct ext2mb_extent extent;
+
+		touched += ext2mb_alloc(worker, &request, &extent) == 0;
+	}
+	ext2mb_worker_close(worker);
+	return touched;
+}
+
+static int measure_memory(ext2_filsys fs)
+{
+	struct ext2mb *mb;
+	uint64_t before = memory();
+
+	must(ext2mb_open(fs, NULL, &mb), "open");
+	uint64_t opened = memory();
+	uint64_t touched = touch_groups(mb, fs);
+
+	printf("%u groups: %.1f bytes for each untouched one, %.0f more for each of %llu touched ones\n",
+	       fs->group_desc_count, (double)(opened - before) / fs->group_desc_count,
+	       (double)(memory() - opened) / (double)touched, (unsigned long long)touched);
+	ext2mb_close(mb);
+	must(ext2fs_close(fs), "close");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int threads = argc > 3 ? (unsigned int)atoi(argv[3]) : 1;
@@ -159,6 +209,8 @@ int main(int argc, char **argv)
 		return 2;
 	initialize_ext2_error_table();
 	must(ext2fs_open(argv[2], EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs), argv[2]);
+	if (!strcmp(argv[1], "memory"))
+		return measure_memory(fs);
 	double start = now();
 	must(ext2mb_open(fs, NULL, &mb), "open");
 	printf("open %.3f s", now() - start);
