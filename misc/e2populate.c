@@ -43,7 +43,7 @@ static int run(struct command *command)
 	else if (!command->quiet)
 		report_print(command->options.image, &report);
 	populate_report_clear(&report);
-	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+	return report_end(error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* Stood in for mke2fs(8), which takes the type from its name: so do we. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "e2populate_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,8 +33,7 @@ void report_print(const char *image, const struct populate_report *report)
 		puts("verified: e2fsck finds nothing, and all is as in the source");
 }
 
-static void write_image(struct json *json, const struct populate_options *options,
-                        const struct populate_report *report)
+static void write_image(struct json *json, const struct populate_options *options, const struct populate_report *report)
 {
 	json_open_object(json, "image");
 	json_string(json, "path", options->image);
@@ -96,8 +96,15 @@ errcode_t report_print_json(const struct populate_options *options, const struct
 		json_number(&json, populate_stage_names[stage], report->seconds[stage], 3);
 	json_close_object(&json);
 	json_close_object(&json);
-	errcode_t error = json_end(&json);
+	return json_end(&json);
+}
 
+errcode_t report_end(errcode_t error)
+{
+	if (!error && fflush(stdout))
+		error = errno;
+	if (!error && ferror(stdout))
+		error = EIO;
 	if (error)
 		fprintf(stderr, "e2populate: standard output: cannot write: %s\n", error_message(error));
 	return error;

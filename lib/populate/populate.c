@@ -306,7 +306,7 @@ static errcode_t fill_again(struct build *build, const struct output *output, st
                             struct needs *needs, struct populate_report *report)
 {
 	uint64_t zero_bytes = build->zero_blocks << build->format.block_bits;
-	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024;
+	bool is_smallest = !build->options->size && !build->earlier && !output->in_place && output->existing_bytes < 1024;
 
 	if (!is_smallest || !is_worth_another(build))
 		return 0;

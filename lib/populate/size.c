@@ -138,11 +138,12 @@ static uint64_t next_guess_kib(const struct search *search)
 static errcode_t narrow(struct search *search)
 {
 	for (int round = 0; round < (search->enough ? MOST_ROUNDS : MOST_GROWING) && search->kib; round++) {
+		bool is_first = !search->enough;
 		errcode_t error = judge(search);
 
 		if (error)
 			return error;
-		if (!round && search->enough) {
+		if (is_first && search->enough) {
 			search->wants_journal = search->sizing->room.journal_blocks;
 			if (size_chooses_inodes(search->sizing))
 				search->sizing->base_inodes = size_exact_inodes(search->sizing);
