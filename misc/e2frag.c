@@ -38,6 +38,7 @@ static const char usage_text[] =
 	"      --by-directory[=DEPTH]\n"
 	"                       also show totals for directories, down to DEPTH (default 1) below the root\n"
 	"      --path=PATH      show the extents of one file; may be given several times; <N> is inode N\n"
+	"      --html=FILE      also write a page with pictures\n"
 	"      --compare=OTHER  show IMAGE and OTHER side by side instead\n"
 	"  -v                   with --path: a row for each extent\n"
 	"      --max-score=N    exit with status 3 if the score is above N\n"
@@ -61,6 +62,7 @@ enum long_option {
 	OPTION_BY_DIRECTORY,
 	OPTION_PATH,
 	OPTION_COMPARE,
+	OPTION_HTML,
 	OPTION_MAX_SCORE,
 	OPTION_OFFSET,
 	OPTION_PARTITION,
@@ -78,6 +80,7 @@ static const struct option long_options[] = {
 	{ "by-directory", optional_argument, NULL, OPTION_BY_DIRECTORY },
 	{ "path", required_argument, NULL, OPTION_PATH },
 	{ "compare", required_argument, NULL, OPTION_COMPARE },
+	{ "html", required_argument, NULL, OPTION_HTML },
 	{ "max-score", required_argument, NULL, OPTION_MAX_SCORE },
 	{ "offset", required_argument, NULL, OPTION_OFFSET },
 	{ "partition", required_argument, NULL, OPTION_PARTITION },
@@ -92,6 +95,7 @@ static const struct option long_options[] = {
 struct command {
 	const char *name;    /* of the filesystem */
 	const char *compare; /* of another one; NULL: none */
+	const char *html;    /* where to write a page; NULL: nowhere */
 	struct analyze_options options;
 	enum progress_style progress;
 	enum form form;
@@ -218,6 +222,9 @@ static void take_option(struct command *command, int option, const char *argumen
 	case OPTION_COMPARE:
 		command->compare = argument;
 		return;
+	case OPTION_HTML:
+		command->html = argument;
+		return;
 	case 'v':
 		command->with_rows = true;
 		return;
@@ -240,6 +247,8 @@ static void check_command(struct command *command)
 		usage_error("--partition and --offset: one of them says where the filesystem is");
 	if (command->path_count && command->form != FORM_TEXT && command->form != FORM_FILEFRAG)
 		usage_error("--path: the form is filefrag");
+	if (command->html && (command->path_count || command->compare))
+		usage_error("--html: is about one whole filesystem");
 	if (command->compare && (command->path_count || command->form != FORM_TEXT))
 		usage_error("--compare: shows text, of whole filesystems");
 	if (!command->path_count && command->form == FORM_FILEFRAG)
@@ -448,12 +457,34 @@ static int compare(struct command *command, const struct subject *subject)
 	return status;
 }
 
+/* A page that could not be written whole does not stay. */
+static errcode_t write_page(const struct command *command, const struct report *report, struct problem *problem)
+{
+	struct form_parts parts = { !command->options.without_free, !command->options.without_files };
+	FILE *stream = fopen(command->html, "we");
+
+	if (!stream)
+		return problem_set(problem, errno, command->html, "cannot open");
+	form_html(report, &parts, stream);
+	bool has_failed = fflush(stream) || ferror(stream);
+	errcode_t error = errno ? errno : EIO;
+
+	if (fclose(stream) && !has_failed) {
+		error = errno ? errno : EIO;
+		has_failed = true;
+	}
+	if (!has_failed)
+		return 0;
+	unlink(command->html);
+	return problem_set(problem, error, command->html, "cannot write the page");
+}
+
 static int analyze_and_print(struct command *command, struct subject *subject)
 {
 	struct problem problem = { 0 };
 	const struct report *report = subject->report;
 
-	if (analyze_subject(command, subject, &problem))
+	if (analyze_subject(command, subject, &problem) || (command->html && write_page(command, report, &problem)))
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 

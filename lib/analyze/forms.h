@@ -23,6 +23,9 @@ void form_text(const struct report *report, const struct form_parts *parts, FILE
 /* One object; e2frag(8) describes it. The stream's error. */
 MUST_CHECK errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream);
 
+/* A page by itself, with pictures, for a browser. Names are shown as in text. */
+void form_html(const struct report *report, const struct form_parts *parts, FILE *stream);
+
 /* As e2freefrag(8) prints it, with right numbers where it is wrong (bigalloc, the number of chunks). */
 void form_e2freefrag(const struct report *report, FILE *stream);
 

@@ -8,6 +8,7 @@ analyze_sources := \
 	lib/analyze/form_compare.c \
 	lib/analyze/form_e2freefrag.c \
 	lib/analyze/form_e4defrag.c \
+	lib/analyze/form_html.c \
 	lib/analyze/form_json.c \
 	lib/analyze/form_text.c \
 	lib/analyze/free_space.c \
