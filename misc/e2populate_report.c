@@ -23,6 +23,10 @@ void report_print(const char *image, const struct populate_report *report)
 	units_format_bytes(report->free_blocks * report->block_bytes, free_space);
 	printf("%s: %s, of which %s are free\n", image, size, free_space);
 	printf("%" PRIu64 " names, %" PRIu64 " inodes, %s of data\n", report->names, report->inodes, data);
+	for (uint32_t i = 0; report->source_count > 1 && i < report->source_count; i++) {
+		units_format_bytes(report->sources[i].data_bytes, data);
+		printf("  %s: %" PRIu64 " names, %s of data\n", report->sources[i].path, report->sources[i].names, data);
+	}
 	if (report->regular_files)
 		printf("%" PRIu64 " files with data in %" PRIu64 " extents: %.3f extents per file\n",
 		       report->regular_files, report->data_extents,
