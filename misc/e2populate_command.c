@@ -163,6 +163,9 @@ static void take_option(struct command *command, int option, const char *argumen
 	case 'U':
 		command->options.uuid = argument;
 		return;
+	case 'c':
+		command->options.bad_block_checks++;
+		return;
 	case 'b':
 		command->options.block_size_given = true;
 		break;

@@ -95,6 +95,8 @@ static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 		error = find_lost_found(fs, &lost_found);
 	if (!error && lost_found)
 		error = owned_blocks(fs, lost_found, &room->lost_found_blocks);
+	if (!error && ext2fs_has_feature_orphan_file(fs->super))
+		error = owned_blocks(fs, super->s_orphan_file_inum, &room->orphan_blocks);
 	if (!error && super->s_journal_inum)
 		error = owned_blocks(fs, super->s_journal_inum, &room->journal_blocks);
 	return error ? error : ondisk_format_read(fs->super, &room->format);

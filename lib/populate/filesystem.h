@@ -17,6 +17,7 @@ struct filesystem_room {
 	uint64_t reserved_blocks; /* for the superuser */
 	uint64_t lost_found_blocks; /* of mke2fs's lost+found, free where the tree brings its own */
 	bool has_mmp; /* the feature is on */
+	uint64_t orphan_blocks; /* of the orphan file */
 	uint64_t journal_blocks; /* of one inside the filesystem */
 	uint32_t blocks_per_group;
 	uint32_t inodes;

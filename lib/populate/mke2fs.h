@@ -9,6 +9,7 @@ struct mke2fs_run {
 	const struct populate_options *options;
 	const char *path;     /* of the image being made */
 	uint64_t offset_bytes; /* where in it the filesystem begins */
+	bool is_device;       /* and so can have bad blocks */
 	const char *size;     /* NULL: the size of the file or device */
 	uint64_t inodes;      /* -N of ours, 0: mke2fs decides */
 	uint32_t block_bytes; /* -b of ours, 0: mke2fs decides */

@@ -2,10 +2,12 @@
 #include "populate/populate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "populate/attributes.h"
+#include "ondisk/orphan_block.h"
 #include "populate/android_sparse.h"
 #include "populate/copy.h"
 #include "populate/directories.h"
@@ -380,13 +382,21 @@ static errcode_t examine_output(struct build *build, struct output *output)
 	return 0;
 }
 
-/* e2fsprogs 1.47.0 look for that block as if the filesystem began where the file does, mke2fs's own included. */
-static errcode_t check_offset(const struct build *build, const struct size_choice *choice)
+/* What mke2fs makes and nobody can use. */
+static errcode_t check_filesystem(const struct build *build, const struct size_choice *choice)
 {
-	if (!build->options->offset_bytes || !choice->room.has_mmp)
-		return 0;
-	return problem_set_reason(build->problem, EINVAL, build->options->image, "cannot create",
-	                          "the feature mmp does not work at an offset");
+	const char *image = build->options->image;
+
+	/* e2fsprogs 1.47.0 look for its block as if the filesystem began where the file does. */
+	if (build->options->offset_bytes && choice->room.has_mmp)
+		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
+		                          "the feature mmp does not work at an offset");
+	if (choice->room.orphan_blocks > ORPHAN_FILE_MAX_BLOCKS)
+		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
+		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
+		                          " blocks, more than %d",
+		                          choice->room.orphan_blocks, ORPHAN_FILE_MAX_BLOCKS);
+	return 0;
 }
 
 static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
@@ -408,7 +418,7 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	if (!error)
 		error = size_choose(build, output, &choice, &needs);
 	if (!error)
-		error = check_offset(build, &choice);
+		error = check_filesystem(build, &choice);
 	if (!error)
 		report_size(build, &choice, report);
 	if (!error && !build->options->size_only)

@@ -30,6 +30,7 @@ struct populate_options {
 	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
 	const char *extended;     /* all -E options, joined by commas; NULL: none */
 	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
+	unsigned int bad_block_checks; /* how often -c was given: heeded where the image is a device */
 	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
 	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
 	bool block_size_given;    /* -b among mke2fs */

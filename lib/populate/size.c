@@ -336,6 +336,7 @@ errcode_t size_format(struct build *build, const struct output *output, const st
 	struct sizing sizing = {
 		.build = build,
 		.path = output->work_path,
+		.is_device = output->is_device,
 		.offset_bytes = output->offset_bytes,
 		.descriptor = output->in_place ? -1 : output->descriptor,
 		.needs = needs,

@@ -24,6 +24,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	struct mke2fs_run run = {
 		.options = build->options,
 		.path = sizing->path,
+		.is_device = sizing->is_device,
 		.offset_bytes = sizing->offset_bytes,
 		.size = size,
 		.inodes = sizing->inodes,

@@ -10,6 +10,7 @@
 struct sizing {
 	struct build *build;
 	const char *path; /* where mke2fs works */
+	bool is_device;
 	uint64_t offset_bytes; /* of the filesystem in it */
 	int descriptor;   /* a file, emptied before each trial; -1: written in place */
 	struct needs *needs;
