@@ -5,6 +5,7 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,12 +23,13 @@ struct written {
 	size_t used;
 };
 
-static void begin_archive(struct written *written, int format, int filter)
+static void begin_archive(struct written *written, int format, int filter, const char *options)
 {
 	written->archive = archive_write_new();
 	written->bytes = malloc(MAXIMUM_ARCHIVE_BYTES);
 	ck_assert_int_eq(archive_write_set_format(written->archive, format), ARCHIVE_OK);
 	ck_assert_int_eq(archive_write_add_filter(written->archive, filter), ARCHIVE_OK);
+	ck_assert_int_eq(archive_write_set_options(written->archive, options), ARCHIVE_OK);
 	ck_assert_int_eq(archive_write_set_bytes_per_block(written->archive, 0), ARCHIVE_OK);
 	ck_assert_int_eq(
 		archive_write_open_memory(written->archive, written->bytes, MAXIMUM_ARCHIVE_BYTES, &written->used),
@@ -227,7 +229,7 @@ START_TEST(an_archive_in_any_order_is_the_tree_it_was_made_of)
 	struct tree *tree = host_tree_scan(source, NULL, 2);
 
 	make_writable(tree);
-	begin_archive(&written, ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE, filters[_i % 2]);
+	begin_archive(&written, ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE, filters[_i % 2], NULL);
 	write_shuffled(&written, tree, &random);
 	end_archive(&written);
 	put_file(path, written.bytes, written.used);
@@ -267,7 +269,7 @@ static const int formats[] = {
 
 static void write_files(struct written *written, int format, int filter)
 {
-	begin_archive(written, format, filter);
+	begin_archive(written, format, filter, NULL);
 	for (size_t i = 0; i < FILES; i++) {
 		struct archive_entry *entry = archive_entry_new();
 		size_t bytes = files[i].contents ? strlen(files[i].contents) : 0;
@@ -326,6 +328,70 @@ START_TEST(formats_and_filters_are_read)
 		free(written.bytes);
 		expect_files(path);
 	}
+}
+END_TEST
+
+/* Formats that store UTF-16 give UTF-8, whatever the locale is; libarchive can write them in such a one only. */
+START_TEST(names_in_utf16_become_utf8)
+{
+	static const char name[] = "\303\251\342\202\254";
+	SCOPE_FREE char *directory = host_tree_directory();
+	SCOPE_FREE char *path = strdup(host_tree_below(directory, "archive"));
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before = uselocale(utf8);
+	struct archive_entry *entry = archive_entry_new();
+	struct written written;
+
+	begin_archive(&written, ARCHIVE_FORMAT_7ZIP, ARCHIVE_FILTER_NONE, NULL);
+	archive_entry_copy_pathname(entry, name);
+	archive_entry_set_mode(entry, S_IFDIR | 0755);
+	ck_assert_int_eq(archive_write_header(written.archive, entry), ARCHIVE_OK);
+	archive_entry_free(entry);
+	end_archive(&written);
+	uselocale(before);
+	put_file(path, written.bytes, written.used);
+	free(written.bytes);
+	struct tree *tree = scan_archive(path, 0);
+
+	ck_assert_ptr_nonnull(tree);
+	ck_assert_str_eq(tree->nodes[1].name, name);
+	ck_assert_ptr_eq(uselocale((locale_t)0), before);
+	tree_destroy(tree);
+	freelocale(utf8);
+}
+END_TEST
+
+/* Where libarchive looks for the end of a member whose length comes after it, it hands over some bytes from elsewhere.
+ */
+START_TEST(a_member_is_kept_whole_where_only_a_part_can_stay)
+{
+	struct random random = random_start("archive_source");
+	SCOPE_FREE char *directory = host_tree_directory();
+	SCOPE_FREE char *path = strdup(host_tree_below(directory, "archive"));
+	SCOPE_FREE char *bytes = malloc(1 << 20);
+	SCOPE_FREE char *found = malloc(1 << 20);
+	struct archive_entry *entry = archive_entry_new();
+	struct written written;
+
+	for (size_t i = 0; i < 1 << 20; i++)
+		bytes[i] = (char)random_next(&random);
+	begin_archive(&written, ARCHIVE_FORMAT_ZIP, ARCHIVE_FILTER_NONE, "zip:compression=store");
+	archive_entry_copy_pathname(entry, "member");
+	archive_entry_set_mode(entry, S_IFREG | 0644);
+	archive_entry_set_size(entry, 1 << 20);
+	ck_assert_int_eq(archive_write_header(written.archive, entry), ARCHIVE_OK);
+	ck_assert_int_eq(archive_write_data(written.archive, bytes, 1 << 20), 1 << 20);
+	archive_entry_free(entry);
+	end_archive(&written);
+	put_file(path, written.bytes, written.used);
+	free(written.bytes);
+	struct tree *tree = scan_archive(path, 0);
+
+	ck_assert_ptr_nonnull(tree);
+	ck_assert_uint_eq(tree->nodes[1].size_bytes, 1 << 20);
+	read_contents(tree, 1, found);
+	ck_assert_mem_eq(bytes, found, 1 << 20);
+	printf("# %u origins\n", tree->origin_count);
+	tree_destroy(tree);
 }
 END_TEST
 
@@ -412,6 +478,8 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, an_archive_in_any_order_is_the_tree_it_was_made_of, 0, 6);
 	tcase_add_test(tests, formats_and_filters_are_read);
+	tcase_add_test(tests, names_in_utf16_become_utf8);
+	tcase_add_test(tests, a_member_is_kept_whole_where_only_a_part_can_stay);
 	tcase_add_loop_test(tests, damaged_archives_do_no_harm, 0, 3 * FORMATS);
 	tcase_add_test(tests, an_archive_that_changes_is_noticed);
 	suite_add_tcase(suite, tests);
