@@ -73,4 +73,5 @@ unit_helper_sources := \
 	tests/unit/host_tree.c \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
+	tests/unit/space.c \
 	tests/unit/text_tree.c

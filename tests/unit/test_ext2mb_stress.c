@@ -12,6 +12,7 @@
 
 #include "mb_image.h"
 #include "seeded_random.h"
+#include "space.h"
 #include "unit.h"
 
 #define MOST_THREADS 64
@@ -19,11 +20,7 @@
 
 struct arena {
 	struct ext2mb *mb;
-	uint64_t first_block;
-	unsigned int cluster_bits;
-	uint64_t clusters;
-	_Atomic uint8_t *owners;
-	_Atomic int64_t credits; /* free clusters that nobody counts on; what waits for a commit is not among them */
+	struct space space;
 	_Atomic int64_t inode_credits;
 	_Atomic uint8_t *inode_owners;
 	uint64_t operations;
@@ -43,31 +40,6 @@ struct fighter {
 	uint64_t worst_wait_ns;
 };
 
-/* Up to `most` credits; 0 when there are none. */
-static int64_t take_credits(_Atomic int64_t *credits, int64_t most)
-{
-	int64_t seen = atomic_load(credits);
-
-	while (seen > 0) {
-		int64_t wanted = most < seen ? most : seen;
-
-		if (atomic_compare_exchange_weak(credits, &seen, seen - wanted))
-			return wanted;
-	}
-	return 0;
-}
-
-static void own(struct fighter *fighter, const struct ext2mb_extent *extent)
-{
-	struct arena *arena = fighter->arena;
-	uint64_t start = (extent->start - arena->first_block) >> arena->cluster_bits;
-
-	for (uint64_t cluster = start; cluster < start + (extent->count >> arena->cluster_bits); cluster++)
-		if (atomic_exchange(&arena->owners[cluster], 1))
-			ck_abort_msg("cluster %llu was handed out twice", (unsigned long long)cluster);
-	fighter->owned[fighter->owned_count++] = *extent;
-}
-
 static uint64_t nanoseconds(void)
 {
 	struct timespec time;
@@ -85,18 +57,18 @@ static void allocate(struct fighter *fighter)
 	struct random *random = &fighter->random;
 	int64_t wanted = 1 + (int64_t)random_below(random, UINT64_C(1) << random_below(random, 9));
 
-	if (fighter->owned_count == MOST_OWNED || !(wanted = take_credits(&arena->credits, wanted)))
+	if (fighter->owned_count == MOST_OWNED || !(wanted = space_take_credits(&arena->space.credits, wanted)))
 		return;
 	struct ext2mb_request request = {
 		.struct_bytes = sizeof(request),
-		.count = (uint64_t)wanted << arena->cluster_bits,
+		.count = (uint64_t)wanted << arena->space.cluster_bits,
 		.stream = (uint64_t)(uintptr_t)fighter >> 8,
 		.flags = flags[random_below(random, sizeof(flags) / sizeof(*flags))],
 	};
 	struct ext2mb_extent extent = { 0 };
 
 	if (random_below(random, 2))
-		request.goal = arena->first_block + (random_below(random, arena->clusters) << arena->cluster_bits);
+		request.goal = arena->space.first_block + (random_below(random, arena->space.clusters) << arena->space.cluster_bits);
 	if (request.flags & EXT2MB_ALLOC_PACK)
 		request.goal = 0;
 	uint64_t begun = nanoseconds();
@@ -111,9 +83,10 @@ static void allocate(struct fighter *fighter)
 		              "refused with %lld clusters certainly free", (long long)wanted);
 		fighter->refusals++;
 	} else {
-		own(fighter, &extent);
+		space_change(&arena->space, &extent, 0, 1);
+		fighter->owned[fighter->owned_count++] = extent;
 	}
-	atomic_fetch_add(&arena->credits, wanted - (int64_t)(extent.count >> arena->cluster_bits));
+	atomic_fetch_add(&arena->space.credits, wanted - (int64_t)(extent.count >> arena->space.cluster_bits));
 }
 
 static void release(struct fighter *fighter)
@@ -124,16 +97,14 @@ static void release(struct fighter *fighter)
 		return;
 	size_t index = random_below(&fighter->random, fighter->owned_count);
 	struct ext2mb_extent *extent = &fighter->owned[index];
-	uint64_t count = 1 + random_below(&fighter->random, extent->count >> arena->cluster_bits);
-	uint64_t start = (extent->start - arena->first_block) >> arena->cluster_bits;
+	uint64_t count = 1 + random_below(&fighter->random, extent->count >> arena->space.cluster_bits);
+	struct ext2mb_extent part = { extent->start, count << arena->space.cluster_bits };
 
-	for (uint64_t cluster = start; cluster < start + count; cluster++)
-		if (!atomic_exchange(&arena->owners[cluster], 0))
-			ck_abort_msg("cluster %llu was not owned", (unsigned long long)cluster);
-	ck_assert_ok(ext2mb_free(fighter->worker, extent->start, count << arena->cluster_bits));
+	space_change(&arena->space, &part, 1, 0);
+	ck_assert_ok(ext2mb_free(fighter->worker, extent->start, count << arena->space.cluster_bits));
 	fighter->pending += (int64_t)count;
-	extent->start += count << arena->cluster_bits;
-	extent->count -= count << arena->cluster_bits;
+	extent->start += count << arena->space.cluster_bits;
+	extent->count -= count << arena->space.cluster_bits;
 	if (!extent->count)
 		*extent = fighter->owned[--fighter->owned_count];
 }
@@ -142,7 +113,7 @@ static void release(struct fighter *fighter)
 static void commit(struct fighter *fighter)
 {
 	ck_assert_ok(ext2mb_commit(fighter->arena->mb));
-	atomic_fetch_add(&fighter->arena->credits, fighter->pending);
+	atomic_fetch_add(&fighter->arena->space.credits, fighter->pending);
 	fighter->pending = 0;
 }
 
@@ -157,7 +128,7 @@ static void create(struct fighter *fighter)
 	};
 	ext2_ino_t ino;
 
-	if (fighter->inode_count == MOST_OWNED || !take_credits(&arena->inode_credits, 1))
+	if (fighter->inode_count == MOST_OWNED || !space_take_credits(&arena->inode_credits, 1))
 		return;
 	ck_assert_ok(ext2mb_inode_alloc(fighter->worker, &request, &ino));
 	ck_assert_msg(!atomic_exchange(&arena->inode_owners[ino - 1], 1 + !!request.flags),
@@ -210,18 +181,9 @@ static void *fight(void *argument)
 static void open_arena(struct arena *arena, ext2_filsys fs)
 {
 	uint64_t count;
-	uint8_t *used = mb_image_read_clusters(&count);
+	uint8_t *used = mb_image_read_inodes(&count);
 
-	arena->clusters = count;
-	arena->first_block = fs->super->s_first_data_block;
-	arena->cluster_bits = (unsigned int)fs->cluster_ratio_bits;
-	arena->owners = calloc(count, 1);
-	for (uint64_t cluster = 0; cluster < count; cluster++) {
-		arena->owners[cluster] = used[cluster];
-		arena->credits += !used[cluster];
-	}
-	free(used);
-	used = mb_image_read_inodes(&count);
+	space_open(&arena->space, fs);
 	arena->inode_owners = calloc(count, 1);
 	for (uint64_t index = 0; index < count; index++) {
 		arena->inode_owners[index] = used[index];
@@ -233,13 +195,9 @@ static void open_arena(struct arena *arena, ext2_filsys fs)
 static void compare_with_disk(const struct arena *arena)
 {
 	uint64_t count;
-	uint8_t *used = mb_image_read_clusters(&count);
+	uint8_t *used = mb_image_read_inodes(&count);
 
-	for (uint64_t cluster = 0; cluster < count; cluster++)
-		if (used[cluster] != !!arena->owners[cluster])
-			ck_abort_msg("cluster %llu differs on disk", (unsigned long long)cluster);
-	free(used);
-	used = mb_image_read_inodes(&count);
+	space_compare_with_disk(&arena->space);
 	for (uint64_t index = 0; index < count; index++)
 		if (used[index] != !!arena->inode_owners[index])
 			ck_abort_msg("inode %llu differs on disk", (unsigned long long)index + 1);
@@ -285,8 +243,8 @@ START_TEST(test_fight)
 			worst = fighters[number].worst_wait_ns;
 	}
 	mb_check(arena.mb);
-	credits = atomic_load(&arena.credits);
-	ck_assert_uint_eq(ext2mb_free_blocks(arena.mb), (uint64_t)credits << arena.cluster_bits);
+	credits = atomic_load(&arena.space.credits);
+	ck_assert_uint_eq(ext2mb_free_blocks(arena.mb), (uint64_t)credits << arena.space.cluster_bits);
 	ck_assert_uint_eq(ext2mb_free_inodes(arena.mb), (uint64_t)atomic_load(&arena.inode_credits));
 
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -313,7 +271,7 @@ START_TEST(test_fight)
 	ck_assert_ok(ext2fs_close(fs));
 	compare_with_disk(&arena);
 	mb_image_check();
-	free((void *)arena.owners);
+	space_close(&arena.space);
 	free((void *)arena.inode_owners);
 }
 END_TEST
@@ -332,10 +290,11 @@ static void *seek(void *argument)
 	for (uint64_t operation = 0; operation < arena->operations; operation++) {
 		struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 };
 
-		request.goal = arena->first_block + random_below(&fighter->random, arena->clusters);
+		request.goal = arena->space.first_block + random_below(&fighter->random, arena->space.clusters);
 		struct ext2mb_extent extent;
 		ck_assert_ok(ext2mb_alloc(fighter->worker, &request, &extent));
-		own(fighter, &extent);
+		space_change(&arena->space, &extent, 0, 1);
+		fighter->owned[fighter->owned_count++] = extent;
 		release(fighter);
 		ck_assert_ok(ext2mb_commit(arena->mb));
 	}
@@ -363,12 +322,12 @@ START_TEST(test_seekers)
 	}
 	while (!ext2mb_alloc(fighters[0].worker, &everything, &extent))
 		for (uint64_t block = extent.start; block < extent.start + extent.count; block++)
-			arena.owners[block - arena.first_block] = 1;
+			arena.space.owners[block - arena.space.first_block] = 1;
 	for (unsigned int number = 0; number < SEEKERS; number++) {
 		uint64_t block = 20000 + 32 * 1024 * (uint64_t)number;
 
 		ck_assert_ok(ext2mb_free(fighters[0].worker, block, 1));
-		arena.owners[block - arena.first_block] = 0;
+		arena.space.owners[block - arena.space.first_block] = 0;
 	}
 	ck_assert_ok(ext2mb_commit(arena.mb));
 	for (unsigned int number = 0; number < SEEKERS; number++)
@@ -383,7 +342,7 @@ START_TEST(test_seekers)
 	mb_check(arena.mb);
 	ext2mb_close(arena.mb);
 	ck_assert_ok(ext2fs_close(fs));
-	free((void *)arena.owners);
+	space_close(&arena.space);
 	free((void *)arena.inode_owners);
 }
 END_TEST

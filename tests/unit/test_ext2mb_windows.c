@@ -11,6 +11,7 @@
 
 #include "mb_image.h"
 #include "seeded_random.h"
+#include "space.h"
 #include "unit.h"
 
 #define MOST_THREADS 64
@@ -20,11 +21,7 @@
 
 struct arena {
 	struct ext2mb *mb;
-	uint64_t first_block;
-	unsigned int bits;
-	uint64_t clusters;
-	_Atomic uint8_t *owners;
-	_Atomic int64_t credits; /* free clusters that nobody counts on; what waits for a commit is not among them */
+	struct space space;
 	uint64_t operations;
 };
 
@@ -46,28 +43,6 @@ struct fighter {
 	uint64_t handed_out;
 };
 
-static int64_t take_credits(_Atomic int64_t *credits, int64_t most)
-{
-	int64_t seen = atomic_load(credits);
-
-	while (seen > 0) {
-		int64_t wanted = most < seen ? most : seen;
-
-		if (atomic_compare_exchange_weak(credits, &seen, seen - wanted))
-			return wanted;
-	}
-	return 0;
-}
-
-static void own(struct arena *arena, const struct ext2mb_extent *extent, uint8_t before, uint8_t after)
-{
-	uint64_t start = (extent->start - arena->first_block) >> arena->bits;
-
-	for (uint64_t cluster = start; cluster < start + (extent->count >> arena->bits); cluster++)
-		if (atomic_exchange(&arena->owners[cluster], after) != before)
-			ck_abort_msg("cluster %llu was handed out twice", (unsigned long long)cluster);
-}
-
 static void open_one(struct fighter *fighter, struct one_file *file)
 {
 	struct ext2mb_file_info info = {
@@ -79,7 +54,7 @@ static void open_one(struct fighter *fighter, struct one_file *file)
 
 	if (!file->end && random_below(&fighter->random, 3) == 0) {
 		info.flags = EXT2MB_FILE_FINAL;
-		info.blocks = (1 + random_below(&fighter->random, 20)) << fighter->arena->bits;
+		info.blocks = (1 + random_below(&fighter->random, 20)) << fighter->arena->space.cluster_bits;
 	}
 	ck_assert_ok(ext2mb_file_open(fighter->worker, &info, &file->file));
 }
@@ -90,20 +65,20 @@ static void append(struct fighter *fighter, struct one_file *file)
 	int64_t wanted = 1 + (int64_t)random_below(&fighter->random, UINT64_C(1) << random_below(&fighter->random, 6));
 	struct ext2mb_extent *extent = &file->extents[file->count];
 
-	if (file->count == FILE_EXTENTS || !(wanted = take_credits(&arena->credits, wanted)))
+	if (file->count == FILE_EXTENTS || !(wanted = space_take_credits(&arena->space.credits, wanted)))
 		return;
 	struct ext2mb_file_request request = {
 		.struct_bytes = sizeof(request),
 		.logical = file->end,
-		.count = (uint64_t)wanted << arena->bits,
+		.count = (uint64_t)wanted << arena->space.cluster_bits,
 	};
 	errcode_t error = ext2mb_file_alloc(fighter->worker, file->file, &request, extent);
 	if (error)
 		ck_abort_msg("%s, with %lld clusters certainly free", error_message(error), (long long)wanted);
-	own(arena, extent, 0, 1);
+	space_change(&arena->space, extent, 0, 1);
 	file->count++;
 	file->end += extent->count;
-	atomic_fetch_add(&arena->credits, wanted - (int64_t)(extent->count >> arena->bits));
+	atomic_fetch_add(&arena->space.credits, wanted - (int64_t)(extent->count >> arena->space.cluster_bits));
 }
 
 /* Others without files take from the same space. */
@@ -113,13 +88,13 @@ static void append_raw(struct fighter *fighter, struct one_file *file)
 	struct ext2mb_extent *extent = &file->extents[file->count];
 	int64_t wanted;
 
-	if (file->count == FILE_EXTENTS || !(wanted = take_credits(&arena->credits, 3)))
+	if (file->count == FILE_EXTENTS || !(wanted = space_take_credits(&arena->space.credits, 3)))
 		return;
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = (uint64_t)wanted << arena->bits };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = (uint64_t)wanted << arena->space.cluster_bits };
 	ck_assert_ok(ext2mb_alloc(fighter->worker, &request, extent));
-	own(arena, extent, 0, 1);
+	space_change(&arena->space, extent, 0, 1);
 	file->count++;
-	atomic_fetch_add(&arena->credits, wanted - (int64_t)(extent->count >> arena->bits));
+	atomic_fetch_add(&arena->space.credits, wanted - (int64_t)(extent->count >> arena->space.cluster_bits));
 }
 
 static void truncate_one(struct fighter *fighter, struct one_file *file)
@@ -128,9 +103,9 @@ static void truncate_one(struct fighter *fighter, struct one_file *file)
 	for (; file->count; file->count--) {
 		struct ext2mb_extent *extent = &file->extents[file->count - 1];
 
-		own(fighter->arena, extent, 1, 0);
+		space_change(&fighter->arena->space, extent, 1, 0);
 		ck_assert_ok(ext2mb_free(fighter->worker, extent->start, extent->count));
-		fighter->pending += (int64_t)(extent->count >> fighter->arena->bits);
+		fighter->pending += (int64_t)(extent->count >> fighter->arena->space.cluster_bits);
 	}
 	file->end = 0;
 }
@@ -138,7 +113,7 @@ static void truncate_one(struct fighter *fighter, struct one_file *file)
 static void commit(struct fighter *fighter)
 {
 	ck_assert_ok(ext2mb_commit(fighter->arena->mb));
-	atomic_fetch_add(&fighter->arena->credits, fighter->pending);
+	atomic_fetch_add(&fighter->arena->space.credits, fighter->pending);
 	fighter->pending = 0;
 }
 
@@ -156,7 +131,7 @@ static void *fight(void *argument)
 			append(fighter, file);
 		else if (dice < 88)
 			append_raw(fighter, file);
-		else if (dice < 92 && atomic_load(&fighter->arena->credits) < NEARLY_FULL)
+		else if (dice < 92 && atomic_load(&fighter->arena->space.credits) < NEARLY_FULL)
 			truncate_one(fighter, file);
 		else if (dice < 94)
 			commit(fighter);
@@ -167,33 +142,6 @@ static void *fight(void *argument)
 	}
 	commit(fighter);
 	return NULL;
-}
-
-static void open_arena(struct arena *arena, ext2_filsys fs)
-{
-	uint64_t count;
-	uint8_t *used = mb_image_read_clusters(&count);
-
-	arena->first_block = fs->super->s_first_data_block;
-	arena->bits = (unsigned int)fs->cluster_ratio_bits;
-	arena->clusters = count;
-	arena->owners = calloc(count, 1);
-	for (uint64_t cluster = 0; cluster < count; cluster++) {
-		arena->owners[cluster] = used[cluster];
-		arena->credits += !used[cluster];
-	}
-	free(used);
-}
-
-static void compare_with_disk(const struct arena *arena)
-{
-	uint64_t count;
-	uint8_t *used = mb_image_read_clusters(&count);
-
-	for (uint64_t cluster = 0; cluster < count; cluster++)
-		if (used[cluster] != arena->owners[cluster])
-			ck_abort_msg("cluster %llu differs on disk", (unsigned long long)cluster);
-	free(used);
 }
 
 static const struct {
@@ -237,22 +185,22 @@ START_TEST(test_pressure)
 	options.struct_bytes = sizeof(options);
 	mb_image_make(fights[_i].options, fights[_i].size);
 	ext2_filsys fs = mb_image_open();
-	open_arena(&arena, fs);
+	space_open(&arena.space, fs);
 	ck_assert_ok(ext2mb_open(fs, &options, &arena.mb));
 	run_fighters(fighters, threads, &arena, &random, fight);
 	mb_check(arena.mb);
 	ck_assert_uint_eq(ext2mb_free_blocks(arena.mb) + ext2mb_reserved_blocks(arena.mb),
-	                  (uint64_t)atomic_load(&arena.credits) << arena.bits);
+	                  (uint64_t)atomic_load(&arena.space.credits) << arena.space.cluster_bits);
 
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	ck_assert_ok(ext2mb_read_stats(arena.mb, &stats));
 	printf("# %u threads: %llu requests, %llu from windows, everything given back %llu times, %lld clusters left\n",
 	       threads, (unsigned long long)stats.requests, (unsigned long long)stats.window_hits,
-	       (unsigned long long)stats.window_discards, (long long)atomic_load(&arena.credits));
+	       (unsigned long long)stats.window_discards, (long long)atomic_load(&arena.space.credits));
 	ck_assert_ok(ext2mb_sync(arena.mb));
 	ck_assert_uint_eq(ext2mb_reserved_blocks(arena.mb), 0);
 	ck_assert_ok(ext2fs_flush(fs));
-	compare_with_disk(&arena);
+	space_compare_with_disk(&arena.space);
 	for (unsigned int number = 0; number < threads; number++) {
 		for (unsigned int index = 0; index < FILES; index++) {
 			struct one_file *file = &fighters[number].files[index];
@@ -268,9 +216,9 @@ START_TEST(test_pressure)
 	mb_check(arena.mb);
 	ext2mb_close(arena.mb);
 	ck_assert_ok(ext2fs_close(fs));
-	compare_with_disk(&arena);
+	space_compare_with_disk(&arena.space);
 	mb_image_check();
-	free((void *)arena.owners);
+	space_close(&arena.space);
 }
 END_TEST
 
@@ -291,15 +239,15 @@ static void *fill(void *argument)
 		struct ext2mb_file_request request = {
 			.struct_bytes = sizeof(request),
 			.logical = file->end,
-			.count = UINT64_C(1) << arena->bits,
+			.count = UINT64_C(1) << arena->space.cluster_bits,
 		};
 		errcode_t error = ext2mb_file_alloc(fighter->worker, file->file, &request, &extent);
 		if (error == EXT2MB_ET_NO_SPACE)
 			return NULL;
 		ck_assert_ok(error);
-		own(arena, &extent, 0, 1);
+		space_change(&arena->space, &extent, 0, 1);
 		file->end += extent.count;
-		fighter->handed_out += extent.count >> arena->bits;
+		fighter->handed_out += extent.count >> arena->space.cluster_bits;
 	}
 }
 
@@ -315,12 +263,12 @@ START_TEST(test_last_cluster)
 	options.struct_bytes = sizeof(options);
 	mb_image_make(fights[_i].options, fights[_i].size);
 	ext2_filsys fs = mb_image_open();
-	open_arena(&arena, fs);
+	space_open(&arena.space, fs);
 	ck_assert_ok(ext2mb_open(fs, &options, &arena.mb));
 	run_fighters(fighters, 8, &arena, &random, fill);
 	for (unsigned int number = 0; number < 8; number++)
 		handed_out += fighters[number].handed_out;
-	ck_assert_uint_eq(handed_out, (uint64_t)arena.credits);
+	ck_assert_uint_eq(handed_out, (uint64_t)arena.space.credits);
 	ck_assert_uint_eq(ext2mb_free_blocks(arena.mb), 0);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(arena.mb), 0);
 	mb_check(arena.mb);
@@ -331,7 +279,7 @@ START_TEST(test_last_cluster)
 	}
 	ext2mb_close(arena.mb);
 	ck_assert_ok(ext2fs_close(fs));
-	free((void *)arena.owners);
+	space_close(&arena.space);
 }
 END_TEST
 
