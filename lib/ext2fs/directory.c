@@ -99,7 +99,7 @@ void directory_table_destroy(struct ext2mb *mb)
 
 static struct directory_shard *shard_of(struct ext2mb *mb, ext2_ino_t ino)
 {
-	return &mb->directory_table.shards[ino * UINT32_C(0x9e3779b1) >> 26];
+	return &mb->directory_table.shards[ino * UINT32_C(0x9e3779b1) >> (32 - DIRECTORY_SHARD_BITS)];
 }
 
 /* Takes the directory out of its shard's list; NULL if it is not there. */

@@ -18,9 +18,10 @@
 #include "ext2fs/small_pool.h"
 #include "support/problem.h"
 
-#define DIRECTORY_SHARDS 64
+#define DIRECTORY_SHARD_BITS 10
+#define DIRECTORY_SHARDS (1u << DIRECTORY_SHARD_BITS)
 #define DIRECTORY_MORE_POOLS 3
-#define DIRECTORY_IDLE_MOST 4      /* in a shard, that nobody uses and that keep their windows nevertheless */
+#define DIRECTORY_IDLE_MOST 16     /* in a shard, that nobody uses and that keep their windows nevertheless */
 #define DIRECTORY_FIRST_WINDOW 32u /* clusters: most directories are small */
 
 struct directory;

@@ -232,17 +232,17 @@ START_TEST(test_many_directories)
 {
 	struct small_image image;
 
-	mb_image_make("-t ext4 -b 4096 -N 4000", "600M");
+	mb_image_make("-t ext4 -b 4096 -N 40000", "6G");
 	open_image(&image, NULL);
-	for (ext2_ino_t parent = 2; parent < 3000; parent++) {
+	for (ext2_ino_t parent = 2; parent < 30000; parent++) {
 		struct ext2mb_file *file = open_one(&image, 100, parent, 1);
 
 		append(&image, file, 0, 1);
 		ext2mb_file_close(image.worker, file);
 	}
 	mb_check(image.mb);
-	ck_assert_uint_gt(ext2mb_reserved_blocks(image.mb), 64 * 31);
-	ck_assert_uint_le(ext2mb_reserved_blocks(image.mb), 64 * 4 * 31);
+	ck_assert_uint_gt(ext2mb_reserved_blocks(image.mb), 10000 * 31);
+	ck_assert_uint_le(ext2mb_reserved_blocks(image.mb), 1024 * 16 * 31);
 	close_image(&image);
 }
 END_TEST
