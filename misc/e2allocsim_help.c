@@ -24,7 +24,7 @@ static const char head[] =
 	"  --small=WINDOWS       directory, thread or none\n"
 	"  --goals=N             stream goals asked for (default: 64)\n"
 	"  --stripe=BLOCKS       of a RAID (default: the superblock's; 0: none)\n"
-	"  --compare=WHAT        policies or patches: several runs, a table, and the image stays as it is\n"
+	"  --compare=WHAT        policies, patches or windows: several runs, a table, and the image stays as it is\n"
 	"\n"
 	"How it runs:\n"
 	"  --threads=N[,N]...    0 (default): streams take turns in one thread, in an order that the seed decides\n"

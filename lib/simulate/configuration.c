@@ -86,6 +86,8 @@ errcode_t configuration_parse_comparison(const char *text, enum comparison *comp
 		*comparison = COMPARE_POLICIES;
 	else if (strcmp(text, "patches") == 0)
 		*comparison = COMPARE_PATCHES;
+	else if (strcmp(text, "windows") == 0)
+		*comparison = COMPARE_WINDOWS;
 	else
 		return EINVAL;
 	return 0;
@@ -129,6 +131,24 @@ static void list_policies(struct configuration *list, size_t *count, const struc
 	name_configuration(add(list, count, &variant), policy_name(variant.policy));
 }
 
+static void list_windows(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+{
+	static const struct {
+		enum ext2mb_small_windows windows;
+		const char *name;
+	} kinds[] = {
+		{ EXT2MB_SMALL_NONE, "none (ext3)" },
+		{ EXT2MB_SMALL_THREAD, "by thread (ext4)" },
+		{ EXT2MB_SMALL_DIRECTORY, "by directory" },
+	};
+	struct ext2mb_options variant = *options;
+
+	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
+		variant.small_windows = kinds[kind].windows;
+		name_configuration(add(list, count, &variant), kinds[kind].name);
+	}
+}
+
 /* What base had and the series has not went with the patch that scans in place. */
 static uint32_t dropped_by_patch(unsigned int patch)
 {
@@ -169,6 +189,8 @@ errcode_t configuration_list(enum comparison comparison, const struct ext2mb_opt
 	*count = 0;
 	if (comparison == COMPARE_POLICIES)
 		list_policies(list, count, options);
+	else if (comparison == COMPARE_WINDOWS)
+		list_windows(list, count, options);
 	else if (comparison == COMPARE_PATCHES)
 		list_patches(list, count, options);
 	else

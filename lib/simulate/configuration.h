@@ -24,10 +24,11 @@ MUST_CHECK errcode_t configuration_parse_choices(const char *text, uint32_t *cho
 enum comparison {
 	COMPARE_NOTHING,
 	COMPARE_POLICIES, /* base and series, each linear and indexed; ext2mb */
+	COMPARE_WINDOWS,  /* windows for small files: none, by thread, by directory */
 	COMPARE_PATCHES,  /* base, base after each patch, ext2mb; all with the scan of the options given */
 };
 
-/* policies or patches; EINVAL. */
+/* policies, patches or windows; EINVAL. */
 MUST_CHECK errcode_t configuration_parse_comparison(const char *text, enum comparison *comparison);
 
 /*

@@ -3,6 +3,7 @@ simulate_sources := \
 	lib/simulate/allocator_values.c \
 	lib/simulate/append.c \
 	lib/simulate/configuration.c \
+	lib/simulate/dirty_blocks.c \
 	lib/simulate/fallocate2.c \
 	lib/simulate/file_listing.c \
 	lib/simulate/file_set.c \
@@ -16,4 +17,5 @@ simulate_sources := \
 	lib/simulate/scalability.c \
 	lib/simulate/simulate.c \
 	lib/simulate/streams.c \
+	lib/simulate/unlink.c \
 	lib/simulate/workload.c

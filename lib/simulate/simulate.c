@@ -20,6 +20,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 {
 	struct simulation simulation = {
 		.image = image,
+		.options = &measurement->configuration->options,
 		.settings = options->settings,
 		.threads = measurement->threads,
 		.processors = options->processors,

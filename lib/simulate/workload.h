@@ -40,11 +40,12 @@ struct setting {
 
 /* What a workload finds when it runs. */
 struct simulation {
-	struct image *image;            /* open, with an allocator attached */
-	const struct setting *settings; /* one for each of the workload's options */
-	unsigned int threads;           /* 0: the streams take turns in one, in an order that the seed decides */
-	unsigned int processors;        /* supposed without threads: see processors.h */
-	bool checksums;                 /* with threads: see --checksums */
+	struct image *image;                  /* open, with an allocator attached */
+	const struct ext2mb_options *options; /* with which it was opened */
+	const struct setting *settings;       /* one for each of the workload's options */
+	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
+	unsigned int processors;              /* supposed without threads: see processors.h */
+	bool checksums;                       /* with threads: see --checksums */
 	uint64_t seed;
 	struct pool *pool; /* of so many workers */
 	struct progress *progress;
@@ -72,6 +73,7 @@ extern const struct workload append_workload;
 extern const struct workload creat_clo_workload;
 extern const struct workload fallocate2_workload;
 extern const struct workload truncate_workload;
+extern const struct workload unlink_workload;
 
 /* All of them; NULL behind the last one. */
 const struct workload *workload_get(unsigned int index);

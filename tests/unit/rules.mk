@@ -11,6 +11,7 @@ unit_tests := \
 	directory_image \
 	directory_reader \
 	directory_source \
+	dirty_blocks \
 	discard \
 	ext2mb \
 	ext2mb_damage \

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which blocks of metadata are written how often, if all that changed since the last one goes out with each commit.
+ * Pure; one thread.
+ */
+#ifndef SIMULATE_DIRTY_BLOCKS_H
+#define SIMULATE_DIRTY_BLOCKS_H
+
+#include "support/problem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Blocks of one kind, numbered from 0. Zero-initialise, then open. */
+struct dirty_blocks {
+	uint32_t *commits; /* by block: the commit that wrote it last, 0: none did */
+	size_t count;
+	uint64_t writes;
+	uint64_t distinct; /* blocks that were written at least once */
+};
+
+/* ENOMEM. */
+MUST_CHECK errcode_t dirty_blocks_open(struct dirty_blocks *dirty, size_t count);
+void dirty_blocks_close(struct dirty_blocks *dirty);
+
+/* The block changes before this commit, numbered from 1, ascending. */
+void dirty_blocks_mark(struct dirty_blocks *dirty, size_t block, uint32_t commit);
+
+#endif
