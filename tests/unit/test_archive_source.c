@@ -360,9 +360,8 @@ START_TEST(names_in_utf16_become_utf8)
 }
 END_TEST
 
-/* Where libarchive looks for the end of a member whose length comes after it, it hands over some bytes from elsewhere.
- */
-START_TEST(a_member_is_kept_whole_where_only_a_part_can_stay)
+/* Over several buffers, in a format that is sought in: the archive stays the only origin. */
+START_TEST(a_stored_member_stays_where_it_is)
 {
 	struct random random = random_start("archive_source");
 	SCOPE_FREE char *directory = host_tree_directory();
@@ -390,7 +389,7 @@ START_TEST(a_member_is_kept_whole_where_only_a_part_can_stay)
 	ck_assert_uint_eq(tree->nodes[1].size_bytes, 1 << 20);
 	read_contents(tree, 1, found);
 	ck_assert_mem_eq(bytes, found, 1 << 20);
-	printf("# %u origins\n", tree->origin_count);
+	ck_assert_uint_eq(tree->origin_count, 1);
 	tree_destroy(tree);
 }
 END_TEST
@@ -479,7 +478,7 @@ int main(void)
 	tcase_add_loop_test(tests, an_archive_in_any_order_is_the_tree_it_was_made_of, 0, 6);
 	tcase_add_test(tests, formats_and_filters_are_read);
 	tcase_add_test(tests, names_in_utf16_become_utf8);
-	tcase_add_test(tests, a_member_is_kept_whole_where_only_a_part_can_stay);
+	tcase_add_test(tests, a_stored_member_stays_where_it_is);
 	tcase_add_loop_test(tests, damaged_archives_do_no_harm, 0, 3 * FORMATS);
 	tcase_add_test(tests, an_archive_that_changes_is_noticed);
 	suite_add_tcase(suite, tests);
