@@ -304,7 +304,7 @@ static int print_damage(const struct volume *volume, const struct report *report
 	if (!report->damage_count)
 		return EXIT_SUCCESS;
 	problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, volume->path, "cannot read all of it",
-	                   "%" PRIu64 " pieces are left out:", report->damage_count);
+	                   "%" PRIu64 " left out:", report->damage_count);
 	print_problem(&problem);
 	form_damage(report, "  ", stderr);
 	return EXIT_FAILURE;

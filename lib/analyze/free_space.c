@@ -139,7 +139,8 @@ static void lose_group(const struct reading *reading, struct worker *worker, uin
 	worker->unreadable++;
 	if (reading->details)
 		reading->details[number].is_unreadable = true;
-	damage_add(&worker->damage, 0, reading->volume->group[number].block_bitmap, "block bitmap");
+	damage_add(&worker->damage, 0, geometry_block(&reading->volume->geometry, number, 0),
+	           "free space of the group");
 }
 
 /* Reads the bitmaps of count groups at once, or if that fails one by one. */
