@@ -18,7 +18,8 @@ uint32_t directory_inline_bytes(const struct directory_source *source, uint32_t 
 	for (uint32_t entry = 0; entry < source->count && bytes <= room_bytes; entry++) {
 		uint32_t entry_bytes = directory_entry_bytes(source->name(source->context, entry).length_bytes);
 
-		/* An entry does not reach from i_block into the xattr; behind the first that is there, the order is kept. */
+		/* An entry does not reach from i_block into the xattr; behind the first that is there, the order is
+		 * kept. */
 		if (bytes == INODE_ROOT_BYTES && root_used + entry_bytes <= ROOT_CAPACITY)
 			root_used += entry_bytes;
 		else
@@ -32,7 +33,8 @@ static uint32_t bytes_of(const struct directory_source *source, uint32_t entry)
 	return directory_entry_bytes(source->name(source->context, entry).length_bytes);
 }
 
-/* Writes entries from *next on, as many as fit. The last one's record reaches to the end; without any, an unused one. */
+/* Writes entries from *next on, as many as fit. The last one's record reaches to the end; without any, an unused one.
+ */
 static errcode_t fill(const struct ondisk_format *format, const struct directory_source *source, uint32_t *next,
                       uint8_t *at, uint32_t left)
 {

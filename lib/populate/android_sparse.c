@@ -184,8 +184,7 @@ static errcode_t convert(ext2_filsys fs, struct conversion *conversion)
 			next = next / cluster * cluster;
 		if (next <= block)
 			next = block + 1;
-		error = in_use ? put_allocated(conversion, block, next) :
-		                 defer(conversion, CHUNK_ANY, 0, next - block);
+		error = in_use ? put_allocated(conversion, block, next) : defer(conversion, CHUNK_ANY, 0, next - block);
 	}
 	if (!error)
 		error = put_pending(conversion);

@@ -10,8 +10,8 @@
 #include "populate/output.h"
 
 /*
- * Puts the finished filesystem into that format, in a new temporary file. Blocks that the filesystem has not allocated do
- * not matter. Main thread only; EFBIG: more than 2^32 blocks.
+ * Puts the finished filesystem into that format, in a new temporary file. Blocks that the filesystem has not allocated
+ * do not matter. Main thread only; EFBIG: more than 2^32 blocks.
  */
 MUST_CHECK errcode_t android_sparse_convert(const struct build *build, struct output *output);
 

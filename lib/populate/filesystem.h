@@ -25,8 +25,8 @@ struct filesystem_room {
 };
 
 /* Looks into the image without changing it. */
-MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path, struct filesystem_room *room,
-                                     struct problem *problem);
+MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
+                                     struct filesystem_room *room, struct problem *problem);
 
 /*
  * Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. The

@@ -60,6 +60,8 @@ void identity_derive(const struct tree *tree, const struct populate_options *opt
 		add_bytes(&digest, *option, strlen(*option) + 1);
 	if (options->extended)
 		add_bytes(&digest, options->extended, strlen(options->extended) + 1);
+	for (char *const *path = options->casefolded; path && *path; path++)
+		add_bytes(&digest, *path, strlen(*path) + 1);
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		add_node(&digest, &tree->nodes[node]);
 	derive(&digest, "uuid", identity->uuid);

@@ -47,8 +47,8 @@ static errcode_t build_directory(struct inline_content *content, uint32_t node, 
 	const struct directory_source source = directory_view_source(&view);
 
 	*bytes = directory_inline_bytes(&source, room_bytes);
-	return directory_build_inline(&build->format, &source,
-	                              build->placements[build_node(build, node)->parent].ino, content->data, *bytes);
+	return directory_build_inline(&build->format, &source, build->placements[build_node(build, node)->parent].ino,
+	                              content->data, *bytes);
 }
 
 errcode_t inline_content_describe(struct inline_content *content, uint32_t node, struct inode_value *value,

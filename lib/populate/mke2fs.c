@@ -37,10 +37,9 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	arguments[next++] = "mke2fs";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options->mke2fs[option];
-	/* Of an empty file it would find all blocks bad; badblocks(8) knows no offset. Twice is as good as more often. */
-	for (unsigned int check = 0; run->is_device && !run->offset_bytes && check < options->bad_block_checks && check < 2;
-	     check++)
-		arguments[next++] = "-c";
+	/* Of an empty file it would find all blocks bad, and badblocks(8) knows no offset. */
+	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
+		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	if (!options->verbose)
 		arguments[next++] = "-q";
 	errcode_t error = extended_options(run, &extended);

@@ -167,7 +167,9 @@ static errcode_t count_symlink(const struct counting *counting, uint32_t number,
 	uint64_t length_bytes = build_node(build, number)->size_bytes;
 
 	/* e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged. */
-	if (length_bytes > INODE_FAST_SYMLINK_BYTES && !build->format.quota && fits_inode(build, number, length_bytes)) {
+	bool may_be_inline = length_bytes > INODE_FAST_SYMLINK_BYTES && !build->format.quota;
+
+	if (may_be_inline && fits_inode(build, number, length_bytes)) {
 		build->placements[number].is_inline = true;
 		return 0;
 	}

@@ -42,8 +42,8 @@ MUST_CHECK errcode_t output_hide_superblock(const struct output *output, struct 
 MUST_CHECK errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, struct problem *problem);
 
 /*
- * Makes another temporary file for what the first is to be turned into. The first one is removed; its descriptor becomes
- * the caller's. Not for what is written in place.
+ * Makes another temporary file for what the first is to be turned into. The first one is removed; its descriptor
+ * becomes the caller's. Not for what is written in place.
  */
 MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct problem *problem);
 

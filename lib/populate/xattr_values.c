@@ -88,7 +88,8 @@ uint64_t xattr_values_clusters(const struct build *build)
 
 static errcode_t take(const struct build *build, uint64_t *goal, uint64_t blocks, struct ext2mb_extent *extent)
 {
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .goal = *goal,
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .goal = *goal,
 		                          .count = build_clusters(build, blocks) << build->format.cluster_bits,
 		                          .flags = EXT2MB_ALLOC_PACK };
 	errcode_t error = ext2mb_alloc(build->workers[0], &request, extent);
@@ -173,11 +174,11 @@ static errcode_t write_map(const struct build *build, const struct xattr_value *
 	errcode_t error = blocks ? 0 : ENOMEM;
 
 	if (!error)
-		error = file_map_build(&build->format, value->ino, 0, map->extents, map->extent_count,
-		                       map->map_blocks, inode->root, blocks);
+		error = file_map_build(&build->format, value->ino, 0, map->extents, map->extent_count, map->map_blocks,
+		                       inode->root, blocks);
 	for (uint32_t block = 0; !error && block < map->map_block_count; block++)
 		error = image_write(&build->image, blocks + (size_t)block * block_bytes, block_bytes,
-		                 map->map_blocks[block] << build->format.block_bits);
+		                    map->map_blocks[block] << build->format.block_bits);
 	return error;
 }
 
@@ -189,7 +190,8 @@ errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, v
 		.links = 1,
 		.size_bytes = value->value_bytes,
 		.flags = EXT4_EA_INODE_FL | (build->format.extents ? EXT4_EXTENTS_FL : 0),
-		/* Such an inode has no times: they hold its hash, and how many name it, whose upper half is in ctime. */
+		/* Such an inode has no times: they hold its hash, and how many name it, whose upper half is in ctime.
+		 */
 		.atime.seconds = (int32_t)value->hash,
 		.version = value->references,
 		.blocks = value->clusters << build->format.cluster_bits,

@@ -12,9 +12,12 @@
 #define AREA_BYTES 96 /* of 256-byte inodes */
 #define MOST_BYTES (60 + AREA_BYTES - 8 - 20)
 
-static const struct ondisk_format format = {
-	.block_bytes = 4096, .block_bits = 12, .inode_bytes = 256, .extra_isize = 32, .inline_data = true, .filetype = true
-};
+static const struct ondisk_format format = { .block_bytes = 4096,
+	                                     .block_bits = 12,
+	                                     .inode_bytes = 256,
+	                                     .extra_isize = 32,
+	                                     .inline_data = true,
+	                                     .filetype = true };
 
 /* The area with one xattr, "user.a", of value_bytes bytes. */
 static void make_area(uint8_t area[AREA_BYTES], uint32_t value_bytes)
@@ -89,9 +92,9 @@ START_TEST(directories)
 	static const struct {
 		uint32_t count, length_bytes, bytes;
 	} cases[] = {
-		{ 0, 1, 60 },   { 4, 4, 60 },   { 5, 4, 72 },    { 9, 4, 120 },   { 10, 4, 0 }, /* 12 bytes each */
-		{ 1, 48, 60 },  { 1, 49, 120 }, { 1, 60, 128 },  { 1, 61, 0 },    { 2, 48, 116 },
-		{ 3, 4, 60 },   { 1, 200, 0 },
+		{ 0, 1, 60 },  { 4, 4, 60 },   { 5, 4, 72 },   { 9, 4, 120 }, { 10, 4, 0 }, /* 12 bytes each */
+		{ 1, 48, 60 }, { 1, 49, 120 }, { 1, 60, 128 }, { 1, 61, 0 },  { 2, 48, 116 },
+		{ 3, 4, 60 },  { 1, 200, 0 },
 	};
 	uint8_t data[MOST_BYTES];
 
