@@ -24,6 +24,7 @@
 #define MOST_THREADS 1024
 #define MOST_WORST 100000
 #define MOST_DEPTH 1000
+#define DEFAULT_BATCH_FILES 1000
 
 static const char usage_text[] =
 	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
@@ -37,6 +38,9 @@ static const char usage_text[] =
 	"      --top=N          name the N worst files (default 10)\n"
 	"      --by-directory[=DEPTH]\n"
 	"                       also show totals for directories, down to DEPTH (default 1) below the root\n"
+	"      --unlink-cost[=FILES]\n"
+	"                       also show which bitmaps deleting the files of each directory would write, in\n"
+	"                       transactions of FILES files (default 1000)\n"
 	"      --path=PATH      show the extents of one file; may be given several times; <N> is inode N\n"
 	"      --html=FILE      also write a page with pictures\n"
 	"      --compare=OTHER  show IMAGE and OTHER side by side instead\n"
@@ -60,6 +64,7 @@ enum long_option {
 	OPTION_GROUPS,
 	OPTION_TOP,
 	OPTION_BY_DIRECTORY,
+	OPTION_UNLINK_COST,
 	OPTION_PATH,
 	OPTION_COMPARE,
 	OPTION_HTML,
@@ -78,6 +83,7 @@ static const struct option long_options[] = {
 	{ "groups", no_argument, NULL, OPTION_GROUPS },
 	{ "top", required_argument, NULL, OPTION_TOP },
 	{ "by-directory", optional_argument, NULL, OPTION_BY_DIRECTORY },
+	{ "unlink-cost", optional_argument, NULL, OPTION_UNLINK_COST },
 	{ "path", required_argument, NULL, OPTION_PATH },
 	{ "compare", required_argument, NULL, OPTION_COMPARE },
 	{ "html", required_argument, NULL, OPTION_HTML },
@@ -216,6 +222,10 @@ static void take_option(struct command *command, int option, const char *argumen
 		command->options.directory_depth =
 			argument ? (unsigned int)number_of("--by-directory", argument, 0, MOST_DEPTH) : 1;
 		return;
+	case OPTION_UNLINK_COST:
+		command->options.unlink_batch_files =
+			argument ? (uint32_t)number_of("--unlink-cost", argument, 1, UINT32_MAX) : DEFAULT_BATCH_FILES;
+		return;
 	case OPTION_PATH:
 		command->paths[command->path_count++] = argument;
 		return;
@@ -257,6 +267,8 @@ static void check_command(struct command *command)
 		usage_error("--format=e2freefrag: is about the free space");
 	if (command->form == FORM_E4DEFRAG && options->without_files)
 		usage_error("--format=e4defrag: is about files");
+	if (options->unlink_batch_files && options->without_files)
+		usage_error("--unlink-cost: is about files");
 	if (command->has_max_score && options->without_files)
 		usage_error("--max-score: the score is about files");
 	if (command->form == FORM_E2FREEFRAG && !command->has_max_score)

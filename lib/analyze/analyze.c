@@ -5,6 +5,7 @@
 
 #include "analyze/by_directory.h"
 #include "analyze/paths.h"
+#include "analyze/unlink.h"
 #include "analyze/verdict.h"
 
 static errcode_t name_worst(struct inode_scan *scan, struct report *report)
@@ -28,29 +29,86 @@ static errcode_t name_worst(struct inode_scan *scan, struct report *report)
 	return 0;
 }
 
-static errcode_t scan_by_directory(struct inode_scan *scan, const struct analyze_options *options,
-                                   struct report *report)
-{
+/* Those who want to see the files once the directories are known; NULL: not wanted. */
+struct visitors {
 	struct by_directory *totals;
+	struct unlink_cost *unlink;
+};
+
+static void show_record(void *context, unsigned int worker, uint32_t ino, const struct map_record *record)
+{
+	struct visitors *visitors = context;
+	struct inode_visitor unlink = unlink_cost_visitor(visitors->unlink);
+
+	unlink.record(unlink.context, worker, ino, record);
+}
+
+static void show_file(void *context, unsigned int worker, const struct visited_inode *file)
+{
+	struct visitors *visitors = context;
+
+	if (visitors->totals) {
+		struct inode_visitor totals = by_directory_visitor(visitors->totals);
+
+		totals.file(totals.context, worker, file);
+	}
+	if (visitors->unlink) {
+		struct inode_visitor unlink = unlink_cost_visitor(visitors->unlink);
+
+		unlink.file(unlink.context, worker, file);
+	}
+}
+
+static errcode_t open_visitors(struct inode_scan *scan, const struct analyze_options *options,
+                               struct visitors *visitors)
+{
+	errcode_t error = 0;
+
+	if (options->by_directory)
+		error = by_directory_open(scan, options->directory_depth, &visitors->totals);
+	if (!error && options->unlink_batch_files)
+		error = unlink_cost_open(scan, options->unlink_batch_files, options->worst_limit, &visitors->unlink);
+	return error;
+}
+
+static errcode_t scan_for_visitors(struct inode_scan *scan, struct visitors *visitors, struct report *report)
+{
+	struct inode_visitor visitor = {
+		.record = visitors->unlink ? show_record : NULL,
+		.file = show_file,
+		.context = visitors,
+	};
+	errcode_t error = inode_scan_run(scan, INODE_SCAN_FILES, &visitor);
+
+	if (!error && visitors->totals)
+		error = by_directory_finish(visitors->totals, report);
+	if (!error && visitors->unlink)
+		error = unlink_cost_finish(visitors->unlink, report);
+	return error;
+}
+
+static bool has_visitors(const struct analyze_options *options)
+{
+	return options->by_directory || options->unlink_batch_files;
+}
+
+static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_options *options, struct report *report)
+{
+	struct visitors visitors = { 0 };
 	errcode_t error = inode_scan_run(scan, INODE_SCAN_DIRECTORIES, NULL);
 
-	if (error)
-		return error;
-	error = by_directory_open(scan, options->directory_depth, &totals);
-	if (error)
-		return error;
-	struct inode_visitor visitor = by_directory_visitor(totals);
-
-	error = inode_scan_run(scan, INODE_SCAN_FILES, &visitor);
 	if (!error)
-		error = by_directory_finish(totals, report);
-	by_directory_close(totals);
+		error = open_visitors(scan, options, &visitors);
+	if (!error)
+		error = scan_for_visitors(scan, &visitors, report);
+	by_directory_close(visitors.totals);
+	unlink_cost_close(visitors.unlink);
 	return error;
 }
 
 static errcode_t scan_files(struct inode_scan *scan, const struct analyze_options *options, struct report *report)
 {
-	errcode_t error = options->by_directory ? scan_by_directory(scan, options, report) :
+	errcode_t error = has_visitors(options) ? scan_twice(scan, options, report) :
 	                                          inode_scan_run(scan, INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES, NULL);
 
 	if (error)
@@ -98,7 +156,7 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 		error = free_space_read(volume, pool, &free_options, &report->free, &damage);
 	}
 	if (!error && !options->without_files) {
-		progress_stage(options->progress, "files", 0, inodes_to_scan(volume) * (options->by_directory ? 2 : 1));
+		progress_stage(options->progress, "files", 0, inodes_to_scan(volume) * (has_visitors(options) ? 2 : 1));
 		error = analyze_files(volume, pool, options, report, &damage);
 	}
 	if (error)

@@ -13,6 +13,7 @@ struct analyze_options {
 	bool with_groups;     /* every group's free space */
 	bool by_directory;
 	unsigned int directory_depth; /* of by_directory */
+	uint32_t unlink_batch_files;  /* for the cost of deleting files; 0: leave it out */
 	uint64_t chunk_blocks;        /* for the free space; 0: none */
 	size_t worst_limit;           /* how many of the worst files are named */
 	struct progress *progress;    /* NULL: not shown */

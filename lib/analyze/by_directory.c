@@ -26,23 +26,6 @@ struct by_directory {
 	uint32_t row_count;
 };
 
-static int by_number(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return (a > b) - (a < b);
-}
-
-/* A directory's place in the list; SIZE_MAX if it is none. */
-static size_t place_of(const struct inode_scan *scan, uint32_t ino)
-{
-	const uint32_t *found = scan->directory_count ? bsearch(&ino, scan->directories, scan->directory_count,
-	                                                        sizeof(ino), by_number) :
-	                                                NULL;
-
-	return found ? (size_t)(found - scan->directories) : SIZE_MAX;
-}
-
 static void new_row(struct by_directory *totals, size_t place, uint32_t depth, uint32_t parent)
 {
 	totals->row_of[place] = totals->row_count;
@@ -64,7 +47,7 @@ static void settle(struct by_directory *totals, size_t place, size_t *way, unsig
 		way[length++] = place;
 		place = scan->directories[place] == EXT2_ROOT_INO ?
 		                SIZE_MAX :
-		                place_of(scan, scan->parents[scan->directories[place]]);
+		                inode_scan_place(scan, scan->parents[scan->directories[place]]);
 	}
 	bool is_root = length && scan->directories[way[length - 1]] == EXT2_ROOT_INO;
 	bool is_lost =
@@ -133,7 +116,7 @@ static void add(uint64_t *sum, uint64_t count)
 static void take_file(void *context, unsigned int worker, const struct visited_inode *file)
 {
 	struct by_directory *totals = context;
-	size_t place = place_of(totals->scan, file->directory);
+	size_t place = inode_scan_place(totals->scan, file->directory);
 	uint32_t number = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
 
 	(void)worker;

@@ -277,6 +277,64 @@ static void write_by_directory(struct form *form)
 	json_close_array(json);
 }
 
+static void write_sharers(struct json *json, const struct report_shared_bitmap *shared)
+{
+	json_open_array(json, "most");
+	for (unsigned int n = 0; n < REPORT_SHARERS && shared->most[n].files; n++) {
+		json_open_row(json, NULL);
+		write_path(json, shared->most[n].path);
+		json_unsigned(json, "inode", shared->most[n].ino);
+		json_unsigned(json, "files", shared->most[n].files);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_unlink_rows(struct json *json, const struct report_unlink *unlink)
+{
+	json_open_array(json, "costly");
+	for (size_t n = 0; n < unlink->costly_count; n++) {
+		const struct report_unlink_directory *row = &unlink->costly[n];
+
+		json_open_row(json, NULL);
+		write_path(json, row->path);
+		json_unsigned(json, "inode", row->ino);
+		json_unsigned(json, "files", row->files);
+		json_unsigned(json, "block_bitmaps", row->block_bitmaps);
+		json_unsigned(json, "shared_bitmaps", row->shared_bitmaps);
+		json_unsigned(json, "inode_bitmaps", row->inode_bitmaps);
+		json_unsigned(json, "writes", row->writes);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	json_open_array(json, "shared");
+	for (size_t n = 0; n < unlink->shared_count; n++) {
+		json_open_row(json, NULL);
+		json_unsigned(json, "group", unlink->shared[n].group);
+		json_unsigned(json, "directories", unlink->shared[n].directories);
+		write_sharers(json, &unlink->shared[n]);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_unlink(struct form *form)
+{
+	struct json *json = &form->json;
+	const struct report_unlink *unlink = form->report->unlink;
+
+	json_open_object(json, "unlink");
+	json_unsigned(json, "batch_files", unlink->batch_files);
+	json_unsigned(json, "directories", unlink->directories);
+	json_unsigned(json, "files", unlink->files);
+	json_unsigned(json, "block_bitmaps", unlink->block_bitmaps);
+	json_unsigned(json, "inode_bitmaps", unlink->inode_bitmaps);
+	json_unsigned(json, "writes", unlink->writes);
+	json_unsigned(json, "shared_bitmaps", unlink->shared_bitmaps);
+	write_unlink_rows(json, unlink);
+	json_close_object(json);
+}
+
 static void write_verdict(struct form *form)
 {
 	struct json *json = &form->json;
@@ -329,6 +387,8 @@ errcode_t form_json(const struct report *report, const struct form_parts *parts,
 		write_worst(&form);
 		if (report->by_directory)
 			write_by_directory(&form);
+		if (report->unlink)
+			write_unlink(&form);
 		write_verdict(&form);
 	}
 	write_damage(&form);

@@ -291,6 +291,55 @@ static void print_by_directory(const struct form *form)
 	}
 }
 
+static void print_costly(const struct form *form, const struct report_unlink *unlink)
+{
+	fputs("                         block  of them    inode\n"
+	      "     writes     files  bitmaps   shared  bitmaps  path\n",
+	      form->stream);
+	for (size_t n = 0; n < unlink->costly_count; n++) {
+		const struct report_unlink_directory *row = &unlink->costly[n];
+
+		fprintf(form->stream, "  %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ",
+		        row->writes, row->files, row->block_bitmaps, row->shared_bitmaps, row->inode_bitmaps);
+		print_path(form, row->path, row->ino);
+	}
+}
+
+static void print_shared(const struct form *form, const struct report_unlink *unlink)
+{
+	fprintf(form->stream, "  block bitmaps that directories share: %" PRIu64 "\n", unlink->shared_bitmaps);
+	if (unlink->shared_count)
+		fprintf(form->stream, "  %9s %11s %9s  %s\n", "group", "directories", "files", "most of them in");
+	for (size_t n = 0; n < unlink->shared_count; n++) {
+		const struct report_shared_bitmap *shared = &unlink->shared[n];
+
+		fprintf(form->stream, "  %9u %11u", shared->group, shared->directories);
+		for (unsigned int sharer = 0; sharer < REPORT_SHARERS && shared->most[sharer].files; sharer++) {
+			fprintf(form->stream, sharer ? "%34" PRIu64 "  " : " %9" PRIu64 "  ",
+			        shared->most[sharer].files);
+			print_path(form, shared->most[sharer].path, shared->most[sharer].ino);
+		}
+	}
+}
+
+static void print_unlink(const struct form *form)
+{
+	const struct report_unlink *unlink = form->report->unlink;
+	uint64_t bitmaps = unlink->block_bitmaps + unlink->inode_bitmaps;
+
+	fprintf(form->stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
+	fprintf(form->stream,
+	        "  all %" PRIu64 " files of %" PRIu64 " directories: %" PRIu64 " block bitmaps, %" PRIu64
+	        " inode bitmaps\n",
+	        unlink->files, unlink->directories, unlink->block_bitmaps, unlink->inode_bitmaps);
+	fprintf(form->stream, "  written %" PRIu64 " times, each %.1f times\n", unlink->writes,
+	        ratio(unlink->writes, bitmaps));
+	if (!unlink->costly_count)
+		return;
+	print_costly(form, unlink);
+	print_shared(form, unlink);
+}
+
 void form_damage(const struct report *report, const char *indent, FILE *stream)
 {
 	uint64_t shown = report->damage_count < REPORT_MAX_DAMAGE ? report->damage_count : REPORT_MAX_DAMAGE;
@@ -332,6 +381,8 @@ void form_text(const struct report *report, const struct form_parts *parts, FILE
 		print_worst(&form);
 		if (report->by_directory)
 			print_by_directory(&form);
+		if (report->unlink)
+			print_unlink(&form);
 	}
 	if (report->damage_count) {
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage_count);

@@ -494,3 +494,12 @@ void inode_scan_close(struct inode_scan *scan)
 	free(scan->directories);
 	free(scan->worst.files);
 }
+
+size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino)
+{
+	const uint32_t *found = scan->directory_count ? bsearch(&ino, scan->directories, scan->directory_count,
+	                                                        sizeof(ino), by_number) :
+	                                                NULL;
+
+	return found ? (size_t)(found - scan->directories) : SIZE_MAX;
+}

@@ -61,6 +61,9 @@ void inode_scan_close(struct inode_scan *scan);
 /* parts: one or both of the flags, each once. visitor may be NULL. ENOMEM; what cannot be read is damage. */
 MUST_CHECK errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitor);
 
+/* A directory's place in the list of them; SIZE_MAX if it is none. */
+size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino);
+
 /* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. */
 MUST_CHECK errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode);
 

@@ -9,5 +9,10 @@ void report_destroy(struct report *report)
 	free(report->free.zones);
 	free(report->worst);
 	free(report->by_directory);
+	if (report->unlink) {
+		free(report->unlink->costly);
+		free(report->unlink->shared);
+	}
+	free(report->unlink);
 	arena_destroy(&report->arena);
 }

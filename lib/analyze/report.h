@@ -140,8 +140,46 @@ struct report_damage {
 
 #define REPORT_MAX_DAMAGE 20 /* that are named */
 
-/* What deleting the files of a directory would cost: filled where asked for, see analyze/unlink.h. */
-struct report_unlink;
+/* What deleting the files that are right in one directory would write. */
+struct report_unlink_directory {
+	const char *path; /* NULL: nothing names it */
+	uint32_t ino;
+	uint64_t files; /* with blocks */
+	uint64_t block_bitmaps;
+	uint64_t shared_bitmaps; /* of those: files of other directories have blocks in the same groups */
+	uint64_t inode_bitmaps;
+	uint64_t writes; /* of bitmaps, each once in every batch that changes it */
+};
+
+#define REPORT_SHARERS 3
+
+struct report_sharer {
+	const char *path;
+	uint32_t ino;
+	uint64_t files; /* with blocks in the group; 0: there is no such directory */
+};
+
+struct report_shared_bitmap {
+	uint32_t group;
+	uint32_t directories;                      /* whose files have blocks in it */
+	struct report_sharer most[REPORT_SHARERS]; /* those with most files there */
+};
+
+/* What deleting files would write, see analyze/unlink.h. */
+struct report_unlink {
+	uint32_t batch_files; /* in a transaction */
+
+	/* Of all files, directory after directory in the order of inode numbers. */
+	uint64_t directories, files;
+	uint64_t block_bitmaps, inode_bitmaps;
+	uint64_t writes;
+	uint64_t shared_bitmaps; /* block bitmaps of more than one directory's files */
+
+	struct report_unlink_directory *costly; /* the most writes first */
+	size_t costly_count;
+	struct report_shared_bitmap *shared; /* the most directories first */
+	size_t shared_count;
+};
 
 struct report_verdict {
 	double score;

@@ -20,6 +20,7 @@ analyze_sources := \
 	lib/analyze/scan_worker.c \
 	lib/analyze/score.c \
 	lib/analyze/target.c \
+	lib/analyze/unlink.c \
 	lib/analyze/verdict.c \
 	lib/analyze/volume.c \
 	lib/analyze/worst.c
