@@ -112,7 +112,8 @@ struct build {
 	enum populate_stage stage; /* the one that is running */
 	struct timespec stage_begin;
 	uint64_t data_bytes; /* needs: of regular files, holes left out */
-	uint64_t zero_blocks; /* copy */
+	uint64_t known_zero_bytes; /* see populate/known_holes.h */
+	uint64_t zero_blocks; /* copy: beside those */
 };
 
 static inline const struct tree_node *build_node(const struct build *build, uint32_t node)

@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/known_holes.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "support/vector.h"
-
-/* The data of one file that are no zeros. */
-struct found {
-	struct tree_segment *segments;
-	uint64_t *stored_starts;
-	size_t count, capacity, stored_capacity;
-};
-
-static errcode_t add(struct found *found, uint64_t start_bytes, uint64_t end_bytes, uint64_t stored_start)
-{
-	errcode_t error =
-		vector_reserve(&found->segments, &found->capacity, found->count + 1, sizeof(*found->segments));
-
-	if (!error)
-		error = vector_reserve(&found->stored_starts, &found->stored_capacity, found->count + 1,
-		                       sizeof(*found->stored_starts));
-	if (error)
-		return error;
-	found->segments[found->count] = (struct tree_segment){ start_bytes, end_bytes - start_bytes };
-	found->stored_starts[found->count++] = stored_start;
-	return 0;
-}
+#include "populate/nonzero_data.h"
 
 /* Adds the parts of one segment of the source that have blocks; *first: the first extent that may concern it. */
 static errcode_t add_mapped(const struct build *build, const struct tree_segment *segment, uint64_t stored_start,
-                            const struct file_extent *extents, uint32_t count, uint32_t *first, struct found *found)
+                            const struct file_extent *extents, uint32_t count, uint32_t *first, struct nonzero_data *found)
 {
 	uint64_t end_bytes = segment->start_bytes + segment->length_bytes;
 	errcode_t error = 0;
@@ -54,15 +30,14 @@ static errcode_t add_mapped(const struct build *build, const struct tree_segment
 		if (last && number > *first && last->start_bytes + last->length_bytes == from)
 			last->length_bytes += to - from;
 		else
-			error = add(found, from, to, stored_start + (from - segment->start_bytes));
+			error = nonzero_data_add(found, from, to, stored_start + (from - segment->start_bytes));
 	}
 	return error;
 }
 
-static errcode_t find_data(const struct build *build, uint32_t number, struct found *found)
+static errcode_t find_data(const struct build *build, uint32_t number, struct nonzero_data *found)
 {
 	const struct tree_node *node = build_node(build, number);
-	bool is_stored = build->tree->origins[node->origin].kind == TREE_ORIGIN_STORED;
 	const struct tree_segment whole = { 0, node->size_bytes };
 	uint32_t count, first = 0, segments = node->is_sparse ? node->data_map->count : 1;
 	struct file_extent single;
@@ -71,54 +46,15 @@ static errcode_t find_data(const struct build *build, uint32_t number, struct fo
 
 	found->count = 0;
 	for (uint32_t segment = 0; !error && segment < segments; segment++) {
-		uint64_t stored_start = 0;
-
-		if (is_stored)
-			stored_start = node->is_sparse ? node->data_map->stored_starts[segment] : node->stored_start;
-		error = add_mapped(build, node->is_sparse ? &node->data_map->segments[segment] : &whole, stored_start,
-		                   extents, count, &first, found);
+		error = add_mapped(build, node->is_sparse ? &node->data_map->segments[segment] : &whole,
+		                   nonzero_data_stored_start(build, number, segment), extents, count, &first, found);
 	}
 	return error;
 }
 
-static uint64_t data_bytes(const struct tree_segment *segments, size_t count)
-{
-	uint64_t bytes = 0;
-
-	for (size_t segment = 0; segment < count; segment++)
-		bytes += segments[segment].length_bytes;
-	return bytes;
-}
-
-/* Gives the node what was found, unless that is all that it had. */
-static errcode_t take(struct build *build, uint32_t number, const struct found *found)
-{
-	struct tree *tree = build->tree;
-	struct tree_node *node = &tree->nodes[number];
-	uint64_t had_bytes =
-		node->is_sparse ? data_bytes(node->data_map->segments, node->data_map->count) : node->size_bytes;
-
-	if (data_bytes(found->segments, found->count) == had_bytes)
-		return 0;
-	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + found->count * sizeof(*found->segments));
-	uint64_t *starts = arena_alloc(&tree->memory, (found->count + 1) * sizeof(*starts));
-
-	if (!map || !starts)
-		return ENOMEM;
-	map->count = (uint32_t)found->count;
-	if (found->count) {
-		memcpy(map->segments, found->segments, found->count * sizeof(*found->segments));
-		memcpy(starts, found->stored_starts, found->count * sizeof(*starts));
-	}
-	map->stored_starts = starts;
-	node->is_sparse = true;
-	node->data_map = map;
-	return 0;
-}
-
 errcode_t known_holes_take(struct build *build)
 {
-	struct found found = { 0 };
+	struct nonzero_data found = { 0 };
 	errcode_t error = 0;
 
 	for (uint32_t node = 0; !error && node < build->tree->node_count; node++) {
@@ -127,9 +63,8 @@ errcode_t known_holes_take(struct build *build)
 			continue;
 		error = find_data(build, node, &found);
 		if (!error)
-			error = take(build, node, &found);
+			error = nonzero_data_keep(build, node, &found);
 	}
-	free(found.segments);
-	free(found.stored_starts);
+	nonzero_data_free(&found);
 	return error;
 }

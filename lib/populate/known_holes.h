@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What copying has found to be zeros becomes holes of the tree, so that a second attempt needs no room for them. */
+/*
+ * Zeros of the source that are no holes become holes of the tree, so that an attempt that follows needs no room for
+ * them. Both count their bytes in build->known_zero_bytes. Main thread only.
+ */
 #ifndef POPULATE_KNOWN_HOLES_H
 #define POPULATE_KNOWN_HOLES_H
 
 #include "populate/build.h"
 
-/* After copy_files(), while the placements stand. ENOMEM. Main thread only. */
+/* What copying has found: after copy_files(), while the placements stand. ENOMEM. */
 MUST_CHECK errcode_t known_holes_take(struct build *build);
+
+/* What there is, by reading everything: for a tree that is too large for the size that was asked for. */
+MUST_CHECK errcode_t known_holes_look(struct build *build);
 
 #endif

@@ -190,7 +190,7 @@ static errcode_t seal(struct build *build, struct populate_report *report)
 
 static void fill_report(const struct build *build, struct populate_report *report)
 {
-	report->zero_blocks = build->zero_blocks;
+	report->zero_blocks = build->zero_blocks + (build->known_zero_bytes >> build->format.block_bits);
 	report->free_blocks = ext2mb_free_blocks(build->mb);
 	report->free_inodes = ext2mb_free_inodes(build->mb);
 }
@@ -307,8 +307,7 @@ static bool is_worth_another(const struct build *build)
 static errcode_t fill_again(struct build *build, const struct output *output, struct size_choice *choice,
                             struct needs *needs, struct populate_report *report)
 {
-	uint64_t zero_bytes = build->zero_blocks << build->format.block_bits;
-	bool is_smallest = !build->options->size && !build->earlier && !output->in_place && output->existing_bytes < 1024;
+	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024;
 
 	if (!is_smallest || !is_worth_another(build))
 		return 0;
@@ -319,8 +318,6 @@ static errcode_t fill_again(struct build *build, const struct output *output, st
 	error = format_again(build, output, choice, needs, report);
 	if (!error)
 		error = fill_keeping(build, output, choice, needs, report);
-	/* Another size may have other blocks. */
-	build->zero_blocks = zero_bytes >> build->format.block_bits;
 	return error;
 }
 
@@ -399,6 +396,30 @@ static errcode_t check_filesystem(const struct build *build, const struct size_c
 	return 0;
 }
 
+/* What is too large may not be so without its zeros, which to find takes reading everything. */
+static errcode_t choose_size(struct build *build, const struct output *output, struct size_choice *choice,
+                             struct needs *needs)
+{
+	struct problem too_large = { 0 };
+	errcode_t error = size_choose(build, output, choice, needs);
+
+	if (error != ENOSPC)
+		return error;
+	problem_move(&too_large, build->problem);
+	error = known_holes_look(build);
+	if (error) {
+		problem_clear(&too_large);
+		return error;
+	}
+	if (!build->known_zero_bytes) {
+		problem_move(build->problem, &too_large);
+		return ENOSPC;
+	}
+	problem_clear(&too_large);
+	needs_free(needs);
+	return size_choose(build, output, choice, needs);
+}
+
 static errcode_t build_image(struct build *build, struct output *output, struct populate_report *report)
 {
 	struct identified identified = { 0 };
@@ -416,7 +437,7 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	if (!error)
 		begin_stage(build, POPULATE_FORMAT, report);
 	if (!error)
-		error = size_choose(build, output, &choice, &needs);
+		error = choose_size(build, output, &choice, &needs);
 	if (!error)
 		error = check_filesystem(build, &choice);
 	if (!error)

@@ -19,8 +19,10 @@ populate_sources := \
 	lib/populate/keep.c \
 	lib/populate/known_holes.c \
 	lib/populate/long_map.c \
+	lib/populate/look_for_holes.c \
 	lib/populate/mke2fs.c \
 	lib/populate/needs.c \
+	lib/populate/nonzero_data.c \
 	lib/populate/number.c \
 	lib/populate/output.c \
 	lib/populate/place.c \

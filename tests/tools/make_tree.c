@@ -18,6 +18,7 @@
 
 #include "support/cleanup.h"
 
+#define SMALLEST_BLOCK_BYTES 1024
 #define BLOCK_BYTES 4096
 #define MAXIMUM_PATH_BYTES 3000             /* of the mixed kind, whose paths are used whole */
 #define FILES_EACH 100                      /* directory, of the kinds that have many alike */
@@ -285,6 +286,9 @@ static void make_file(const char *name, uint64_t size_bytes)
 		size_t bytes = size_bytes - offset < sizeof(data) ? size_bytes - offset : sizeof(data);
 
 		fill_random(data, bytes);
+		/* Nor by chance: a file of one byte is one of zeros every 256 times. */
+		for (size_t block = 0; block < bytes && options.no_zeros; block += SMALLEST_BLOCK_BYTES)
+			data[block] |= 1;
 		for (size_t block = 0; block < bytes && (has_zeros || only_zeros); block += BLOCK_BYTES) {
 			if (only_zeros || one_in(3))
 				memset(data + block, 0, bytes - block < BLOCK_BYTES ? bytes - block : BLOCK_BYTES);
