@@ -233,7 +233,7 @@ static void take_option(struct parsing *parsing, int option, const char *argumen
 	switch (option) {
 	case OPTION_COMPARE:
 		if (configuration_parse_comparison(argument, &parsing->comparison))
-			usage_error("--compare: %s is not policies, patches or windows", argument);
+			usage_error("--compare: %s is not policies, patches, normalizations or windows", argument);
 		return;
 	case OPTION_THREADS:
 		take_threads(command, argument);

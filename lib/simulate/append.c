@@ -34,21 +34,10 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 	uint32_t end = append->file_blocks - file->blocks > append->step_blocks ? file->blocks + append->step_blocks :
 	                                                                          append->file_blocks;
 
-	while (file->blocks < end) {
-		const struct ext2mb_file_request request = {
-			.struct_bytes = sizeof(request),
-			.logical = file->blocks,
-			.count = end - file->blocks,
-			.flags = append->flags,
-		};
-		struct ext2mb_extent extent;
-		errcode_t error = ext2mb_file_alloc(worker, append->handles[stream], &request, &extent);
+	errcode_t error = simulated_file_append(file, worker, append->handles[stream], end, append->flags);
 
-		if (!error)
-			error = simulated_file_grow(file, &extent);
-		if (error)
-			return error;
-	}
+	if (error)
+		return error;
 	*is_over = end == append->file_blocks;
 	/* As the last one to close it: what it did not use goes back, before others have ended. */
 	if (*is_over)
@@ -124,7 +113,7 @@ static errcode_t append_run(struct simulation *simulation)
 
 static errcode_t append_measure(struct simulation *simulation)
 {
-	return layout_values_add(simulation, NULL);
+	return layout_values_add(simulation, NULL, simulation->image->files);
 }
 
 const struct workload append_workload = {

@@ -8,6 +8,7 @@
 #include "support/units.h"
 
 #define PATCHES 17
+#define STRIPE_BLOCKS 64 /* 256 KiB: 4 disks of data with chunks of 64 KiB */
 #define MOST_CONFIGURATIONS (PATCHES + 2)
 
 /* "name (scan)", where there is something to say of the scan. */
@@ -86,6 +87,8 @@ errcode_t configuration_parse_comparison(const char *text, enum comparison *comp
 		*comparison = COMPARE_POLICIES;
 	else if (strcmp(text, "patches") == 0)
 		*comparison = COMPARE_PATCHES;
+	else if (strcmp(text, "normalizations") == 0)
+		*comparison = COMPARE_NORMALIZATIONS;
 	else if (strcmp(text, "windows") == 0)
 		*comparison = COMPARE_WINDOWS;
 	else
@@ -149,6 +152,40 @@ static void list_windows(struct configuration *list, size_t *count, const struct
 	}
 }
 
+uint32_t configuration_stripe(const struct ext2mb_options *options)
+{
+	bool is_open = !options->stripe_blocks || options->stripe_blocks == EXT2MB_NO_STRIPE;
+
+	return is_open ? STRIPE_BLOCKS : options->stripe_blocks;
+}
+
+static void list_normalizations(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+{
+	static const struct {
+		enum ext2mb_normalization normalization;
+		const char *name;
+	} kinds[] = {
+		{ EXT2MB_NORMALIZE_TABLE, "table" },
+		{ EXT2MB_NORMALIZE_POW2, "pow2" },
+		{ EXT2MB_NORMALIZE_EXT2MB, "ext2mb" },
+	};
+	struct ext2mb_options variant = *options;
+
+	for (unsigned int has_stripe = 0; has_stripe < 2; has_stripe++) {
+		variant.stripe_blocks = has_stripe ? configuration_stripe(options) : EXT2MB_NO_STRIPE;
+		for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
+			char name[CONFIGURATION_NAME_BYTES];
+
+			variant.normalization = kinds[kind].normalization;
+			if (has_stripe)
+				snprintf(name, sizeof(name), "%s, stripe %u", kinds[kind].name, variant.stripe_blocks);
+			else
+				snprintf(name, sizeof(name), "%s", kinds[kind].name);
+			name_configuration(add(list, count, &variant), name);
+		}
+	}
+}
+
 /* What base had and the series has not went with the patch that scans in place. */
 static uint32_t dropped_by_patch(unsigned int patch)
 {
@@ -191,6 +228,8 @@ errcode_t configuration_list(enum comparison comparison, const struct ext2mb_opt
 		list_policies(list, count, options);
 	else if (comparison == COMPARE_WINDOWS)
 		list_windows(list, count, options);
+	else if (comparison == COMPARE_NORMALIZATIONS)
+		list_normalizations(list, count, options);
 	else if (comparison == COMPARE_PATCHES)
 		list_patches(list, count, options);
 	else

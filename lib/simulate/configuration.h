@@ -23,13 +23,17 @@ MUST_CHECK errcode_t configuration_parse_choices(const char *text, uint32_t *cho
 
 enum comparison {
 	COMPARE_NOTHING,
-	COMPARE_POLICIES, /* base and series, each linear and indexed; ext2mb */
-	COMPARE_WINDOWS,  /* windows for small files: none, by thread, by directory */
-	COMPARE_PATCHES,  /* base, base after each patch, ext2mb; all with the scan of the options given */
+	COMPARE_POLICIES,       /* base and series, each linear and indexed; ext2mb */
+	COMPARE_NORMALIZATIONS, /* how much is reserved: table, pow2, ext2mb; with and without stripes */
+	COMPARE_WINDOWS,        /* windows for small files: none, by thread, by directory */
+	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */
 };
 
-/* policies, patches or windows; EINVAL. */
+/* policies, patches, normalizations or windows; EINVAL. */
 MUST_CHECK errcode_t configuration_parse_comparison(const char *text, enum comparison *comparison);
+
+/* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */
+uint32_t configuration_stripe(const struct ext2mb_options *options);
 
 /*
  * The configurations of a comparison, made from what the options say of everything else. The caller frees *ret.

@@ -56,22 +56,7 @@ static errcode_t append_once(const struct fallocate2 *job, struct container *con
 	uint32_t end = file->blocks + (left < job->step_blocks ? left : job->step_blocks);
 
 	container->appends++;
-	while (file->blocks < end) {
-		const struct ext2mb_file_request request = {
-			.struct_bytes = sizeof(request),
-			.logical = file->blocks,
-			.count = end - file->blocks,
-			.flags = job->flags,
-		};
-		struct ext2mb_extent extent;
-		errcode_t error = ext2mb_file_alloc(worker, container->handle, &request, &extent);
-
-		if (!error)
-			error = simulated_file_grow(file, &extent);
-		if (error)
-			return error;
-	}
-	return 0;
+	return simulated_file_append(file, worker, container->handle, end, job->flags);
 }
 
 static errcode_t truncate_file(const struct fallocate2 *job, struct container *container, struct simulated_file *file,

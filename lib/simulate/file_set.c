@@ -108,6 +108,41 @@ errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_e
 	return 0;
 }
 
+/* The block behind its last one; 0: it is empty. */
+static uint64_t physical_end(const struct simulated_file *file)
+{
+	if (!file->extent_count)
+		return 0;
+	const struct file_extent *last = &file->extents[file->extent_count - 1];
+
+	return last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
+}
+
+errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker, struct ext2mb_file *handle,
+                                uint32_t blocks, uint32_t flags)
+{
+	const uint64_t whole = blocks - file->blocks;
+
+	while (file->blocks < blocks) {
+		const struct ext2mb_file_request request = {
+			.struct_bytes = sizeof(request),
+			.logical = file->blocks,
+			.count = blocks - file->blocks,
+			.whole_count = whole,
+			.left_physical = physical_end(file),
+			.flags = flags,
+		};
+		struct ext2mb_extent extent;
+		errcode_t error = ext2mb_file_alloc(worker, handle, &request, &extent);
+
+		if (!error)
+			error = simulated_file_grow(file, &extent);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
 errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks)
 {
 	assert(!file->map_count);

@@ -50,6 +50,13 @@ MUST_CHECK errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_wo
 /* The file grows by an extent. ENOMEM. Each file by one thread at a time. */
 MUST_CHECK errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent);
 
+/*
+ * The file grows at its end, through its handle, until it has so many blocks. flags: EXT2MB_FILE_UNWRITTEN. Errors of
+ * ext2mb_file_alloc(); it may have grown in part then. Each file by one thread at a time.
+ */
+MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker,
+                                           struct ext2mb_file *handle, uint32_t blocks, uint32_t flags);
+
 /* Frees what is behind its first blocks; its map must not have been placed yet. */
 MUST_CHECK errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks);
 

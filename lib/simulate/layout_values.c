@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate/layout_values.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "analyze/score.h"
+#include "ext2fs/allocator.h"
+#include "ondisk/file_map.h"
+#include "support/histogram.h"
 
 struct file_totals {
 	uint64_t files; /* with blocks */
@@ -9,12 +15,9 @@ struct file_totals {
 	uint64_t scored_blocks, scored_pieces; /* of files with more than a block, as e4defrag looks at them */
 };
 
-struct free_totals {
-	uint64_t blocks, extents;
-};
-
-static void count_file(const struct simulated_file *file, uint64_t span_blocks, struct file_totals *totals)
+static void count_file(const struct image *image, const struct simulated_file *file, struct file_totals *totals)
 {
+	uint64_t span_blocks = (uint64_t)image->blocks_per_group * image->flex_groups;
 	uint64_t pieces = simulated_file_pieces(file);
 
 	if (!file->ino || !file->blocks)
@@ -23,7 +26,7 @@ static void count_file(const struct simulated_file *file, uint64_t span_blocks, 
 	totals->blocks += file->blocks;
 	totals->extents += file->extent_count;
 	totals->pieces += pieces;
-	totals->map_blocks += file->map_count;
+	totals->map_blocks += file_map_blocks(&image->format, file->extents, file->extent_count);
 	if (pieces > totals->most_pieces)
 		totals->most_pieces = pieces;
 	if (file->blocks > 1) {
@@ -33,29 +36,32 @@ static void count_file(const struct simulated_file *file, uint64_t span_blocks, 
 	}
 }
 
-static void count_set(const struct file_set *set, uint64_t span_blocks, struct file_totals *totals)
+static void count_set(const struct image *image, const struct file_set *set, struct file_totals *totals)
 {
 	for (size_t index = 0; index < set->count; index++)
-		count_file(&set->files[index], span_blocks, totals);
+		count_file(image, &set->files[index], totals);
 	for (const struct file_set *child = set->first; child; child = child->next)
-		count_set(child, span_blocks, totals);
+		count_set(image, child, totals);
 }
 
 /* Runs that touch across groups are one, as e2freefrag has it. */
-static errcode_t count_free(struct ext2mb *mb, struct free_totals *totals)
+static errcode_t count_free(struct ext2mb *mb, struct histogram *free_extents)
 {
 	struct ext2mb_extent extent = { 0 };
-	uint64_t end = 0;
+	uint64_t end = 0, run = 0;
 
 	for (;;) {
 		errcode_t error = ext2mb_next_free(mb, end, &extent);
 
-		if (error == EXT2MB_ET_NO_SPACE)
-			return 0;
-		if (error)
+		if (error && error != EXT2MB_ET_NO_SPACE)
 			return error;
-		totals->extents += !totals->blocks || extent.start != end;
-		totals->blocks += extent.count;
+		if (run && (error || extent.start != end)) {
+			histogram_add(free_extents, run);
+			run = 0;
+		}
+		if (error)
+			return 0;
+		run += extent.count;
 		end = extent.start + extent.count;
 	}
 }
@@ -65,25 +71,28 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-errcode_t layout_values_add(struct simulation *simulation, const char *section)
+errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set)
 {
 	const struct image *image = simulation->image;
-	uint64_t span_blocks = (uint64_t)image->blocks_per_group * image->flex_groups;
 	double block_kib = image->format.block_bytes / 1024.0;
 	struct file_totals files = { 0 };
-	struct free_totals space = { 0 };
-	errcode_t error = ext2mb_commit(image->mb);
+	SCOPE_FREE struct histogram *space = calloc(1, sizeof(*space));
+	errcode_t error = space ? ext2mb_commit(image->mb) : ENOMEM;
 
+	/* Windows are nobody's: on disk they would be free. */
+	window_register_discard(image->mb, &image->mb->closed_stats);
 	if (!error)
-		error = count_free(image->mb, &space);
+		error = count_free(image->mb, space);
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot count its free space");
-	if (image->files)
-		count_set(image->files, span_blocks, &files);
+	if (set)
+		count_set(image, set, &files);
 	const struct result_value values[] = {
 		{ section, "free_avg_kb", "Avg. free extent size (KB)", RESULT_LAYOUT,
-		  ratio(space.blocks, space.extents) * block_kib, 0 },
-		{ section, "free_extents", "Num. free extent", RESULT_LAYOUT, (double)space.extents, 0 },
+		  histogram_mean(space) * block_kib, 0 },
+		{ section, "free_median_kb", "Median free extent size (KB)", RESULT_LAYOUT,
+		  (double)histogram_percentile(space, 50) * block_kib, 0 },
+		{ section, "free_extents", "Num. free extent", RESULT_LAYOUT, (double)space->count, 0 },
 		{ section, "extents_per_file", "Avg. extents per file", RESULT_LAYOUT, ratio(files.pieces, files.files),
 		  1 },
 		{ section, "most_extents", "Most extents of a file", RESULT_LAYOUT, (double)files.most_pieces, 0 },

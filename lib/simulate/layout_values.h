@@ -6,9 +6,10 @@
 #include "simulate/workload.h"
 
 /*
- * Adds extents per file, their average size and the fragmentation score of all files of the image, and the number of
- * free extents and their average size. section as in struct result_value. Errors of reading bitmaps.
+ * Adds extents per file, their average size and the fragmentation score of the files of a set and its subdirectories
+ * (NULL: there is none), and the number of free extents, their average and their median size. section as in struct
+ * result_value. All windows are given back. ENOMEM, errors of reading bitmaps.
  */
-MUST_CHECK errcode_t layout_values_add(struct simulation *simulation, const char *section);
+MUST_CHECK errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "support/problem.h"
 
-#define RESULT_MAX_VALUES 96
+#define RESULT_MAX_VALUES 112
 #define RESULT_MAX_REPEATS 99
 
 /* Where a value comes from; reports say it, so that nothing simulated is taken for measured. */

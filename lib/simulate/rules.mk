@@ -10,12 +10,15 @@ simulate_sources := \
 	lib/simulate/file_set_write.c \
 	lib/simulate/image.c \
 	lib/simulate/layout_values.c \
+	lib/simulate/normalize.c \
 	lib/simulate/orphans.c \
+	lib/simulate/partial_stripes.c \
 	lib/simulate/processors.c \
 	lib/simulate/report.c \
 	lib/simulate/result.c \
 	lib/simulate/scalability.c \
 	lib/simulate/simulate.c \
+	lib/simulate/size_list.c \
 	lib/simulate/streams.c \
 	lib/simulate/unlink.c \
 	lib/simulate/workload.c

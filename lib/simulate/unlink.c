@@ -92,16 +92,7 @@ static errcode_t extract_in_windows(const struct file_set *set, struct ext2mb_wo
 
 	if (error)
 		return error;
-	while (!error && file->blocks < blocks) {
-		const struct ext2mb_file_request request = { .struct_bytes = sizeof(request),
-			                                     .logical = file->blocks,
-			                                     .count = blocks - file->blocks };
-		struct ext2mb_extent extent;
-
-		error = ext2mb_file_alloc(worker, handle, &request, &extent);
-		if (!error)
-			error = simulated_file_grow(file, &extent);
-	}
+	error = simulated_file_append(file, worker, handle, blocks, 0);
 	ext2mb_file_close(worker, handle);
 	return error;
 }
@@ -335,7 +326,7 @@ static errcode_t unlink_run(struct simulation *simulation)
 
 static errcode_t unlink_measure(struct simulation *simulation)
 {
-	return simulation->settings[KEEP].number ? layout_values_add(simulation, NULL) : 0;
+	return simulation->settings[KEEP].number ? layout_values_add(simulation, NULL, simulation->image->files) : 0;
 }
 
 const struct workload unlink_workload = {

@@ -4,7 +4,13 @@
 #include <string.h>
 
 static const struct workload *const workloads[] = {
-	&fallocate2_workload, &append_workload, &truncate_workload, &creat_clo_workload, &unlink_workload, NULL,
+	&fallocate2_workload,
+	&append_workload,
+	&normalize_workload,
+	&truncate_workload,
+	&creat_clo_workload,
+	&unlink_workload,
+	NULL,
 };
 
 const struct workload *workload_get(unsigned int index)
