@@ -13,6 +13,7 @@
 #include "e2populate_options.h"
 #include "e2populate_report.h"
 #include "ext2fs/ext2mb_err.h"
+#include "populate/populate.h"
 #include "support/interrupt.h"
 #include "support/program.h"
 

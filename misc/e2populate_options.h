@@ -3,7 +3,7 @@
 #ifndef MISC_E2POPULATE_OPTIONS_H
 #define MISC_E2POPULATE_OPTIONS_H
 
-#include "populate/populate.h"
+#include "populate/options.h"
 #include "support/progress.h"
 
 #define EXIT_USAGE 2

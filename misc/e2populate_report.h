@@ -3,7 +3,8 @@
 #ifndef MISC_E2POPULATE_REPORT_H
 #define MISC_E2POPULATE_REPORT_H
 
-#include "populate/populate.h"
+#include "populate/options.h"
+#include "populate/report.h"
 
 /* On standard output, for people. */
 void report_print(const char *image, const struct populate_report *report);

@@ -8,7 +8,7 @@
 #ifndef POPULATE_IDENTITY_H
 #define POPULATE_IDENTITY_H
 
-#include "populate/populate.h"
+#include "populate/options.h"
 #include "source/tree.h"
 
 #define IDENTITY_TEXT_BYTES 37 /* a UUID as text, with its end */

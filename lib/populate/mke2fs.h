@@ -3,7 +3,7 @@
 #ifndef POPULATE_MKE2FS_H
 #define POPULATE_MKE2FS_H
 
-#include "populate/populate.h"
+#include "populate/options.h"
 
 struct mke2fs_run {
 	const struct populate_options *options;

@@ -3,7 +3,7 @@
 #ifndef POPULATE_SOURCE_REPORT_H
 #define POPULATE_SOURCE_REPORT_H
 
-#include "populate/populate.h"
+#include "populate/report.h"
 #include "source/tree.h"
 
 /* Fills in the report's sources, whose paths are those of the tree's origins. ENOMEM. */

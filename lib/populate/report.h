@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a build tells of itself. */
+#ifndef POPULATE_REPORT_H
+#define POPULATE_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/warnings.h"
+
+/* In their order; each is also a stage of the progress that is shown. */
+enum populate_stage {
+	POPULATE_SCAN,
+	POPULATE_FORMAT, /* choosing the size included */
+	POPULATE_PLAN,
+	POPULATE_COPY,
+	POPULATE_SEAL,
+	POPULATE_VERIFY, /* if asked for */
+	POPULATE_STAGES,
+};
+
+extern const char *const populate_stage_names[POPULATE_STAGES];
+
+/* What one source gave, without what others replaced. */
+struct populate_source {
+	char *path;
+	uint64_t names;
+	uint64_t data_bytes; /* holes left out; of a file with several names once */
+};
+
+/* What was built. */
+struct populate_report {
+	uint64_t image_bytes;
+	uint64_t blocks;
+	uint64_t reserved_blocks; /* for the superuser */
+	uint64_t journal_blocks; /* inside the image */
+	uint32_t block_bytes;
+	uint32_t image_inodes; /* that the image has */
+	uint64_t names;        /* directory entries */
+	uint64_t inodes;       /* files of any type that have an inode */
+	uint64_t regular_files; /* of these, regular files with data */
+	uint64_t data_bytes;   /* read from the source */
+	uint64_t data_blocks;  /* of regular files */
+	uint64_t data_extents;
+	uint64_t zero_blocks;  /* found to hold only zeros and made holes */
+	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
+	uint64_t free_inodes;
+	double seconds[POPULATE_STAGES];
+	bool verified;         /* asked for, and nothing was found */
+	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
+	uint32_t source_count;
+	bool skipped_image;    /* the image itself lay in the source and was left out */
+	struct warnings warnings;
+};
+
+/* Frees what a report owns, also after a failure. */
+void populate_report_clear(struct populate_report *report);
+
+#endif
