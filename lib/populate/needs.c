@@ -161,15 +161,24 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	return 0;
 }
 
+/*
+ * e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged, and the blocks and inodes that their
+ * xattrs have elsewhere.
+ */
+static bool symlink_may_be_inline(const struct build *build, uint32_t number)
+{
+	const struct xattr_layout *xattrs = &build->xattrs[build_node(build, number)->xattrs].layout;
+
+	return !build->format.quota && !xattrs->needs_block && !xattrs->in_value_inode;
+}
+
 static errcode_t count_symlink(const struct counting *counting, uint32_t number, uint64_t *clusters)
 {
 	struct build *build = counting->build;
 	uint64_t length_bytes = build_node(build, number)->size_bytes;
 
-	/* e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged. */
-	bool may_be_inline = length_bytes > INODE_FAST_SYMLINK_BYTES && !build->format.quota;
-
-	if (may_be_inline && fits_inode(build, number, length_bytes)) {
+	if (length_bytes > INODE_FAST_SYMLINK_BYTES && symlink_may_be_inline(build, number) &&
+	    fits_inode(build, number, length_bytes)) {
 		build->placements[number].is_inline = true;
 		return 0;
 	}
