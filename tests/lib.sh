@@ -22,6 +22,7 @@ compare_trees=$build/tests/tools/compare_trees
 make_tar=$build/tests/tools/make_tar
 make_tree=$build/tests/tools/make_tree
 shuffle_names=$build/tests/tools/shuffle_names
+split_tree=$build/tests/tools/split_tree
 
 # Failures show it; TEST_SEED=n repeats a run.
 seed=${TEST_SEED:-1}

@@ -5,4 +5,5 @@ test_tools := \
 	make_tar \
 	make_tree \
 	orphans \
-	shuffle_names
+	shuffle_names \
+	split_tree
