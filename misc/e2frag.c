@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
@@ -42,8 +43,8 @@ static const char usage_text[] =
 	"                       also show which bitmaps deleting the files of each directory would write, in\n"
 	"                       transactions of FILES files (default 1000)\n"
 	"      --path=PATH      show the extents of one file; may be given several times; <N> is inode N\n"
-	"      --html=FILE      also write a page with pictures\n"
 	"      --compare=OTHER  show IMAGE and OTHER side by side instead\n"
+	"      --html=FILE      also write a page with pictures, for browsers; with --compare of both\n"
 	"  -v                   with --path: a row for each extent\n"
 	"      --max-score=N    exit with status 3 if the score is above N\n"
 	"      --offset=BYTES   the filesystem begins there\n"
@@ -99,9 +100,10 @@ static const struct option long_options[] = {
 
 /* The command line. */
 struct command {
-	const char *name;    /* of the filesystem */
-	const char *compare; /* of another one; NULL: none */
-	const char *html;    /* where to write a page; NULL: nowhere */
+	const char *name;                                /* of the filesystem */
+	const char *compare;                             /* of another one; NULL: none */
+	const char *html;                                /* file for the page; NULL: none */
+	bool show_groups, show_directories, show_unlink; /* in the form itself; a page has all */
 	struct analyze_options options;
 	enum progress_style progress;
 	enum form form;
@@ -207,7 +209,7 @@ static void take_option(struct command *command, int option, const char *argumen
 		set_only(command, argument);
 		return;
 	case OPTION_GROUPS:
-		command->options.with_groups = true;
+		command->show_groups = true;
 		return;
 	case 'c':
 		command->chunk_kilobytes = number_of("-c", argument, 1, UINT64_C(1) << 40);
@@ -218,11 +220,12 @@ static void take_option(struct command *command, int option, const char *argumen
 		command->options.worst_limit = number_of("--top", argument, 0, MOST_WORST);
 		return;
 	case OPTION_BY_DIRECTORY:
-		command->options.by_directory = true;
+		command->show_directories = true;
 		command->options.directory_depth =
 			argument ? (unsigned int)number_of("--by-directory", argument, 0, MOST_DEPTH) : 1;
 		return;
 	case OPTION_UNLINK_COST:
+		command->show_unlink = true;
 		command->options.unlink_batch_files =
 			argument ? (uint32_t)number_of("--unlink-cost", argument, 1, UINT32_MAX) : DEFAULT_BATCH_FILES;
 		return;
@@ -257,17 +260,17 @@ static void check_command(struct command *command)
 		usage_error("--partition and --offset: one of them says where the filesystem is");
 	if (command->path_count && command->form != FORM_TEXT && command->form != FORM_FILEFRAG)
 		usage_error("--path: the form is filefrag");
-	if (command->html && (command->path_count || command->compare))
-		usage_error("--html: is about one whole filesystem");
-	if (command->compare && (command->path_count || command->form != FORM_TEXT))
-		usage_error("--compare: shows text, of whole filesystems");
+	if (command->compare && (command->path_count || (command->form != FORM_TEXT && command->form != FORM_JSON)))
+		usage_error("--compare: shows text or JSON, of whole filesystems");
+	if (command->html && (command->path_count || (command->form != FORM_TEXT && command->form != FORM_JSON)))
+		usage_error("--html: is beside text or JSON, of whole filesystems");
 	if (!command->path_count && command->form == FORM_FILEFRAG)
 		usage_error("--format=filefrag: --path=PATH is missing");
 	if (command->form == FORM_E2FREEFRAG && options->without_free)
 		usage_error("--format=e2freefrag: is about the free space");
 	if (command->form == FORM_E4DEFRAG && options->without_files)
 		usage_error("--format=e4defrag: is about files");
-	if (options->unlink_batch_files && options->without_files)
+	if (command->show_unlink && options->without_files)
 		usage_error("--unlink-cost: is about files");
 	if (command->has_max_score && options->without_files)
 		usage_error("--max-score: the score is about files");
@@ -275,6 +278,10 @@ static void check_command(struct command *command)
 		options->without_files = true;
 	if (command->form == FORM_E4DEFRAG)
 		options->without_free = true;
+	options->with_groups = command->show_groups || command->html;
+	options->by_directory = command->show_directories || command->html;
+	if (!command->show_unlink && !command->html)
+		options->unlink_batch_files = 0;
 }
 
 static void parse_command(int argument_count, char **arguments, struct command *command)
@@ -351,11 +358,47 @@ static int print_paths(const struct command *command, const struct volume *volum
 	return status ? status : print_damage(volume, report);
 }
 
+static struct form_parts parts_of(const struct command *command)
+{
+	return (struct form_parts){
+		.free_space = !command->options.without_free,
+		.files = !command->options.without_files,
+		.groups = command->show_groups,
+		.by_directory = command->show_directories,
+		.unlink = command->show_unlink,
+	};
+}
+
+/* after is NULL but for comparisons. A page that could not be written is removed. */
+static errcode_t write_page(const struct command *command, const struct report *before, const struct report *after,
+                            struct problem *problem)
+{
+	struct form_parts parts = parts_of(command);
+	FILE *page = fopen(command->html, "we");
+
+	if (!page)
+		return problem_set(problem, errno, command->html, "cannot create the page");
+	errcode_t error = form_html(before, after, &parts, page);
+
+	if (fclose(page) && !error)
+		error = errno;
+	if (!error)
+		return 0;
+	struct stat status;
+
+	if (!stat(command->html, &status) && S_ISREG(status.st_mode))
+		unlink(command->html);
+	return problem_set(problem, error, command->html, "cannot write the page");
+}
+
 static int print_report(const struct command *command, const struct report *report)
 {
-	struct form_parts parts = { !command->options.without_free, !command->options.without_files };
+	struct form_parts parts = parts_of(command);
 	struct problem problem = { 0 };
 	errcode_t error = 0;
+
+	if (command->html && write_page(command, report, NULL, &problem))
+		return print_problem(&problem);
 
 	switch (command->form) {
 	case FORM_JSON:
@@ -452,9 +495,23 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	return error;
 }
 
+static errcode_t print_comparison(const struct command *command, const struct report *before,
+                                  const struct report *after, struct problem *problem)
+{
+	struct form_parts parts = parts_of(command);
+	errcode_t error = command->html ? write_page(command, before, after, problem) : 0;
+
+	if (error)
+		return error;
+	if (command->form == FORM_JSON)
+		error = form_compare_json(before, after, &parts, stdout);
+	else
+		form_compare(before, after, &parts, stdout);
+	return error ? problem_set(problem, error, NULL, "cannot write the report") : 0;
+}
+
 static int compare(struct command *command, const struct subject *subject)
 {
-	struct form_parts parts = { !command->options.without_free, !command->options.without_files };
 	struct problem problem = { 0 };
 	struct subject other;
 	errcode_t error = open_subject(command->compare, 0, 0, &other, &problem);
@@ -462,33 +519,11 @@ static int compare(struct command *command, const struct subject *subject)
 	if (!error)
 		error = analyze_subject(command, &other, &problem);
 	if (!error)
-		form_compare(subject->report, other.report, &parts, stdout);
+		error = print_comparison(command, subject->report, other.report, &problem);
 	int status = error ? print_problem(&problem) : print_damage(&other.volume, other.report);
 
 	close_subject(&other);
 	return status;
-}
-
-/* A page that could not be written whole does not stay. */
-static errcode_t write_page(const struct command *command, const struct report *report, struct problem *problem)
-{
-	struct form_parts parts = { !command->options.without_free, !command->options.without_files };
-	FILE *stream = fopen(command->html, "we");
-
-	if (!stream)
-		return problem_set(problem, errno, command->html, "cannot open");
-	form_html(report, &parts, stream);
-	bool has_failed = fflush(stream) || ferror(stream);
-	errcode_t error = errno ? errno : EIO;
-
-	if (fclose(stream) && !has_failed) {
-		error = errno ? errno : EIO;
-		has_failed = true;
-	}
-	if (!has_failed)
-		return 0;
-	unlink(command->html);
-	return problem_set(problem, error, command->html, "cannot write the page");
 }
 
 static int analyze_and_print(struct command *command, struct subject *subject)
@@ -496,7 +531,7 @@ static int analyze_and_print(struct command *command, struct subject *subject)
 	struct problem problem = { 0 };
 	const struct report *report = subject->report;
 
-	if (analyze_subject(command, subject, &problem) || (command->html && write_page(command, report, &problem)))
+	if (analyze_subject(command, subject, &problem))
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
@@ -531,7 +566,12 @@ int main(int argument_count, char **arguments)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	SCOPE_FREE const char **paths = calloc((size_t)argument_count + 1, sizeof(*paths));
-	struct command command = { .progress = PROGRESS_AUTO, .options = { .worst_limit = 10 }, .paths = paths };
+	struct analyze_options default_options = {
+		.worst_limit = 10,
+		.directory_depth = 1,
+		.unlink_batch_files = DEFAULT_BATCH_FILES,
+	};
+	struct command command = { .progress = PROGRESS_AUTO, .options = default_options, .paths = paths };
 
 	if (!paths) {
 		fputs("e2frag: out of memory\n", stderr);

@@ -4,14 +4,14 @@
 #include "analyze/forms.h"
 
 struct form {
-	struct json json;
+	struct json *json;
 	const struct report *report;
 	double block_kilobytes;
 };
 
 static void write_filesystem(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_filesystem *filesystem = &form->report->filesystem;
 
 	json_open_object(json, "filesystem");
@@ -67,7 +67,7 @@ static void write_percentiles(struct json *json, const char *key, const struct h
 
 static void write_groups(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_free *space = &form->report->free;
 
 	json_open_array(json, "groups");
@@ -93,7 +93,7 @@ static void write_groups(struct form *form)
 
 static void write_zones(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 
 	json_open_array(json, "zones");
 	for (size_t n = 0; n < form->report->free.zone_count; n++) {
@@ -111,9 +111,9 @@ static void write_zones(struct form *form)
 	json_close_array(json);
 }
 
-static void write_free(struct form *form)
+static void write_free(struct form *form, bool with_groups)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_free *space = &form->report->free;
 	const struct histogram *sizes = &space->sizes;
 	double kilobytes = form->block_kilobytes;
@@ -139,7 +139,7 @@ static void write_free(struct form *form)
 	write_percentiles(json, "percentiles_blocks", sizes);
 	write_histogram(json, "histogram", sizes, "from_blocks", "blocks");
 	write_zones(form);
-	if (space->groups)
+	if (with_groups)
 		write_groups(form);
 	json_close_object(json);
 }
@@ -156,7 +156,7 @@ static void write_seeks(struct json *json, const char *key, const struct seek_co
 /* What files of all kinds have in common, into the object that is open. */
 static void write_sums(struct form *form, const struct report_sums *sums)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	double files = sums->files ? (double)sums->files : 1;
 	double extents = sums->extents ? (double)sums->extents : 1;
 
@@ -178,7 +178,7 @@ static void write_sums(struct form *form, const struct report_sums *sums)
 
 static void write_files(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_files *files = &form->report->files;
 
 	json_open_object(json, "files");
@@ -208,7 +208,7 @@ static void write_files(struct form *form)
 
 static void write_directories(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_directories *directories = &form->report->directories;
 
 	json_open_object(json, "directories");
@@ -235,7 +235,7 @@ static void write_path(struct json *json, const char *path)
 
 static void write_worst(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 
 	json_open_array(json, "worst");
 	for (size_t n = 0; n < form->report->worst_count; n++) {
@@ -257,7 +257,7 @@ static void write_worst(struct form *form)
 
 static void write_by_directory(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 
 	json_open_array(json, "by_directory");
 	for (size_t n = 0; n < form->report->by_directory_count; n++) {
@@ -320,7 +320,7 @@ static void write_unlink_rows(struct json *json, const struct report_unlink *unl
 
 static void write_unlink(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_unlink *unlink = form->report->unlink;
 
 	json_open_object(json, "unlink");
@@ -337,7 +337,7 @@ static void write_unlink(struct form *form)
 
 static void write_verdict(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report_verdict *verdict = &form->report->verdict;
 
 	json_open_object(json, "verdict");
@@ -352,7 +352,7 @@ static void write_verdict(struct form *form)
 
 static void write_damage(struct form *form)
 {
-	struct json *json = &form->json;
+	struct json *json = form->json;
 	const struct report *report = form->report;
 
 	json_open_object(json, "unreadable");
@@ -369,29 +369,36 @@ static void write_damage(struct form *form)
 	json_close_object(json);
 }
 
-errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream)
+void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts)
 {
 	struct form form = {
-		.json = { .stream = stream },
+		.json = json,
 		.report = report,
 		.block_kilobytes = report->filesystem.block_bytes / 1024.0,
 	};
 
-	json_open_object(&form.json, NULL);
+	json_open_object(json, key);
 	write_filesystem(&form);
 	if (parts->free_space)
-		write_free(&form);
+		write_free(&form, parts->groups);
 	if (parts->files) {
 		write_files(&form);
 		write_directories(&form);
 		write_worst(&form);
-		if (report->by_directory)
+		if (parts->by_directory)
 			write_by_directory(&form);
-		if (report->unlink)
+		if (parts->unlink)
 			write_unlink(&form);
 		write_verdict(&form);
 	}
 	write_damage(&form);
-	json_close_object(&form.json);
-	return json_end(&form.json);
+	json_close_object(json);
+}
+
+errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream)
+{
+	struct json json = { .stream = stream };
+
+	form_json_object(&json, NULL, report, parts);
+	return json_end(&json);
 }

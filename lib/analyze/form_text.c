@@ -27,6 +27,16 @@ static struct size_text size_of(const struct form *form, uint64_t blocks)
 	return size;
 }
 
+/* Not in whole blocks. */
+static struct size_text mean_of(const struct form *form, uint64_t blocks, uint64_t count)
+{
+	struct size_text size;
+	double bytes = count ? (double)blocks * form->report->filesystem.block_bytes / (double)count : 0;
+
+	units_format_bytes((uint64_t)(bytes + 0.5), size.text);
+	return size;
+}
+
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -156,7 +166,7 @@ static void print_groups(const struct form *form)
 	}
 }
 
-static void print_free(const struct form *form)
+static void print_free(const struct form *form, bool with_groups)
 {
 	const struct report_free *space = &form->report->free;
 	const struct histogram *sizes = &space->sizes;
@@ -174,7 +184,7 @@ static void print_free(const struct form *form)
 	if (!sizes->count)
 		return;
 	fprintf(stream, "  smallest %s, mean %s, largest %s (at block %" PRIu64 ")\n",
-	        size_of(form, sizes->minimum).text, size_of(form, (uint64_t)(histogram_mean(sizes) + 0.5)).text,
+	        size_of(form, sizes->minimum).text, mean_of(form, sizes->sum, sizes->count).text,
 	        size_of(form, sizes->maximum).text, space->largest_start);
 	fprintf(stream, "  half of it is in extents of at least %s; one allocation gets up to %s\n",
 	        size_of(form, histogram_weighted_percentile(sizes, 50)).text,
@@ -183,7 +193,7 @@ static void print_free(const struct form *form)
 	print_histogram(form, sizes, true, "size from", "extents", "blocks");
 	if (space->zone_count > 1)
 		print_zones(form);
-	if (space->groups)
+	if (with_groups)
 		print_groups(form);
 }
 
@@ -212,9 +222,7 @@ static void print_files(const struct form *form)
 	fprintf(stream, "  ideal %" PRIu64 " extents; %" PRIu64 " files (%.1f%%) in more than that\n",
 	        sums->ideal_extents, sums->fragmented_files, percent(sums->fragmented_files, sums->files));
 	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " records in their maps\n",
-	        ratio(sums->extents, sums->files),
-	        size_of(form, sums->extents ? (sums->blocks + sums->extents / 2) / sums->extents : 0).text,
-	        sums->records);
+	        ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text, sums->records);
 	fprintf(stream,
 	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
 	        files->by_extents, files->largest_depth, files->by_indirect, sums->map_blocks);
@@ -374,14 +382,14 @@ void form_text(const struct report *report, const struct form_parts *parts, FILE
 
 	print_filesystem(&form);
 	if (parts->free_space)
-		print_free(&form);
+		print_free(&form, parts->groups);
 	if (parts->files) {
 		print_files(&form);
 		print_directories(&form);
 		print_worst(&form);
-		if (report->by_directory)
+		if (parts->by_directory)
 			print_by_directory(&form);
-		if (report->unlink)
+		if (parts->unlink)
 			print_unlink(&form);
 	}
 	if (report->damage_count) {

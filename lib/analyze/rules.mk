@@ -4,6 +4,7 @@ analyze_sources := \
 	lib/analyze/by_directory.c \
 	lib/analyze/damage.c \
 	lib/analyze/directory_walk.c \
+	lib/analyze/figures.c \
 	lib/analyze/file_extents.c \
 	lib/analyze/form_compare.c \
 	lib/analyze/form_e2freefrag.c \
@@ -24,3 +25,5 @@ analyze_sources := \
 	lib/analyze/verdict.c \
 	lib/analyze/volume.c \
 	lib/analyze/worst.c
+# What pages are made of: each becomes a string, page_css and so on.
+analyze_texts := lib/analyze/page.css lib/analyze/page.html lib/analyze/page.js

@@ -7,12 +7,18 @@ static void advise(struct report_verdict *verdict, const char *sentence)
 		verdict->advice[verdict->advice_count++] = sentence;
 }
 
-/* Free space is scattered if half of it lies in pieces smaller than files that are worth defragmenting have. */
+/*
+ * Free space is scattered if half of it lies in pieces smaller than files that are worth defragmenting have; where the
+ * groups themselves are as small as that, than half a group.
+ */
 static bool is_scattered(const struct report *report)
 {
 	uint64_t weighted_median = histogram_weighted_percentile(&report->free.sizes, 50);
 
-	return report->free.sizes.count && weighted_median * report->filesystem.block_bytes < 1u << 20;
+	uint64_t half_group = (uint64_t)report->filesystem.blocks_per_group / 2 * report->filesystem.block_bytes;
+	uint64_t limit = half_group < 1u << 20 ? half_group : 1u << 20;
+
+	return report->free.sizes.count && weighted_median * report->filesystem.block_bytes < limit;
 }
 
 void verdict_make(struct report *report)

@@ -22,6 +22,8 @@ static void write_text(struct json *json, const char *bytes, size_t count)
 			fputs("\\ufffd", json->stream);
 		else if (byte == '"' || byte == '\\')
 			fprintf(json->stream, "\\%c", byte);
+		else if (json->is_in_html && strchr("<>&", byte))
+			fprintf(json->stream, "\\u%04x", byte);
 		else if (byte < ' ' || byte == 0x7f)
 			fprintf(json->stream, "\\u%04x", byte);
 		else

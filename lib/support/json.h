@@ -20,6 +20,7 @@
 /* Zero-initialise but for the stream: `struct json json = { .stream = stdout };`. */
 struct json {
 	FILE *stream;
+	bool is_in_html;                      /* the stream is a page: no < > & in it */
 	unsigned int depth;                   /* objects and arrays that are open */
 	bool has_members[JSON_MAX_DEPTH + 1]; /* by depth */
 	bool is_line[JSON_MAX_DEPTH + 1];     /* by depth: without line breaks */

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Makes the page of the reports in it. Every text from them goes through text nodes: names of files are not markup.
+"use strict";
+
+const root = document.documentElement;
+const reports = JSON.parse(document.getElementById("reports").textContent);
+const redraws = [];
+
+// ---- Elements ------------------------------------------------------------------------------------------------------
+
+function make(tag, attributes, ...children) {
+	const element = document.createElement(tag);
+
+	for (const [name, value] of Object.entries(attributes || {}))
+		element.setAttribute(name, value);
+	for (const child of children.flat())
+		if (child !== null && child !== undefined)
+			element.append(child);
+	return element;
+}
+
+const number = (value, decimals = 0) =>
+	Number(value).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: Math.max(decimals, 3) });
+// Halves go to the even number, as in the other forms.
+const rounded = (value) => {
+	const nearest = Math.round(value);
+
+	return number(nearest - value === 0.5 && nearest % 2 ? nearest - 1 : nearest);
+};
+const percent = (part, whole) => `${(whole ? (100 * part) / whole : 0).toFixed(1)} %`;
+
+function size(bytes) {
+	const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+	let unit = 0;
+
+	while (bytes >= 1024 && unit + 1 < units.length) {
+		bytes /= 1024;
+		unit++;
+	}
+	return `${unit && bytes < 100 && bytes % 1 ? bytes.toFixed(1) : Math.round(bytes)} ${units[unit]}`;
+}
+
+// A control character would be invisible, or turn the text round.
+const printable = (name) =>
+	name.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const path_of = (row) => (row.path === null ? `(no name: inode ${row.inode})` : printable(row.path));
+
+function tiles(pairs) {
+	return make("dl", { class: "tiles" },
+		pairs.map(([name, value, hint]) =>
+			make("div", hint ? { title: hint } : {}, make("dt", {}, name), make("dd", {}, value))));
+}
+
+// columns: [title, of a row, is it text]
+function table(caption, columns, rows) {
+	const cell = (tag, column, content) =>
+		make(tag, Object.assign(column[2] ? { class: "text" } : {}, tag === "th" ? { scope: "col" } : {}), content);
+
+	return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
+		make("table", {},
+			make("caption", {}, caption),
+			make("thead", {}, make("tr", {}, columns.map((column) => cell("th", column, column[0])))),
+			make("tbody", {}, rows.map((row) =>
+				make("tr", {}, columns.map((column) => cell("td", column, column[1](row))))))));
+}
+
+function chart(title, from_title, rows, name_of, count_title, count_of, sum_title, sum_of) {
+	const all = rows.reduce((sum, row) => sum + sum_of(row), 0);
+	const most = rows.reduce((largest, row) => Math.max(largest, sum_of(row)), 1);
+	const bar = (row) => {
+		const text = `${name_of(row)}: ${number(count_of(row))} ${count_title}, ` +
+			`${percent(sum_of(row), all)} of the ${sum_title}`;
+		const filled = make("i");
+
+		filled.style.width = `${(100 * sum_of(row)) / most}%`;
+		return make("div", { class: "track", title: text, role: "img", "aria-label": text }, filled);
+	};
+	const made = table(title, [
+		[from_title, name_of],
+		[count_title, (row) => number(count_of(row))],
+		["share", (row) => percent(sum_of(row), all)],
+		[`of the ${sum_title}`, bar],
+	], rows);
+
+	made.classList.add("chart");
+	return made;
+}
+
+// ---- The map of the groups -----------------------------------------------------------------------------------------
+
+const MIB = 1 << 20;
+const kinds = [
+	["full", "used, less than 1 % free"],
+	["whole", "free in extents of 8 MiB or more on average"],
+	["pieces", "free in extents of 1 to 8 MiB"],
+	["scattered", "free in extents below 1 MiB"],
+	["unknown", "cannot be read"],
+];
+
+function kind_of([free, extents, , blocks, unreadable], block_bytes) {
+	const mean = extents ? (free / extents) * block_bytes : 0;
+
+	if (unreadable)
+		return "unknown";
+	if (free < blocks / 100)
+		return "full";
+	return mean >= 8 * MIB ? "whole" : mean >= MIB ? "pieces" : "scattered";
+}
+
+function describe(map, index, block_bytes, groups) {
+	const [free, extents, largest, blocks] = map.cells[index];
+	const first = index * map.groups_per_cell;
+	const last = Math.min(first + map.groups_per_cell, groups) - 1;
+
+	return `${first === last ? `group ${first}` : `groups ${first} to ${last}`}: ${size(free * block_bytes)} free ` +
+		`(${percent(free, blocks)}) in ${number(extents)} extents, the largest ${size(largest * block_bytes)}`;
+}
+
+function draw(canvas, map, block_bytes, chosen) {
+	const style = getComputedStyle(root);
+	const ratio = window.devicePixelRatio || 1;
+	const width = canvas.clientWidth || 600;
+	const count = map.cells.length;
+	// Cells of 6 to 32 pixels, so that thousands need no more than a screen.
+	const side = Math.max(6, Math.min(32, Math.floor(Math.sqrt((width * 260) / count))));
+	const columns = Math.max(1, Math.floor(width / side));
+
+	canvas.width = width * ratio;
+	canvas.height = Math.ceil(count / columns) * side * ratio;
+	canvas.style.height = `${canvas.height / ratio}px`;
+	const context = canvas.getContext("2d");
+
+	context.scale(ratio, ratio);
+	map.cells.forEach((cell, index) => {
+		const x = (index % columns) * side, y = Math.floor(index / columns) * side, inner = side - 1;
+		const kind = kind_of(cell, block_bytes);
+
+		// What is used fills the cell from below.
+		context.fillStyle = style.getPropertyValue(kind === "full" ? "--full" : `--${kind}`);
+		context.fillRect(x, y, inner, inner);
+		if (kind !== "full" && kind !== "unknown") {
+			// What is free can be seen.
+			const used = Math.min(inner - 2, Math.round(inner * (1 - cell[0] / cell[3])));
+
+			context.fillStyle = style.getPropertyValue("--full");
+			context.fillRect(x, y + inner - used, inner, used);
+		}
+	});
+	if (chosen >= 0) {
+		context.strokeStyle = style.getPropertyValue("--text");
+		context.lineWidth = 2;
+		context.strokeRect((chosen % columns) * side, Math.floor(chosen / columns) * side, side - 1, side - 1);
+	}
+	return { side, columns };
+}
+
+const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+
+function map_section({ report, map }) {
+	const block_bytes = report.filesystem.block_bytes, groups = report.filesystem.groups;
+	const canvas = make("canvas", { tabindex: "0", role: "img", "aria-label":
+		"Map of the block groups. Arrow keys go from one to the next." });
+	const hint = "Point at a group, or use the arrow keys, to see its figures.";
+	const says = make("output", { "aria-live": "polite" }, hint);
+	let chosen = -1, layout = { side: 1, columns: 1 };
+	const redraw = () => {
+		layout = draw(canvas, map, block_bytes, chosen);
+	};
+	const choose = (index) => {
+		chosen = index;
+		says.textContent = index < 0 ? hint : describe(map, index, block_bytes, groups);
+		canvas.title = index < 0 ? "" : says.textContent;
+		redraw();
+	};
+
+	canvas.addEventListener("pointermove", (event) => {
+		const column = Math.floor(event.offsetX / layout.side), row = Math.floor(event.offsetY / layout.side);
+		const index = row * layout.columns + column;
+
+		if (index !== chosen)
+			choose(column < layout.columns && index < map.cells.length ? index : -1);
+	});
+	canvas.addEventListener("keydown", (event) => {
+		const step = { ArrowUp: -layout.columns, ArrowDown: layout.columns, ...steps }[event.key];
+
+		if (step === undefined)
+			return;
+		event.preventDefault();
+		choose(Math.max(0, Math.min(map.cells.length - 1, chosen + step)));
+	});
+	redraws.push(redraw);
+	const used = new Set(map.cells.map((cell) => kind_of(cell, block_bytes)));
+
+	return make("section", {},
+		make("h2", {}, "Map of the groups"),
+		make("p", { class: "faint" }, `${number(groups)} groups from the first to the last, ` +
+			`${map.groups_per_cell === 1 ? "each a cell" : `${number(map.groups_per_cell)} in a cell`}; ` +
+			"grey, from below, is what is used."),
+		canvas, says,
+		make("ul", { class: "legend" }, kinds.filter(([kind]) => used.has(kind)).map(([kind, words]) => {
+			const colour = make("i");
+
+			colour.style.background = `var(--${kind})`;
+			return make("li", {}, colour, words);
+		})));
+}
+
+// ---- Sections ------------------------------------------------------------------------------------------------------
+
+const bands = { fine: "fine", "a little fragmented": "little", defragment: "bad" };
+
+function verdict_section({ report }) {
+	const { score, words, advice } = report.verdict;
+	const mark = make("i");
+
+	mark.style.left = `${score}%`;
+	return make("section", { class: "verdict" },
+		make("div", { class: `score ${bands[words] || ""}` }, rounded(score)),
+		make("div", { class: "grow" },
+			make("h2", {}, `Score: ${rounded(score)} of 100, ${words}`),
+			make("div", { class: "scale", role: "img", "aria-label": "0 to 30 is fine, 31 to 55 a little fragmented" },
+				mark),
+			make("p", { class: "faint" }, "0 to 30 is fine, 31 to 55 a little fragmented, 56 and more wants defragmentation"),
+			advice.map((sentence) => make("p", {}, sentence))));
+}
+
+function free_section({ report }) {
+	const { free, filesystem } = report;
+	const bytes = (row) => row.from_blocks * filesystem.block_bytes;
+
+	return make("section", {},
+		make("h2", {}, "Free space"),
+		tiles([
+			["free", size(free.blocks * filesystem.block_bytes), `${number(free.blocks)} blocks`],
+			["of the filesystem", percent(free.blocks, filesystem.blocks)],
+			["extents", number(free.extents)],
+			["mean extent", size(free.avg_kb * 1024)],
+			["median extent", size(free.median_kb * 1024)],
+			["half is in at least", size(free.weighted_median_kb * 1024),
+				"Half of the free space is in extents of at least this size"],
+			["largest extent", size(free.max_kb * 1024)],
+			["largest allocation", size(free.largest_allocatable_kb * 1024), "Within one block group"],
+		]),
+		chart("Free extents by size", "size from", free.histogram, (row) => size(bytes(row)), "extents",
+			(row) => row.count, "free space", (row) => row.blocks));
+}
+
+function files_section({ report }) {
+	const { files, filesystem, directories } = report;
+	const jumps = files.seeks_inside.jumps + files.seeks_between.jumps;
+
+	return make("section", {},
+		make("h2", {}, "Files"),
+		tiles([
+			["files with blocks", number(files.count), `${number(files.empty)} more have none`],
+			["their blocks", size(files.blocks * filesystem.block_bytes)],
+			["extents", number(files.extents), `${number(files.ideal_extents)} at best`],
+			["extents per file", files.avg_extents.toFixed(3)],
+			["mean extent", size(files.avg_extent_kb * 1024)],
+			["fragmented files", percent(files.fragmented_files, files.count),
+				`${number(files.fragmented_files)} files have more extents than they need`],
+			["jumps in reading all", number(jumps), "In the order of inode numbers"],
+			["directories", number(directories.all), `${number(directories.extents)} extents`],
+		]),
+		chart("Extents of files by size", "size from", files.extent_blocks_histogram,
+			(row) => size(row.from_blocks * filesystem.block_bytes), "extents", (row) => row.count,
+			"files' blocks", (row) => row.blocks),
+		chart("Files by number of extents", "extents from", files.extents_per_file_histogram,
+			(row) => number(row.from_extents), "files", (row) => row.count, "files", (row) => row.count));
+}
+
+function worst_section({ report }) {
+	const rows = report.worst;
+
+	return make("section", {},
+		make("h2", {}, "Worst files"),
+		rows.length ? table("The most extents more than needed", [
+			["extents", (row) => number(row.extents)],
+			["ideal", (row) => number(row.ideal)],
+			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
+			["path", path_of, true],
+		], rows) : make("p", {}, "No file has more extents than it needs."));
+}
+
+function directories_section({ report }) {
+	return make("section", {},
+		make("h2", {}, "By directory"),
+		table("Files below it, those of subdirectories included", [
+			["score", (row) => rounded(row.score)],
+			["files", (row) => number(row.files)],
+			["extents", (row) => number(row.extents)],
+			["ideal", (row) => number(row.ideal)],
+			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
+			["path", path_of, true],
+		], report.by_directory));
+}
+
+function unlink_section({ report }) {
+	const { unlink } = report;
+	const bitmaps = unlink.block_bitmaps + unlink.inode_bitmaps;
+
+	return make("section", {},
+		make("h2", {}, "Unlink cost"),
+		make("p", { class: "faint" },
+			`What deleting all files would write, in transactions of ${number(unlink.batch_files)} files.`),
+		tiles([
+			["files", number(unlink.files)],
+			["block bitmaps", number(unlink.block_bitmaps)],
+			["inode bitmaps", number(unlink.inode_bitmaps)],
+			["writes of bitmaps", number(unlink.writes)],
+			["writes of each", (bitmaps ? unlink.writes / bitmaps : 0).toFixed(1)],
+			["shared bitmaps", number(unlink.shared_bitmaps), "Block bitmaps of more than one directory's files"],
+		]),
+		unlink.costly.length ? table("The directories whose files cost most", [
+			["writes", (row) => number(row.writes)],
+			["files", (row) => number(row.files)],
+			["block bitmaps", (row) => number(row.block_bitmaps)],
+			["shared", (row) => number(row.shared_bitmaps)],
+			["inode bitmaps", (row) => number(row.inode_bitmaps)],
+			["path", path_of, true],
+		], unlink.costly) : null,
+		unlink.shared.length ? table("The block bitmaps that most directories share", [
+			["group", (row) => number(row.group)],
+			["directories", (row) => number(row.directories)],
+			["most of their files in", (row) => row.most.map((sharer) =>
+				make("div", {}, `${path_of(sharer)} (${number(sharer.files)})`)), true],
+		], unlink.shared) : null);
+}
+
+function damage_section({ report }) {
+	const { count, first } = report.unreadable;
+
+	return make("section", {},
+		make("h2", { class: "bad" }, `Cannot be read: ${number(count)}`),
+		make("p", {}, "It is left out of all figures: run e2fsck."),
+		table("The first of it", [
+			["inode", (row) => (row.inode ? number(row.inode) : "")],
+			["block", (row) => (row.block ? number(row.block) : "")],
+			["what", (row) => row.what, true],
+		], first));
+}
+
+function change_section(change) {
+	const decimals = (row) => Math.max(...[row.before, row.after, row.difference].map((value) =>
+		(String(value).split(".")[1] || "").length));
+	const signed = (row) => {
+		const is_better = row.better !== "any" && row.difference !== 0 &&
+			(row.difference < 0) === (row.better === "low");
+		const is_worse = row.better !== "any" && row.difference !== 0 && !is_better;
+
+		return make("span", { class: is_better ? "fine" : is_worse ? "bad" : "" },
+			`${row.difference > 0 ? "+" : ""}${number(row.difference, decimals(row))}`,
+			is_better ? " better" : is_worse ? " worse" : "");
+	};
+
+	return make("section", {},
+		make("h2", {}, "Before and after"),
+		table("The figures of both", [
+			["figure", (row) => row.name, true],
+			["before", (row) => number(row.before, decimals(row))],
+			["after", (row) => number(row.after, decimals(row))],
+			["change", signed],
+			["in %", (row) => (row.percent === null ? "" : `${row.percent > 0 ? "+" : ""}${row.percent.toFixed(1)}`)],
+		], Object.values(change)));
+}
+
+function subject_heading({ report }, title) {
+	const { filesystem } = report;
+	const parts = [`${size(filesystem.blocks * filesystem.block_bytes)} in blocks of ${number(filesystem.block_bytes)} bytes`,
+		`${number(filesystem.groups)} groups`];
+
+	if (filesystem.cluster_blocks > 1)
+		parts.push(`clusters of ${number(filesystem.cluster_blocks)} blocks`);
+	if (filesystem.label)
+		parts.push(`label ${printable(filesystem.label)}`);
+	parts.push(`UUID ${filesystem.uuid}`);
+	return make("div", {}, title ? make("h2", {}, `${title}: ${printable(filesystem.target)}`) : null,
+		make("p", { class: "faint" }, parts.join(", ")));
+}
+
+// Every section of all subjects, side by side or, where there is no room for that, one below the other.
+function sections(subjects, titles) {
+	const made = [];
+	const titled = (section, title) => {
+		if (title)
+			section.querySelector("h2").append(make("span", { class: "faint" }, ` \u2013 ${title.toLowerCase()}`));
+		return section;
+	};
+	const add = (has, section) => {
+		if (subjects.some((subject) => has(subject.report)))
+			made.push(...subjects.map((subject, index) =>
+				(has(subject.report) ? titled(section(subject), titles[index]) : make("div", {}))));
+	};
+
+	add((report) => report.unreadable.count, damage_section);
+	add((report) => report.verdict, verdict_section);
+	add((report) => report.free, map_section);
+	add((report) => report.free, free_section);
+	add((report) => report.files, files_section);
+	add((report) => report.worst, worst_section);
+	add((report) => report.by_directory, directories_section);
+	add((report) => report.unlink, unlink_section);
+	return made;
+}
+
+// ---- The page ------------------------------------------------------------------------------------------------------
+
+const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)");
+const theme_button = make("button", { type: "button" });
+
+function set_theme(theme) {
+	root.dataset.theme = theme;
+	theme_button.textContent = theme === "dark" ? "Light theme" : "Dark theme";
+	redraws.forEach((redraw) => redraw());
+}
+
+function start() {
+	const { subjects, change } = reports;
+	const names = subjects.map((subject) => printable(subject.report.filesystem.target));
+	const titles = subjects.length > 1 ? ["Before", "After"] : [""];
+
+	document.title = `e2frag: ${names.join(" and ")}`;
+	theme_button.addEventListener("click", () => set_theme(root.dataset.theme === "dark" ? "light" : "dark"));
+	prefers_dark.addEventListener("change", () => set_theme(prefers_dark.matches ? "dark" : "light"));
+	window.addEventListener("resize", () => redraws.forEach((redraw) => redraw()));
+	document.getElementById("page").append(
+		make("header", {},
+			make("div", {}, make("h1", {}, subjects.length > 1 ? "Fragmentation, before and after" : names[0]),
+				subjects.length > 1 ? null : subject_heading(subjects[0], "")),
+			theme_button),
+		...(change ? [change_section(change)] : []),
+		make("div", { class: subjects.length > 1 ? "subjects two" : "subjects" },
+			subjects.length > 1 ? subjects.map((subject, index) => subject_heading(subject, titles[index])) : null,
+			sections(subjects, titles)));
+	set_theme(prefers_dark.matches ? "dark" : "light");
+}
+
+start();
