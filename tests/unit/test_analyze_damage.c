@@ -131,7 +131,7 @@ static char *report_of(unsigned int threads)
 		.chunk_blocks = 16,
 		.worst_limit = 5,
 	};
-	struct form_parts parts = { true, true };
+	struct form_parts parts = { .free_space = true, .files = true };
 	struct report *report = calloc(1, sizeof(*report));
 	struct problem problem = { 0 };
 	struct volume volume;
