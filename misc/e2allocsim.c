@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
 #include <stdio.h>
+#include <string.h>
 
 #include <ext2fs/ext2fs.h>
 
+#include "e2allocsim_all.h"
 #include "e2allocsim_options.h"
 #include "ext2fs/ext2mb_err.h"
 #include "simulate/report.h"
@@ -32,41 +34,46 @@ static errcode_t print_report(const struct command *command, const struct measur
 	return fflush(stdout) || ferror(stdout) ? EIO : 0;
 }
 
-static int run(struct command *command)
+static errcode_t run(struct command *command, struct problem *problem)
 {
-	struct problem problem = { 0 };
 	SCOPE_FREE struct measurement *measurements = NULL;
 	size_t count = 0;
-	errcode_t error = make_and_simulate(command, &measurements, &count, &problem);
+	errcode_t error = make_and_simulate(command, &measurements, &count, problem);
 
-	if (error) {
-		problem_set(&problem, error, command->options.image, "cannot simulate on it");
-	} else {
-		error = print_report(command, measurements, count);
-		if (error)
-			problem_set(&problem, error, NULL, "cannot write the report");
-	}
+	if (error)
+		return problem_set(problem, error, command->options.image, "cannot simulate on it");
+	error = print_report(command, measurements, count);
+	return error ? problem_set(problem, error, NULL, "cannot write the report") : 0;
+}
+
+static int conclude(errcode_t error, struct problem *problem)
+{
 	if (!error)
 		return EXIT_SUCCESS;
-	SCOPE_FREE char *text = problem_text(&problem);
+	SCOPE_FREE char *text = problem_text(problem);
 
 	fprintf(stderr, "e2allocsim: %s\n", text ? text : "out of memory");
-	problem_clear(&problem);
+	problem_clear(problem);
 	return EXIT_FAILURE;
 }
 
 int main(int argument_count, char **arguments)
 {
 	struct command command = { .progress = PROGRESS_AUTO };
+	struct problem problem = { 0 };
 
 	if (argument_count > 0)
 		arguments[0] = (char *)"e2allocsim";
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
+	if (argument_count > 1 && strcmp(arguments[1], "all") == 0) {
+		interrupt_install();
+		return conclude(all_main(argument_count, arguments, &problem), &problem);
+	}
 	command_parse(argument_count, arguments, &command);
 	interrupt_install();
-	int status = run(&command);
+	errcode_t error = run(&command, &problem);
 
 	command_free(&command);
-	return status;
+	return conclude(error, &problem);
 }

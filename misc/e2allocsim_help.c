@@ -10,8 +10,10 @@
 
 static const char head[] =
 	"Usage: e2allocsim WORKLOAD [options] IMAGE [SIZE]\n"
+	"       e2allocsim all --report=DIR [--quick] [--seed=N] [--progress=STYLE]\n"
 	"Runs a workload on the metadata of an ext4 filesystem and tells what it makes of files and free space.\n"
 	"\n"
+	"  all                   all workloads on an image of its own: DIR/allocsim.md and charts; --quick: in small\n"
 	"  IMAGE                 a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
 	"  SIZE                  as mke2fs(8) reads it\n"
 	"\n"

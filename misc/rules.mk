@@ -10,5 +10,6 @@ e2populate_sources := \
 	misc/e2populate_report.c
 e2allocsim_sources := \
 	misc/e2allocsim.c \
+	misc/e2allocsim_all.c \
 	misc/e2allocsim_help.c \
 	misc/e2allocsim_options.c

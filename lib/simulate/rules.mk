@@ -2,6 +2,7 @@
 simulate_sources := \
 	lib/simulate/allocator_values.c \
 	lib/simulate/append.c \
+	lib/simulate/chart.c \
 	lib/simulate/configuration.c \
 	lib/simulate/dirty_blocks.c \
 	lib/simulate/fallocate2.c \
@@ -12,6 +13,9 @@ simulate_sources := \
 	lib/simulate/layout_values.c \
 	lib/simulate/normalize.c \
 	lib/simulate/orphans.c \
+	lib/simulate/overview.c \
+	lib/simulate/overview_charts.c \
+	lib/simulate/overview_machine.c \
 	lib/simulate/partial_stripes.c \
 	lib/simulate/processors.c \
 	lib/simulate/report.c \
