@@ -128,10 +128,11 @@ static char *report_of(unsigned int threads)
 		.with_groups = true,
 		.by_directory = true,
 		.directory_depth = 2,
+		.unlink_batch_files = 10,
 		.chunk_blocks = 16,
 		.worst_limit = 5,
 	};
-	struct form_parts parts = { .free_space = true, .files = true };
+	struct form_parts parts = { true, true, true, true, true };
 	struct report *report = calloc(1, sizeof(*report));
 	struct problem problem = { 0 };
 	struct volume volume;
@@ -151,6 +152,7 @@ static char *report_of(unsigned int threads)
 	form_text(report, &parts, stream);
 	form_e2freefrag(report, stream);
 	form_e4defrag(report, stream);
+	ck_assert_int_eq(form_html(report, report, &parts, stream), 0);
 	rewind(stream);
 	ck_assert_int_eq(form_json(report, &parts, stream), 0);
 	fclose(stream);
