@@ -56,6 +56,7 @@ errcode_t nonzero_data_keep(struct build *build, uint32_t number, const struct n
 		memcpy(starts, data->stored_starts, data->count * sizeof(*starts));
 	}
 	map->stored_starts = starts;
+	map->host_path = node->is_sparse ? node->data_map->host_path : NULL;
 	node->is_sparse = true;
 	node->data_map = map;
 	build->known_zero_bytes += had_bytes - kept_bytes;

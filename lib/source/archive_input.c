@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/manifest_source.h"
 #include "support/interrupt.h"
 
 /*
@@ -12,6 +13,9 @@
  * members), 1 MiB took as long as 256 KiB.
  */
 #define BUFFER_BYTES ((size_t)256 << 10)
+
+/* A pipe can have less to give at first; ISO 9660 is known by what lies at 32769. */
+#define LEAST_BEGINNING_BYTES ((size_t)64 << 10)
 
 /*
  * libarchive converts names to the locale's characters; in the C locale, which is ours, it fails to and hands over
@@ -43,42 +47,86 @@ static void choose_locale(struct archive_input *input)
 		input->callers_locale = uselocale(input->own_locale);
 }
 
-static la_ssize_t read_some(struct archive *archive, void *context, const void **bytes)
+/* The next bytes into the buffer, at least as many unless it is the end. */
+static errcode_t fill_buffer(struct archive_input *input, size_t least)
 {
-	struct archive_input *input = context;
-	/* The first read is of the beginning, where a format's name is; zip and 7z come back there. */
-	bool is_first = !input->own_locale;
+	size_t count = 0;
 	ssize_t got;
 
 	do {
 		if (interrupt_pending())
 			errno = EINTR, got = -1;
 		else if (input->is_regular)
-			got = pread(input->descriptor, input->buffer, BUFFER_BYTES, (off_t)input->at);
+			got = pread(input->descriptor, input->buffer + count, BUFFER_BYTES - count,
+			            (off_t)(input->at + count));
 		else
-			got = read(input->descriptor, input->buffer, BUFFER_BYTES);
-	} while (got < 0 && errno == EINTR && !interrupt_pending());
+			got = read(input->descriptor, input->buffer + count, BUFFER_BYTES - count);
+		count += got > 0 ? (size_t)got : 0;
+	} while ((got < 0 && errno == EINTR && !interrupt_pending()) || (got > 0 && count < least));
 	if (got < 0) {
 		input->error = errno;
-		archive_set_error(archive, errno, "%s", strerror(errno));
-		return ARCHIVE_FATAL;
+		return errno;
 	}
 	input->buffer_at = input->at;
-	input->buffer_bytes = (size_t)got;
-	input->at += (uint64_t)got;
-	if (is_first)
-		choose_locale(input);
+	input->buffer_bytes = count;
+	input->at += count;
+	return 0;
+}
+
+static la_ssize_t read_some(struct archive *archive, void *context, const void **bytes)
+{
+	struct archive_input *input = context;
+	bool is_unread = input->is_unread;
+
+	input->is_unread = false;
 	*bytes = input->buffer;
-	return got;
+	if (!is_unread && fill_buffer(input, 1)) {
+		archive_set_error(archive, (int)input->error, "%s", strerror((int)input->error));
+		return ARCHIVE_FATAL;
+	}
+	return (la_ssize_t)input->buffer_bytes;
+}
+
+static ssize_t read_text(void *context, char *bytes, size_t count)
+{
+	struct archive_input *input = context;
+
+	if (input->taken_bytes == input->buffer_bytes) {
+		if (fill_buffer(input, 1)) {
+			errno = (int)input->error;
+			return -1;
+		}
+		input->taken_bytes = 0;
+	}
+	if (count > input->buffer_bytes - input->taken_bytes)
+		count = input->buffer_bytes - input->taken_bytes;
+	memcpy(bytes, input->buffer + input->taken_bytes, count);
+	input->taken_bytes += count;
+	return (ssize_t)count;
+}
+
+FILE *archive_input_stream(struct archive_input *input)
+{
+	return fopencookie(input, "r", (cookie_io_functions_t){ .read = read_text });
+}
+
+/* What has been read to look at it, libarchive has not seen. */
+static void go_back(struct archive_input *input)
+{
+	if (input->is_unread)
+		input->at = input->buffer_at;
+	input->is_unread = false;
 }
 
 /* Less than asked is allowed: the rest is read, and found to be missing. */
 static la_int64_t skip(struct archive *archive, void *context, la_int64_t count)
 {
 	struct archive_input *input = context;
-	uint64_t left = input->at < input->end ? input->end - input->at : 0;
 
 	(void)archive;
+	go_back(input);
+	uint64_t left = input->at < input->end ? input->end - input->at : 0;
+
 	if (count <= 0)
 		return 0;
 	uint64_t skipped = (uint64_t)count < left ? (uint64_t)count : left;
@@ -90,6 +138,8 @@ static la_int64_t skip(struct archive *archive, void *context, la_int64_t count)
 static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset, int from)
 {
 	struct archive_input *input = context;
+
+	go_back(input);
 	uint64_t base = from == SEEK_SET ? input->start : from == SEEK_CUR ? input->at : input->end;
 	int64_t to;
 
@@ -117,7 +167,7 @@ static errcode_t examine(struct archive_input *input)
 	return 0;
 }
 
-/* All of libarchive's but mtree, whose members lie somewhere else, and raw, for which anything is an archive. */
+/* All of libarchive's but mtree, which we read ourselves, and raw, for which anything is an archive. */
 static int choose_formats(struct archive *archive)
 {
 	static int (*const formats[])(struct archive *) = {
@@ -145,8 +195,16 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor)
 	if (error)
 		return error;
 	input->buffer = malloc(BUFFER_BYTES);
+	error = input->buffer ? fill_buffer(input, LEAST_BEGINNING_BYTES) : ENOMEM;
+	if (error)
+		return error;
+	input->is_unread = true;
+	input->is_manifest = manifest_is(input->buffer, input->buffer_bytes);
+	if (input->is_manifest)
+		return 0;
+	choose_locale(input);
 	input->archive = archive_read_new();
-	if (!input->buffer || !input->archive || choose_formats(input->archive) < ARCHIVE_WARN ||
+	if (!input->archive || choose_formats(input->archive) < ARCHIVE_WARN ||
 	    archive_read_support_filter_all(input->archive) < ARCHIVE_WARN)
 		return ENOMEM;
 	archive_read_set_callback_data(input->archive, input);

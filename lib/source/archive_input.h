@@ -5,6 +5,7 @@
 
 #include <archive.h>
 #include <locale.h>
+#include <stdio.h>
 
 #include "source/tree.h"
 
@@ -18,12 +19,21 @@ struct archive_input {
 	char *buffer;
 	uint64_t buffer_at; /* where in the file its bytes lie */
 	size_t buffer_bytes;
+	size_t taken_bytes; /* of the buffer, by archive_input_stream() */
+	bool is_unread;     /* nobody has been given the buffer yet */
+	bool is_manifest;   /* no archive but mtree(5): there is an archive_input_stream() instead of an archive */
 	errcode_t error; /* of reading, which libarchive would only describe */
 	locale_t own_locale, callers_locale;
 };
 
-/* Opens an archive for reading; descriptor must last as long. ENOMEM, errors of reading, EBADMSG. */
+/*
+ * Opens an archive for reading, or finds that it is none but a manifest; descriptor must last as long. ENOMEM, errors
+ * of reading, EBADMSG.
+ */
 MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor);
+
+/* The whole text of a manifest; the caller closes it before the input. NULL: no memory. */
+FILE *archive_input_stream(struct archive_input *input);
 
 /* Closes what was opened; the caller's locale is back. Also after a failed or no opening (zeroed). */
 void archive_input_close(struct archive_input *input);

@@ -4,6 +4,7 @@
 #define SOURCE_ARCHIVE_SCAN_H
 
 #include <archive_entry.h>
+#include <sys/stat.h>
 
 #include "source/archive_input.h"
 #include "source/archive_spool.h"
@@ -38,6 +39,9 @@ struct archive_scan {
 /* Records a problem with the member at hand, or with the archive; reason NULL: the error says it all. */
 errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action,
                                const char *reason);
+
+/* Is it the image that is being made? */
+bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *status);
 
 /* The same of what libarchive has just failed to do. */
 errcode_t archive_scan_failure(const struct archive_scan *scan);

@@ -8,6 +8,7 @@
 
 #include "source/archive_scan.h"
 #include "source/content_reader.h"
+#include "source/manifest_source.h"
 #include "source/tree_builder.h"
 #include "support/interrupt.h"
 
@@ -154,6 +155,8 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 	if (error)
 		return scan->input.archive ? archive_scan_failure(scan) :
 		                             archive_scan_problem(scan, error, "cannot read", NULL);
+	if (scan->input.is_manifest)
+		return manifest_source_build(scan, builder, pool);
 	/* From here on until everything is copied. */
 	scan->tree->origins[0].is_changeable = scan->input.is_regular;
 	error = read_members(scan, builder);
@@ -166,16 +169,17 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 	return error ? archive_scan_problem(scan, error, "cannot read", NULL) : 0;
 }
 
-static bool is_image(const struct scan_options *options, int descriptor)
+bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *status)
 {
-	struct stat status;
+	const struct scan_options *options = scan->options;
 
-	return (options->skip_device || options->skip_inode) && fstat(descriptor, &status) == 0 &&
-	       status.st_dev == options->skip_device && status.st_ino == options->skip_inode;
+	return (options->skip_device || options->skip_inode) && status->st_dev == options->skip_device &&
+	       status->st_ino == options->skip_inode;
 }
 
 static errcode_t open_archive(struct archive_scan *scan, const char *path)
 {
+	struct stat status;
 	uint32_t origin;
 	int descriptor = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) :
 	                                     fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -183,7 +187,7 @@ static errcode_t open_archive(struct archive_scan *scan, const char *path)
 
 	if (!error)
 		error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->name, descriptor, &origin);
-	if (!error && is_image(scan->options, descriptor))
+	if (!error && fstat(descriptor, &status) == 0 && archive_scan_is_image(scan, &status))
 		return archive_scan_problem(scan, EINVAL, "cannot read", "the image would take its place");
 	return error ? archive_scan_problem(scan, error, "cannot open", NULL) : 0;
 }

@@ -2,6 +2,7 @@
 #include "source/content_reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -49,6 +50,24 @@ void content_reader_destroy(struct content_reader *reader)
 	free(reader);
 }
 
+/* A symlink is followed: the path is one that the user gave. */
+static errcode_t open_file(struct content_reader *reader, struct problem *problem)
+{
+	SCOPE_FREE char *path = tree_host_path(reader->tree, reader->node);
+	struct stat status;
+
+	if (!path)
+		return problem_set(problem, ENOMEM, NULL, "cannot open");
+	reader->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOATIME);
+	if (reader->descriptor < 0 && errno == EPERM) /* O_NOATIME is for the owner */
+		reader->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (reader->descriptor < 0 || fstat(reader->descriptor, &status))
+		return problem_set(problem, errno, path, "cannot open");
+	if (!S_ISREG(status.st_mode))
+		return problem_set_reason(problem, EBUSY, path, "cannot read", "it is no longer a regular file");
+	return 0;
+}
+
 errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem)
 {
 	uint32_t origin = reader->tree->nodes[node].origin;
@@ -56,8 +75,10 @@ errcode_t content_reader_open(struct content_reader *reader, uint32_t node, stru
 
 	close_file(reader);
 	reader->node = node;
-	if (reader->tree->origins[origin].kind != TREE_ORIGIN_DIRECTORY)
+	if (reader->tree->origins[origin].kind == TREE_ORIGIN_STORED)
 		return 0;
+	if (reader->tree->origins[origin].kind == TREE_ORIGIN_FILES)
+		return open_file(reader, problem);
 	if (!reader->directories[origin])
 		error = directory_reader_create(reader->tree, origin, &reader->directories[origin], problem);
 	return error ? error : directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
@@ -137,7 +158,7 @@ errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t
 	const struct tree_origin *origin = &reader->tree->origins[node->origin];
 	errcode_t error;
 
-	if (origin->kind == TREE_ORIGIN_DIRECTORY)
+	if (origin->kind != TREE_ORIGIN_STORED)
 		error = read_at(reader->descriptor, bytes, count, offset);
 	else if (node->is_sparse)
 		error = read_sparse(node->data_map, origin->descriptor, bytes, count, offset);

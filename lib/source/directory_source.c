@@ -162,7 +162,7 @@ static void scan_destroy(struct scan *scan)
 		free(worker->entries);
 		free(worker->listing);
 		free(worker->names);
-		free(worker->segments);
+		free(worker->segments.list);
 	}
 	free(scan->workers);
 	free(scan->directories);

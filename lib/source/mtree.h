@@ -6,8 +6,8 @@
  * then any such name with type=dir, until "..". Names and link targets are encoded as by vis(3). /set and /unset give
  * values to the lines that follow; what a line says itself goes before. A line may be continued after a backslash.
  *
- * What is said of contents (size, digests, contents, nlink, flags and so on) is skipped; keywords that nobody knows are
- * refused. xattr.NAME=VALUE, in base64, is an extension that go-mtree(1) has too.
+ * Digests, nlink, flags and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
+ * an extension that go-mtree(1) has too.
  */
 #ifndef SOURCE_MTREE_H
 #define SOURCE_MTREE_H
@@ -30,6 +30,8 @@ enum mtree_given {
 	MTREE_DEVICE = 1 << 8,
 	MTREE_OPTIONAL = 1 << 9,  /* the file may be missing */
 	MTREE_NOCHANGE = 1 << 10, /* one that is there stays as it is */
+	MTREE_SIZE = 1 << 11,
+	MTREE_CONTENTS = 1 << 12,
 };
 
 struct mtree_entry {
@@ -44,6 +46,8 @@ struct mtree_entry {
 	uint32_t mtime_nanoseconds;
 	const char *target;
 	uint32_t major, minor;
+	uint64_t size_bytes;
+	const char *contents;      /* the path of the file that has them */
 	struct tree_xattr *xattrs; /* in the order of the line */
 	size_t xattr_count, xattr_capacity;
 };

@@ -143,6 +143,17 @@ static const char *take_link(struct mtree_entry *entry, char *value)
 	return strlen(value) < PATH_MAX ? NULL : "is too long for a link";
 }
 
+static const char *take_size(struct mtree_entry *entry, char *value)
+{
+	return units_parse_number(value, 0, INT64_MAX, &entry->size_bytes) ? "is not a number of bytes" : NULL;
+}
+
+static const char *take_contents(struct mtree_entry *entry, char *value)
+{
+	entry->contents = value;
+	return *value && mtree_decode(value) ? NULL : "is not a path as vis(3) writes it";
+}
+
 /* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
 static const char *take_device(struct mtree_entry *entry, char *value)
 {
@@ -180,12 +191,13 @@ static const struct keyword keywords[] = {
 	{ "time", MTREE_TIME, take_time },
 	{ "link", MTREE_LINK, take_link },
 	{ "device", MTREE_DEVICE, take_device },
+	{ "size", MTREE_SIZE, take_size },
+	{ "content", MTREE_CONTENTS, take_contents },
+	{ "contents", MTREE_CONTENTS, take_contents },
 	{ "optional", MTREE_OPTIONAL, NULL },
 	{ "nochange", MTREE_NOCHANGE, NULL },
 	{ .name = "ignore" },
 	{ .name = "cksum" },
-	{ .name = "content" },
-	{ .name = "contents" },
 	{ .name = "flags" },
 	{ .name = "inode" },
 	{ .name = "md5" },
@@ -196,7 +208,6 @@ static const struct keyword keywords[] = {
 	{ .name = "sha256" },
 	{ .name = "sha384" },
 	{ .name = "sha512" },
-	{ .name = "size" },
 	{ .name = "tags" },
 };
 

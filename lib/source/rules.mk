@@ -9,11 +9,13 @@ source_sources := \
 	lib/source/archive_xattrs.c \
 	lib/source/builder_number.c \
 	lib/source/content_reader.c \
+	lib/source/data_segments.c \
 	lib/source/descend.c \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
 	lib/source/host_xattrs.c \
+	lib/source/manifest_source.c \
 	lib/source/marks.c \
 	lib/source/merge.c \
 	lib/source/metadata.c \

@@ -9,6 +9,7 @@
 
 #include <stdalign.h>
 
+#include "source/data_segments.h"
 #include "source/descend.h"
 #include "source/directory_source.h"
 #include "source/host_xattrs.h"
@@ -78,8 +79,7 @@ struct scan_worker {
 	size_t listing_capacity;
 	struct scan_name *names;
 	size_t names_capacity;
-	struct tree_segment *segments;
-	size_t segments_capacity;
+	struct data_segments segments;
 };
 
 #define SCAN_ENTRIES_BYTES ((size_t)64 << 10)

@@ -108,66 +108,26 @@ static errcode_t read_target(const struct place *place, struct tree_node *node)
 	return error ? fail(place, node, error, "cannot read symbolic link") : 0;
 }
 
-/* ENXIO: no data from here on. EINVAL or ENOTSUP: the host cannot tell, so all of it is data. */
-static errcode_t find_segments(struct scan_worker *worker, int descriptor, uint64_t size_bytes, size_t *ret)
-{
-	uint64_t at = 0;
-	size_t count = 0;
-
-	while (at < size_bytes) {
-		off_t start = lseek(descriptor, (off_t)at, SEEK_DATA);
-
-		if (start < 0 && errno == ENXIO)
-			break;
-		off_t end = start < 0 ? -1 : lseek(descriptor, start, SEEK_HOLE);
-
-		if (end < 0)
-			return errno;
-		if ((uint64_t)start >= size_bytes)
-			break;
-		if (end <= start) /* no answer that would get us further */
-			return EINVAL;
-		errcode_t error = vector_reserve(&worker->segments, &worker->segments_capacity, count + 1,
-		                                 sizeof(*worker->segments));
-
-		if (error)
-			return error;
-		/* The file may have grown meanwhile. */
-		at = (uint64_t)end < size_bytes ? (uint64_t)end : size_bytes;
-		struct tree_segment *last = count ? &worker->segments[count - 1] : NULL;
-
-		if (last && last->start_bytes + last->length_bytes == (uint64_t)start)
-			last->length_bytes = at - last->start_bytes;
-		else
-			worker->segments[count++] = (struct tree_segment){ (uint64_t)start, at - (uint64_t)start };
-	}
-	*ret = count;
-	return count > UINT32_MAX ? EFBIG : 0;
-}
-
 static errcode_t read_data_map(const struct place *place, struct tree_node *node)
 {
 	struct scan_worker *worker = place->worker;
+	const struct data_segments *segments = &worker->segments;
 	SCOPE_CLOSE int descriptor = -1;
-	size_t count = 0;
+	struct tree_data_map *map;
 	errcode_t error = descender_open_file(&worker->descender, place->descriptor, node->name, &descriptor);
 
 	if (error)
 		return fail(place, node, error, "cannot open");
-	error = find_segments(worker, descriptor, node->size_bytes, &count);
+	error = data_segments_find(&worker->segments, descriptor, node->size_bytes);
 	if (error == EINVAL || error == ENOTSUP)
 		return 0;
 	if (error)
 		return fail(place, node, error, "cannot look for holes");
-	if (count == 1 && worker->segments[0].length_bytes == node->size_bytes)
+	if (segments->count == 1 && segments->list[0].length_bytes == node->size_bytes)
 		return 0;
-	struct tree_data_map *map = arena_alloc(&worker->memory, sizeof(*map) + count * sizeof(struct tree_segment));
-
-	if (!map)
-		return fail(place, node, ENOMEM, "cannot look for holes");
-	map->count = (uint32_t)count;
-	if (count)
-		memcpy(map->segments, worker->segments, count * sizeof(struct tree_segment));
+	error = data_segments_map(segments, &worker->memory, &map);
+	if (error)
+		return fail(place, node, error, "cannot look for holes");
 	node->data_map = map;
 	node->is_sparse = true;
 	return 0;

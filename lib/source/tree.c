@@ -77,11 +77,26 @@ uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name
 	return TREE_ROOT;
 }
 
+char *tree_host_path(const struct tree *tree, uint32_t node)
+{
+	const char *directory = tree->origins[tree->nodes[node].origin].path;
+	const char *path = tree->nodes[node].data_map->host_path;
+	char *text = NULL;
+
+	if (*path == '/')
+		return strdup(path);
+	return asprintf(&text, "%s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/", path) < 0 ?
+	               NULL :
+	               text;
+}
+
 char *tree_path(const struct tree *tree, uint32_t node)
 {
 	const struct tree_origin *origin = &tree->origins[tree->nodes[node].origin];
 	char *text = NULL;
 
+	if (origin->kind == TREE_ORIGIN_FILES && S_ISREG(tree->nodes[node].mode))
+		return tree_host_path(tree, node);
 	if (origin->kind == TREE_ORIGIN_DIRECTORY)
 		return path_text(origin->path, step, tree, node, NULL);
 	if (node == TREE_ROOT)

@@ -26,6 +26,7 @@ struct tree_segment {
 struct tree_data_map {
 	uint32_t count;
 	const uint64_t *stored_starts;  /* TREE_ORIGIN_STORED: where each segment's bytes lie */
+	const char *host_path;          /* TREE_ORIGIN_FILES: of the file */
 	struct tree_segment segments[]; /* ascending, not touching */
 };
 
@@ -44,6 +45,8 @@ struct tree_xattr_set {
 
 enum tree_origin_kind {
 	TREE_ORIGIN_DIRECTORY, /* a host directory: contents are found by their path below it */
+	TREE_ORIGIN_FILES,     /* contents are files of the host, each with a path of its own (data_map->host_path), from
+	                          the directory at the origin's path if it is relative */
 	TREE_ORIGIN_STORED,    /* contents lie in an open file: an archive, or what was unpacked from one */
 };
 
@@ -64,9 +67,11 @@ struct tree_origin {
 struct tree_node {
 	const char *name; /* NUL-terminated; "" for the root */
 	uint8_t name_bytes;
-	bool is_sparse : 1;   /* data_map is valid */
+	bool is_sparse : 1;   /* data_map is valid; always so for regular files of a TREE_ORIGIN_FILES */
 	bool is_implied : 1;  /* a directory that the source does not describe itself, only what lies below it: owner,
 	                         mode and so on are made up, and those of another source that has it count */
+	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
+	bool gid_is_name : 1; /* likewise */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
@@ -122,6 +127,9 @@ uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name
  * caller frees it; NULL: no memory.
  */
 char *tree_path(const struct tree *tree, uint32_t node);
+
+/* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
+char *tree_host_path(const struct tree *tree, uint32_t node);
 
 /*
  * The validator that tests and fuzzers call: order of names, runs, links, counts and parents. Returns true,

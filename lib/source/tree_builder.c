@@ -302,6 +302,15 @@ errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const
 	return 0;
 }
 
+const struct tree_node *tree_builder_find(struct tree_builder *builder, const char *path)
+{
+	struct spot spot;
+
+	if (find_path(builder, path, NULL, &spot) || (spot.slot && !*spot.slot))
+		return NULL;
+	return &builder->entries[builder->entries[spot.slot ? *spot.slot : TREE_ROOT].link_to];
+}
+
 errcode_t tree_builder_link(struct tree_builder *builder, const char *path, const char *target, struct tree_node **file)
 {
 	struct spot to, spot;

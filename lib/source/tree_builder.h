@@ -30,6 +30,12 @@ void tree_builder_destroy(struct tree_builder *builder);
 MUST_CHECK errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const struct tree_node *node);
 
 /*
+ * What is at path now, or NULL. Of its fields only those count that tree_builder_add() takes. It lasts until the next
+ * call.
+ */
+const struct tree_node *tree_builder_find(struct tree_builder *builder, const char *path);
+
+/*
  * Puts a further name at path for the file that is at target now; the two stay one file even if one of the names is
  * replaced. Nothing happens if they are one file already. *file is that file, for new contents: it lasts until the
  * next call. Errors as above, ENOENT where nothing is at target, EISDIR where a directory is.
