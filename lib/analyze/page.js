@@ -352,7 +352,7 @@ function change_section(change) {
 
 		return make("span", { class: is_better ? "fine" : is_worse ? "bad" : "" },
 			`${row.difference > 0 ? "+" : ""}${number(row.difference, decimals(row))}`,
-			is_better ? " better" : is_worse ? " worse" : "");
+			make("span", { class: "word" }, is_better ? " better" : is_worse ? " worse" : ""));
 	};
 
 	return make("section", {},
