@@ -210,6 +210,11 @@ errcode_t filesystem_open(struct build *build)
 		error = take_root_owner(build);
 	if (!error)
 		error = free_replaced_directories(build);
+	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whoever fills it. */
+	if (error == EXT2MB_ET_CORRUPT_GROUP)
+		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
+		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
+		                          "descriptors is bad; -O ^resize_inode reserves none");
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot use the new filesystem");
 	return 0;
