@@ -5,19 +5,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ext2fs/bits.h"
 #include "support/units.h"
 #include "support/vector.h"
 
-/* The kernel's limit on a path is 4096 bytes; what is deeper was moved there piece by piece. */
-#define DEEPEST 10000
+/* The kernel takes paths of up to 4096 bytes; what is longer was made piece by piece, and has no end if damage did it. */
+#define LONGEST_PATH_BYTES 16384
 
 /* An inode whose name is wanted. */
 struct wanted {
 	uint32_t ino;
 	uint32_t parent;
 	const char *name; /* from the arena */
-	const char *path; /* from the arena, once it has been put together */
-	bool is_open;     /* its path is being put together: met again, it is its own ancestor */
 };
 
 struct search {
@@ -78,28 +77,30 @@ static errcode_t want(struct search *search, uint32_t ino)
 	return error;
 }
 
-/* Adds the directories above what is wanted, a level at a time, until nothing is new. */
+/* Adds the directories above what is wanted, each once: a chain of a million of them takes a million steps. */
 static errcode_t want_ancestors(struct search *search)
 {
-	size_t before;
+	const uint32_t *parents = search->scan->parents;
+	SCOPE_FREE uint64_t *known = calloc(bits_words((size_t)search->scan->volume->inodes + 1), sizeof(*known));
+	size_t count = search->count;
 
-	sort_and_join(search);
-	do {
-		before = search->count;
-		for (size_t n = 0; n < before; n++) {
-			uint32_t parent = search->wanted[n].parent;
-			struct wanted key = { .ino = parent };
+	if (!known)
+		return ENOMEM;
+	for (size_t n = 0; n < count; n++)
+		bits_set(known, search->wanted[n].ino);
+	for (size_t n = 0; n < count; n++) {
+		uint32_t ino = search->wanted[n].ino;
 
-			if (search->wanted[n].ino == EXT2_ROOT_INO || !parent ||
-			    bsearch(&key, search->wanted, before, sizeof(key), by_ino))
-				continue;
-			errcode_t error = want(search, parent);
+		while (ino != EXT2_ROOT_INO && parents[ino] && !bits_test(known, parents[ino])) {
+			ino = parents[ino];
+			bits_set(known, ino);
+			errcode_t error = want(search, ino);
 
 			if (error)
 				return error;
 		}
-		sort_and_join(search);
-	} while (search->count > before);
+	}
+	sort_and_join(search);
 	return 0;
 }
 
@@ -148,34 +149,29 @@ static errcode_t read_names(struct search *search, struct directory_walker *walk
 	return 0;
 }
 
-/* NULL where the way up does not lead to the root, or when out of memory. */
-static const char *join_path(struct search *search, struct wanted *wanted, unsigned int depth)
+/*
+ * *path gets a copy in the arena, or NULL where the way up does not lead to the root within LONGEST_PATH_BYTES, which
+ * is as much as buffer has room for.
+ */
+static errcode_t join_path(struct search *search, uint32_t ino, char *buffer, const char **path)
 {
-	if (wanted->path)
-		return wanted->path;
-	if (wanted->ino == EXT2_ROOT_INO)
-		return wanted->path = "/";
-	struct wanted *parent = find(search, wanted->parent);
+	size_t start = LONGEST_PATH_BYTES;
 
-	if (!parent || !wanted->name || wanted->is_open || depth == DEEPEST)
-		return NULL;
-	wanted->is_open = true;
-	const char *above = join_path(search, parent, depth + 1);
+	*path = NULL;
+	for (struct wanted *wanted; ino != EXT2_ROOT_INO; ino = wanted->parent) {
+		wanted = find(search, ino);
+		size_t length = wanted && wanted->name ? strlen(wanted->name) : 0;
 
-	wanted->is_open = false;
-	if (!above)
-		return NULL;
-	size_t length = above[1] ? strlen(above) : 0;
-	char *path = arena_alloc(search->arena, length + strlen(wanted->name) + 2);
-
-	if (!path) {
-		search->is_out_of_memory = true;
-		return NULL;
+		if (!wanted || !wanted->name || length >= start)
+			return 0;
+		start -= length;
+		memcpy(buffer + start, wanted->name, length);
+		buffer[--start] = '/';
 	}
-	memcpy(path, above, length);
-	path[length] = '/';
-	strcpy(path + length + 1, wanted->name);
-	return wanted->path = path;
+	if (start == LONGEST_PATH_BYTES)
+		buffer[--start] = '/';
+	*path = arena_copy_string(search->arena, buffer + start, LONGEST_PATH_BYTES - start);
+	return *path ? 0 : ENOMEM;
 }
 
 static errcode_t search_names(struct search *search)
@@ -205,17 +201,16 @@ static errcode_t search_names(struct search *search)
 errcode_t paths_find(struct inode_scan *scan, const uint32_t *inos, size_t count, struct arena *arena,
                      const char **paths)
 {
+	SCOPE_FREE char *buffer = malloc(LONGEST_PATH_BYTES);
 	struct search search = { .scan = scan, .arena = arena };
-	errcode_t error = 0;
+	errcode_t error = buffer ? 0 : ENOMEM;
 
 	for (size_t n = 0; n < count && !error; n++)
 		error = want(&search, inos[n]);
 	if (!error)
 		error = search_names(&search);
-	for (size_t n = 0; n < count && !error; n++) {
-		paths[n] = join_path(&search, find(&search, inos[n]), 0);
-		error = search.is_out_of_memory ? ENOMEM : 0;
-	}
+	for (size_t n = 0; n < count && !error; n++)
+		error = join_path(&search, inos[n], buffer, &paths[n]);
 	free(search.wanted);
 	free(search.by_parent);
 	return error;
