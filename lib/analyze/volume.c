@@ -39,10 +39,12 @@ static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
 	uint64_t per_group = geometry->clusters_per_group;
 	uint64_t groups = per_group ? (geometry->clusters + per_group - 1) / per_group : 0;
 
-	/* A last cluster that is cut off may be all that its group has. */
+	/* A last cluster that is cut off may be all that its group has, which then is none, nor are the blocks. */
 	if (!per_group || per_group % 8 || per_group > bits_per_block || geometry->groups < groups ||
 	    geometry->groups > groups + 1 || per_group << geometry->cluster_bits != super->s_blocks_per_group)
 		return EXT2_ET_CORRUPT_SUPERBLOCK;
+	if (geometry->groups > groups)
+		geometry->end_block = geometry->first_block + (geometry->clusters << geometry->cluster_bits);
 	geometry->groups = (uint32_t)groups;
 	if (!geometry->inodes_per_group || geometry->inodes_per_group > bits_per_block ||
 	    (uint64_t)geometry->inodes_per_group * fs->group_desc_count != super->s_inodes_count)
