@@ -535,8 +535,8 @@ static int analyze_and_print(struct command *command, struct subject *subject)
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
-	if (!status)
-		status = print_damage(&subject->volume, report);
+	if (print_damage(&subject->volume, report))
+		status = EXIT_FAILURE;
 	if (!status && command->has_max_score && (uint64_t)(report->verdict.score + 0.5) > command->max_score)
 		status = EXIT_SCORE;
 	return status;

@@ -251,10 +251,18 @@ static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t 
 	return 0;
 }
 
+/* Where directories and files are looked at one after the other, the table is read twice and lost once. */
+static void lose_table(const struct run *run, struct scan_worker *worker, uint32_t ino, uint64_t block)
+{
+	if (run->parts & INODE_SCAN_FILES)
+		damage_add(&worker->damage, ino, block, "inode table");
+}
+
 /* A table that cannot be read at once is read block by block, and what is lost reads as unused inodes. */
-static void read_table(struct scan_worker *worker, const struct volume *volume, uint32_t first_ino, uint64_t block,
+static void read_table(const struct run *run, struct scan_worker *worker, uint32_t first_ino, uint64_t block,
                        uint32_t count)
 {
+	const struct volume *volume = run->scan->volume;
 	uint32_t inodes_per_block = volume->format.block_bytes / volume->format.inode_bytes;
 
 	if (!volume_read(volume, block, count, worker->table))
@@ -266,7 +274,7 @@ static void read_table(struct scan_worker *worker, const struct volume *volume, 
 		if (!is_end && !volume_read(volume, block + n, 1, bytes))
 			continue;
 		memset(bytes, 0, (size_t)(is_end ? count - n : 1) << volume->format.block_bits);
-		damage_add(&worker->damage, first_ino + n * inodes_per_block, block + n, "inode table");
+		lose_table(run, worker, first_ino + n * inodes_per_block, block + n);
 		if (is_end)
 			return;
 	}
@@ -322,13 +330,13 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	if (used <= first)
 		return 0;
 	if (!volume->group[group].inode_table) {
-		damage_add(&worker->damage, first_ino, 0, "inode table");
+		lose_table(run, worker, first_ino, 0);
 		return 0;
 	}
 	uint32_t blocks = (used - first + per_block - 1) / per_block;
 
 	blocks = blocks < run->chunk_blocks ? blocks : run->chunk_blocks;
-	read_table(worker, volume, first_ino, volume->group[group].inode_table + first_block, blocks);
+	read_table(run, worker, first_ino, volume->group[group].inode_table + first_block, blocks);
 	uint32_t inodes = used - first < blocks * per_block ? used - first : blocks * per_block;
 
 	expect_maps(worker, volume, inodes);
