@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate/overview_machine.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -40,5 +41,7 @@ void overview_machine_print(FILE *stream, unsigned int online_processors)
 		fprintf(stream, ", %s %s %s", system.sysname, system.release, system.machine);
 	if (getloadavg(load, 1) == 1)
 		fprintf(stream, "; load at the beginning %.1f", load[0]);
+	if (sched_getscheduler(0) == SCHED_FIFO || sched_getscheduler(0) == SCHED_RR)
+		fputs("; run with real-time priority, so the load had little of the processors", stream);
 	fputs(".\n", stream);
 }

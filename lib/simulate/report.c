@@ -112,6 +112,8 @@ static bool fit_row(const struct simulate_options *options, const struct measure
 static void print_fits(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
 {
 	const unsigned int most = options->threads[options->thread_count - 1];
+	/* As the table above has it: of all threads together, or of each. */
+	const double shares = strcmp(options->workload->row, "ops") == 0 ? 1 : most;
 	bool is_first = true;
 
 	for (size_t row = 0; row < options->configuration_count; row++) {
@@ -129,7 +131,7 @@ static void print_fits(FILE *stream, const struct simulate_options *options, con
 			        "------------------------------------------------------------");
 		is_first = false;
 		fprintf(stream, "| %-*s | %7.4f | %7.4f | %22.0f |\n", FIRST_COLUMN, options->configurations[row].name,
-		        fit.sigma, fit.kappa, scalability_at(&fit, most) / most);
+		        fit.sigma, fit.kappa, scalability_at(&fit, most) / shares);
 	}
 }
 
