@@ -58,7 +58,7 @@ static struct tree *make_tree(void)
 	nodes[B].links = 2;
 	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + 2 * sizeof(struct tree_segment));
 
-	map->count = 2;
+	*map = (struct tree_data_map){ .count = 2 };
 	map->segments[0] = (struct tree_segment){ 0, 100 };
 	map->segments[1] = (struct tree_segment){ 200, 50 };
 	nodes[A_G_H].data_map = map;
