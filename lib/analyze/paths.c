@@ -9,7 +9,7 @@
 #include "support/units.h"
 #include "support/vector.h"
 
-/* The kernel takes paths of up to 4096 bytes; what is longer was made piece by piece, and has no end if damage did it. */
+/* The kernel takes paths of up to 4096 bytes; longer ones were made piece by piece, or by damage and have no end. */
 #define LONGEST_PATH_BYTES 16384
 
 /* An inode whose name is wanted. */

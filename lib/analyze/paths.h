@@ -9,8 +9,8 @@
 /*
  * The paths of count inodes (the same one may come twice), after the directories were scanned: paths[n] for inos[n],
  * from the arena, "/" for the root; NULL for what no directory names, or only directories that nothing names, and where
- * the path would be longer than 16 KiB. Of several names one in the lowest-numbered directory is taken. Memory: some 100 bytes for each inode and directory on
- * the way. ENOMEM; what cannot be read is damage.
+ * the path would be longer than 16 KiB. Of several names one in the lowest-numbered directory is taken. Memory: some
+ * 100 bytes for each inode and directory on the way. ENOMEM; what cannot be read is damage.
  */
 MUST_CHECK errcode_t paths_find(struct inode_scan *scan, const uint32_t *inos, size_t count, struct arena *arena,
                                 const char **paths);
