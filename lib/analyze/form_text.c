@@ -111,10 +111,10 @@ static void print_size_percentiles(const struct form *form, const struct histogr
 {
 	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
 
-	fputs("  percentile:", form->stream);
+	fputs("  percent:", form->stream);
 	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
 		fprintf(form->stream, " %8u%%", shown[n]);
-	fputs("\n        size:", form->stream);
+	fputs("\n     size:", form->stream);
 	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
 		fprintf(form->stream, "%10s", size_of(form, histogram_percentile(histogram, shown[n])).text);
 	fputc('\n', form->stream);
@@ -124,10 +124,10 @@ static void print_count_percentiles(const struct form *form, const struct histog
 {
 	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
 
-	fputs("  percentile:", form->stream);
+	fputs("  percent:", form->stream);
 	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
 		fprintf(form->stream, " %8u%%", shown[n]);
-	fprintf(form->stream, "\n%12s:", name);
+	fprintf(form->stream, "\n%9s:", name);
 	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
 		fprintf(form->stream, "%10" PRIu64, histogram_percentile(histogram, shown[n]));
 	fputc('\n', form->stream);
@@ -186,7 +186,7 @@ static void print_free(const struct form *form, bool with_groups)
 	fprintf(stream, "  smallest %s, mean %s, largest %s (at block %" PRIu64 ")\n",
 	        size_of(form, sizes->minimum).text, mean_of(form, sizes->sum, sizes->count).text,
 	        size_of(form, sizes->maximum).text, space->largest_start);
-	fprintf(stream, "  half of it is in extents of at least %s; one allocation gets up to %s\n",
+	fprintf(stream, "  half of it in extents of %s or more; one allocation: up to %s\n",
 	        size_of(form, histogram_weighted_percentile(sizes, 50)).text,
 	        size_of(form, space->largest_allocatable).text);
 	print_size_percentiles(form, sizes);
