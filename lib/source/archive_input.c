@@ -2,6 +2,7 @@
 #include "source/archive_input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -47,6 +48,25 @@ static void choose_locale(struct archive_input *input)
 		input->callers_locale = uselocale(input->own_locale);
 }
 
+/* How long a writer of a pipe that writes nothing can keep us from seeing a signal. */
+#define WAIT_MILLISECONDS 100
+
+/* Reading a pipe would go on after a signal, and the thread that reads need not be the one that gets it. */
+static bool wait_for_bytes(int descriptor)
+{
+	struct pollfd waiting = { .fd = descriptor, .events = POLLIN };
+	int ready = 0;
+
+	while (!ready && !interrupt_pending()) {
+		ready = poll(&waiting, 1, WAIT_MILLISECONDS);
+		if (ready < 0 && errno == EINTR)
+			ready = 0;
+	}
+	if (!ready)
+		errno = EINTR;
+	return ready > 0;
+}
+
 /* The next bytes into the buffer, at least as many unless it is the end. */
 static errcode_t fill_buffer(struct archive_input *input, size_t least)
 {
@@ -60,7 +80,9 @@ static errcode_t fill_buffer(struct archive_input *input, size_t least)
 			got = pread(input->descriptor, input->buffer + count, BUFFER_BYTES - count,
 			            (off_t)(input->at + count));
 		else
-			got = read(input->descriptor, input->buffer + count, BUFFER_BYTES - count);
+			got = wait_for_bytes(input->descriptor) ?
+			              read(input->descriptor, input->buffer + count, BUFFER_BYTES - count) :
+			              -1;
 		count += got > 0 ? (size_t)got : 0;
 	} while ((got < 0 && errno == EINTR && !interrupt_pending()) || (got > 0 && count < least));
 	if (got < 0) {

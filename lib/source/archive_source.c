@@ -177,12 +177,23 @@ bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *s
 	       status->st_ino == options->skip_inode;
 }
 
+/* Without waiting for whoever is to write into a pipe: reading does, and sees signals. */
+static int open_source(const char *path)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
+
+	if (flags >= 0)
+		(void)!fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
+	return descriptor;
+}
+
 static errcode_t open_archive(struct archive_scan *scan, const char *path)
 {
 	struct stat status;
 	uint32_t origin;
-	int descriptor = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) :
-	                                     fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int descriptor =
+		strcmp(path, "-") ? open_source(path) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	errcode_t error = descriptor < 0 ? errno : 0;
 
 	if (!error)
