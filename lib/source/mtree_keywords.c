@@ -12,6 +12,9 @@
 #include "support/vector.h"
 
 #define LARGEST_ID (UINT32_MAX - 1)
+/* As many bits as Linux has for them. */
+#define LARGEST_MAJOR 4095u
+#define LARGEST_MINOR 1048575u
 
 static const char no_memory[] = "does not fit into memory";
 
@@ -157,7 +160,7 @@ static const char *take_contents(struct mtree_entry *entry, char *value)
 /* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
 static const char *take_device(struct mtree_entry *entry, char *value)
 {
-	static const char why[] = "is not [FORMAT,]MAJOR,MINOR or a number";
+	static const char why[] = "is not [FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number";
 	uint64_t major_number, minor_number;
 	char *rest = value;
 	const char *word = strsep(&rest, ",");
@@ -167,14 +170,17 @@ static const char *take_device(struct mtree_entry *entry, char *value)
 	if (has_format)
 		word = strsep(&rest, ",");
 	if (!rest && !has_format) {
-		if (units_parse_number(word, 0, UINT64_MAX, &major_number))
+		uint64_t both;
+
+		if (units_parse_number(word, 0, UINT64_MAX, &both))
 			return why;
-		entry->major = major(major_number);
-		entry->minor = minor(major_number);
-		return NULL;
+		major_number = major(both);
+		minor_number = minor(both);
+	} else if (!rest || units_parse_number(word, 0, LARGEST_MAJOR, &major_number) ||
+	           units_parse_number(rest, 0, LARGEST_MINOR, &minor_number)) {
+		return why;
 	}
-	if (!rest || units_parse_number(word, 0, UINT32_MAX, &major_number) ||
-	    units_parse_number(rest, 0, UINT32_MAX, &minor_number))
+	if (major_number > LARGEST_MAJOR || minor_number > LARGEST_MINOR)
 		return why;
 	entry->major = (uint32_t)major_number;
 	entry->minor = (uint32_t)minor_number;

@@ -207,6 +207,9 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 		break;
 	case S_IFCHR:
 	case S_IFBLK:
+		/* As many bits as Linux has for them; fakeroot(1) shows others. */
+		if (major(status.st_rdev) >= 1u << 12 || minor(status.st_rdev) >= 1u << 20)
+			return fail(place, node, EOVERFLOW, "cannot read its device numbers");
 		node->device.major = major(status.st_rdev);
 		node->device.minor = minor(status.st_rdev);
 		break;

@@ -152,9 +152,17 @@ START_TEST(what_is_wrong_is_named)
 		{ "a time=9223372036854775808",
 		  "1: cannot read manifest: \"time=9223372036854775808\" is not SECONDS or "
 		  "SECONDS.NANOSECONDS" },
-		{ "a device=c,1", "1: cannot read manifest: \"device=c,1\" is not [FORMAT,]MAJOR,MINOR or a number" },
-		{ "a device=1,2,3,4", "1: cannot read manifest: \"device=1,2,3,4\" is not [FORMAT,]MAJOR,MINOR or a "
-		                      "number" },
+		{ "a device=c,1", "1: cannot read manifest: \"device=c,1\" is not [FORMAT,]MAJOR,MINOR up to "
+		                  "4095,1048575 or a number" },
+		{ "a device=1,2,3,4", "1: cannot read manifest: \"device=1,2,3,4\" is not [FORMAT,]MAJOR,MINOR up to "
+		                      "4095,1048575 or a number" },
+		{ "a device=linux,4096,0", "1: cannot read manifest: \"device=linux,4096,0\" is not "
+		                           "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
+		{ "a device=0,1048576", "1: cannot read manifest: \"device=0,1048576\" is not "
+		                        "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
+		{ "a device=18446744073709551615",
+		  "1: cannot read manifest: \"device=18446744073709551615\" is not "
+		  "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
 		{ "a xattr.user.a=A", "1: cannot read manifest: \"xattr.user.a=A\" has no value in base64" },
 		{ "a xattr.user.a=AB*=", "1: cannot read manifest: \"xattr.user.a=AB*=\" has no value in base64" },
 		{ "a xattr.user.a", "1: cannot read manifest: \"xattr.user.a\" has no value in base64" },
