@@ -43,6 +43,9 @@ static void take_version(struct command *command, const char *argument)
 	exit(EXIT_SUCCESS);
 }
 
+/* With blocks of 4096 bytes no filesystem is larger; sums with more could overflow. */
+#define MOST_FREE_BYTES (UINT64_C(1) << 60)
+
 static void take_free(struct command *command, const char *argument)
 {
 	struct populate_options *options = &command->options;
@@ -56,7 +59,7 @@ static void take_free(struct command *command, const char *argument)
 		if (!number || units_parse_number(number, 0, 99, &percent))
 			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
 		options->free_percent = (unsigned int)percent;
-	} else if (units_parse_bytes(argument, 1, &options->free_bytes)) {
+	} else if (units_parse_bytes(argument, 1, &options->free_bytes) || options->free_bytes > MOST_FREE_BYTES) {
 		usage_error("--free: %s is neither a size nor a percentage", argument);
 	}
 }
