@@ -260,8 +260,6 @@ static errcode_t take_type(struct manifest *manifest, const struct mtree_entry *
 	case S_IFBLK:
 		if (!(entry->given & MTREE_DEVICE))
 			return is_new ? fail(manifest, entry, EINVAL, "has no device=") : 0;
-		if (entry->major >= 1u << 12 || entry->minor >= 1u << 20)
-			return fail(manifest, entry, EOVERFLOW, "has device numbers that are too large");
 		node->device.major = entry->major;
 		node->device.minor = entry->minor;
 	}
