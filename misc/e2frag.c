@@ -274,6 +274,8 @@ static void check_command(struct command *command)
 		usage_error("--unlink-cost: is about files");
 	if (command->has_max_score && options->without_files)
 		usage_error("--max-score: the score is about files");
+	if (command->has_max_score && command->path_count)
+		usage_error("--max-score: the score is that of all files, not of --path");
 	if (command->form == FORM_E2FREEFRAG && !command->has_max_score)
 		options->without_files = true;
 	if (command->form == FORM_E4DEFRAG)
