@@ -80,7 +80,9 @@ errcode_t size_try(struct sizing *sizing, const char *size, struct problem *prob
 	errcode_t error = format(sizing, size, problem);
 
 	for (uint64_t extra = 0; !error && size_missing_inodes(sizing) && !sizing->build->options->inodes_fixed;) {
-		extra = 2 * extra + size_missing_inodes(sizing);
+		/* What mke2fs chose says nothing of how it rounds what is asked for. */
+		if (sizing->inodes)
+			extra = 2 * extra + size_missing_inodes(sizing);
 		if (extra > UINT32_MAX / 4)
 			break;
 		sizing->inodes = size_exact_inodes(sizing) + extra;
