@@ -2,6 +2,7 @@
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
 
@@ -18,11 +19,15 @@ static errcode_t make_and_simulate(struct command *command, struct measurement *
 
 	if (command->size)
 		error = image_make(command->options.image, command->size, command->mke2fs, command->force, problem);
-	if (!error)
-		error = progress_start(stderr, command->progress, &command->options.progress);
+	if (error)
+		return error;
+	error = progress_start(stderr, command->progress, &command->options.progress);
 	if (!error)
 		error = simulate(&command->options, measurements, count, problem);
 	progress_end(command->options.progress);
+	/* What we made, and only that: the same command works once its reason is gone. */
+	if (error && command->size)
+		unlink(command->options.image);
 	return error;
 }
 

@@ -33,18 +33,35 @@ static errcode_t run_mke2fs(const char *path, const char *size, char *const *opt
 	return child_run(&child, "mke2fs failed", problem);
 }
 
+/* Also of a file that a loop device has mounted. */
+static errcode_t check_mounted(const char *path, const char *action, struct problem *problem)
+{
+	int flags = 0;
+	errcode_t error = ext2fs_check_if_mounted(path, &flags);
+
+	if (error)
+		return problem_set(problem, error, path, "cannot see whether it is mounted");
+	if (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP | EXT2_MF_BUSY))
+		return problem_set_reason(problem, EBUSY, path, action, "it is in use");
+	return 0;
+}
+
 errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct problem *problem)
 {
 	struct stat status;
+	bool is_there = force && stat(path, &status) == 0;
 
-	if (force && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+	if (is_there && !S_ISREG(status.st_mode))
 		return problem_set_reason(problem, EINVAL, path, "cannot make it", "it is not a regular file");
+	errcode_t error = is_there ? check_mounted(path, "cannot replace it", problem) : 0;
+
+	if (error)
+		return error;
 	SCOPE_CLOSE int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
 
 	if (descriptor < 0)
 		return problem_set(problem, errno, path, "cannot make it");
-	errcode_t error = run_mke2fs(path, size, options, problem);
-
+	error = run_mke2fs(path, size, options, problem);
 	/* Without -F there was nothing before. */
 	if (error)
 		unlink(path);
@@ -67,18 +84,6 @@ static errcode_t check_state(struct image *image, struct problem *problem)
 		return refuse(image, problem, "the feature bigalloc is not supported");
 	if (ext2fs_has_feature_quota(super))
 		return refuse(image, problem, "the feature quota is not supported");
-	return 0;
-}
-
-static errcode_t check_mounted(struct image *image, struct problem *problem)
-{
-	int flags = 0;
-	errcode_t error = ext2fs_check_if_mounted(image->path, &flags);
-
-	if (error)
-		return problem_set(problem, error, image->path, "cannot see whether it is mounted");
-	if (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP | EXT2_MF_BUSY))
-		return refuse(image, problem, "it is in use");
 	return 0;
 }
 
@@ -139,11 +144,14 @@ errcode_t image_open(const char *path, const char *directory, const struct ext2m
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = check_state(image, problem);
 	if (!error && writable)
-		error = check_mounted(image, problem);
+		error = check_mounted(path, "cannot simulate on it", problem);
 	if (!error)
 		error = check_name(image, problem);
 	if (error)
 		return error;
+	error = ext2fs_check_desc(image->fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot simulate on it");
 	error = read_geometry(image);
 	if (!error)
 		error = ext2mb_open(image->fs, options, &image->mb);

@@ -29,15 +29,16 @@ struct image {
 
 /*
  * Makes a sparse file of the size given, as mke2fs(8) reads it, and runs mke2fs with the options (NULL-terminated) on
- * it. A file that is there is replaced if `force`, else EEXIST.
+ * it. A file that is there is replaced if `force`, unless it is mounted (EBUSY), else EEXIST.
  */
 MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const *options, bool force,
                                 struct problem *problem);
 
 /*
  * Opens it and attaches an allocator. Fills *image, which image_close() clears, also after a failure. Refused:
- * filesystems that are mounted, not clean, or have features that the simulator does not keep right (bigalloc, quota,
- * project), and those whose root has the name `directory` already.
+ * filesystems that are not clean, whose group descriptors point elsewhere than they may, that have features which the
+ * simulator does not keep right (bigalloc, quota), whose root has the name `directory` already, and, if writable, those
+ * that are mounted.
  */
 MUST_CHECK errcode_t image_open(const char *path, const char *directory, const struct ext2mb_options *options,
                                 bool writable, struct image *image, struct problem *problem);

@@ -108,10 +108,20 @@ static bool fit_row(const struct simulate_options *options, const struct measure
 	return points && scalability_fit(points, count, fit);
 }
 
+static unsigned int most_threads(const struct simulate_options *options)
+{
+	unsigned int most = 1;
+
+	for (size_t column = 0; column < options->thread_count; column++)
+		if (options->threads[column] > most)
+			most = options->threads[column];
+	return most;
+}
+
 /* What the law says of more processors than there are: never to be taken for measured. */
 static void print_fits(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
 {
-	const unsigned int most = options->threads[options->thread_count - 1];
+	const unsigned int most = most_threads(options);
 	/* As the table above has it: of all threads together, or of each. */
 	const double shares = strcmp(options->workload->row, "ops") == 0 ? 1 : most;
 	bool is_first = true;
