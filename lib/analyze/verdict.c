@@ -21,20 +21,34 @@ static bool is_scattered(const struct report *report)
 	return report->free.sizes.count && weighted_median * report->filesystem.block_bytes < limit;
 }
 
+/* e4defrag counts what holes and unwritten blocks part as parted, though it lies together: joining it gains nothing. */
+static bool lies_well(const struct report_sums *files)
+{
+	return score_band(score_of(files->extents, files->ideal_extents, files->blocks)) == SCORE_FINE;
+}
+
+/* What helps files that the score says are fragmented. */
+static const char *help_for_files(const struct report *report)
+{
+	if (lies_well(&report->files.regular))
+		return "Holes and unwritten blocks make this score: the files lie well.";
+	if (!report->free.sizes.sum)
+		return "Nothing is free to join extents with: free some space first.";
+	if (is_scattered(report))
+		return "Half of the free space lies in pieces below 1 MiB: free some first, or copy everything.";
+	return "e4defrag on the worst files (mounted) can join them.";
+}
+
 void verdict_make(struct report *report)
 {
 	const struct report_files *files = &report->files;
 	struct report_verdict *verdict = &report->verdict;
-	uint64_t free_blocks = report->free.sizes.sum;
 
 	*verdict = (struct report_verdict){ .score = files->score, .band = score_band(files->score) };
 	if (report->damage_count)
 		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
-	if (verdict->band != SCORE_FINE && is_scattered(report))
-		advise(verdict,
-		       "Half of the free space lies in pieces below 1 MiB: free some first, or copy everything.");
-	else if (verdict->band != SCORE_FINE && free_blocks)
-		advise(verdict, "e4defrag on the worst files (mounted) can join them.");
+	if (verdict->band != SCORE_FINE)
+		advise(verdict, help_for_files(report));
 	if (files->by_indirect && report->filesystem.has_extents)
 		advise(verdict,
 		       "Files with indirect maps take fewer blocks once they are copied, or chattr +e is run.");

@@ -62,6 +62,7 @@ unit_tests := \
 	tree \
 	units \
 	vector \
+	verdict \
 	views \
 	worst \
 	xattr \
