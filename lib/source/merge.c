@@ -163,6 +163,18 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 	return 0;
 }
 
+/* From a name that another layer's file has been given to that file. */
+static void follow_below(const struct merge *merge, const struct layer **layer, uint32_t *node)
+{
+	const struct tree_node *first = &(*layer)->tree->nodes[(*layer)->tree->nodes[*node].link_to];
+
+	while (first->is_below) {
+		*layer = &merge->layers[first->device.major];
+		*node = first->device.minor;
+		first = &(*layer)->tree->nodes[(*layer)->tree->nodes[*node].link_to];
+	}
+}
+
 /* Takes the next lower thing of the same name into account. */
 static errcode_t consider(struct merge *merge, const struct cursor *cursor, struct pick *pick)
 {
@@ -183,6 +195,8 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 	pick->layer = layer;
 	pick->node = node;
 	pick->is_whiteout = is_whiteout;
+	if (!is_whiteout)
+		follow_below(merge, &pick->layer, &pick->node);
 	return is_whiteout ? 0 : marks_check_file(&layer->marks, node, merge->problem);
 }
 
@@ -361,6 +375,26 @@ static errcode_t prepare_layer(struct merge *merge, struct layer *layer, const s
 	return error;
 }
 
+/* Files that other layers have names of count as having several, and are read wherever those lie. */
+static errcode_t count_names_above(const struct merge *merge, const struct layer *layer)
+{
+	for (uint32_t number = 0; number < layer->tree->node_count; number++) {
+		const struct layer *holder = layer;
+		uint32_t node = number;
+
+		if (!layer->tree->nodes[number].is_below)
+			continue;
+		follow_below(merge, &holder, &node);
+		uint32_t first = holder->tree->nodes[node].link_to;
+		errcode_t error = tree_fix_host_path(holder->tree, first);
+
+		if (error)
+			return error;
+		holder->tree->nodes[first].links++;
+	}
+	return 0;
+}
+
 /* Origins move when nothing can fail any more: messages about the layers need them. */
 static errcode_t take_origins(struct merge *merge)
 {
@@ -388,6 +422,8 @@ static errcode_t merge_layers(struct merge *merge, const struct merge_layer *giv
 	uint32_t origin_count = 0;
 	errcode_t error = xattr_table_create(&merge->xattr_table);
 
+	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
+		error = count_names_above(merge, &merge->layers[i]);
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
 		merge->layers[i].first_origin = origin_count;
 		origin_count += given[i].tree->origin_count;

@@ -90,6 +90,57 @@ char *tree_host_path(const struct tree *tree, uint32_t node)
 	               text;
 }
 
+/* The origin of the same source whose files have paths of their own. */
+static errcode_t find_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
+{
+	const uint32_t source = tree->origins[like].source;
+
+	for (*ret = 0; *ret < tree->origin_count; ++*ret)
+		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES && tree->origins[*ret].source == source)
+			return 0;
+	SCOPE_FREE char *path = strdup(tree->origins[like].path);
+	errcode_t error = path ? tree_add_origin(tree, TREE_ORIGIN_FILES, path, -1, ret) : ENOMEM;
+
+	if (!error)
+		tree->origins[*ret].source = source;
+	return error;
+}
+
+errcode_t tree_fix_host_path(struct tree *tree, uint32_t number)
+{
+	struct tree_node *node = &tree->nodes[number];
+	const struct tree_origin *origin = &tree->origins[node->origin];
+	uint32_t files;
+
+	if (!S_ISREG(node->mode) || origin->kind != TREE_ORIGIN_DIRECTORY)
+		return 0;
+	SCOPE_FREE char *path = tree_path(tree, number);
+	uint32_t count = node->is_sparse ? node->data_map->count : node->size_bytes > 0;
+	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + count * sizeof(*map->segments));
+
+	if (!path || !map)
+		return ENOMEM;
+	const char *below = path + strlen(origin->path);
+
+	below += strspn(below, "/");
+	*map = (struct tree_data_map){
+		.count = count,
+		.host_path = arena_copy_string(&tree->memory, below, strlen(below)),
+	};
+	if (node->is_sparse && count)
+		memcpy(map->segments, node->data_map->segments, count * sizeof(*map->segments));
+	else if (count)
+		map->segments[0] = (struct tree_segment){ 0, node->size_bytes };
+	errcode_t error = find_files_origin(tree, node->origin, &files);
+
+	if (error || !map->host_path)
+		return error ? error : ENOMEM;
+	node->origin = files;
+	node->is_sparse = true;
+	node->data_map = map;
+	return 0;
+}
+
 char *tree_path(const struct tree *tree, uint32_t node)
 {
 	const struct tree_origin *origin = &tree->origins[tree->nodes[node].origin];

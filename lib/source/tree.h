@@ -72,6 +72,8 @@ struct tree_node {
 	                         mode and so on are made up, and those of another source that has it count */
 	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
 	bool gid_is_name : 1; /* likewise */
+	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has; device says
+	                         which source, by its place in the stack, and which of its nodes */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
@@ -121,6 +123,12 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 
 /* The entry of a directory with this name; TREE_ROOT, which is nobody's entry, if there is none. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name);
+
+/*
+ * Lets a regular file of a host directory, the first of its names, be read by the path that it has now, wherever it
+ * comes to lie: it becomes one of a TREE_ORIGIN_FILES. Does nothing to others. ENOMEM.
+ */
+MUST_CHECK errcode_t tree_fix_host_path(struct tree *tree, uint32_t node);
 
 /*
  * The node's whole path as messages show it, beginning with its origin's: "directory/name", "archive: name". The
