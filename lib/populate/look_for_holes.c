@@ -73,8 +73,7 @@ static errcode_t look_at_segment(const struct build *build, struct look_worker *
 				goes_on = false;
 				continue;
 			}
-			error = add_data(data, from, to, stored_start ? stored_start + (from - segment->start_bytes) : 0,
-			                 goes_on);
+			error = add_data(data, from, to, stored_start + (from - segment->start_bytes), goes_on);
 			if (error)
 				return error;
 			goes_on = true;
