@@ -10,7 +10,7 @@
 #include "support/interrupt.h"
 #include "support/vector.h"
 
-static errcode_t describe(struct earlier *earlier)
+static void describe(struct earlier *earlier)
 {
 	const struct ext2_super_block *super = earlier->fs->super;
 
@@ -19,7 +19,6 @@ static errcode_t describe(struct earlier *earlier)
 	earlier->block_bytes = earlier->fs->blocksize;
 	earlier->blocks = ext2fs_blocks_count(earlier->fs->super);
 	earlier->inode_count = super->s_inodes_count;
-	return 0;
 }
 
 /* Devices, and files in which a filesystem begins at an offset, are written in place. */
@@ -50,12 +49,11 @@ errcode_t earlier_open(const char *path, const char *image, uint64_t offset_byte
 	earlier->path = path;
 	errcode_t error = ext2fs_open2(path, offset_bytes ? options : NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
 	                               unix_io_manager, &earlier->fs);
-	if (!error)
-		error = describe(earlier);
 	if (error) {
 		earlier_close(earlier);
 		return problem_set(problem, error, path, "cannot open the earlier image");
 	}
+	describe(earlier);
 	*ret = earlier;
 	return 0;
 }
