@@ -9,30 +9,19 @@
 #include "source/archive_scan.h"
 #include "source/content_reader.h"
 #include "source/manifest_source.h"
-#include "source/merge.h"
 #include "source/tree_builder.h"
 #include "support/interrupt.h"
-
-/* What an archive says may hold what a terminal must not get. */
-static void make_printable(char *text)
-{
-	for (; text && *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
 
 errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
 {
 	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
 	SCOPE_FREE char *path = NULL;
-	SCOPE_FREE char *printable = reason ? strdup(reason) : NULL;
 
 	if (member && asprintf(&path, "%s: %s", scan->name, member) < 0)
 		path = NULL;
-	make_printable(printable);
-	if (!printable)
+	if (!reason)
 		return problem_set(scan->problem, error, path ? path : scan->name, action);
-	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", printable);
+	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", reason);
 }
 
 errcode_t archive_scan_failure(const struct archive_scan *scan)
@@ -67,79 +56,32 @@ static errcode_t link_problem(const struct archive_scan *scan, const struct tree
 	return archive_scan_problem(scan, error, "cannot make a hard link", reason ? reason : why);
 }
 
-/* What a directory of a source below has under a name; *is_removed: that sources further down do not count either. */
-static uint32_t look_below(const struct merge_layer *layer, uint32_t directory, const char *name, bool *is_removed)
+/* What it leads to is known when sources are merged (source/links_below.h). */
+static errcode_t link_below(const struct archive_scan *scan, struct tree_builder *builder, const char *path,
+                            const char *target)
 {
-	SCOPE_FREE char *mark = NULL;
-	uint32_t node = tree_find(layer->tree, directory, name);
-
-	if (node) {
-		const struct tree_node *found = &layer->tree->nodes[node];
-
-		*is_removed = layer->whiteouts == WHITEOUTS_OVERLAYFS && S_ISCHR(found->mode) &&
-		              !found->device.major && !found->device.minor;
-	} else if (layer->whiteouts == WHITEOUTS_OCI && asprintf(&mark, ".wh.%s", name) > 0) {
-		*is_removed = tree_find(layer->tree, directory, mark);
-	}
-	return node;
-}
-
-/* The file that a source below has at path, the uppermost first; 0: none. */
-static uint32_t find_below(const struct scan_options *options, const char *path, uint32_t *layer)
-{
-	bool is_removed = false;
-
-	for (*layer = options->below_count; !is_removed && (*layer)-- > 0;) {
-		const struct tree *tree = options->below[*layer].tree;
-		SCOPE_FREE char *names = strdup(path);
-		char *rest = names, *name;
-		uint32_t node = TREE_ROOT;
-
-		while (rest && (name = strsep(&rest, "/"))) {
-			if (!*name || strcmp(name, ".") == 0)
-				continue;
-			if (!S_ISDIR(tree->nodes[node].mode))
-				return 0;
-			node = look_below(&options->below[*layer], node, name, &is_removed);
-			if (node == TREE_ROOT)
-				break;
-		}
-		if (node != TREE_ROOT)
-			return is_removed || S_ISDIR(tree->nodes[node].mode) ? 0 : node;
-	}
-	return 0;
-}
-
-/* A hard link to a file of a source below: as if the archive were unpacked over it. False: there is none. */
-static bool link_below(const struct archive_scan *scan, struct tree_builder *builder, const char *path,
-                       const char *target, errcode_t *error)
-{
-	uint32_t layer, found = find_below(scan->options, target, &layer);
 	struct tree_node node = {
 		.is_below = true,
 		.mode = S_IFREG,
-		.device = { layer, found },
+		.target = arena_copy_string(&scan->tree->memory, target, strlen(target)),
 	};
+	errcode_t error = node.target ? tree_builder_add(builder, path, &node) : ENOMEM;
 
-	if (!found || (archive_entry_size_is_set(scan->entry) && archive_entry_size(scan->entry) > 0))
-		return false;
-	*error = tree_builder_add(builder, path, &node);
-	if (*error)
-		*error = place_problem(scan, builder, *error);
-	return true;
+	return error ? place_problem(scan, builder, error) : 0;
 }
 
 /* In cpio the contents come with the last name of a file, not with the first. */
 static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *target)
 {
 	struct tree_node *file, contents;
+	bool has_contents = archive_entry_size_is_set(scan->entry) && archive_entry_size(scan->entry) > 0;
 	errcode_t error = tree_builder_link(builder, path, target, &file);
 
-	if (error == ENOENT && link_below(scan, builder, path, target, &error))
-		return error;
+	if (error == ENOENT && scan->options->has_below && !has_contents)
+		return link_below(scan, builder, path, target);
 	if (error)
 		return link_problem(scan, builder, error, target);
-	if (!S_ISREG(file->mode) || !archive_entry_size_is_set(scan->entry) || archive_entry_size(scan->entry) <= 0)
+	if (!S_ISREG(file->mode) || !has_contents)
 		return 0;
 	contents = *file;
 	error = archive_scan_contents(scan, &contents);

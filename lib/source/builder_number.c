@@ -161,6 +161,7 @@ static void fill_nodes(struct numbering *numbering)
 		node->name = from->name;
 		node->name_bytes = from->name_bytes;
 		node->parent = numbering->nodes[from->parent];
+		node->order = entry;
 		node->link_to = i;
 		node->first_child = node->child_count = 0;
 		node->links = 1;
@@ -169,6 +170,7 @@ static void fill_nodes(struct numbering *numbering)
 			tree->nodes[node->parent].links += i != TREE_ROOT;
 		} else if (first_names[holder] == NO_NODE) {
 			first_names[holder] = i;
+			node->below_order = node->is_below ? holder : 0;
 		} else {
 			node->link_to = first_names[holder];
 			node->links = 0;

@@ -9,8 +9,6 @@
 #include "support/progress.h"
 #include "support/warnings.h"
 
-struct merge_layer;
-
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* a file left out if met (the image itself); 0, 0: none */
 	bool *skipped;                    /* set to true if it was; may be NULL */
@@ -19,8 +17,7 @@ struct scan_options {
 	bool without_xattrs;              /* leave them all out, unread */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
-	const struct merge_layer *below;  /* sources that an archive lies over: its hard links may lead there */
-	uint32_t below_count;
+	bool has_below;                   /* the tree is to be merged, over others: an archive's hard links may lead there */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
 	struct progress *progress;        /* may be NULL */
 };

@@ -2,10 +2,11 @@
 #include "source/marks.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static const char marker[] = ".wh.";
+static const char marker_prefix[] = ".wh.";
 static const char own_marker[] = ".wh..wh.";
 static const char opaque_marker[] = ".wh..wh..opq";
 /* No name has a slash, which follows the dot: the first name that no longer begins with the marker. */
@@ -55,7 +56,7 @@ static uint8_t meaning_of(const struct tree_xattr_set *set)
 	return meaning;
 }
 
-errcode_t marks_read(struct marks *marks, const struct tree *tree, enum whiteouts form)
+errcode_t marks_read(struct marks *marks, struct tree *tree, enum whiteouts form)
 {
 	*marks = (struct marks){ .tree = tree, .form = form };
 	if (form != WHITEOUTS_OVERLAYFS)
@@ -101,7 +102,7 @@ struct marks_range marks_find(const struct marks *marks, uint32_t directory)
 
 	if (marks->form != WHITEOUTS_OCI)
 		return range;
-	range.start = lower_bound(marks->tree, node->first_child, end, marker);
+	range.start = lower_bound(marks->tree, node->first_child, end, marker_prefix);
 	range.end = lower_bound(marks->tree, range.start, end, after_marker);
 	range.own_start = lower_bound(marks->tree, range.start, range.end, own_marker);
 	range.own_end = lower_bound(marks->tree, range.own_start, range.end, after_own_marker);
@@ -119,14 +120,60 @@ bool marks_is_whiteout(const struct marks *marks, uint32_t number)
 	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(marks, number) & MEANS_WHITEOUT);
 }
 
-bool marks_is_opaque(const struct marks *marks, uint32_t directory)
+/* The node of a marker with this name; TREE_ROOT: none. */
+static uint32_t find_marker(const struct marks *marks, uint32_t start, uint32_t end, const char *name)
+{
+	uint32_t at = lower_bound(marks->tree, start, end, name);
+
+	return at < end && !strcmp(marks->tree->nodes[at].name, name) ? at : TREE_ROOT;
+}
+
+static bool is_before(const struct marks *marks, uint32_t node, uint32_t before)
+{
+	return marks->tree->nodes[node].order < before;
+}
+
+static bool is_opaque_before(const struct marks *marks, uint32_t directory, uint32_t before)
 {
 	struct marks_range range = marks_find(marks, directory);
-	uint32_t at = lower_bound(marks->tree, range.own_start, range.own_end, opaque_marker);
+	uint32_t marker = find_marker(marks, range.own_start, range.own_end, opaque_marker);
 
-	if (at < range.own_end && !strcmp(marks->tree->nodes[at].name, opaque_marker))
-		return true;
-	return meaning_of_node(marks, directory) & MEANS_OPAQUE;
+	if (marker != TREE_ROOT)
+		return is_before(marks, marker, before);
+	return (meaning_of_node(marks, directory) & MEANS_OPAQUE) && is_before(marks, directory, before);
+}
+
+bool marks_is_opaque(const struct marks *marks, uint32_t directory)
+{
+	return is_opaque_before(marks, directory, UINT32_MAX);
+}
+
+uint32_t marks_look_up(const struct marks *marks, uint32_t directory, const char *name, uint32_t before,
+                       bool *hides_below)
+{
+	struct marks_range range = marks_find(marks, directory);
+	char marker[sizeof(marker_prefix) + NAME_MAX];
+
+	if (is_opaque_before(marks, directory, before))
+		*hides_below = true;
+	if (marks->form == WHITEOUTS_OCI) {
+		/* A longer name, which nothing has, would be cut. */
+		snprintf(marker, sizeof(marker), "%s%s", marker_prefix, name);
+		if (!strncmp(name, marker_prefix, MARK_PREFIX_BYTES))
+			return TREE_ROOT;
+		uint32_t whiteout = find_marker(marks, range.start, range.end, marker);
+
+		if (whiteout != TREE_ROOT && is_before(marks, whiteout, before))
+			*hides_below = true;
+	}
+	uint32_t node = tree_find(marks->tree, directory, name);
+
+	if (node == TREE_ROOT || !is_before(marks, node, before))
+		return TREE_ROOT;
+	if (!marks_is_whiteout(marks, node))
+		return node;
+	*hides_below = true;
+	return TREE_ROOT;
 }
 
 errcode_t marks_check_marker(const struct marks *marks, uint32_t node, struct problem *problem)

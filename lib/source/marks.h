@@ -9,13 +9,13 @@
 #define MARK_PREFIX_BYTES 4u /* of ".wh." */
 
 struct marks {
-	const struct tree *tree;
+	struct tree *tree;
 	enum whiteouts form;
 	uint8_t *meanings; /* overlayfs: what each of the tree's xattr sets says; else NULL */
 };
 
 /* Both may be called for a zeroed one. ENOMEM. */
-MUST_CHECK errcode_t marks_read(struct marks *marks, const struct tree *tree, enum whiteouts form);
+MUST_CHECK errcode_t marks_read(struct marks *marks, struct tree *tree, enum whiteouts form);
 void marks_free(struct marks *marks);
 
 /* Where among its directory's children, which are sorted, the names that begin with ".wh." stand. */
@@ -31,6 +31,14 @@ bool marks_is_whiteout(const struct marks *marks, uint32_t node);
 
 /* Nothing of the layers below shows in this directory. */
 bool marks_is_opaque(const struct marks *marks, uint32_t directory);
+
+/*
+ * The entry of a directory with this name, no whiteout; TREE_ROOT, which is nobody's entry, if there is none. Of an
+ * archive those members count that come before one (tree_node.order); UINT32_MAX: all do. *hides_below becomes true if
+ * nothing of the layers below shows under that name, whether or not this layer has it.
+ */
+uint32_t marks_look_up(const struct marks *marks, uint32_t directory, const char *name, uint32_t before,
+                       bool *hides_below);
 
 /* EINVAL for a marker ".wh.NAME" (one of marks_find()) where NAME is no name; the problem says which it is. */
 MUST_CHECK errcode_t marks_check_marker(const struct marks *marks, uint32_t node, struct problem *problem);

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/marks.h"
+#include "source/links_below.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
 
 struct layer {
 	struct tree *tree;
-	struct marks marks;
+	const struct marks *marks;
 	uint32_t first_origin;
 	uint32_t *set_numbers; /* by xattr set: its number in the table */
 	uint32_t *first_names; /* by a file's first node: that of its first name in the merged tree, 0: none yet */
@@ -34,6 +34,7 @@ struct cursor {
 
 struct merge {
 	struct layer *layers;
+	struct marks *marks; /* by layer */
 	uint32_t layer_count;
 	bool keeps_whiteouts;
 	struct tree *tree;
@@ -119,7 +120,7 @@ static void open_part(struct merge *merge, const struct part *part)
 {
 	const struct layer *layer = &merge->layers[part->layer];
 	const struct tree_node *directory = &layer->tree->nodes[part->node];
-	struct marks_range range = marks_find(&layer->marks, part->node);
+	struct marks_range range = marks_find(layer->marks, part->node);
 
 	add_cursor(merge, (struct cursor){
 				  .layer = part->layer,
@@ -145,7 +146,7 @@ static void open_part(struct merge *merge, const struct part *part)
 static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, uint32_t node, struct pick *pick)
 {
 	const struct layer *layer = &merge->layers[layer_number];
-	errcode_t error = marks_check_file(&layer->marks, node, merge->problem);
+	errcode_t error = marks_check_file(layer->marks, node, merge->problem);
 
 	if (!error)
 		error = vector_reserve(&merge->parts, &merge->part_capacity, merge->part_count + 1,
@@ -158,21 +159,9 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 		pick->layer = layer;
 		pick->node = node;
 	}
-	pick->hides = pick->hides || marks_is_opaque(&layer->marks, node);
+	pick->hides = pick->hides || marks_is_opaque(layer->marks, node);
 	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
 	return 0;
-}
-
-/* From a name that another layer's file has been given to that file. */
-static void follow_below(const struct merge *merge, const struct layer **layer, uint32_t *node)
-{
-	const struct tree_node *first = &(*layer)->tree->nodes[(*layer)->tree->nodes[*node].link_to];
-
-	while (first->is_below) {
-		*layer = &merge->layers[first->device.major];
-		*node = first->device.minor;
-		first = &(*layer)->tree->nodes[(*layer)->tree->nodes[*node].link_to];
-	}
 }
 
 /* Takes the next lower thing of the same name into account. */
@@ -180,11 +169,11 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 {
 	const struct layer *layer = &merge->layers[cursor->layer];
 	uint32_t node = cursor->node;
-	bool is_whiteout = cursor->prefix_bytes || marks_is_whiteout(&layer->marks, node);
+	bool is_whiteout = cursor->prefix_bytes || marks_is_whiteout(layer->marks, node);
 	errcode_t error = 0;
 
 	if (cursor->prefix_bytes)
-		error = marks_check_marker(&layer->marks, node, merge->problem);
+		error = marks_check_marker(layer->marks, node, merge->problem);
 	if (error)
 		return error;
 	if (!is_whiteout && S_ISDIR(layer->tree->nodes[node].mode))
@@ -195,9 +184,13 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 	pick->layer = layer;
 	pick->node = node;
 	pick->is_whiteout = is_whiteout;
-	if (!is_whiteout)
-		follow_below(merge, &pick->layer, &pick->node);
-	return is_whiteout ? 0 : marks_check_file(&layer->marks, node, merge->problem);
+	if (is_whiteout)
+		return 0;
+	uint32_t holder = cursor->layer;
+
+	links_below_follow(merge->marks, &holder, &pick->node);
+	pick->layer = &merge->layers[holder];
+	return marks_check_file(layer->marks, node, merge->problem);
 }
 
 /* Makes this one the first name of its file in the merged tree, or a further one. */
@@ -237,7 +230,7 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		if (pick->is_closed && merge->keeps_whiteouts)
 			node->is_implied = false;
 		if (pick->hides && merge->keeps_whiteouts)
-			error = marks_intern_xattrs(&layer->marks, nodes[first].xattrs, true, merge->xattr_table,
+			error = marks_intern_xattrs(layer->marks, nodes[first].xattrs, true, merge->xattr_table,
 			                            &merge->last_set, &node->xattrs);
 	} else {
 		node->links = 1;
@@ -361,38 +354,20 @@ static errcode_t merge_root(struct merge *merge)
 	return error;
 }
 
-static errcode_t prepare_layer(struct merge *merge, struct layer *layer, const struct merge_layer *given)
+static errcode_t prepare_layer(struct merge *merge, struct layer *layer, struct marks *marks,
+                               const struct merge_layer *given)
 {
 	uint32_t set_count = given->tree->xattr_set_count;
-	errcode_t error = marks_read(&layer->marks, given->tree, given->whiteouts);
+	errcode_t error = marks_read(marks, given->tree, given->whiteouts);
 
+	layer->marks = marks;
 	layer->set_numbers = calloc(set_count, sizeof(*layer->set_numbers));
 	if (!layer->set_numbers)
 		return ENOMEM;
 	for (uint32_t set = 0; !error && set < set_count; set++)
-		error = marks_intern_xattrs(&layer->marks, set, false, merge->xattr_table, &merge->last_set,
+		error = marks_intern_xattrs(layer->marks, set, false, merge->xattr_table, &merge->last_set,
 		                            &layer->set_numbers[set]);
 	return error;
-}
-
-/* Files that other layers have names of count as having several, and are read wherever those lie. */
-static errcode_t count_names_above(const struct merge *merge, const struct layer *layer)
-{
-	for (uint32_t number = 0; number < layer->tree->node_count; number++) {
-		const struct layer *holder = layer;
-		uint32_t node = number;
-
-		if (!layer->tree->nodes[number].is_below)
-			continue;
-		follow_below(merge, &holder, &node);
-		uint32_t first = holder->tree->nodes[node].link_to;
-		errcode_t error = tree_fix_host_path(holder->tree, first);
-
-		if (error)
-			return error;
-		holder->tree->nodes[first].links++;
-	}
-	return 0;
 }
 
 /* Origins move when nothing can fail any more: messages about the layers need them. */
@@ -423,11 +398,13 @@ static errcode_t merge_layers(struct merge *merge, const struct merge_layer *giv
 	errcode_t error = xattr_table_create(&merge->xattr_table);
 
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
-		error = count_names_above(merge, &merge->layers[i]);
+		error = prepare_layer(merge, &merge->layers[i], &merge->marks[i], &given[i]);
+	if (!error)
+		error = links_below_resolve(merge->marks, merge->layer_count, merge->problem);
+	/* Links may have added origins. */
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
 		merge->layers[i].first_origin = origin_count;
 		origin_count += given[i].tree->origin_count;
-		error = prepare_layer(merge, &merge->layers[i], &given[i]);
 	}
 	if (!error)
 		error = merge_root(merge);
@@ -443,7 +420,7 @@ static void release(struct merge *merge)
 	for (uint32_t i = 0; i < merge->layer_count; i++) {
 		struct layer *layer = &merge->layers[i];
 
-		marks_free(&layer->marks);
+		marks_free(&merge->marks[i]);
 		free(layer->set_numbers);
 		free(layer->first_names);
 		tree_destroy(layer->tree);
@@ -457,20 +434,22 @@ errcode_t tree_merge(struct merge_layer *given, uint32_t count, bool keeps_white
                      struct problem *problem)
 {
 	SCOPE_FREE struct layer *layers = calloc(count, sizeof(*layers));
+	SCOPE_FREE struct marks *marks = calloc(count, sizeof(*marks));
 	SCOPE_FREE struct cursor *heap = calloc(2ul * count, sizeof(*heap));
 	struct merge merge = {
 		.layers = layers,
-		.layer_count = layers ? count : 0,
+		.marks = marks,
+		.layer_count = layers && marks ? count : 0,
 		.keeps_whiteouts = keeps_whiteouts,
 		.tree = calloc(1, sizeof(*merge.tree)),
 		.heap = heap,
 		.problem = problem,
 	};
-	errcode_t error = layers && heap && merge.tree ? 0 : ENOMEM;
+	errcode_t error = merge.layer_count && heap && merge.tree ? 0 : ENOMEM;
 
 	*ret = NULL;
 	for (uint32_t i = 0; i < count; i++) {
-		if (layers)
+		if (merge.layer_count)
 			layers[i].tree = given[i].tree;
 		else
 			tree_destroy(given[i].tree);

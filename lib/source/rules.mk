@@ -15,6 +15,7 @@ source_sources := \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
 	lib/source/host_xattrs.c \
+	lib/source/links_below.c \
 	lib/source/manifest_source.c \
 	lib/source/marks.c \
 	lib/source/merge.c \

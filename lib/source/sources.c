@@ -23,8 +23,7 @@ static errcode_t add_layer(struct stack *stack, const char *path, enum whiteouts
 	struct tree *tree;
 
 	options.has_oci_whiteouts = whiteouts == WHITEOUTS_OCI;
-	options.below = stack->layers;
-	options.below_count = (uint32_t)stack->count;
+	options.has_below = stack->count > 0;
 	if (!error)
 		error = source_scan(path, &options, stack->pool, &tree, stack->problem);
 	if (error)

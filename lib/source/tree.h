@@ -72,11 +72,14 @@ struct tree_node {
 	                         mode and so on are made up, and those of another source that has it count */
 	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
 	bool gid_is_name : 1; /* likewise */
-	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has; device says
-	                         which source, by its place in the stack, and which of its nodes */
+	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has at the path
+	                         that target says (source/links_below.h) */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
-	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
+	union {
+		uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
+		uint32_t below_order; /* is_below: the order of the member that made the link, whichever name is first */
+	};
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
 	uint32_t links;   /* of the first node: names of this file in the tree; of other names: 0; directories: 2 +
@@ -86,6 +89,7 @@ struct tree_node {
 	uint32_t origin; /* a number in tree->origins */
 	int64_t mtime_seconds;
 	uint32_t xattrs;     /* a number in tree->xattr_sets */
+	uint32_t order;      /* of an archive's members, before sources are merged: which had its name first; else 0 */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
 		const char *target;                   /* symlinks, NUL-terminated */

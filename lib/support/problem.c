@@ -55,13 +55,16 @@ void problem_clear(struct problem *problem)
 	*problem = (struct problem){ 0 };
 }
 
-/* A message is one line, and a name no command to the terminal: control characters are shown as \\ooo. */
-static char *printable(const char *path)
+/*
+ * A message is one line, and no command to the terminal, whatever names and archives say: control characters are shown
+ * as \\ooo.
+ */
+static char *printable(const char *words)
 {
-	char *text = malloc(4 * strlen(path) + 1), *to = text;
+	char *text = malloc(4 * strlen(words) + 1), *to = text;
 
-	for (; text && *path; path++) {
-		unsigned char byte = (unsigned char)*path;
+	for (; text && *words; words++) {
+		unsigned char byte = (unsigned char)*words;
 
 		if (byte < ' ' || byte == 0x7f)
 			to += sprintf(to, "\\%03o", byte);
@@ -75,15 +78,14 @@ static char *printable(const char *path)
 
 char *problem_text(const struct problem *problem)
 {
-	const char *reason = problem->reason;
+	const char *message = problem->error ? error_message(problem->error) : "";
 	SCOPE_FREE char *path = printable(problem->path ? problem->path : "");
+	SCOPE_FREE char *reason = printable(problem->reason ? problem->reason : message);
 	const char *action = problem->action ? problem->action : "";
 	char *text;
 
-	if (!path)
+	if (!path || !reason)
 		return NULL;
-	if (!reason)
-		reason = problem->error ? error_message(problem->error) : "";
 	if (asprintf(&text, "%s%s%s%s%s", path, *path && (*action || *reason) ? ": " : "", action,
 	             *action && *reason ? ": " : "", reason) < 0)
 		return NULL;
