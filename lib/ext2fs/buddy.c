@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define WORD_ORDER 6 /* of a buddy that is a word of the bitmap */
+
 size_t buddy_bytes(unsigned int block_bits)
 {
 	/* Order 1 has half as many bits as the bitmap, and all orders together fewer than the bitmap. */
@@ -101,12 +103,21 @@ void buddy_build(struct buddy *buddy)
 	}
 }
 
+/* The order of a free cluster's buddy. Below a word's the bitmap tells, for a buddy is as large as it can be. */
 static unsigned int order_of(const struct buddy *buddy, uint32_t cluster)
 {
-	for (unsigned int order = 1; order < buddy->orders; order++)
+	uint64_t word = buddy->bitmap[cluster / BITS_PER_WORD];
+
+	for (unsigned int order = 1; order <= WORD_ORDER; order++) {
+		uint32_t first = cluster % BITS_PER_WORD >> order << order;
+
+		if (word >> first << (BITS_PER_WORD - (1u << order)))
+			return order - 1;
+	}
+	for (unsigned int order = WORD_ORDER + 1; order < buddy->orders; order++)
 		if (bits_test(buddy->order_bits, order_bit(buddy, order, cluster >> order)))
 			return order;
-	return 0;
+	return WORD_ORDER;
 }
 
 /* How many of the two clusters just outside the range are free. */
@@ -124,18 +135,16 @@ void buddy_take(struct buddy *buddy, uint32_t start, uint32_t count)
 	for (uint32_t position = start; position < end;) {
 		unsigned int order = order_of(buddy, position);
 
-		/* A buddy that sticks out is halved until the half that begins here is wholly inside. */
+		/* A buddy that sticks out is halved until the half that begins here is wholly inside; others stay. */
+		remove_buddy(buddy, order, position >> order);
 		while (position & ((1u << order) - 1) || position + (1u << order) > end) {
-			remove_buddy(buddy, order, position >> order);
 			order--;
-			add_buddy(buddy, order, position >> order);
 			add_buddy(buddy, order, (position >> order) ^ 1);
 		}
-		remove_buddy(buddy, order, position >> order);
+		bits_set_range(buddy->bitmap, position, position + (1u << order));
 		position += 1u << order;
 	}
 	buddy->fragments += (uint32_t)(free_neighbours(buddy, start, end) - 1);
-	bits_set_range(buddy->bitmap, start, end);
 	buddy->free_clusters -= count;
 	if (start == buddy->first_free)
 		buddy->first_free = end;
@@ -153,6 +162,31 @@ void buddy_give(struct buddy *buddy, uint32_t start, uint32_t count)
 	buddy->free_clusters += count;
 	if (start < buddy->first_free)
 		buddy->first_free = start;
+}
+
+/*
+ * A run's buddies grow from its beginning as far as their places allow and shrink again towards its end, so there is
+ * only one way up the orders and one down. Below a word the bitmap is quicker.
+ */
+uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start)
+{
+	unsigned int order = buddy->orders - 1;
+	uint32_t end = (start | (BITS_PER_WORD - 1)) + 1;
+	uint32_t used = bits_next_one(buddy->bitmap, start, end);
+
+	if (used < end)
+		return used;
+	if (start % BITS_PER_WORD == 0)
+		end = start;
+	while (end < buddy->capacity_bits && order >= WORD_ORDER) {
+		unsigned int most = (unsigned int)__builtin_ctz(end | 1u << order);
+
+		if (is_buddy(buddy, most, end >> most))
+			end += 1u << most;
+		else
+			order = most - 1;
+	}
+	return end < buddy->capacity_bits ? bits_next_one(buddy->bitmap, end, end + BITS_PER_WORD) : end;
 }
 
 bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start)

@@ -67,6 +67,12 @@ static inline uint32_t buddy_next_used(const struct buddy *buddy, uint32_t from,
 	return bits_next_one(buddy->bitmap, from, end);
 }
 
+/*
+ * Where the run of free clusters ends that begins at start: the cluster before it is in use, or there is none. Costs as
+ * many steps as there are orders, whatever the run's length.
+ */
+uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start);
+
 /* Recounts everything from the bitmap; NULL, or what is wrong (a literal). Needs twice buddy_bytes(). */
 const char *buddy_check(const struct buddy *buddy, struct buddy *scratch);
 

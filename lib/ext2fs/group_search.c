@@ -90,9 +90,9 @@ static void walk(struct search *search, uint32_t number)
 	uint32_t end = 0;
 	uint32_t found_before = search->found;
 
-	while (left) {
+	for (uint32_t fragments = buddy->fragments; fragments; fragments--) {
 		uint32_t start = buddy_next_free(buddy, end, buddy->clusters);
-		end = buddy_next_used(buddy, start, buddy->clusters);
+		end = fragments == 1 ? start + left : buddy_run_end(buddy, start); /* the last is all that is left */
 		left -= end - start;
 		if (skips_short && end - start < search->wanted)
 			continue;

@@ -92,6 +92,18 @@ static uint32_t count_fragments(const uint8_t *used, uint32_t capacity)
 	return fragments;
 }
 
+static void compare_run_ends(const struct buddy *buddy, const uint8_t *used)
+{
+	uint32_t end = buddy->capacity_bits;
+
+	for (uint32_t position = end; position-- > 0;) {
+		if (used[position])
+			end = position;
+		else if (!position || used[position - 1])
+			ck_assert_uint_eq(buddy_run_end(buddy, position), end);
+	}
+}
+
 static void compare(const struct buddy *buddy, const uint8_t *used)
 {
 	uint32_t counters[BUDDY_MAX_ORDERS];
@@ -105,6 +117,7 @@ static void compare(const struct buddy *buddy, const uint8_t *used)
 	for (uint32_t position = 0; position < buddy->capacity_bits; position++)
 		if (bits_test(buddy->bitmap, position) != used[position])
 			ck_abort_msg("cluster %u is wrong", position);
+	compare_run_ends(buddy, used);
 	free(scratch);
 }
 
@@ -117,6 +130,26 @@ static uint32_t extend(const uint8_t *used, uint32_t start, uint32_t clusters, u
 		end++;
 	return end;
 }
+
+/* One run in a group of 8192, with ends where buddies of every order begin and end, and next to there. */
+START_TEST(test_run_ends)
+{
+	static const uint32_t places[] = { 0, 1, 63, 64, 65, 128, 191, 192, 1024, 2048, 4032, 6144, 8128, 8191, 8192 };
+	const size_t count = sizeof(places) / sizeof(*places);
+
+	for (size_t first = 0; first < count; first++)
+		for (size_t last = first + 1; last < count; last++) {
+			struct buddy *buddy = make(10, 8192);
+
+			if (places[first])
+				buddy_take(buddy, 0, places[first]);
+			if (places[last] < 8192)
+				buddy_take(buddy, places[last], 8192 - places[last]);
+			ck_assert_uint_eq(buddy_run_end(buddy, places[first]), places[last]);
+			free(buddy);
+		}
+}
+END_TEST
 
 static const struct {
 	unsigned int block_bits;
@@ -197,6 +230,7 @@ static Suite *buddy_suite(void)
 	tcase_set_timeout(buddy, 3600);
 	tcase_add_test(buddy, test_bits);
 	tcase_add_test(buddy, test_orders);
+	tcase_add_test(buddy, test_run_ends);
 	tcase_add_loop_test(buddy, test_model, 0, sizeof(sizes) / sizeof(*sizes));
 	suite_add_tcase(suite, buddy);
 	return suite;
