@@ -21,7 +21,8 @@ errcode_t base_lists_create(uint32_t groups, struct base_lists **ret)
 		atomic_init(&lists->nodes[number].order, -1);
 	for (unsigned int order = 0; order < BUDDY_MAX_ORDERS; order++) {
 		pthread_rwlock_init(&lists->lists[order].lock, NULL);
-		lists->lists[order].head = lists->lists[order].tail = BASE_LIST_NONE;
+		atomic_init(&lists->lists[order].head, BASE_LIST_NONE);
+		lists->lists[order].tail = BASE_LIST_NONE;
 	}
 	*ret = lists;
 	return 0;
@@ -42,11 +43,20 @@ static int order_of(const struct base_lists *lists, uint32_t number)
 	return atomic_load_explicit(&lists->nodes[number].order, memory_order_relaxed);
 }
 
+/* Where the number of who follows is kept: in the one before it, or in the list's head. */
+static void set_next(struct base_lists *lists, struct base_list *list, uint32_t number, uint32_t next)
+{
+	if (number == BASE_LIST_NONE)
+		atomic_store_explicit(&list->head, next, memory_order_relaxed);
+	else
+		lists->nodes[number].next = next;
+}
+
 static void unlink_node(struct base_lists *lists, struct base_list *list, uint32_t number)
 {
 	struct base_node *node = &lists->nodes[number];
 
-	*(node->previous == BASE_LIST_NONE ? &list->head : &lists->nodes[node->previous].next) = node->next;
+	set_next(lists, list, node->previous, node->next);
 	*(node->next == BASE_LIST_NONE ? &list->tail : &lists->nodes[node->next].previous) = node->previous;
 	atomic_store_explicit(&node->order, -1, memory_order_relaxed);
 }
@@ -58,7 +68,7 @@ static void append(struct base_lists *lists, int order, uint32_t number)
 
 	node->previous = list->tail;
 	node->next = BASE_LIST_NONE;
-	*(list->tail == BASE_LIST_NONE ? &list->head : &lists->nodes[list->tail].next) = number;
+	set_next(lists, list, list->tail, number);
 	list->tail = number;
 	atomic_store_explicit(&node->order, (int8_t)order, memory_order_relaxed);
 }
@@ -93,7 +103,7 @@ uint32_t base_lists_next(struct base_lists *lists, unsigned int order, uint32_t 
 
 	pthread_rwlock_rdlock(&list->lock);
 	if (after == BASE_LIST_NONE)
-		number = list->head;
+		number = atomic_load_explicit(&list->head, memory_order_relaxed);
 	else if (base_lists_has(lists, order, after))
 		number = lists->nodes[after].next;
 	while (number != BASE_LIST_NONE && (number < from || number >= end))

@@ -18,7 +18,7 @@
 
 struct base_list {
 	_Alignas(64) pthread_rwlock_t lock;
-	uint32_t head;
+	_Atomic uint32_t head; /* changed under the lock */
 	uint32_t tail;
 };
 
@@ -44,6 +44,12 @@ void base_lists_destroy(struct base_lists *lists);
  * holds the group's lock.
  */
 void base_lists_move(struct base_lists *lists, uint32_t number, int from, int to);
+
+/* Any thread, without the lock, as the kernel looks before it takes it. */
+static inline bool base_lists_is_empty(const struct base_lists *lists, unsigned int order)
+{
+	return atomic_load_explicit(&lists->lists[order].head, memory_order_relaxed) == BASE_LIST_NONE;
+}
 
 bool base_lists_has(const struct base_lists *lists, unsigned int order, uint32_t number);
 

@@ -101,6 +101,19 @@ uint32_t group_index_next(struct ext2mb *mb, enum index_kind kind, unsigned int 
 	return order_set_next(&sets_of(mb, kind)[order], after == ORDER_SET_NONE ? from : after + 1, end);
 }
 
+unsigned int group_index_next_order(const struct ext2mb *mb, enum index_kind kind, unsigned int order)
+{
+	const struct order_set *sets = kind == INDEX_LARGEST ? mb->largest : mb->average;
+
+	if (mb->base_lists[kind])
+		while (order < mb->orders && base_lists_is_empty(mb->base_lists[kind], order))
+			order++;
+	else
+		while (order < mb->orders && order_set_is_empty(&sets[order]))
+			order++;
+	return order;
+}
+
 bool group_index_has(const struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t number)
 {
 	if (mb->base_lists[kind])

@@ -33,6 +33,9 @@ void group_index_update(struct ext2mb *mb, uint32_t number, const struct group_s
 uint32_t group_index_next(struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t after, uint32_t from,
                           uint32_t end);
 
+/* The first order from `order` on whose set has members; mb->orders: there is none. Any thread; a hint. */
+unsigned int group_index_next_order(const struct ext2mb *mb, enum index_kind kind, unsigned int order);
+
 bool group_index_has(const struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t number);
 
 /* The set where the group ought to be recorded, -1: in none. While no other thread runs. */

@@ -13,23 +13,23 @@
 errcode_t order_set_create(struct order_set *set, uint32_t size)
 {
 	*set = (struct order_set){ .size = size };
-	for (uint64_t bits = size; set->level_count < ORDER_SET_LEVELS; bits = bits_words(bits)) {
+	for (uint64_t bits = size; bits > BITS_PER_WORD; bits = bits_words(bits)) {
 		_Atomic uint64_t *words = calloc(bits_words(bits) + 1, sizeof(*words));
 		if (!words) {
 			order_set_destroy(set);
 			return ENOMEM;
 		}
 		set->levels[set->level_count++] = words;
-		if (bits <= BITS_PER_WORD)
-			break;
 	}
+	set->levels[set->level_count++] = &set->top;
 	return 0;
 }
 
 void order_set_destroy(struct order_set *set)
 {
 	for (unsigned int level = 0; level < set->level_count; level++)
-		free((void *)set->levels[level]);
+		if (set->levels[level] != &set->top)
+			free((void *)set->levels[level]);
 	*set = (struct order_set){ 0 };
 }
 

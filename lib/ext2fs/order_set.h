@@ -20,13 +20,15 @@
 #define ORDER_SET_LEVELS 6 /* 64^6 is more than 2^32 */
 #define ORDER_SET_NONE UINT32_MAX
 
+/* The summary of all is here, so that a look at many sets, most of them empty, takes one line of the cache for each. */
 struct order_set {
-	_Atomic uint64_t *levels[ORDER_SET_LEVELS]; /* levels[0] holds the members */
+	_Alignas(64) _Atomic uint64_t top;
+	_Atomic uint64_t *levels[ORDER_SET_LEVELS]; /* levels[0] holds the members, the last one is top */
 	unsigned int level_count;
 	uint32_t size;
 };
 
-/* An empty set for numbers in [0, size). ENOMEM. */
+/* An empty set for numbers in [0, size), which must stay where it is in memory. ENOMEM. */
 MUST_CHECK errcode_t order_set_create(struct order_set *set, uint32_t size);
 
 /* An empty (zeroed) set is allowed. */
@@ -35,6 +37,12 @@ void order_set_destroy(struct order_set *set);
 /* Two threads that change the same number must not do so at once (they hold the group's lock). */
 void order_set_add(struct order_set *set, uint32_t number);
 void order_set_remove(struct order_set *set, uint32_t number);
+
+/* Whether it has no members: what order_set_next() would say of all of it, from the topmost summary alone. */
+static inline bool order_set_is_empty(const struct order_set *set)
+{
+	return !atomic_load_explicit(&set->top, memory_order_relaxed);
+}
 
 bool order_set_has(const struct order_set *set, uint32_t number);
 

@@ -47,7 +47,8 @@ static errcode_t sweep_orders(struct search *search, const struct order_set *set
 	errcode_t error = 0;
 
 	for (unsigned int order = first; order < search->mb->orders && goes_on(search, error); order++)
-		error = sweep_set(search, &sets[order], from, end);
+		if (!order_set_is_empty(&sets[order]))
+			error = sweep_set(search, &sets[order], from, end);
 	return error;
 }
 

@@ -25,6 +25,7 @@ START_TEST(test_model)
 	uint32_t size = sizes[_i];
 	struct order_set set;
 	uint8_t *members = calloc(1, size);
+	uint32_t count = 0;
 
 	ck_assert_int_eq(order_set_create(&set, size), 0);
 	for (uint64_t operation = 0; operation < operations(20000); operation++) {
@@ -34,13 +35,16 @@ START_TEST(test_model)
 		/* In waves, so that the set is sparse at times: a member then lies words away. */
 		if (random_below(&random, 1000) < operation / 100 % 1000) {
 			order_set_add(&set, number);
+			count += !members[number];
 			members[number] = 1;
 		} else {
 			uint32_t found = order_set_next(&set, number, size);
 			found = found == ORDER_SET_NONE ? number : found;
 			order_set_remove(&set, found);
+			count -= members[found];
 			members[found] = 0;
 		}
+		ck_assert_int_eq(order_set_is_empty(&set), !count);
 		if (order_set_has(&set, number) != members[number])
 			ck_abort_msg("%u is wrongly in the set or out of it", number);
 		uint32_t expected = number;

@@ -432,6 +432,8 @@ START_TEST(test_switch)
 		take_everything();
 		make_free(20, 1024, 64);
 		ck_assert(group_index_has(test.mb, INDEX_LARGEST, 6, 20));
+		ck_assert_uint_eq(group_index_next_order(test.mb, INDEX_LARGEST, 0), 6);
+		ck_assert_uint_eq(group_index_next_order(test.mb, INDEX_LARGEST, 7), test.mb->orders);
 		ext2mb_set_optimize_scan(test.mb, 0);
 		take(0, 32, 0, 0);
 		take(0, 16, 0, 0);
