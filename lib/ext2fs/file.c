@@ -185,28 +185,42 @@ static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2
 		file->blocks = file->end;
 }
 
+/* What the file's own windows have for the request, which may be nothing. */
+static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                                   const struct ext2mb_file_request *request, struct file_taken *taken)
+{
+	unsigned int cluster_bits = worker->mb->geometry.cluster_bits;
+
+	lock_wait(&file->lock);
+	uint32_t windows_before = file->windows.count;
+	errcode_t error = file_windows_take(&file->windows, (uint32_t)(request->logical >> cluster_bits),
+	                                    (uint32_t)(request->count >> cluster_bits), &taken->position,
+	                                    &taken->count);
+	uint32_t windows_after = file->windows.count;
+	lock_release(&file->lock);
+	file->may_have_windows = windows_after;
+	if (error || !taken->count)
+		return error;
+	stats_add(&worker->stats, COUNT_WINDOW_HITS, 1);
+	reserve_serve(worker, taken->count);
+	file_count_windows(&worker->stats, windows_before, windows_after);
+	return 0;
+}
+
 errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *file,
                             const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
-	struct file_taken taken;
+	struct file_taken taken = { 0 };
+	errcode_t error = 0;
 
 	if (!is_valid(geometry, request))
 		return EXT2MB_ET_BAD_ARGUMENT;
-	lock_wait(&file->lock);
-	uint32_t windows_before = file->windows.count;
-	errcode_t error =
-		file_windows_take(&file->windows, (uint32_t)(request->logical >> geometry->cluster_bits),
-	                          (uint32_t)(request->count >> geometry->cluster_bits), &taken.position, &taken.count);
-	uint32_t windows_after = file->windows.count;
-	lock_release(&file->lock);
+	if (file->may_have_windows)
+		error = take_from_windows(worker, file, request, &taken);
 	if (error)
 		return error;
-	if (taken.count) {
-		stats_add(&worker->stats, COUNT_WINDOW_HITS, 1);
-		reserve_serve(worker, taken.count);
-		file_count_windows(&worker->stats, windows_before, windows_after);
-	} else {
+	if (!taken.count) {
 		stats_add(&worker->stats, COUNT_REQUESTS, 1);
 		error = file_search(worker, file, request, &taken);
 		if (error)

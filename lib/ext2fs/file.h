@@ -25,6 +25,7 @@ struct ext2mb_file {
 	ext2_ino_t parent;
 	bool is_final;
 	bool is_registered;
+	bool may_have_windows; /* else it has none: only who uses it makes any */
 };
 
 struct file_taken {

@@ -178,7 +178,7 @@ static errcode_t take_anywhere(const struct need *need, const struct normalize_g
 	return error;
 }
 
-/* The file's lock is held. All that is found becomes a window, of which the request is served. */
+/* The file's lock is held. What is found and is more than the request is a window, of which the request is served. */
 static errcode_t take_large(const struct need *need, struct file_taken *taken)
 {
 	struct file_windows *windows = &need->file->windows;
@@ -199,6 +199,10 @@ static errcode_t take_large(const struct need *need, struct file_taken *taken)
 		error = take_anywhere(need, &goal, &window);
 	if (error)
 		return error;
+	if (window.logical == logical_of(need) && window.count <= to_clusters(need, need->count)) {
+		*taken = (struct file_taken){ window.position, window.count };
+		return 0;
+	}
 	file_windows_add(windows, &window);
 	return file_windows_take(windows, logical_of(need), to_clusters(need, need->count), &taken->position,
 	                         &taken->count);
@@ -358,6 +362,7 @@ errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, co
 	error = small ? take_small(&need, taken) : take_large(&need, taken);
 	uint32_t windows_after = file->windows.count;
 	lock_release(&file->lock);
+	file->may_have_windows = windows_after;
 	file_count_windows(&worker->stats, windows_before, windows_after);
 	if (error == EXT2MB_ET_NO_SPACE)
 		return take_last(&need, taken);

@@ -19,6 +19,7 @@ struct processors {
 	uint32_t stream;      /* whose turn it is, or NOBODY */
 	uint32_t taken_group; /* in this turn, or NOWHERE */
 	uint32_t *ring;       /* the streams of the last turns, one for each other processor, or NOBODY */
+	unsigned int oldest;  /* in the ring */
 	struct stream_place *places;
 	uint32_t *holders; /* by group */
 };
@@ -88,11 +89,12 @@ static void let_go(struct processors *processors, uint32_t stream)
 /* The stream of the last turn takes the place of that of longest ago, if that has had no turn since. */
 static void end_turn(struct processors *processors)
 {
-	uint32_t *slot = &processors->ring[processors->turn % processors->others];
+	uint32_t *slot = &processors->ring[processors->oldest];
 
 	if (*slot != NOBODY && processors->places[*slot].turn + processors->others == processors->turn)
 		let_go(processors, *slot);
 	*slot = processors->stream;
+	processors->oldest = processors->oldest + 1 < processors->others ? processors->oldest + 1 : 0;
 	if (processors->stream == NOBODY)
 		return;
 	processors->places[processors->stream] =
