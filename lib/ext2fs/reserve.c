@@ -62,16 +62,21 @@ errcode_t reserve_insist(struct ext2mb_worker *worker, reserve_attempt attempt, 
 {
 	struct ext2mb *mb = worker->mb;
 
-	for (;;) {
-		uint64_t ended = moves_ended(mb);
+	/*
+	 * Almost every first attempt succeeds, so only the others are to prove anything: the count of moves takes a lock
+	 * and a look at all workers, and with 64 of them each request took 1.4 microseconds instead of 0.03.
+	 */
+	for (bool is_proof = false;; is_proof = true) {
+		uint64_t ended = is_proof ? moves_ended(mb) : 0;
 		errcode_t error = attempt(worker, context);
 
 		if (error != EXT2MB_ET_NO_SPACE)
 			return error;
 		worker->hints_are_due = true;
-		if (!window_register_discard(mb, &worker->stats) && moves_begun(mb) == ended)
+		uint64_t discarded = window_register_discard(mb, &worker->stats);
+		if (is_proof && !discarded && moves_begun(mb) == ended)
 			return EXT2MB_ET_NO_SPACE;
-		stats_add(&worker->stats, COUNT_WINDOW_DISCARDS, 1);
+		stats_add(&worker->stats, COUNT_WINDOW_DISCARDS, discarded > 0);
 		sched_yield();
 	}
 }
@@ -128,7 +133,7 @@ static int largest_order(const struct ext2mb *mb)
 	if (!atomic_load_explicit(&mb->has_default_index, memory_order_relaxed))
 		return largest_order_of_all(mb);
 	for (int order = (int)mb->orders - 1; order >= 0; order--)
-		if (order_set_next(&mb->largest[order], 0, mb->geometry.groups) != ORDER_SET_NONE)
+		if (!order_set_is_empty(&mb->largest[order]))
 			return order;
 	return -1;
 }

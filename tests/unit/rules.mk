@@ -53,6 +53,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	request_locks \
 	result \
 	scalability \
 	scan \
