@@ -2,6 +2,7 @@
 #include "source/archive_input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -109,21 +110,45 @@ static la_ssize_t read_some(struct archive *archive, void *context, const void *
 	return (la_ssize_t)input->buffer_bytes;
 }
 
+/* More of a manifest that libarchive unpacks. */
+static errcode_t unpack_text(struct archive_input *input)
+{
+	la_int64_t offset;
+	int result;
+
+	do
+		result = archive_read_data_block(input->archive, (const void **)&input->text, &input->text_bytes,
+		                                 &offset);
+	while (result == ARCHIVE_OK && !input->text_bytes);
+	if (result == ARCHIVE_EOF)
+		input->text_bytes = 0;
+	else if (result != ARCHIVE_OK)
+		return input->error ? input->error : EBADMSG;
+	return 0;
+}
+
 static ssize_t read_text(void *context, char *bytes, size_t count)
 {
 	struct archive_input *input = context;
+	errcode_t error = 0;
 
-	if (input->taken_bytes == input->buffer_bytes) {
-		if (fill_buffer(input, 1)) {
-			errno = (int)input->error;
-			return -1;
-		}
-		input->taken_bytes = 0;
+	if (!input->text_bytes && input->archive) {
+		error = unpack_text(input);
+	} else if (!input->text_bytes) {
+		error = fill_buffer(input, 1);
+		input->text = input->buffer;
+		input->text_bytes = error ? 0 : input->buffer_bytes;
 	}
-	if (count > input->buffer_bytes - input->taken_bytes)
-		count = input->buffer_bytes - input->taken_bytes;
-	memcpy(bytes, input->buffer + input->taken_bytes, count);
-	input->taken_bytes += count;
+	if (error) {
+		errno = (int)error;
+		return -1;
+	}
+	count = count < input->text_bytes ? count : input->text_bytes;
+	if (!count)
+		return 0;
+	memcpy(bytes, input->text, count);
+	input->text += count;
+	input->text_bytes -= count;
 	return (ssize_t)count;
 }
 
@@ -189,7 +214,7 @@ static errcode_t examine(struct archive_input *input)
 	return 0;
 }
 
-/* All of libarchive's but mtree, which we read ourselves, and raw, for which anything is an archive. */
+/* All of libarchive's but mtree, which we read ourselves. */
 static int choose_formats(struct archive *archive)
 {
 	static int (*const formats[])(struct archive *) = {
@@ -209,7 +234,18 @@ static int choose_formats(struct archive *archive)
 	return worst;
 }
 
-errcode_t archive_input_open(struct archive_input *input, int descriptor)
+int archive_input_open_file(const char *path)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
+
+	if (flags >= 0)
+		(void)!fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
+	return descriptor;
+}
+
+/* Reads the beginning, which is left to be read. */
+static errcode_t begin(struct archive_input *input, int descriptor)
 {
 	*input = (struct archive_input){ .descriptor = descriptor };
 	errcode_t error = examine(input);
@@ -221,12 +257,20 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor)
 	if (error)
 		return error;
 	input->is_unread = true;
-	input->is_manifest = manifest_is(input->buffer, input->buffer_bytes);
-	if (input->is_manifest)
-		return 0;
-	choose_locale(input);
+	input->text = input->buffer;
+	input->text_bytes = input->buffer_bytes;
+	return 0;
+}
+
+/*
+ * Reads the first header. To the raw format, which is asked last, anything is an archive with one member: so packed
+ * text is unpacked.
+ */
+static errcode_t begin_archive(struct archive_input *input, bool is_manifest)
+{
 	input->archive = archive_read_new();
-	if (!input->archive || choose_formats(input->archive) < ARCHIVE_WARN ||
+	if (!input->archive || (!is_manifest && choose_formats(input->archive) < ARCHIVE_WARN) ||
+	    archive_read_support_format_raw(input->archive) < ARCHIVE_WARN ||
 	    archive_read_support_filter_all(input->archive) < ARCHIVE_WARN)
 		return ENOMEM;
 	archive_read_set_callback_data(input->archive, input);
@@ -235,8 +279,71 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor)
 		archive_read_set_skip_callback(input->archive, skip);
 		archive_read_set_seek_callback(input->archive, seek);
 	}
-	/* archive_error_string() says more of a failure. */
-	return archive_read_open1(input->archive) == ARCHIVE_OK ? 0 : input->error ? input->error : EBADMSG;
+	if (archive_read_open1(input->archive) != ARCHIVE_OK)
+		return input->error ? input->error : EBADMSG;
+	input->first_result = archive_read_next_header(input->archive, &input->first);
+	input->has_first = true;
+	return 0;
+}
+
+static bool is_raw(const struct archive_input *input)
+{
+	return input->first_result == ARCHIVE_OK && archive_format(input->archive) == ARCHIVE_FORMAT_RAW;
+}
+
+errcode_t archive_input_open(struct archive_input *input, int descriptor)
+{
+	errcode_t error = begin(input, descriptor);
+
+	input->is_manifest = !error && manifest_is(input->text, input->text_bytes);
+	if (error || input->is_manifest)
+		return error;
+	choose_locale(input);
+	error = begin_archive(input, false);
+	if (error || !is_raw(input))
+		return error;
+	/* Text that is not packed has been looked at already. */
+	if (archive_filter_count(input->archive) > 1)
+		error = unpack_text(input);
+	input->is_manifest = !error && manifest_is(input->text, input->text_bytes);
+	input->is_unknown = !error && !input->is_manifest;
+	return input->is_unknown ? EBADMSG : error;
+}
+
+errcode_t archive_input_open_manifest(struct archive_input *input, int descriptor)
+{
+	errcode_t error = begin(input, descriptor);
+
+	input->is_manifest = true;
+	if (error || !input->text_bytes || manifest_is(input->text, input->text_bytes))
+		return error;
+	input->text_bytes = 0;
+	error = begin_archive(input, true);
+	if (!error && input->first_result != ARCHIVE_OK)
+		error = input->error ? input->error : EBADMSG;
+	return error;
+}
+
+int archive_input_next(struct archive_input *input, struct archive_entry **entry)
+{
+	if (!input->has_first)
+		return archive_read_next_header(input->archive, entry);
+	input->has_first = false;
+	*entry = input->first;
+	return input->first_result;
+}
+
+const char *archive_input_reason(const struct archive_input *input, errcode_t error)
+{
+	const char *reason = input->archive ? archive_error_string(input->archive) : NULL;
+
+	if (error != EBADMSG || input->error)
+		return NULL;
+	if (input->at == input->start)
+		return "it is empty";
+	if (input->is_unknown || (reason && strstr(reason, "Unrecognized")))
+		return "it is neither a directory nor an archive";
+	return reason ? reason : "it is damaged";
 }
 
 void archive_input_close(struct archive_input *input)

@@ -19,21 +19,44 @@ struct archive_input {
 	char *buffer;
 	uint64_t buffer_at; /* where in the file its bytes lie */
 	size_t buffer_bytes;
-	size_t taken_bytes; /* of the buffer, by archive_input_stream() */
-	bool is_unread;     /* nobody has been given the buffer yet */
-	bool is_manifest;   /* no archive but mtree(5): there is an archive_input_stream() instead of an archive */
+	bool is_unread;    /* nobody has been given the buffer yet */
+	const char *text;  /* of archive_input_stream(): what is at hand of it */
+	size_t text_bytes; /* likewise */
+	bool is_manifest;  /* no archive but mtree(5), which there is an archive_input_stream() of; archive unpacks it */
+	bool is_unknown;   /* neither */
+	struct archive_entry *first; /* the first member, which had to be read to know that */
+	int first_result;
+	bool has_first;  /* nobody has been given it yet */
 	errcode_t error; /* of reading, which libarchive would only describe */
 	locale_t own_locale, callers_locale;
 };
 
 /*
- * Opens an archive for reading, or finds that it is none but a manifest; descriptor must last as long. ENOMEM, errors
- * of reading, EBADMSG.
+ * Opens the file for an archive without waiting for whoever is to write into a pipe: reading does, and sees signals.
+ * -1 with errno.
+ */
+int archive_input_open_file(const char *path);
+
+/*
+ * Opens an archive for reading, or finds that it is none but a manifest, which may be packed (gzip and so on);
+ * descriptor must last as long. ENOMEM, errors of reading, EBADMSG; archive_input_reason() may say more.
  */
 MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor);
 
-/* The whole text of a manifest; the caller closes it before the input. NULL: no memory. */
+/* The same of what is a manifest, whatever it looks like. */
+MUST_CHECK errcode_t archive_input_open_manifest(struct archive_input *input, int descriptor);
+
+/* archive_read_next_header() of the archive. */
+int archive_input_next(struct archive_input *input, struct archive_entry **entry);
+
+/*
+ * The whole text of a manifest, unpacked; the caller closes it before the input. NULL: no memory. After a failure to
+ * read from it errno is EBADMSG or that of read(2).
+ */
 FILE *archive_input_stream(struct archive_input *input);
+
+/* Why opening or reading failed with this error, in words; NULL if it says all. They last until the input is closed. */
+const char *archive_input_reason(const struct archive_input *input, errcode_t error);
 
 /* Closes what was opened; the caller's locale is back. Also after a failed or no opening (zeroed). */
 void archive_input_close(struct archive_input *input);

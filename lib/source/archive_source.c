@@ -26,16 +26,9 @@ errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error,
 
 errcode_t archive_scan_failure(const struct archive_scan *scan)
 {
-	const struct archive_input *input = &scan->input;
-	const char *reason = archive_error_string(input->archive);
+	errcode_t error = scan->input.error ? scan->input.error : EBADMSG;
 
-	if (input->error)
-		return archive_scan_problem(scan, input->error, "cannot read", NULL);
-	if (input->at == input->start)
-		reason = "it is empty";
-	else if (reason && strstr(reason, "Unrecognized"))
-		reason = "it is neither a directory nor an archive";
-	return archive_scan_problem(scan, EBADMSG, "cannot read", reason ? reason : "it is damaged");
+	return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
 }
 
 static errcode_t place_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error)
@@ -136,7 +129,7 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 		scan->entry = NULL;
 		if (interrupt_pending())
 			return problem_set(scan->problem, EINTR, NULL, "stopped");
-		int result = archive_read_next_header(scan->input.archive, &scan->entry);
+		int result = archive_input_next(&scan->input, &scan->entry);
 
 		if (result == ARCHIVE_EOF)
 			break;
@@ -160,8 +153,7 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor);
 
 	if (error)
-		return scan->input.archive ? archive_scan_failure(scan) :
-		                             archive_scan_problem(scan, error, "cannot read", NULL);
+		return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
 	if (scan->input.is_manifest)
 		return manifest_source_build(scan, builder, pool);
 	/* From here on until everything is copied. */
@@ -184,23 +176,12 @@ bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *s
 	       status->st_ino == options->skip_inode;
 }
 
-/* Without waiting for whoever is to write into a pipe: reading does, and sees signals. */
-static int open_source(const char *path)
-{
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
-
-	if (flags >= 0)
-		(void)!fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
-	return descriptor;
-}
-
 static errcode_t open_archive(struct archive_scan *scan, const char *path)
 {
 	struct stat status;
 	uint32_t origin;
 	int descriptor =
-		strcmp(path, "-") ? open_source(path) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		strcmp(path, "-") ? archive_input_open_file(path) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	errcode_t error = descriptor < 0 ? errno : 0;
 
 	if (!error)

@@ -363,7 +363,9 @@ static errcode_t read_lines(struct manifest *manifest)
 	struct archive_scan *scan = manifest->scan;
 	SCOPE_FCLOSE FILE *stream = archive_input_stream(&scan->input);
 
-	return stream ? mtree_read(stream, scan->name, visit, manifest, scan->problem) : ENOMEM;
+	errcode_t error = stream ? mtree_read(stream, scan->name, visit, manifest, scan->problem) : ENOMEM;
+
+	return error ? archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error)) : 0;
 }
 
 /* The ids of all names, in the order in which they came. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "source/account_names.h"
+#include "source/archive_input.h"
 #include "source/metadata_additions.h"
 #include "source/mtree.h"
 #include "source/xattr_sets.h"
@@ -198,13 +199,37 @@ static errcode_t add_missing(struct metadata *metadata, struct pool *pool, struc
 	return error;
 }
 
-static errcode_t apply(struct metadata *metadata, FILE *file, struct pool *pool, struct problem *problem)
+static errcode_t read_manifest(struct metadata *metadata, struct problem *problem)
+{
+	SCOPE_CLOSE int descriptor = archive_input_open_file(metadata->path);
+	struct archive_input input;
+
+	if (descriptor < 0)
+		return problem_set(problem, errno, metadata->path, "cannot open");
+	errcode_t error = archive_input_open_manifest(&input, descriptor);
+
+	if (!error) {
+		SCOPE_FCLOSE FILE *stream = archive_input_stream(&input);
+
+		error = stream ? mtree_read(stream, metadata->path, visit, metadata, problem) : ENOMEM;
+	}
+	const char *reason = archive_input_reason(&input, error);
+
+	if (reason)
+		problem_set_reason(problem, error, metadata->path, "cannot read", "%s", reason);
+	else if (error)
+		problem_set(problem, error, metadata->path, "cannot read");
+	archive_input_close(&input);
+	return error;
+}
+
+static errcode_t apply(struct metadata *metadata, struct pool *pool, struct problem *problem)
 {
 	errcode_t error = account_names_create(metadata->tree, &metadata->names);
 
 	if (error)
 		return problem_set(problem, error, metadata->path, "cannot apply metadata");
-	error = mtree_read(file, metadata->path, visit, metadata, problem);
+	error = read_manifest(metadata, problem);
 	if (!error && metadata->additions.count)
 		error = add_missing(metadata, pool, problem);
 	if (!error && metadata->has_new_sets)
@@ -215,11 +240,7 @@ static errcode_t apply(struct metadata *metadata, FILE *file, struct pool *pool,
 errcode_t metadata_apply(const char *path, struct tree **tree, struct pool *pool, struct problem *problem)
 {
 	struct metadata metadata = { .path = path, .tree = *tree };
-	SCOPE_FCLOSE FILE *file = fopen(path, "re");
-
-	if (!file)
-		return problem_set(problem, errno, path, "cannot open");
-	errcode_t error = apply(&metadata, file, pool, problem);
+	errcode_t error = apply(&metadata, pool, problem);
 
 	*tree = metadata.tree;
 	account_names_destroy(metadata.names);

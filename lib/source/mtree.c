@@ -229,7 +229,7 @@ static errcode_t parse(struct parser *parser, FILE *file)
 		whole_bytes = 0;
 	}
 	if (ferror(file))
-		return problem_set(parser->problem, errno ? errno : EIO, parser->path, "cannot read");
+		return errno ? errno : EIO;
 	return whole_bytes ? take_line(parser, whole, whole_bytes) : 0;
 }
 

@@ -58,7 +58,7 @@ typedef errcode_t (*mtree_visit)(void *context, const struct mtree_entry *entry,
 /*
  * Reads a whole manifest and visits its entries in order; nothing of it is kept, so that one of ten million lines
  * needs no memory. path is for problems, which name it and the line ("FILE:LINE"). EINVAL with a reason, ENOMEM, errors
- * of reading and of visit.
+ * of visit; those of reading the file, which leave the problem to the caller.
  */
 MUST_CHECK errcode_t mtree_read(FILE *file, const char *path, mtree_visit visit, void *context,
                                 struct problem *problem);
