@@ -11,6 +11,7 @@
 #include "ext2fs/base_lock.h"
 #include "ext2fs/base_pending.h"
 #include "ext2fs/directory.h"
+#include "ext2fs/directory_share.h"
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/fs_state.h"
 #include "ext2fs/goals.h"
@@ -63,6 +64,7 @@ struct ext2mb {
 	struct prealloc prealloc;
 	struct window_register windows;
 	struct directory_table directory_table;
+	struct directory_goals directory_goals;
 
 	/* What was free when the allocator was opened, less what has been found corrupt since. */
 	_Atomic uint64_t clusters_at_open;

@@ -66,6 +66,7 @@ enum ext2mb_policy {
 #define EXT2MB_CHOICE_WAIT_AT_EQUAL 0x02000u     /* wait for busy groups before quality is lowered */
 #define EXT2MB_CHOICE_PADDED_GOALS 0x04000u      /* stream goals apart in memory and on disk, stored on change */
 #define EXT2MB_CHOICE_OWN_PENDING 0x08000u       /* 8 and 9 overtaken: pending frees in their groups, no lock */
+#define EXT2MB_CHOICE_DIRECTORY_SHARES 0x10000u  /* a group has room for what its directories will hold */
 
 struct ext2mb_choice {
 	uint32_t choice;     /* EXT2MB_CHOICE_* */
@@ -320,7 +321,7 @@ void ext2mb_set_optimize_scan(struct ext2mb *mb, int is_on);
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_extent *extent);
 
-#define EXT2MB_INODE_DIRECTORY 0x0001u /* counted as a directory; spread by Orlov's rule unless packed */
+#define EXT2MB_INODE_DIRECTORY 0x0001u /* counted as a directory; spread unless packed */
 #define EXT2MB_INODE_PACK 0x0002u      /* the first free inode at or after goal */
 
 struct ext2mb_inode_request {

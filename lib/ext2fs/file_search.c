@@ -251,12 +251,29 @@ static uint32_t slice_clusters(const struct need *need)
 	return (uint32_t)normalize_most(count, room);
 }
 
-/* Near the parent, but in the second group of its flex group: the first one is for directories. */
+/* Whether the windows of directories lie in their groups, as their files' inodes do. */
+static bool has_shares(const struct need *need)
+{
+	return need->file->directory && need->mb->policy.choices & EXT2MB_CHOICE_DIRECTORY_SHARES;
+}
+
+/*
+ * Near the parent: with shares where the group's blocks are divided as its inodes are, so that directories that are
+ * neighbours by inode are neighbours on disk. Else as the kernel does it, in the second group of the parent's flex
+ * group: the first one is for directories.
+ */
 static uint64_t small_goal(const struct need *need)
 {
 	const struct geometry *geometry = &need->mb->geometry;
 	ext2_ino_t near = need->file->parent ? need->file->parent : need->file->ino;
 	uint32_t group = (near - 1) / geometry->inodes_per_group;
+
+	if (has_shares(need)) {
+		uint64_t in_group = (near - 1) % geometry->inodes_per_group;
+
+		return (uint64_t)group * geometry->clusters_per_group +
+		       in_group * geometry->clusters_per_group / geometry->inodes_per_group;
+	}
 
 	if (geometry->flex_groups >= SMALLEST_FLEX) {
 		group -= group % geometry->flex_groups;
@@ -280,7 +297,7 @@ static errcode_t take_small(const struct need *need, struct file_taken *taken)
 	struct file_windows *windows = &need->file->windows;
 	struct stats *stats = &need->worker->stats;
 	uint32_t count = to_clusters(need, need->count);
-	struct small_request request = { small_goal(need), count, slice_clusters(need) };
+	struct small_request request = { small_goal(need), count, slice_clusters(need), has_shares(need) };
 	bool may_move = request.most > count;
 	struct small_run run;
 	errcode_t error = file_windows_reserve(windows, 1);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "ext2fs/bits.h"
+#include "ext2fs/directory_share.h"
 #include "ext2fs/inode_group.h"
 
 /* The unit test includes this file and here does what another thread might. */
@@ -11,13 +12,28 @@
 #define INODE_ALLOC_MEANWHILE(group, waits)
 #endif
 
+static bool has_shares(const struct ext2mb *mb)
+{
+	return mb->policy.choices & EXT2MB_CHOICE_DIRECTORY_SHARES;
+}
+
 /* What a request comes down to. */
 struct inode_search {
 	struct ext2mb *mb;
 	bool is_directory;
 	uint32_t parent_group;
+	uint32_t run;   /* a run of so many free inodes is wanted, or the longest that there is; 0: it does not matter */
 	ext2_ino_t ino; /* what was taken, 0: nothing yet */
 };
+
+/* The group is locked and loaded. */
+static bool take_in_group(struct inode_search *search, uint32_t group, uint32_t from, uint32_t *index)
+{
+	for (uint32_t run = search->run; run >= DIRECTORY_SHARE_LEAST; run /= 2)
+		if (inode_group_take_run(search->mb, group, run, search->is_directory, index))
+			return true;
+	return inode_group_take(search->mb, group, from, search->is_directory, index);
+}
 
 /*
  * Takes the group's first free inode at or after `from` that is not reserved, waiting for the lock or not.
@@ -41,7 +57,7 @@ static errcode_t take_from(struct inode_search *search, uint32_t group, uint32_t
 	else if (!lock_try(lock))
 		return 0;
 	errcode_t error = inode_group_load(mb, group);
-	if (!error && inode_group_take(mb, group, from, search->is_directory, &index))
+	if (!error && take_in_group(search, group, from, &index))
 		search->ino = (ext2_ino_t)first + index;
 	lock_release(lock);
 	return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
@@ -134,6 +150,41 @@ static uint32_t hash_name(const char *name)
 	return hash;
 }
 
+/* The first group of [from, end) that can hold the directory and its files, as far as one can know. */
+static errcode_t take_share(struct inode_search *search, const struct directory_share *share, uint32_t from,
+                            uint32_t end)
+{
+	errcode_t error = 0;
+
+	search->run = share->inodes;
+	for (uint32_t group = from; group < end && !error && !search->ino; group++)
+		if (directory_share_fits(search->mb, group, share))
+			error = take_from(search, group, 0, true);
+	search->run = 0;
+	return error;
+}
+
+/*
+ * In the parent's group or where its last subdirectory went, or from there on in the next one that has a share left;
+ * where none has, half a share must do. What is left then is for Orlov's rules.
+ */
+static errcode_t take_with_share(struct inode_search *search, ext2_ino_t parent)
+{
+	struct ext2mb *mb = search->mb;
+	struct directory_share share = directory_share_whole(mb);
+	uint32_t start = directory_goal_load(mb, parent);
+	errcode_t error;
+
+	do {
+		error = take_share(search, &share, start, mb->geometry.groups);
+		if (!error && !search->ino)
+			error = take_share(search, &share, 0, start);
+	} while (!error && !search->ino && directory_share_halve(&share));
+	if (search->ino)
+		directory_goal_store(mb, parent, (search->ino - 1) / mb->geometry.inodes_per_group);
+	return error;
+}
+
 /* Top-level directories are spread: the flex group with the fewest directories of those that are not below average. */
 static errcode_t take_top_level(struct inode_search *search, const char *name, const struct flex_counts *average)
 {
@@ -153,7 +204,17 @@ static errcode_t take_top_level(struct inode_search *search, const char *name, c
 		fewest = counts.directories;
 		best = flex;
 	}
-	return fewest == UINT64_MAX ? 0 : take_in_groups(search, best * mb->geometry.flex_groups, flex_end(mb, best));
+	if (fewest == UINT64_MAX)
+		return 0;
+	errcode_t error = 0;
+	if (has_shares(mb)) {
+		struct directory_share share = directory_share_whole(mb);
+
+		error = take_share(search, &share, best * mb->geometry.flex_groups, flex_end(mb, best));
+	}
+	if (!error && !search->ino)
+		error = take_in_groups(search, best * mb->geometry.flex_groups, flex_end(mb, best));
+	return error;
 }
 
 static uint64_t less(uint64_t value, uint64_t slack)
@@ -202,11 +263,27 @@ static errcode_t take_above_average(struct inode_search *search)
 static errcode_t take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
 {
 	struct flex_counts average = average_flex(search->mb);
-	errcode_t error = request->parent == EXT2_ROOT_INO ? take_top_level(search, request->name, &average) :
-	                                                     take_near_parent(search, &average);
+	errcode_t error = 0;
 
+	if (request->parent == EXT2_ROOT_INO)
+		error = take_top_level(search, request->name, &average);
+	else if (has_shares(search->mb))
+		error = take_with_share(search, request->parent);
+	if (!error && !search->ino && request->parent != EXT2_ROOT_INO)
+		error = take_near_parent(search, &average);
 	if (!error && !search->ino)
 		error = take_above_average(search);
+	return error;
+}
+
+/* In the parent's share, which begins with the parent, then anywhere in its group. */
+static errcode_t take_behind_parent(struct inode_search *search, ext2_ino_t parent)
+{
+	uint32_t behind = parent % search->mb->geometry.inodes_per_group;
+	errcode_t error = take_from(search, search->parent_group, behind, true);
+
+	if (!error && !search->ino)
+		error = take_from(search, search->parent_group, 0, true);
 	return error;
 }
 
@@ -215,12 +292,17 @@ static errcode_t take_for_file(struct inode_search *search, ext2_ino_t parent)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t groups = mb->geometry.groups;
-	errcode_t error;
+	errcode_t error = has_shares(mb) ? take_behind_parent(search, parent) : 0;
 
+	if (error || search->ino)
+		return error;
 	if (mb->geometry.flex_groups > 1) {
 		uint32_t flex = search->parent_group / mb->geometry.flex_groups;
+		uint32_t first = flex * mb->geometry.flex_groups;
+		uint32_t from = has_shares(mb) ? search->parent_group : first;
 
-		return take_in_groups(search, flex * mb->geometry.flex_groups, flex_end(mb, flex));
+		error = take_in_groups(search, from, flex_end(mb, flex));
+		return error || search->ino ? error : take_in_groups(search, first, from);
 	}
 	error = take_in_groups(search, search->parent_group, search->parent_group + 1);
 	uint64_t group = ((uint64_t)search->parent_group + parent) % groups;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inode numbers: Orlov's rule for directories, near the parent for the rest, or packed in order. */
+/* Inode numbers: shares and Orlov's rule for directories, near the parent for the rest, or packed in order. */
 #ifndef EXT2FS_INODE_ALLOC_H
 #define EXT2FS_INODE_ALLOC_H
 

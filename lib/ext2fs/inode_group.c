@@ -65,6 +65,22 @@ bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is
 	return true;
 }
 
+bool inode_group_take_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index)
+{
+	const struct inode_group *inodes = &mb->groups[number].inodes;
+	uint32_t per_group = mb->geometry.inodes_per_group;
+	uint32_t start = (inodes->first_free + run - 1) / run * run;
+
+	while (start + run <= per_group) {
+		uint32_t used = bits_next_one(inodes->bitmap, start, start + run);
+
+		if (used == start + run)
+			return inode_group_take(mb, number, start, is_directory, index);
+		start += run;
+	}
+	return false;
+}
+
 void inode_group_give(struct ext2mb *mb, uint32_t number, uint32_t index, bool is_directory)
 {
 	struct inode_group *inodes = &mb->groups[number].inodes;

@@ -16,6 +16,12 @@ MUST_CHECK errcode_t inode_group_load(struct ext2mb *mb, uint32_t number);
  */
 bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index);
 
+/*
+ * The same with the first inode of the first free run of so many (a power of two) that begins at a multiple of them;
+ * false when there is none.
+ */
+bool inode_group_take_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index);
+
 /* With the lock held and the bitmap loaded: gives back an inode that is in use. */
 void inode_group_give(struct ext2mb *mb, uint32_t number, uint32_t index, bool is_directory);
 

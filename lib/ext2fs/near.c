@@ -35,7 +35,11 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
 	struct group *group = &mb->groups[number];
 	uint32_t start;
 
-	if (!may_have(group, request->least) || !lock_try(&group->lock))
+	if (!may_have(group, request->least))
+		return false;
+	if (request->in_group)
+		lock_wait(&group->lock);
+	else if (!lock_try(&group->lock))
 		return false;
 	if (group_load(mb, number) || !take_run(mb, number, from, request, &start, taken)) {
 		group_leave(mb, number);
@@ -51,9 +55,9 @@ errcode_t near_take(struct ext2mb_worker *worker, const struct near_request *req
 {
 	struct ext2mb *mb = worker->mb;
 	uint32_t here = (uint32_t)(request->position / mb->geometry.clusters_per_group);
-	uint32_t first = here - here % mb->geometry.flex_groups;
-	uint32_t end = mb->geometry.groups - first < mb->geometry.flex_groups ? mb->geometry.groups :
-	                                                                        first + mb->geometry.flex_groups;
+	uint32_t groups = request->in_group ? 1 : mb->geometry.flex_groups;
+	uint32_t first = here - here % groups;
+	uint32_t end = mb->geometry.groups - first < groups ? mb->geometry.groups : first + groups;
 	uint32_t from = (uint32_t)(request->position % mb->geometry.clusters_per_group);
 
 	if (here >= mb->geometry.groups)

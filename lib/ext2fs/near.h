@@ -3,6 +3,7 @@
 #ifndef EXT2FS_NEAR_H
 #define EXT2FS_NEAR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ext2fs/allocator.h"
@@ -11,11 +12,12 @@ struct near_request {
 	uint64_t position; /* where to begin */
 	uint32_t count;    /* clusters wanted */
 	uint32_t least;    /* and how many must be had in one run */
+	bool in_group;     /* not in the other groups of the flex group, but there even if it has to be waited for */
 };
 
 /*
  * Takes from the first run in the position's flex group that is long enough, looking behind the position and then
- * before it. Groups that are busy are passed over: it is only a preference.
+ * before it. Groups that are busy are passed over: it is only a preference. With in_group the one group is waited for.
  * EXT2MB_ET_NO_SPACE.
  */
 MUST_CHECK errcode_t near_take(struct ext2mb_worker *worker, const struct near_request *request, uint64_t *position,

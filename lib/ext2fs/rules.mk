@@ -24,6 +24,7 @@ ext2mb_sources := \
 	lib/ext2fs/group.c \
 	lib/ext2fs/group_index.c \
 	lib/ext2fs/group_search.c \
+	lib/ext2fs/directory_share.c \
 	lib/ext2fs/inode_alloc.c \
 	lib/ext2fs/inode_group.c \
 	lib/ext2fs/lock.c \

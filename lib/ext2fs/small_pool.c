@@ -40,6 +40,18 @@ static uint32_t next_window(const struct ext2mb_worker *worker, const struct sma
 	return window > least ? (uint32_t)window : least;
 }
 
+/* In the group where the search would begin: a whole window, or what is there. EXT2MB_ET_NO_SPACE. */
+static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_request *scan, struct small_run *window)
+{
+	struct near_request near = { .position = scan->goal, .count = scan->count, .least = scan->count, .in_group = true };
+	errcode_t error = reserve_take_near(worker, &near, &window->position, &window->count);
+
+	if (error != EXT2MB_ET_NO_SPACE || scan->count == scan->asked)
+		return error;
+	near.least = scan->asked;
+	return reserve_take_near(worker, &near, &window->position, &window->count);
+}
+
 /* Windows follow one another where that is possible, and become as long as they may be by and by. */
 static errcode_t make_window(struct ext2mb_worker *worker, struct small_pool *pool, const struct small_request *request)
 {
@@ -54,7 +66,10 @@ static errcode_t make_window(struct ext2mb_worker *worker, struct small_pool *po
 
 	if (scan.goal >= worker->mb->geometry.clusters)
 		scan.goal = 0;
-	if (!error)
+	if (error)
+		return error;
+	error = request->in_group ? take_in_group(worker, &scan, &window) : EXT2MB_ET_NO_SPACE;
+	if (error == EXT2MB_ET_NO_SPACE)
 		error = reserve_take(worker, &scan, &window.position, &window.count);
 	if (error)
 		return error;

@@ -10,6 +10,7 @@ unit_tests := \
 	directory \
 	directory_image \
 	directory_reader \
+	directory_share \
 	directory_source \
 	dirty_blocks \
 	discard \

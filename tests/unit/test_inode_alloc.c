@@ -40,14 +40,15 @@ static ext2_ino_t inode_in(uint32_t group)
 }
 
 /* A filesystem of 40 groups without flex_bg in which every inode is in use but one. */
-static void open_full(void)
+static void open_full(uint32_t choices_dropped)
 {
+	struct ext2mb_options options = { .struct_bytes = sizeof(options), .choices_dropped = choices_dropped };
 	struct ext2mb_inode_request request = { .struct_bytes = sizeof(request), .flags = EXT2MB_INODE_PACK };
 	ext2_ino_t ino;
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -N 6400 -O ^flex_bg,^resize_inode,^has_journal", "320M");
 	test.fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(test.fs, NULL, &test.mb));
+	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
 	ck_assert_uint_eq(test.mb->geometry.groups, GROUPS);
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.other));
@@ -91,7 +92,7 @@ static void free_behind_and_take_ahead(void)
 
 START_TEST(test_moved_behind)
 {
-	open_full();
+	open_full(0);
 	test.acts_when_waiting = true;
 	test.act = free_behind_and_take_ahead;
 	ck_assert_uint_eq(take_last(1), inode_in(LEFT_GROUP));
@@ -122,12 +123,24 @@ static void begin_to_hold(void)
 /* A group that is only busy is not full. */
 START_TEST(test_busy)
 {
-	open_full();
+	static const struct {
+		uint32_t choices_dropped;
+		uint32_t parent_group;
+		bool waits;
+	} cases[] = {
+		/* In the parent's group it is tried for first, and waited for in vain of the rest. */
+		{ EXT2MB_CHOICE_DIRECTORY_SHARES, LAST_GROUP, false },
+		/* Far from it, or in the parent's group with shares, it is waited for. */
+		{ EXT2MB_CHOICE_DIRECTORY_SHARES, 0, true },
+		{ 0, LAST_GROUP, true },
+		{ 0, 0, true },
+	};
+
+	open_full(cases[_i].choices_dropped);
 	pthread_barrier_init(&has_lock, NULL, 2);
-	test.acts_when_waiting = _i;
+	test.acts_when_waiting = cases[_i].waits;
 	test.act = begin_to_hold;
-	/* In the parent's group it is tried for first, and waited for in vain of the rest; far from it, waited for. */
-	ck_assert_uint_eq(take_last(_i ? 1 : inode_in(LAST_GROUP)), inode_in(LAST_GROUP));
+	ck_assert_uint_eq(take_last(inode_in(cases[_i].parent_group)), inode_in(LAST_GROUP));
 	pthread_join(holder, NULL);
 	pthread_barrier_destroy(&has_lock);
 	close_full();
@@ -142,7 +155,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
 	tcase_add_test(tests, test_moved_behind);
-	tcase_add_loop_test(tests, test_busy, 0, 2);
+	tcase_add_loop_test(tests, test_busy, 0, 4);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
