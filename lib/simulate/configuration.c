@@ -138,15 +138,22 @@ static void list_windows(struct configuration *list, size_t *count, const struct
 {
 	static const struct {
 		enum ext2mb_small_windows windows;
+		bool has_shares;
 		const char *name;
 	} kinds[] = {
-		{ EXT2MB_SMALL_NONE, "none (ext3)" },
-		{ EXT2MB_SMALL_THREAD, "by thread (ext4)" },
-		{ EXT2MB_SMALL_DIRECTORY, "by directory" },
+		{ EXT2MB_SMALL_NONE, false, "none (ext3)" },
+		{ EXT2MB_SMALL_THREAD, false, "by thread (ext4)" },
+		{ EXT2MB_SMALL_DIRECTORY, false, "by directory" },
+		{ EXT2MB_SMALL_DIRECTORY, true, "and in its share" },
 	};
-	struct ext2mb_options variant = *options;
 
 	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
+		struct ext2mb_options variant = *options;
+
+		if (!kinds[kind].has_shares) {
+			variant.choices_added &= ~EXT2MB_CHOICE_DIRECTORY_SHARES;
+			variant.choices_dropped |= EXT2MB_CHOICE_DIRECTORY_SHARES;
+		}
 		variant.small_windows = kinds[kind].windows;
 		name_configuration(add(list, count, &variant), kinds[kind].name);
 	}

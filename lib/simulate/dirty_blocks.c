@@ -7,21 +7,34 @@
 
 errcode_t dirty_blocks_open(struct dirty_blocks *dirty, size_t count)
 {
-	*dirty = (struct dirty_blocks){ .commits = calloc(count ? count : 1, sizeof(*dirty->commits)), .count = count };
-	return dirty->commits ? 0 : ENOMEM;
+	*dirty = (struct dirty_blocks){ .blocks = calloc(count ? count : 1, sizeof(*dirty->blocks)), .count = count };
+	return dirty->blocks ? 0 : ENOMEM;
 }
 
 void dirty_blocks_close(struct dirty_blocks *dirty)
 {
-	free(TAKE(dirty->commits));
+	free(TAKE(dirty->blocks));
 }
 
 void dirty_blocks_mark(struct dirty_blocks *dirty, size_t block, uint32_t commit)
 {
 	assert(block < dirty->count && commit);
-	if (dirty->commits[block] == commit)
+	struct dirty_block *found = &dirty->blocks[block];
+
+	if (found->commit == commit)
 		return;
-	dirty->distinct += !dirty->commits[block];
+	dirty->distinct += !found->commit;
 	dirty->writes++;
-	dirty->commits[block] = commit;
+	found->writes++;
+	found->commit = commit;
+}
+
+uint32_t dirty_blocks_most(const struct dirty_blocks *dirty)
+{
+	uint32_t most = 0;
+
+	for (size_t block = 0; block < dirty->count; block++)
+		if (dirty->blocks[block].writes > most)
+			most = dirty->blocks[block].writes;
+	return most;
 }

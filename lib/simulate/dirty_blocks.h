@@ -13,7 +13,10 @@
 
 /* Blocks of one kind, numbered from 0. Zero-initialise, then open. */
 struct dirty_blocks {
-	uint32_t *commits; /* by block: the commit that wrote it last, 0: none did */
+	struct dirty_block {
+		uint32_t commit; /* that wrote it last, 0: none did */
+		uint32_t writes;
+	} *blocks; /* owned */
 	size_t count;
 	uint64_t writes;
 	uint64_t distinct; /* blocks that were written at least once */
@@ -25,5 +28,8 @@ void dirty_blocks_close(struct dirty_blocks *dirty);
 
 /* The block changes before this commit, numbered from 1, ascending. */
 void dirty_blocks_mark(struct dirty_blocks *dirty, size_t block, uint32_t commit);
+
+/* How often the block was written that was written most often. */
+uint32_t dirty_blocks_most(const struct dirty_blocks *dirty);
 
 #endif

@@ -23,8 +23,8 @@ static errcode_t take_inode(struct ext2mb_worker *worker, uint32_t parent, const
 	return error;
 }
 
-errcode_t file_set_create(struct image *image, struct file_set *parent, const char *name, size_t count,
-                          struct file_set **ret)
+errcode_t file_set_prepare(struct image *image, struct file_set *parent, const char *name, size_t count,
+                           struct file_set **ret)
 {
 	struct file_set *set = calloc(1, sizeof(*set));
 	size_t bytes = count * sizeof(*set->files);
@@ -38,9 +38,6 @@ errcode_t file_set_create(struct image *image, struct file_set *parent, const ch
 
 	if (set->files)
 		memset(set->files, 0, bytes);
-	if (!error)
-		error = take_inode(image->worker, parent ? parent->directory.ino : EXT2_ROOT_INO, name,
-		                   EXT2MB_INODE_DIRECTORY, &set->directory.ino);
 	if (error) {
 		file_set_free(set);
 		return error;
@@ -54,6 +51,21 @@ errcode_t file_set_create(struct image *image, struct file_set *parent, const ch
 	}
 	*ret = set;
 	return 0;
+}
+
+errcode_t file_set_take_directory(struct file_set *set, struct ext2mb_worker *worker)
+{
+	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
+
+	return take_inode(worker, parent, set->name, EXT2MB_INODE_DIRECTORY, &set->directory.ino);
+}
+
+errcode_t file_set_create(struct image *image, struct file_set *parent, const char *name, size_t count,
+                          struct file_set **ret)
+{
+	errcode_t error = file_set_prepare(image, parent, name, count, ret);
+
+	return error ? error : file_set_take_directory(*ret, image->worker);
 }
 
 errcode_t file_set_take_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker)

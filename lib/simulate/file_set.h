@@ -41,6 +41,13 @@ struct file_set {
 MUST_CHECK errcode_t file_set_create(struct image *image, struct file_set *parent, const char *name, size_t count,
                                      struct file_set **ret);
 
+/* The same without the inode number, which the directory must have before any of its files. ENOMEM. Main thread. */
+MUST_CHECK errcode_t file_set_prepare(struct image *image, struct file_set *parent, const char *name, size_t count,
+                                      struct file_set **ret);
+
+/* Takes it, within a parent that has one. Any thread, each directory by one. */
+MUST_CHECK errcode_t file_set_take_directory(struct file_set *set, struct ext2mb_worker *worker);
+
 /* Takes an inode number for a file that has none. Any thread, each file by one. */
 MUST_CHECK errcode_t file_set_take_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker);
 

@@ -4,6 +4,7 @@ simulate_sources := \
 	lib/simulate/append.c \
 	lib/simulate/chart.c \
 	lib/simulate/configuration.c \
+	lib/simulate/deletion.c \
 	lib/simulate/dirty_blocks.c \
 	lib/simulate/fallocate2.c \
 	lib/simulate/file_listing.c \

@@ -5,27 +5,29 @@
  * bitmaps again and again: its windows by processor had spread the files of a directory over many groups.
  */
 #include <errno.h>
+#include <pthread.h>
 
+#include "simulate/deletion.h"
 #include "simulate/dirty_blocks.h"
 #include "simulate/layout_values.h"
 #include "simulate/random.h"
 #include "simulate/streams.h"
-#include "support/interrupt.h"
 
-enum { FILES, DIRECTORIES, STREAMS, BATCH, KEEP };
+enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, ORDER, KEEP };
 
 static const struct workload_option unlink_options[] = {
 	[FILES] = { "files", "N", SETTING_NUMBER, 100000, 1, 10000000, "how many small files" },
 	[DIRECTORIES] = { "directories", "N", SETTING_NUMBER, 1000, 1, 1000000, "that they are spread over evenly" },
 	[STREAMS] = { "streams", "N", SETTING_NUMBER, 4, 1, 1024, "how many extract at the same time" },
+	[LATE] = { "late", NULL, SETTING_FLAG, 0, 0, 1, "make directories when their first files come" },
 	[BATCH] = { "batch", "N", SETTING_NUMBER, 5000, 1, 1000000000, "deletions between two commits" },
+	[ORDER] = { "order", DELETION_ORDERS, SETTING_CHOICE, DELETION_BY_INODE, 0, 0, "of the directories' deletion" },
 	[KEEP] = { "keep", NULL, SETTING_FLAG, 0, 0, 1, "do not delete the files after all" },
 	{ 0 },
 };
 
 #define SINGLE_BLOCK_PERCENT 85
 #define MOST_BLOCKS 8 /* of the others */
-#define DESCRIPTOR_BYTES_32 32
 
 struct unlink_job {
 	struct simulation *simulation;
@@ -33,8 +35,8 @@ struct unlink_job {
 	uint32_t directory_count;
 	uint32_t *order;       /* of all files, in which they are extracted */
 	uint32_t *next, *ends; /* by stream: its part of the order that is left */
-	uint32_t files, batch;
-	struct dirty_blocks bitmaps, inode_bitmaps, tables, descriptors;
+	uint32_t files;
+	pthread_mutex_t making; /* a directory that is made with its first file */
 };
 
 static struct simulated_file *file_at(const struct unlink_job *job, uint32_t number, struct file_set **set)
@@ -97,6 +99,18 @@ static errcode_t extract_in_windows(const struct file_set *set, struct ext2mb_wo
 	return error;
 }
 
+/* Unless there is one already: which thread comes first makes it. */
+static errcode_t make_late(struct unlink_job *job, struct file_set *set, struct ext2mb_worker *worker)
+{
+	errcode_t error = 0;
+
+	pthread_mutex_lock(&job->making);
+	if (!set->directory.ino)
+		error = file_set_take_directory(set, worker);
+	pthread_mutex_unlock(&job->making);
+	return error;
+}
+
 static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	struct unlink_job *job = context;
@@ -109,8 +123,10 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 	uint32_t number = job->order[job->next[stream]++];
 	struct simulated_file *file = file_at(job, number, &set);
 	uint32_t blocks = blocks_of(job, number);
-	errcode_t error = file_set_take_inode(set, number / job->directory_count, worker);
+	errcode_t error = job->simulation->settings[LATE].number ? make_late(job, set, worker) : 0;
 
+	if (!error)
+		error = file_set_take_inode(set, number / job->directory_count, worker);
 	if (error)
 		return error;
 	if (job->simulation->options->small_windows == EXT2MB_SMALL_NONE)
@@ -136,13 +152,14 @@ static errcode_t make_directories(struct unlink_job *job)
 	struct image *image = job->simulation->image;
 	struct file_set *top;
 	errcode_t error = file_set_create(image, NULL, image->directory, 0, &top);
-
 	for (uint32_t number = 0; !error && number < job->directory_count; number++) {
 		size_t count = job->files / job->directory_count + (number < job->files % job->directory_count);
 		char name[16];
 
 		snprintf(name, sizeof(name), "d%07u", number);
-		error = file_set_create(image, top, name, count, &job->directories[number]);
+		error = file_set_prepare(image, top, name, count, &job->directories[number]);
+		if (!error && !job->simulation->settings[LATE].number)
+			error = file_set_take_directory(job->directories[number], image->worker);
 	}
 	return error;
 }
@@ -150,13 +167,7 @@ static errcode_t make_directories(struct unlink_job *job)
 static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 {
 	const struct setting *settings = job->simulation->settings;
-	const struct image *image = job->simulation->image;
-	uint64_t table_blocks =
-		((uint64_t)image->inodes_per_group * image->format.inode_bytes + image->format.block_bytes - 1) /
-		image->format.block_bytes;
-
 	job->files = (uint32_t)settings[FILES].number;
-	job->batch = (uint32_t)settings[BATCH].number;
 	job->directory_count = (uint32_t)settings[DIRECTORIES].number;
 	job->directories = calloc(job->directory_count, sizeof(struct file_set *));
 	job->order = calloc(job->files, sizeof(*job->order));
@@ -169,70 +180,7 @@ static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 		job->ends[stream] = (uint32_t)((uint64_t)job->files * (stream + 1) / streams);
 	}
 	shuffle(job, job->simulation->seed);
-	errcode_t error = dirty_blocks_open(&job->bitmaps, image->group_count);
-	if (!error)
-		error = dirty_blocks_open(&job->inode_bitmaps, image->group_count);
-	if (!error)
-		error = dirty_blocks_open(&job->tables, table_blocks * image->group_count);
-	if (!error)
-		error = dirty_blocks_open(&job->descriptors, image->group_count);
-	return error ? error : make_directories(job);
-}
-
-static void mark_group(struct unlink_job *job, uint32_t group, uint32_t commit)
-{
-	const struct image *image = job->simulation->image;
-	uint32_t descriptor_bytes = EXT2_DESC_SIZE(image->fs->super);
-
-	if (descriptor_bytes < DESCRIPTOR_BYTES_32)
-		descriptor_bytes = DESCRIPTOR_BYTES_32;
-	dirty_blocks_mark(&job->descriptors, group / (image->format.block_bytes / descriptor_bytes), commit);
-}
-
-/* What the deletion of a file changes, but for the directory. */
-static void mark_file(struct unlink_job *job, const struct simulated_file *file, uint32_t commit)
-{
-	const struct image *image = job->simulation->image;
-	uint32_t group = (file->ino - 1) / image->inodes_per_group;
-	uint32_t in_group = (file->ino - 1) % image->inodes_per_group;
-	size_t table_blocks = job->tables.count / image->group_count;
-
-	dirty_blocks_mark(&job->inode_bitmaps, group, commit);
-	dirty_blocks_mark(&job->tables,
-	                  group * table_blocks +
-	                          (size_t)in_group * image->format.inode_bytes / image->format.block_bytes,
-	                  commit);
-	mark_group(job, group, commit);
-	for (size_t index = 0; index < file->extent_count; index++) {
-		uint64_t block = file->extents[index].physical - image->fs->super->s_first_data_block;
-
-		/* An extent of a small file that reaches into the next group is none that the allocator makes. */
-		dirty_blocks_mark(&job->bitmaps, block / image->blocks_per_group, commit);
-		mark_group(job, (uint32_t)(block / image->blocks_per_group), commit);
-	}
-}
-
-static errcode_t delete_all(struct unlink_job *job)
-{
-	struct image *image = job->simulation->image;
-	uint64_t deleted = 0;
-
-	for (uint32_t number = 0; number < job->directory_count; number++) {
-		struct file_set *set = job->directories[number];
-
-		for (size_t index = 0; index < set->count; index++, deleted++) {
-			errcode_t error = interrupt_pending() ? EINTR : 0;
-
-			mark_file(job, &set->files[index], (uint32_t)(deleted / job->batch) + 1);
-			if (!error)
-				error = simulated_file_delete(&set->files[index], image->worker);
-			if (!error && (deleted + 1) % job->batch == 0)
-				error = ext2mb_commit(image->mb);
-			if (error)
-				return error;
-		}
-	}
-	return 0;
+	return make_directories(job);
 }
 
 /* Block bitmaps that hold the blocks of a directory's files, on average. */
@@ -260,26 +208,36 @@ static double bitmaps_per_directory(const struct unlink_job *job)
 	return (double)sum / job->directory_count;
 }
 
-static void add_writes(const struct unlink_job *job)
+static errcode_t delete_all(struct unlink_job *job)
 {
-	struct result *result = job->simulation->result;
-	uint64_t writes =
-		job->bitmaps.writes + job->inode_bitmaps.writes + job->tables.writes + job->descriptors.writes;
-	const struct result_value values[] = {
-		{ NULL, "bitmaps_dirtied", "Block bitmaps dirtied", RESULT_LAYOUT, (double)job->bitmaps.distinct, 0 },
-		{ NULL, "bitmap_writes", "Block bitmap writes", RESULT_LAYOUT, (double)job->bitmaps.writes, 0 },
-		{ NULL, "bitmap_rewrites", "Of those, of the same block again", RESULT_LAYOUT,
-		  (double)(job->bitmaps.writes - job->bitmaps.distinct), 0 },
-		{ NULL, "inode_bitmap_writes", "Inode bitmap writes", RESULT_LAYOUT, (double)job->inode_bitmaps.writes,
-		  0 },
-		{ NULL, "inode_table_writes", "Inode table writes", RESULT_LAYOUT, (double)job->tables.writes, 0 },
-		{ NULL, "descriptor_writes", "Descriptor writes", RESULT_LAYOUT, (double)job->descriptors.writes, 0 },
-		{ NULL, "metadata_mib", "MiB of metadata written", RESULT_LAYOUT,
-		  (double)writes * job->simulation->image->format.block_bytes / (1 << 20), 1 },
+	struct simulation *simulation = job->simulation;
+	const struct setting *settings = simulation->settings;
+	struct deletion deletion = {
+		.image = simulation->image,
+		.directories = job->directories,
+		.directory_count = job->directory_count,
+		.batch_files = (uint32_t)settings[BATCH].number,
+		.order = (enum deletion_order)settings[ORDER].number,
 	};
+	errcode_t error = deletion_run(&deletion);
 
-	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
-		result_add(result, &values[index]);
+	if (error)
+		error = problem_set(simulation->problem, error, simulation->image->path, "cannot delete");
+	else
+		deletion_add_values(&deletion, simulation->result);
+	deletion_close(&deletion);
+	return error;
+}
+
+/* Those that got no file. */
+static errcode_t make_rest(struct unlink_job *job)
+{
+	struct simulation *simulation = job->simulation;
+	errcode_t error = 0;
+
+	for (uint32_t number = 0; !error && number < job->directory_count; number++)
+		error = make_late(job, job->directories[number], simulation->image->worker);
+	return error ? problem_set(simulation->problem, error, simulation->image->path, "cannot make directories") : 0;
 }
 
 static errcode_t run_job(struct unlink_job *job, unsigned int streams)
@@ -292,6 +250,8 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot make directories");
 	progress_stage(simulation->progress, "extract", job->files, 0);
 	error = streams_run(simulation, streams, extract_step, job, 1, "cannot extract", &cost);
+	if (!error)
+		error = make_rest(job);
 	if (error)
 		return error;
 	result_add(simulation->result, &(struct result_value){ NULL, "extract_seconds", "Seconds to extract",
@@ -301,22 +261,17 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 	                                   RESULT_LAYOUT, bitmaps_per_directory(job), 1 });
 	if (simulation->settings[KEEP].number)
 		return 0;
-	error = delete_all(job);
-	if (error)
-		return problem_set(simulation->problem, error, simulation->image->path, "cannot delete");
-	add_writes(job);
-	return 0;
+	return delete_all(job);
 }
 
 static errcode_t unlink_run(struct simulation *simulation)
 {
 	struct unlink_job job = { .simulation = simulation };
+
+	pthread_mutex_init(&job.making, NULL);
 	errcode_t error = run_job(&job, (unsigned int)simulation->settings[STREAMS].number);
 
-	dirty_blocks_close(&job.bitmaps);
-	dirty_blocks_close(&job.inode_bitmaps);
-	dirty_blocks_close(&job.tables);
-	dirty_blocks_close(&job.descriptors);
+	pthread_mutex_destroy(&job.making);
 	free(job.directories);
 	free(job.order);
 	free(job.next);

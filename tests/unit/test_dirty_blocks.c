@@ -11,6 +11,7 @@ START_TEST(once_in_a_commit)
 	dirty_blocks_mark(&dirty, 3, 1);
 	dirty_blocks_mark(&dirty, 9, 1);
 	dirty_blocks_mark(&dirty, 3, 1);
+	ck_assert_uint_eq(dirty_blocks_most(&dirty), 1);
 	ck_assert_uint_eq(dirty.writes, 2);
 	ck_assert_uint_eq(dirty.distinct, 2);
 	dirty_blocks_mark(&dirty, 3, 2);
@@ -18,6 +19,7 @@ START_TEST(once_in_a_commit)
 	dirty_blocks_mark(&dirty, 0, 5);
 	ck_assert_uint_eq(dirty.writes, 5);
 	ck_assert_uint_eq(dirty.distinct, 3);
+	ck_assert_uint_eq(dirty_blocks_most(&dirty), 3);
 	dirty_blocks_close(&dirty);
 }
 END_TEST
