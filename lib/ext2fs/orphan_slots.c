@@ -28,6 +28,7 @@ errcode_t orphan_slots_create(struct orphan_slots *slots, const struct orphan_sl
 		.twin = twin,
 		.blocks = blocks,
 		.per_block = per_block,
+		.reciprocal = ((UINT64_C(1) << ORPHAN_SLOTS_RECIPROCAL_BITS) + per_block - 1) / per_block,
 		.stride = (per_block + per_line - 1) / per_line * per_line,
 	};
 	const size_t entries_bytes = (size_t)blocks * slots->stride * sizeof(*slots->entries);
@@ -59,7 +60,8 @@ void orphan_slots_load(struct orphan_slots *slots, uint32_t block, const uint32_
 	uint32_t empty = 0;
 
 	for (uint32_t slot = 0; slot < slots->per_block; slot++) {
-		to[slot] = entries[slot];
+		/* Damage stays what it is, to be found by who looks for that inode. */
+		to[slot] = entries[slot] == ORPHAN_SLOT_KEPT ? ORPHAN_SLOT_KEPT - 1 : entries[slot];
 		empty += !entries[slot];
 	}
 	slots->block[block].free = empty;
@@ -75,7 +77,7 @@ uint32_t orphan_slots_next(const struct orphan_slots *slots, uint32_t *index)
 		for (; slot < slots->per_block; slot++) {
 			uint32_t ino = atomic_load_explicit(&entries[slot], memory_order_acquire);
 
-			if (ino) {
+			if (ino && ino != ORPHAN_SLOT_KEPT) {
 				*index = block * slots->per_block + slot;
 				return ino;
 			}
@@ -88,11 +90,14 @@ bool orphan_slots_collect(struct orphan_slots *slots, uint32_t block, uint32_t *
 {
 	const _Atomic uint32_t *from = orphan_slots_entries(slots, block);
 
-	/* Whoever set the flag before this changed the slot before that, so the copy has it. */
-	if (!atomic_exchange_explicit(&slots->block[block].is_changed, false, memory_order_acquire))
+	/* Sequentially consistent, and so are the loads below: see tell_change(). */
+	if (!atomic_exchange(&slots->block[block].is_changed, false))
 		return false;
-	for (uint32_t slot = 0; slot < slots->per_block; slot++)
-		entries[slot] = atomic_load_explicit(&from[slot], memory_order_relaxed);
+	for (uint32_t slot = 0; slot < slots->per_block; slot++) {
+		uint32_t ino = atomic_load(&from[slot]);
+
+		entries[slot] = ino == ORPHAN_SLOT_KEPT ? 0 : ino;
+	}
 	return true;
 }
 
@@ -100,6 +105,17 @@ void orphan_slots_mark_changed(struct orphan_slots *slots, uint32_t block)
 {
 	/* Always stored, even if it looks set: the look could be older than a collection that runs now. */
 	atomic_store_explicit(&slots->block[block].is_changed, true, memory_order_release);
+}
+
+/*
+ * After an exchange in an entry, which must be sequentially consistent: then, if the flag is still seen set, whoever
+ * clears it after that reads the entry after that, too. So the flag is stored once for each collection, and threads
+ * that share a block do not take its line from one another.
+ */
+static void tell_change(struct orphan_slots_block *block)
+{
+	if (!atomic_load(&block->is_changed))
+		atomic_store(&block->is_changed, true);
 }
 
 /* Lowers the count unless it is zero. Who sees a raised count also sees the slot that was emptied before. */
@@ -130,8 +146,7 @@ static bool fill(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint3
 		uint32_t empty = 0;
 
 		if (!atomic_load_explicit(&entries[slot], memory_order_relaxed) &&
-		    atomic_compare_exchange_strong_explicit(&entries[slot], &empty, ino, memory_order_acq_rel,
-		                                            memory_order_relaxed)) {
+		    atomic_compare_exchange_strong(&entries[slot], &empty, ino)) {
 			*index = block * slots->per_block + slot;
 			return true;
 		}
@@ -141,39 +156,101 @@ static bool fill(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint3
 	return false;
 }
 
-static errcode_t take_lockless(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
+static bool take_reserved(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
 {
-	uint32_t block = worker % slots->blocks;
+	if (!reserve(&slots->block[block]))
+		return false;
+	ORPHAN_SLOTS_BETWEEN_STEPS();
+	if (fill(slots, block, ino, index))
+		return true;
+	atomic_fetch_add_explicit(&slots->block[block].free, 1, memory_order_release);
+	atomic_fetch_add_explicit(&slots->given_back, 1, memory_order_relaxed);
+	return false;
+}
 
+/* A kept slot comes with its reservation. */
+static bool take_kept(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
+{
+	uint32_t slot = atomic_load_explicit(&slots->block[block].kept, memory_order_relaxed);
+	_Atomic uint32_t *entry = &orphan_slots_entries(slots, block)[slot];
+	uint32_t kept = ORPHAN_SLOT_KEPT;
+
+	if (atomic_load_explicit(entry, memory_order_relaxed) != kept ||
+	    !atomic_compare_exchange_strong(entry, &kept, ino))
+		return false;
+	*index = block * slots->per_block + slot;
+	return true;
+}
+
+/* From block on, around all of them. */
+static bool take_from_any(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index,
+                          bool (*take)(struct orphan_slots *, uint32_t, uint32_t, uint32_t *))
+{
 	for (uint32_t looks = slots->blocks; looks; looks--) {
-		if (reserve(&slots->block[block])) {
-			ORPHAN_SLOTS_BETWEEN_STEPS();
-			if (fill(slots, block, ino, index)) {
-				orphan_slots_mark_changed(slots, block);
-				return 0;
-			}
-			atomic_fetch_add_explicit(&slots->block[block].free, 1, memory_order_release);
-			atomic_fetch_add_explicit(&slots->given_back, 1, memory_order_relaxed);
+		if (take(slots, block, ino, index)) {
+			tell_change(&slots->block[block]);
+			return true;
 		}
 		if (++block == slots->blocks)
 			block = 0;
 	}
+	return false;
+}
+
+static errcode_t take_lockless(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
+{
+	uint32_t block = worker < slots->blocks ? worker : worker % slots->blocks;
+
+	if (take_kept(slots, block, ino, index)) {
+		tell_change(&slots->block[block]);
+		return 0;
+	}
+	if (take_from_any(slots, block, ino, index, take_reserved) ||
+	    take_from_any(slots, block, ino, index, take_kept))
+		return 0;
 	return ENOSPC;
+}
+
+/* The slot holds ORPHAN_SLOT_KEPT now. The one that was kept before, if it is one, becomes empty for all. */
+static void keep(struct orphan_slots *slots, uint32_t block_number, uint32_t slot)
+{
+	struct orphan_slots_block *block = &slots->block[block_number];
+
+	/*
+	 * Of two who keep different slots the later one finds the earlier one's entry, or the earlier one finds here
+	 * that another took its place: none is forgotten.
+	 */
+	if (atomic_load(&block->kept) == slot)
+		return;
+	ORPHAN_SLOTS_BETWEEN_STEPS();
+
+	uint32_t before = atomic_exchange(&block->kept, slot), kept = ORPHAN_SLOT_KEPT;
+	_Atomic uint32_t *entry = &orphan_slots_entries(slots, block_number)[before];
+	if (before != slot && atomic_load(entry) == kept && atomic_compare_exchange_strong(entry, &kept, 0))
+		atomic_fetch_add_explicit(&block->free, 1, memory_order_release);
 }
 
 static errcode_t put_lockless(struct orphan_slots *slots, uint32_t index, uint32_t ino)
 {
-	uint32_t block = index / slots->per_block;
-
-	if (block >= slots->blocks || !ino)
+	if (index >= slots->blocks * slots->per_block || !ino || ino == ORPHAN_SLOT_KEPT)
 		return EXT2MB_ET_ORPHAN_ABSENT;
-	_Atomic uint32_t *entry = &orphan_slots_entries(slots, block)[index % slots->per_block];
+
+	uint32_t block_number = orphan_slots_block_of(slots, index), slot = index - block_number * slots->per_block;
+	struct orphan_slots_block *block = &slots->block[block_number];
+	_Atomic uint32_t *entries = orphan_slots_entries(slots, block_number);
+	uint32_t kept = atomic_load_explicit(&block->kept, memory_order_relaxed);
+	bool keeps = kept == slot ||
+	             atomic_load_explicit(&entries[kept], memory_order_relaxed) != ORPHAN_SLOT_KEPT;
+
 	/* The slot is its owner's alone, so a plain store would do; this finds out who is not its owner. */
-	if (!atomic_compare_exchange_strong_explicit(entry, &ino, 0, memory_order_release, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong(&entries[slot], &ino, keeps ? ORPHAN_SLOT_KEPT : 0))
 		return EXT2MB_ET_ORPHAN_ABSENT;
 	ORPHAN_SLOTS_BETWEEN_STEPS();
-	orphan_slots_mark_changed(slots, block);
-	atomic_fetch_add_explicit(&slots->block[block].free, 1, memory_order_release);
+	tell_change(block);
+	if (keeps)
+		keep(slots, block_number, slot);
+	else
+		atomic_fetch_add_explicit(&block->free, 1, memory_order_release);
 	return 0;
 }
 

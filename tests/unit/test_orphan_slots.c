@@ -35,14 +35,21 @@ static struct orphan_slots create(int twin, uint32_t blocks, uint32_t per_block)
 	return slots;
 }
 
-/* When nobody is at work, each block's count says how many of its slots are empty. */
+/*
+ * When nobody is at work, each block's count says how many of its slots are empty, and no slot is kept but the one that
+ * the block knows of.
+ */
 static void check_counts(const struct orphan_slots *slots)
 {
 	for (uint32_t block = 0; block < slots->blocks; block++) {
 		uint32_t empty = 0;
 
-		for (uint32_t slot = 0; slot < slots->per_block; slot++)
-			empty += !orphan_slots_entries(slots, block)[slot];
+		for (uint32_t slot = 0; slot < slots->per_block; slot++) {
+			uint32_t entry = orphan_slots_entries(slots, block)[slot];
+
+			empty += !entry;
+			ck_assert(entry != ORPHAN_SLOT_KEPT || slot == slots->block[block].kept);
+		}
 		ck_assert_uint_eq(slots->block[block].free, empty);
 	}
 }
@@ -75,6 +82,7 @@ START_TEST(test_model)
 		} else if (index >= SLOTS || model[index] != ino) {
 			ck_assert_error(orphan_slots_put(&slots, index, ino), EXT2MB_ET_ORPHAN_ABSENT);
 			ck_assert_error(orphan_slots_put(&slots, index, 0), EXT2MB_ET_ORPHAN_ABSENT);
+			ck_assert_error(orphan_slots_put(&slots, index, ORPHAN_SLOT_KEPT), EXT2MB_ET_ORPHAN_ABSENT);
 		}
 		uint32_t from = (uint32_t)random_below(&random, SLOTS + 1), at = from;
 		uint32_t found = orphan_slots_next(&slots, &at);
@@ -109,6 +117,73 @@ START_TEST(test_collect)
 	ck_assert_uint_eq(copy[index], 23);
 	orphan_slots_mark_changed(&slots, 0);
 	ck_assert(orphan_slots_collect(&slots, 0, copy));
+	orphan_slots_destroy(&slots);
+}
+END_TEST
+
+/* Who comes back finds the slot that was left last, uncounted; the disk gets it empty; damage is not taken for it. */
+START_TEST(test_kept)
+{
+	struct orphan_slots slots = create(0, 2, 4);
+	uint32_t damaged[4] = { 0, UINT32_MAX, 0, 0 }, copy[4], first, index, at = 0;
+
+	orphan_slots_load(&slots, 1, damaged);
+	ck_assert_uint_eq(orphan_slots_next(&slots, &at), UINT32_MAX - 1);
+	ck_assert_uint_eq(at, 5);
+
+	ck_assert_ok(orphan_slots_take(&slots, 0, 31, &first));
+	ck_assert_ok(orphan_slots_put(&slots, first, 31));
+	ck_assert_uint_eq(slots.entries[first], ORPHAN_SLOT_KEPT);
+	ck_assert_uint_eq(slots.block[0].free, 3);
+	ck_assert(orphan_slots_collect(&slots, 0, copy));
+	ck_assert_int_eq(memcmp(copy, (uint32_t[4]){ 0 }, sizeof(copy)), 0);
+	for (uint32_t ino = 32; ino < 40; ino++) {
+		ck_assert_ok(orphan_slots_take(&slots, 0, ino, &index));
+		ck_assert_uint_eq(index, first);
+		ck_assert_uint_eq(slots.block[0].free, 3);
+		ck_assert(orphan_slots_collect(&slots, 0, copy));
+		ck_assert_uint_eq(copy[first], ino);
+		ck_assert_ok(orphan_slots_put(&slots, index, ino));
+		ck_assert(orphan_slots_collect(&slots, 0, copy));
+		ck_assert_uint_eq(copy[first], 0);
+	}
+	check_counts(&slots);
+	orphan_slots_destroy(&slots);
+}
+END_TEST
+
+/* The last slot that there is, in whatever block it is kept. */
+START_TEST(test_kept_elsewhere)
+{
+	struct orphan_slots slots = create(0, 3, 2);
+	uint32_t index[6], again;
+
+	for (uint32_t number = 0; number < 6; number++)
+		ck_assert_ok(orphan_slots_take(&slots, number, 100 + number, &index[number]));
+	for (uint32_t number = 0; number < 6; number++) {
+		ck_assert_ok(orphan_slots_put(&slots, index[number], 100 + number));
+		ck_assert_uint_eq(orphan_slots_entries(&slots, index[number] / 2)[index[number] % 2], ORPHAN_SLOT_KEPT);
+		for (uint32_t worker = 0; worker < 3; worker++) {
+			ck_assert_ok(orphan_slots_take(&slots, worker, 200 + worker, &again));
+			ck_assert_uint_eq(again, index[number]);
+			ck_assert_ok(orphan_slots_put(&slots, again, 200 + worker));
+		}
+		ck_assert_ok(orphan_slots_take(&slots, 0, 100 + number, &again));
+		ck_assert_error(orphan_slots_take(&slots, 0, 300, &again), ENOSPC);
+	}
+	orphan_slots_destroy(&slots);
+}
+END_TEST
+
+/* As the multiplication finds it, in the largest file that there can be and in odd ones. */
+START_TEST(test_block_of)
+{
+	static const uint32_t per_block[] = { 1, 2, 3, 5, 254, 1022, 2046, 4094, 8190, 16382 };
+	struct orphan_slots slots = create(0, 1, per_block[_i]);
+
+	for (uint32_t index = 0; index < 512 * per_block[_i]; index++)
+		if (orphan_slots_block_of(&slots, index) != index / per_block[_i])
+			ck_abort_msg("%u of %u", index, per_block[_i]);
 	orphan_slots_destroy(&slots);
 }
 END_TEST
@@ -229,9 +304,12 @@ static void *collect_run(void *context)
 static void check_copies(const struct orphan_slots *slots, const uint32_t *copies)
 {
 	for (uint32_t block = 0; block < slots->blocks; block++)
-		for (uint32_t slot = 0; slot < slots->per_block; slot++)
-			ck_assert_uint_eq(orphan_slots_entries(slots, block)[slot],
+		for (uint32_t slot = 0; slot < slots->per_block; slot++) {
+			uint32_t entry = orphan_slots_entries(slots, block)[slot];
+
+			ck_assert_uint_eq(entry == ORPHAN_SLOT_KEPT ? 0 : entry,
 			                  copies[(size_t)block * slots->per_block + slot]);
+		}
 }
 
 static uint64_t run_threads(struct stress *stress, uint32_t count)
@@ -309,6 +387,54 @@ START_TEST(test_zero_before_count)
 }
 END_TEST
 
+struct disk {
+	struct orphan_slots slots;
+	uint32_t copy[2];
+	_Atomic uint32_t looks;
+	_Atomic bool is_over;
+};
+
+static void *disk_run(void *context)
+{
+	struct disk *disk = context;
+
+	for (; !disk->is_over; disk->looks++) {
+		(void)!orphan_slots_collect(&disk->slots, 0, disk->copy);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void check_disk(struct disk *disk, uint32_t index, uint32_t ino)
+{
+	uint32_t looks = disk->looks;
+
+	while (disk->looks - looks < 2)
+		sched_yield();
+	ck_assert_uint_eq(disk->copy[index], ino);
+}
+
+/* Each change, and not only one that others follow, is in the copy of the second collection that ends after it. */
+START_TEST(test_each_change_is_collected)
+{
+	struct disk disk = { .slots = create(_i, 1, 2) };
+	pthread_t collector;
+	uint32_t index;
+
+	yields = true;
+	ck_assert_int_eq(pthread_create(&collector, NULL, disk_run, &disk), 0);
+	for (uint32_t ino = 1; ino < 2000; ino++) {
+		ck_assert_ok(orphan_slots_take(&disk.slots, 0, ino, &index));
+		check_disk(&disk, index, ino);
+		ck_assert_ok(orphan_slots_put(&disk.slots, index, ino));
+		check_disk(&disk, index, 0);
+	}
+	disk.is_over = true;
+	pthread_join(collector, NULL);
+	orphan_slots_destroy(&disk.slots);
+}
+END_TEST
+
 static Suite *orphan_slots_suite(void)
 {
 	Suite *suite = suite_create("orphan_slots");
@@ -317,9 +443,13 @@ static Suite *orphan_slots_suite(void)
 	tcase_set_timeout(slots, 600);
 	tcase_add_loop_test(slots, test_model, 0, 2);
 	tcase_add_loop_test(slots, test_collect, 0, 2);
+	tcase_add_test(slots, test_kept);
+	tcase_add_test(slots, test_kept_elsewhere);
+	tcase_add_loop_test(slots, test_block_of, 0, 10);
 	tcase_add_loop_test(slots, test_reservation_is_given_back, 0, 2);
 	tcase_add_loop_test(slots, test_threads, 0, 4 * THREAD_COUNTS);
 	tcase_add_test(slots, test_zero_before_count);
+	tcase_add_loop_test(slots, test_each_change_is_collected, 0, 2);
 	suite_add_tcase(suite, slots);
 	return suite;
 }
