@@ -189,6 +189,15 @@ sha() {
 	sha256sum "$1" | cut -d ' ' -f 1
 }
 
+# simulated_times IMAGE FILE: ctime and mtime of one of e2allocsim's files, in microseconds since the time that all are
+# made with: how often calls changed its inode.
+simulated_times() {
+	debugfs -R "stat /$2" "$1" 2>/dev/null | sed -n 's/^ *[cm]time: 0x\([0-9a-f]*\):\([0-9a-f]*\) .*/\1 \2/p' |
+		while read -r seconds extra; do
+			echo $(((0x$seconds - 1752498207) * 1000000 + (0x$extra >> 2) / 1000))
+		done | paste -s -d ' '
+}
+
 # superblock IMAGE FIELD: dumpe2fs's value.
 superblock() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"

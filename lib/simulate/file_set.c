@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "simulate/image.h"
+#include "simulate/inode_buffers.h"
 #include "support/vector.h"
 
 static errcode_t take_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
@@ -240,6 +241,7 @@ void file_set_free(struct file_set *set)
 	for (size_t index = 0; set->files && index < set->count; index++)
 		free_file(&set->files[index]);
 	free_file(&set->directory);
+	inode_buffers_free(set->buffers);
 	free(set->files);
 	free(set->name);
 	free(set);

@@ -13,6 +13,7 @@
 #include "ondisk/file_map.h"
 
 struct image;
+struct inode_buffers;
 
 /* A line of the cache of its own: threads write to neighbouring files. */
 struct simulated_file {
@@ -31,6 +32,7 @@ struct file_set {
 	char *name;                    /* owned */
 	struct simulated_file *files;  /* owned; the file at index N is called "N", all with as many digits */
 	size_t count;
+	struct inode_buffers *buffers;   /* owned; NULL: inodes are made in the end only, not while the workload runs */
 	struct simulated_file directory; /* itself; its extents are set by file_set_place() */
 };
 
@@ -72,6 +74,9 @@ MUST_CHECK errcode_t simulated_file_truncate(struct simulated_file *file, struct
 
 /* Truncates it and frees its inode: the directory does not list it any more. */
 MUST_CHECK errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worker *worker);
+
+/* An inode's values before it has a size, blocks and a map. All have the same time, so equal runs make equal images. */
+struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links);
 
 /* What filefrag(8) counts: runs that do not follow one another on disk. */
 uint64_t simulated_file_pieces(const struct simulated_file *file);

@@ -4,13 +4,27 @@
 #include <sys/stat.h>
 
 #include "ondisk/directory.h"
-#include "ondisk/inode.h"
 #include "simulate/file_listing.h"
 #include "simulate/file_set.h"
 #include "simulate/image.h"
+#include "simulate/inode_buffers.h"
 
-/* Every file has the same time, so that equal runs make equal images: 2025-07-14, when the series was posted. */
-#define FILE_SECONDS 1752498207
+#define FILE_SECONDS 1752498207 /* 2025-07-14, when the series was posted */
+
+struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links)
+{
+	const struct inode_time time = { .seconds = FILE_SECONDS };
+
+	return (struct inode_value){
+		.mode = mode,
+		.links = links,
+		.flags = image->format.extents ? EXT4_EXTENTS_FL : 0,
+		.atime = time,
+		.ctime = time,
+		.mtime = time,
+		.crtime = time,
+	};
+}
 
 /* Takes count blocks near goal. */
 static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
@@ -137,20 +151,40 @@ static errcode_t write_map(struct image *image, const struct simulated_file *fil
 
 static errcode_t write_inode(struct image *image, const struct simulated_file *file, struct inode_value *value)
 {
-	static const struct inode_time time = { .seconds = FILE_SECONDS };
 	SCOPE_FREE char *bytes = malloc(image->format.inode_bytes);
 
 	if (!bytes)
 		return ENOMEM;
 	value->size_bytes = (uint64_t)file->blocks * image->format.block_bytes;
 	value->blocks = (uint64_t)file->blocks + file->map_count;
-	value->atime = value->ctime = value->mtime = value->crtime = time;
-	value->flags |= image->format.extents ? EXT4_EXTENTS_FL : 0;
 	errcode_t error = write_map(image, file, value);
 
 	if (!error)
 		error = inode_encode(&image->format, file->ino, value, NULL, bytes);
 	return error ? error : image_write_inode(image, file->ino, bytes);
+}
+
+/* An inode that has a buffer is there already, but for the root of a tree that got its blocks in the end. */
+static errcode_t write_buffered(struct image *image, const struct simulated_file *file, struct buffered_inode *inode)
+{
+	errcode_t error = 0;
+
+	if (file->map_count) {
+		error = write_map(image, file, &inode->value);
+		if (!error)
+			error = inode_buffers_mark_dirty(image, file, inode);
+	}
+	return error ? error : image_write_inode(image, file->ino, inode->bytes);
+}
+
+static errcode_t write_file(struct image *image, const struct file_set *set, size_t index)
+{
+	struct inode_value value = simulated_inode_value(image, S_IFREG | 0644, 1);
+
+	if (!set->files[index].ino)
+		return 0;
+	return set->buffers ? write_buffered(image, &set->files[index], &set->buffers->inodes[index]) :
+	                      write_inode(image, &set->files[index], &value);
 }
 
 static errcode_t write_directory_blocks(struct image *image, const struct simulated_file *directory, const char *bytes)
@@ -187,7 +221,7 @@ static errcode_t write_directory(struct image *image, const struct file_set *set
 {
 	struct file_listing listing;
 	errcode_t error = file_listing_open(set, &listing);
-	struct inode_value value = { .mode = S_IFDIR | 0755, .links = 2 + listing.subdirectories };
+	struct inode_value value = simulated_inode_value(image, S_IFDIR | 0755, 2 + listing.subdirectories);
 
 	if (!error)
 		error = build_directory(image, set, &listing, &value);
@@ -199,12 +233,8 @@ errcode_t file_set_write(struct image *image, const struct file_set *set)
 {
 	errcode_t error = write_directory(image, set);
 
-	for (size_t index = 0; !error && index < set->count; index++) {
-		struct inode_value value = { .mode = S_IFREG | 0644, .links = 1 };
-
-		if (set->files[index].ino)
-			error = write_inode(image, &set->files[index], &value);
-	}
+	for (size_t index = 0; !error && index < set->count; index++)
+		error = write_file(image, set, index);
 	for (const struct file_set *child = set->first; !error && child; child = child->next)
 		error = file_set_write(image, child);
 	return error;

@@ -188,21 +188,46 @@ static errcode_t initialise_table(struct image *image, uint32_t group, uint32_t 
 	return 0;
 }
 
+/* In its group's inode table, in bytes. */
+static uint64_t table_offset(const struct image *image, uint32_t ino)
+{
+	return (uint64_t)((ino - 1) % image->inodes_per_group) * image->format.inode_bytes;
+}
+
+uint64_t image_inode_block(const struct image *image, uint32_t ino)
+{
+	return ext2fs_inode_table_loc(image->fs, (ino - 1) / image->inodes_per_group) +
+	       table_offset(image, ino) / image->format.block_bytes;
+}
+
+uint32_t image_inode_offset(const struct image *image, uint32_t ino)
+{
+	return table_offset(image, ino) % image->format.block_bytes;
+}
+
+errcode_t image_read_inode_block(struct image *image, uint32_t ino, void *bytes)
+{
+	uint64_t index = table_offset(image, ino) / image->format.block_bytes;
+
+	if (index >= image->table_blocks[(ino - 1) / image->inodes_per_group]) {
+		memset(bytes, 0, image->format.block_bytes);
+		return 0;
+	}
+	return io_channel_read_blk64(image->fs->io, image_inode_block(image, ino), 1, bytes);
+}
+
 errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes)
 {
-	uint32_t group = (ino - 1) / image->inodes_per_group;
-	uint64_t offset = (uint64_t)((ino - 1) % image->inodes_per_group) * image->format.inode_bytes;
-	uint32_t index = (uint32_t)(offset / image->format.block_bytes);
-	uint64_t block = ext2fs_inode_table_loc(image->fs, group) + index;
+	uint32_t index = (uint32_t)(table_offset(image, ino) / image->format.block_bytes);
 	SCOPE_FREE char *buffer = malloc(image->format.block_bytes);
-	errcode_t error = buffer ? initialise_table(image, group, index) : ENOMEM;
+	errcode_t error = buffer ? initialise_table(image, (ino - 1) / image->inodes_per_group, index) : ENOMEM;
 
 	if (!error)
-		error = io_channel_read_blk64(image->fs->io, block, 1, buffer);
+		error = image_read_inode_block(image, ino, buffer);
 	if (error)
 		return error;
-	memcpy(buffer + offset % image->format.block_bytes, bytes, image->format.inode_bytes);
-	return image_write_blocks(image, block, 1, buffer);
+	memcpy(buffer + image_inode_offset(image, ino), bytes, image->format.inode_bytes);
+	return image_write_blocks(image, image_inode_block(image, ino), 1, buffer);
 }
 
 static void close_allocator(struct image *image)

@@ -52,6 +52,13 @@ void image_close(struct image *image);
 /* Writes whole blocks of the filesystem. */
 MUST_CHECK errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes);
 
+/* The block of the inode table where an inode is, and its offset there in bytes. */
+uint64_t image_inode_block(const struct image *image, uint32_t ino);
+uint32_t image_inode_offset(const struct image *image, uint32_t ino);
+
+/* Reads that block; zeros if the inode table is not initialised up to it. */
+MUST_CHECK errcode_t image_read_inode_block(struct image *image, uint32_t ino, void *bytes);
+
 /* Writes one inode's bytes (format.inode_bytes), initialising the inode table up to it. */
 MUST_CHECK errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes);
 

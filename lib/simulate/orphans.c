@@ -3,10 +3,16 @@
  * What stresses the list of orphans: stress-orphan, where every thread truncates a file of its own byte by byte, and
  * reaim's creat_clo, where every task creates a file that is there and empty, and closes it. Each truncation adds the
  * inode to the orphans and deletes it again.
+ *
+ * A truncation changes the inode as often as in Linux, and zeroes what is behind the new end in the page cache: without
+ * that there would be nothing to compare the orphan with. Which change stands for which call is said where it is made.
  */
 #include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #include "simulate/allocator_values.h"
+#include "simulate/inode_buffers.h"
 #include "simulate/streams.h"
 
 enum { FILES, ORPHANS, AMOUNT }; /* AMOUNT: bytes or times */
@@ -32,12 +38,14 @@ static const struct workload_option creat_clo_options[] = {
 struct shrinking {
 	_Alignas(128) struct ext2mb_file *handle; /* of truncate */
 	uint64_t left;                            /* bytes of the file, or times */
+	uint8_t *page;                            /* of truncate: its last block in the page cache */
 };
 
 struct job {
 	struct simulation *simulation;
 	struct file_set *set;
 	struct shrinking *files;
+	uint8_t *pages;                 /* of truncate: a block for each file */
 	struct ext2mb_orphans *orphans; /* NULL: none are kept */
 };
 
@@ -55,17 +63,73 @@ static errcode_t as_orphan(const struct job *job, unsigned int file, struct ext2
 	return error;
 }
 
+static errcode_t mark_dirty(const struct job *job, unsigned int file)
+{
+	return inode_buffers_mark_dirty(job->simulation->image, &job->set->files[file],
+	                                &job->set->buffers->inodes[file]);
+}
+
+static errcode_t mark_extents(const struct job *job, unsigned int file)
+{
+	return inode_buffers_mark_extents(job->simulation->image, &job->set->files[file],
+	                                  &job->set->buffers->inodes[file]);
+}
+
+/* Behind the file's end, twice: truncate_pagecache() does it, and ext4_block_truncate_page() again. */
+static void zero_tail(const struct job *job, const struct shrinking *shrinking)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	uint32_t end = (uint32_t)(shrinking->left % block_bytes);
+
+	if (!end)
+		return;
+	memset(shrinking->page + end, 0, block_bytes - end);
+	atomic_signal_fence(memory_order_seq_cst); /* or the compiler would leave out the first one */
+	memset(shrinking->page + end, 0, block_bytes - end);
+}
+
+/* ext4_ext_remove_space(): of the last block. */
+static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t blocks, struct ext2mb_worker *worker)
+{
+	ext2mb_file_truncate(worker, job->files[file].handle, blocks);
+	errcode_t error = simulated_file_shrink(&job->set->files[file], worker, blocks);
+
+	if (!error)
+		error = mark_dirty(job, file); /* dquot_free_block() */
+	if (!error)
+		error = mark_extents(job, file); /* ext4_ext_rm_leaf() */
+	if (!error && !blocks)
+		error = mark_dirty(job, file); /* of the empty tree's root */
+	return error;
+}
+
+/* From ext4_setattr() to where ext4_truncate() is done with the extents. */
 static errcode_t cut_byte(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
 {
 	uint32_t block_bytes = job->simulation->image->format.block_bytes;
 	struct shrinking *shrinking = &job->files[file];
+	struct buffered_inode *inode = &job->set->buffers->inodes[file];
 	uint64_t blocks = (--shrinking->left + block_bytes - 1) / block_bytes;
-	struct simulated_file *simulated = &job->set->files[file];
 
-	if (blocks == simulated->blocks)
-		return 0;
-	ext2mb_file_truncate(worker, shrinking->handle, blocks);
-	return simulated_file_shrink(simulated, worker, (uint32_t)blocks);
+	inode_buffers_touch(inode);
+	inode->value.size_bytes = shrinking->left;
+	errcode_t error = mark_dirty(job, file); /* ext4_setattr(): i_disksize */
+
+	zero_tail(job, shrinking);
+	if (!error)
+		error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize again */
+	if (!error && blocks != job->set->files[file].blocks)
+		error = free_blocks(job, file, (uint32_t)blocks, worker);
+	return error;
+}
+
+/* When it is no orphan any more. */
+static errcode_t finish(const struct job *job, unsigned int file)
+{
+	inode_buffers_touch(&job->set->buffers->inodes[file]);
+	errcode_t error = mark_dirty(job, file); /* ext4_truncate(): its time */
+
+	return error ? error : mark_dirty(job, file); /* ext4_setattr(): setattr_copy() */
 }
 
 static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
@@ -74,18 +138,21 @@ static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsi
 	struct shrinking *shrinking = &job->files[stream];
 	errcode_t error = as_orphan(job, stream, worker, cut_byte);
 
+	if (!error)
+		error = finish(job, stream);
 	*is_over = !shrinking->left;
 	if (!error && shrinking->left % STEPS_PER_COMMIT == 0)
 		error = ext2mb_commit(job->simulation->image->mb);
 	return error;
 }
 
+/* ext4_truncate() of an empty file, which ext4_setattr() calls in any case. */
 static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
 {
-	(void)job;
-	(void)file;
+	errcode_t error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize */
+
 	(void)worker;
-	return 0;
+	return error ? error : mark_extents(job, file); /* ext4_ext_remove_space(): the empty tree's root */
 }
 
 static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
@@ -102,6 +169,8 @@ static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, uns
 	if (error)
 		return error;
 	error = as_orphan(job, stream, worker, cut_nothing);
+	if (!error)
+		error = finish(job, stream);
 	ext2mb_file_close(worker, handle);
 	*is_over = !--job->files[stream].left;
 	return error;
@@ -132,6 +201,21 @@ static errcode_t fill(struct job *job, unsigned int file, uint32_t blocks)
 	return error;
 }
 
+/* What a file is when all of it has been written; not part of what is measured. */
+static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes, uint32_t blocks)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	errcode_t error = fill(job, file, blocks);
+
+	job->files[file].page = job->pages + (size_t)file * block_bytes;
+	memset(job->files[file].page, 'x', block_bytes);
+	job->set->buffers->inodes[file].value.size_bytes = bytes;
+	if (!error)
+		error = mark_extents(job, file);
+	job->set->buffers->inodes[file].changes = 0;
+	return error;
+}
+
 static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct job *job)
 {
 	const struct setting *settings = simulation->settings;
@@ -144,16 +228,19 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 	*job = (struct job){
 		.simulation = simulation,
 		.files = aligned_alloc(_Alignof(struct shrinking), count * sizeof(*job->files)),
+		.pages = aligned_alloc(block_bytes, (size_t)count * block_bytes),
 	};
-	if (!job->files)
+	if (!job->files || !job->pages)
 		return ENOMEM;
 	for (unsigned int file = 0; file < count; file++)
 		job->files[file] = (struct shrinking){ .left = settings[AMOUNT].number };
 	errcode_t error = file_set_create(image, NULL, image->directory, count, &job->set);
 	if (!error)
 		error = file_set_take_inodes(job->set, image->worker);
+	if (!error)
+		error = inode_buffers_open(image, job->set);
 	for (unsigned int file = 0; !error && has_blocks && file < count; file++)
-		error = fill(job, file, blocks);
+		error = write_whole(job, file, settings[AMOUNT].number, blocks);
 	return error;
 }
 
@@ -188,6 +275,8 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 		{ NULL, "processor_ns", "Nanoseconds of processor time each", RESULT_MEASURED,
 		  1e9 * cost->processor_seconds / all, 1 },
 		{ NULL, "truncations", "Truncations", RESULT_COUNTED, all, 0 },
+		{ NULL, "inode_changes", "Changes of inodes", RESULT_COUNTED,
+		  (double)inode_buffers_changes(job->set), 0 },
 	};
 
 	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
@@ -216,6 +305,7 @@ static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_
 		error = allocator_values_add(simulation, NULL, &cost);
 	}
 	free(job.files);
+	free(job.pages);
 	return error;
 }
 

@@ -11,6 +11,7 @@ simulate_sources := \
 	lib/simulate/file_set.c \
 	lib/simulate/file_set_write.c \
 	lib/simulate/image.c \
+	lib/simulate/inode_buffers.c \
 	lib/simulate/layout_values.c \
 	lib/simulate/normalize.c \
 	lib/simulate/orphans.c \
