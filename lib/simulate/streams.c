@@ -27,6 +27,7 @@ struct run {
 	struct contention contention;
 	void *bitmap; /* as long as one, for checksums */
 	pthread_barrier_t start;
+	_Atomic double begun; /* when the first thread went through it; 0: none has */
 	_Atomic bool has_failed;
 	_Atomic uint64_t lock_waits;
 };
@@ -85,8 +86,10 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 	(void)worker;
 	for (share.open = open; open && share.first + share.open_count < end; share.open_count++)
 		open[share.open_count] = share.first + share.open_count;
-	/* Nobody begins before all can. */
+	/* Nobody begins before all can, and until then no time is counted. */
 	pthread_barrier_wait(&run->start);
+	double none = 0;
+	atomic_compare_exchange_strong(&run->begun, &none, now(CLOCK_MONOTONIC));
 	uint64_t waits = lock_waits_of_thread();
 	while (!error && share.open_count && !atomic_load_explicit(&run->has_failed, memory_order_relaxed)) {
 		uint64_t steps;
@@ -119,11 +122,11 @@ static errcode_t run_shares(struct run *run, unsigned int threads, struct stream
 
 	if (error)
 		return error;
-	double start = now(CLOCK_MONOTONIC), processor_start = now(CLOCK_PROCESS_CPUTIME_ID);
+	double processor_start = now(CLOCK_PROCESS_CPUTIME_ID);
 
 	error = pool_run(simulation->pool, threads, run_share, run, simulation->problem);
 	*cost = (struct streams_cost){
-		.seconds = now(CLOCK_MONOTONIC) - start,
+		.seconds = now(CLOCK_MONOTONIC) - run->begun,
 		.processor_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - processor_start,
 		.lock_waits = run->lock_waits,
 	};
