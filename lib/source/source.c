@@ -6,12 +6,16 @@
 
 #include "source/archive_source.h"
 
-errcode_t source_scan(const char *path, const struct scan_options *options, struct pool *pool, struct tree **ret,
-                      struct problem *problem)
+bool source_is_archive(const char *path)
 {
 	struct stat status;
 
-	if (strcmp(path, "-") && (stat(path, &status) || S_ISDIR(status.st_mode)))
-		return directory_source_scan(path, options, pool, ret, problem);
-	return archive_source_scan(path, options, pool, ret, problem);
+	return !strcmp(path, "-") || (stat(path, &status) == 0 && !S_ISDIR(status.st_mode));
+}
+
+errcode_t source_scan(const char *path, const struct scan_options *options, struct pool *pool, struct tree **ret,
+                      struct problem *problem)
+{
+	return source_is_archive(path) ? archive_source_scan(path, options, pool, ret, problem) :
+	                                 directory_source_scan(path, options, pool, ret, problem);
 }

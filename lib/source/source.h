@@ -5,6 +5,9 @@
 
 #include "source/directory_source.h"
 
+/* What is at path is read as an archive: it is there and no directory. */
+bool source_is_archive(const char *path);
+
 /*
  * Reads what is at path: a directory (which may be reached through a symlink), or an archive in any other file;
  * "-" is an archive on standard input. The tree is as source/tree.h promises;

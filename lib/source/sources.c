@@ -9,35 +9,38 @@
 #include "support/vector.h"
 
 struct stack {
-	struct merge_layer *layers;
-	size_t count, capacity;
+	char **paths;               /* owned */
+	struct merge_layer *layers; /* of the same numbers; their trees are NULL until they have been read */
+	size_t count, path_capacity, layer_capacity;
 	const struct scan_options *options;
-	struct pool *pool;
-	struct problem *problem;
+};
+
+/* Some archives that follow each other. */
+struct run {
+	struct stack *stack;
+	size_t start;
 };
 
 static errcode_t add_layer(struct stack *stack, const char *path, enum whiteouts whiteouts)
 {
-	errcode_t error = vector_reserve(&stack->layers, &stack->capacity, stack->count + 1, sizeof(*stack->layers));
-	struct scan_options options = *stack->options;
-	struct tree *tree;
+	errcode_t error =
+		vector_reserve(&stack->layers, &stack->layer_capacity, stack->count + 1, sizeof(*stack->layers));
 
-	options.has_oci_whiteouts = whiteouts == WHITEOUTS_OCI;
-	options.has_below = stack->count > 0;
 	if (!error)
-		error = source_scan(path, &options, stack->pool, &tree, stack->problem);
-	if (error)
-		return problem_set(stack->problem, error, path, "cannot read");
-	for (uint32_t i = 0; i < tree->origin_count; i++)
-		tree->origins[i].source = (uint32_t)stack->count;
-	stack->layers[stack->count++] = (struct merge_layer){ tree, whiteouts };
+		error = vector_reserve(&stack->paths, &stack->path_capacity, stack->count + 1, sizeof(*stack->paths));
+	char *copy = error ? NULL : strdup(path);
+
+	if (!copy)
+		return ENOMEM;
+	stack->paths[stack->count] = copy;
+	stack->layers[stack->count++] = (struct merge_layer){ NULL, whiteouts };
 	return 0;
 }
 
-static errcode_t add_image(struct stack *stack, const char *name)
+static errcode_t add_image(struct stack *stack, const char *name, struct pool *pool, struct problem *problem)
 {
 	struct oci_image *image;
-	errcode_t error = oci_image_open(name, stack->pool, &image, stack->problem);
+	errcode_t error = oci_image_open(name, pool, &image, problem);
 
 	for (uint32_t i = 0; !error && i < oci_image_layers(image); i++)
 		error = add_layer(stack, oci_image_layer(image, i), WHITEOUTS_OCI);
@@ -45,31 +48,103 @@ static errcode_t add_image(struct stack *stack, const char *name)
 	return error;
 }
 
-static errcode_t merge(struct stack *stack, const struct source_layering *layering, struct tree **ret)
+static errcode_t list_layers(struct stack *stack, const char *const *sources, uint32_t count, enum whiteouts whiteouts,
+                             struct pool *pool, struct problem *problem)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_image = !strncmp(sources[i], OCI_IMAGE_PREFIX, strlen(OCI_IMAGE_PREFIX));
+		errcode_t error = is_image ?
+		                          add_image(stack, sources[i] + strlen(OCI_IMAGE_PREFIX), pool, problem) :
+		                          add_layer(stack, sources[i], whiteouts);
+
+		if (error)
+			return problem_set(problem, error, sources[i], "cannot read");
+	}
+	return 0;
+}
+
+static errcode_t read_layer(struct stack *stack, size_t number, struct pool *pool, struct problem *problem)
+{
+	struct merge_layer *layer = &stack->layers[number];
+	struct scan_options options = *stack->options;
+
+	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
+	options.has_below = number > 0;
+	errcode_t error = source_scan(stack->paths[number], &options, pool, &layer->tree, problem);
+
+	if (error)
+		return problem_set(problem, error, stack->paths[number], "cannot read");
+	for (uint32_t i = 0; i < layer->tree->origin_count; i++)
+		layer->tree->origins[i].source = (uint32_t)number;
+	return 0;
+}
+
+static errcode_t read_archive(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct run *run = context;
+	struct pool *serial;
+	errcode_t error = pool_create(0, &serial);
+
+	(void)worker;
+	if (error)
+		return error;
+	error = read_layer(run->stack, run->start + index, serial, problem);
+	pool_destroy(serial);
+	return error;
+}
+
+/*
+ * Archives are unpacked by one thread each, and none depends on another: those that follow each other are read side by
+ * side. A directory is read by all workers at once. The first failure in the order of sources is the same for any
+ * number of threads.
+ */
+static errcode_t read_layers(struct stack *stack, struct pool *pool, struct problem *problem)
+{
+	struct run run = { .stack = stack };
+	errcode_t error = 0;
+
+	while (!error && run.start < stack->count) {
+		size_t count = 0;
+
+		while (run.start + count < stack->count && source_is_archive(stack->paths[run.start + count]))
+			count++;
+		if (count > 1) {
+			error = pool_run(pool, count, read_archive, &run, problem);
+			run.start += count;
+		} else {
+			error = read_layer(stack, run.start++, pool, problem);
+		}
+	}
+	return error;
+}
+
+static errcode_t merge(struct stack *stack, bool keeps_whiteouts, struct tree **ret, struct problem *problem)
 {
 	if (stack->count == 1 && stack->layers[0].whiteouts == WHITEOUTS_NONE) {
 		*ret = TAKE(stack->layers[0].tree);
 		return 0;
 	}
-	return tree_merge(stack->layers, (uint32_t)stack->count, layering->keeps_whiteouts, ret, stack->problem);
+	return tree_merge(stack->layers, (uint32_t)stack->count, keeps_whiteouts, ret, problem);
 }
 
 errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
                        const struct scan_options *options, struct pool *pool, struct tree **ret,
                        struct problem *problem)
 {
-	struct stack stack = { .options = options, .pool = pool, .problem = problem };
-	errcode_t error = 0;
+	struct stack stack = { .options = options };
 
 	*ret = NULL;
-	for (uint32_t i = 0; !error && i < count; i++)
-		error = strncmp(sources[i], OCI_IMAGE_PREFIX, strlen(OCI_IMAGE_PREFIX)) ?
-		                add_layer(&stack, sources[i], layering->whiteouts) :
-		                add_image(&stack, sources[i] + strlen(OCI_IMAGE_PREFIX));
+	errcode_t error = list_layers(&stack, sources, count, layering->whiteouts, pool, problem);
+
 	if (!error)
-		error = merge(&stack, layering, ret);
-	for (size_t i = 0; i < stack.count; i++)
+		error = read_layers(&stack, pool, problem);
+	if (!error)
+		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
+	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
+		free(stack.paths[i]);
+	}
 	free(stack.layers);
+	free(stack.paths);
 	return error;
 }
