@@ -9,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "ext2fs/bits.h"
+#include "support/whole_io.h"
 
 static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
 {
@@ -195,24 +196,10 @@ bool volume_owns_inode(const struct volume *volume, uint32_t ino)
 
 errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes)
 {
-	uint64_t left = count << volume->format.block_bits;
 	uint64_t at = volume->offset_bytes + (block << volume->format.block_bits);
-	char *to = bytes;
+	errcode_t error = whole_read(volume->descriptor, bytes, count << volume->format.block_bits, at);
 
-	while (left) {
-		ssize_t got = pread(volume->descriptor, to, left, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return errno;
-		if (!got)
-			return EXT2_ET_SHORT_READ;
-		to += got;
-		at += (uint64_t)got;
-		left -= (uint64_t)got;
-	}
-	return 0;
+	return error == ENODATA ? EXT2_ET_SHORT_READ : error;
 }
 
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count)

@@ -4,23 +4,16 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "support/whole_io.h"
+
 errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset)
 {
-	const char *next = bytes;
+	return whole_write(image->descriptor, bytes, count, image->offset_bytes + offset);
+}
 
-	offset += image->offset_bytes;
-	while (count) {
-		ssize_t written = pwrite(image->descriptor, next, count, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? errno : EIO;
-		next += written;
-		count -= (size_t)written;
-		offset += (uint64_t)written;
-	}
-	return 0;
+errcode_t image_read(const struct image *image, void *bytes, size_t count, uint64_t offset)
+{
+	return whole_read(image->descriptor, bytes, count, image->offset_bytes + offset);
 }
 
 errcode_t run_writer_open(struct run_writer *writer, const struct image *image, uint32_t block_bytes)
@@ -64,23 +57,4 @@ errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t
 void run_writer_take_back(struct run_writer *writer, uint64_t blocks)
 {
 	writer->used_bytes -= blocks * writer->block_bytes;
-}
-
-errcode_t image_read(const struct image *image, void *bytes, size_t count, uint64_t offset)
-{
-	char *next = bytes;
-
-	offset += image->offset_bytes;
-	while (count) {
-		ssize_t got = pread(image->descriptor, next, count, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? errno : EIO;
-		next += got;
-		count -= (size_t)got;
-		offset += (uint64_t)got;
-	}
-	return 0;
 }

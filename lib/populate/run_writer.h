@@ -23,7 +23,7 @@ struct image {
 /* Writes all of it, whatever the kernel takes at once. */
 MUST_CHECK errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset);
 
-/* Reads all of it. EIO if the file ends before. */
+/* Reads all of it. ENODATA if the file ends before. */
 MUST_CHECK errcode_t image_read(const struct image *image, void *bytes, size_t count, uint64_t offset);
 
 struct run_writer {

@@ -5,6 +5,7 @@
 
 #include "source/archive_scan.h"
 #include "support/vector.h"
+#include "support/whole_io.h"
 
 /* What comes after what is there already: ends of both are only moved where they touch. */
 static errcode_t add_segment(struct archive_segments *segments, uint64_t start, uint64_t length, uint64_t stored)
@@ -47,18 +48,15 @@ static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64
 
 	while (length) {
 		size_t part = length < sizeof(bytes) ? (size_t)length : sizeof(bytes);
-		ssize_t got = pread(scan->input.descriptor, bytes, part, (off_t)stored);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return archive_scan_problem(scan, got ? errno : EIO, "cannot read", NULL);
-		errcode_t error = archive_spool_write(&scan->spool, bytes, (size_t)got, scan->problem);
+		errcode_t error = whole_read(scan->input.descriptor, bytes, part, stored);
 
 		if (error)
+			return archive_scan_problem(scan, error, "cannot read", NULL);
+		error = archive_spool_write(&scan->spool, bytes, part, scan->problem);
+		if (error)
 			return error;
-		stored += (uint64_t)got;
-		length -= (uint64_t)got;
+		stored += part;
+		length -= part;
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "source/directory_source.h"
+#include "support/whole_io.h"
 
 struct content_reader {
 	const struct tree *tree;
@@ -88,29 +89,10 @@ static errcode_t read_problem(const struct content_reader *reader, errcode_t err
 {
 	SCOPE_FREE char *path = tree_path(reader->tree, reader->node);
 
-	if (error == EIO && path)
+	if ((error == EIO || error == ENODATA) && path)
 		return problem_set_reason(problem, error, path, "cannot read",
 		                          "it has become shorter since it was scanned, or the disk failed");
 	return problem_set(problem, error, path, "cannot read");
-}
-
-/* Reads exactly count bytes. EIO for a short file. */
-static errcode_t read_at(int descriptor, void *bytes, size_t count, uint64_t offset)
-{
-	char *next = bytes;
-
-	while (count) {
-		ssize_t got = pread(descriptor, next, count, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? errno : EIO;
-		next += got;
-		count -= (size_t)got;
-		offset += (uint64_t)got;
-	}
-	return 0;
 }
 
 /* The first segment that ends behind an offset. */
@@ -142,8 +124,8 @@ static errcode_t read_sparse(const struct tree_data_map *map, int descriptor, ch
 		uint64_t to = segment->start_bytes + segment->length_bytes;
 
 		to = to < end ? to : end;
-		errcode_t error = read_at(descriptor, bytes + (from - offset), to - from,
-		                          map->stored_starts[i] + (from - segment->start_bytes));
+		errcode_t error = whole_read(descriptor, bytes + (from - offset), to - from,
+		                             map->stored_starts[i] + (from - segment->start_bytes));
 
 		if (error)
 			return error;
@@ -159,11 +141,11 @@ errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t
 	errcode_t error;
 
 	if (origin->kind != TREE_ORIGIN_STORED)
-		error = read_at(reader->descriptor, bytes, count, offset);
+		error = whole_read(reader->descriptor, bytes, count, offset);
 	else if (node->is_sparse)
 		error = read_sparse(node->data_map, origin->descriptor, bytes, count, offset);
 	else
-		error = read_at(origin->descriptor, bytes, count, node->stored_start + offset);
+		error = whole_read(origin->descriptor, bytes, count, node->stored_start + offset);
 	return error ? read_problem(reader, error, problem) : 0;
 }
 

@@ -16,7 +16,7 @@ void content_reader_destroy(struct content_reader *reader);
 MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem);
 
 /*
- * Exactly count bytes of that file, beginning at offset, within its size; holes are zeros. EIO with a reason where
+ * Exactly count bytes of that file, beginning at offset, within its size; holes are zeros. ENODATA with a reason where
  * it has become shorter. The problem names the file.
  */
 MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,

@@ -12,4 +12,5 @@ support_sources := \
 	lib/support/units.c \
 	lib/support/utf8.c \
 	lib/support/vector.c \
-	lib/support/warnings.c
+	lib/support/warnings.c \
+	lib/support/whole_io.c

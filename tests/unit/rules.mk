@@ -67,6 +67,7 @@ unit_tests := \
 	verdict \
 	views \
 	worst \
+	whole_io \
 	xattr \
 	zeros
 
