@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "printed.h"
 #include "support/units.h"
 #include "support/vector.h"
 
@@ -22,7 +23,7 @@ static const char short_options[] = "b:E:Fg:G:i:I:J:L:m:nN:O:t:T:U:V";
 #define PROCESSORS 64
 
 enum long_option {
-	OPTION_POLICY = 256,
+	OPTION_POLICY = OPTION_OWN,
 	OPTION_ADD,
 	OPTION_DROP,
 	OPTION_SCAN,
@@ -35,12 +36,8 @@ enum long_option {
 	OPTION_CHECKSUMS,
 	OPTION_REPEAT,
 	OPTION_PROCESSORS,
-	OPTION_SEED,
 	OPTION_DIRECTORY,
 	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_HELP,
-	OPTION_VERSION,
 	OPTION_OF_WORKLOAD, /* and on: its options */
 };
 
@@ -58,12 +55,9 @@ static const struct option common_options[] = {
 	{ "checksums", no_argument, NULL, OPTION_CHECKSUMS },
 	{ "repeat", required_argument, NULL, OPTION_REPEAT },
 	{ "processors", required_argument, NULL, OPTION_PROCESSORS },
-	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "directory", required_argument, NULL, OPTION_DIRECTORY },
 	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "progress", required_argument, NULL, OPTION_PROGRESS },
-	{ "help", no_argument, NULL, OPTION_HELP },
-	{ "version", no_argument, NULL, OPTION_VERSION },
+	SHARED_OPTIONS,
 };
 
 #define COMMON_OPTIONS (sizeof(common_options) / sizeof(*common_options))
@@ -226,10 +220,36 @@ static void take_allocator_option(struct ext2mb_options *allocator, int option, 
 	}
 }
 
+bool command_take_shared(int option, const char *argument, uint64_t *seed, enum progress_style *progress)
+{
+	switch (option) {
+	case OPTION_SEED:
+		*seed = number("seed", argument, 0, UINT64_MAX);
+		return true;
+	case OPTION_PROGRESS:
+		if (progress_parse_style(argument, progress))
+			usage_error("--progress: %s is not auto, bar, json or none", argument);
+		return true;
+	case OPTION_HELP:
+		command_print_help();
+		exit_after_printing("e2allocsim");
+	case OPTION_VERSION:
+	case 'V':
+		command_print_version();
+		exit_after_printing("e2allocsim");
+	case '?':
+		fputs("Try 'e2allocsim --help'.\n", stderr);
+		exit(EXIT_USAGE);
+	}
+	return false;
+}
+
 static void take_option(struct parsing *parsing, int option, const char *argument)
 {
 	struct command *command = parsing->command;
 
+	if (command_take_shared(option, argument, &command->options.seed, &command->progress))
+		return;
 	switch (option) {
 	case OPTION_COMPARE:
 		if (configuration_parse_comparison(argument, &parsing->comparison))
@@ -247,9 +267,6 @@ static void take_option(struct parsing *parsing, int option, const char *argumen
 	case OPTION_PROCESSORS:
 		command->options.processors = (unsigned int)number("processors", argument, 1, MOST_PROCESSORS);
 		return;
-	case OPTION_SEED:
-		command->options.seed = number("seed", argument, 0, UINT64_MAX);
-		return;
 	case OPTION_DIRECTORY:
 		if (!*argument || strchr(argument, '/') || strlen(argument) > EXT2_NAME_LEN ||
 		    strcmp(argument, ".") == 0 || strcmp(argument, "..") == 0)
@@ -259,26 +276,12 @@ static void take_option(struct parsing *parsing, int option, const char *argumen
 	case OPTION_JSON:
 		command->json = true;
 		return;
-	case OPTION_PROGRESS:
-		if (progress_parse_style(argument, &command->progress))
-			usage_error("--progress: %s is not auto, bar, json or none", argument);
-		return;
-	case OPTION_HELP:
-		command_print_help();
-		exit(EXIT_SUCCESS);
-	case OPTION_VERSION:
-	case 'V':
-		command_print_version();
-		exit(EXIT_SUCCESS);
 	case 'F':
 		command->force = true;
 		return;
 	case 'n':
 		command->options.dry_run = true;
 		return;
-	case '?':
-		fputs("Try 'e2allocsim --help'.\n", stderr);
-		exit(EXIT_USAGE);
 	}
 	if (option >= OPTION_OF_WORKLOAD) {
 		take_setting(command, (unsigned int)(option - OPTION_OF_WORKLOAD), argument);

@@ -18,6 +18,8 @@
 #include "analyze/forms.h"
 #include "analyze/paths.h"
 #include "analyze/target.h"
+#include "printed.h"
+#include "support/flush.h"
 #include "support/units.h"
 
 #define EXIT_USAGE 2
@@ -186,10 +188,10 @@ static void take_common_option(struct command *command, int option, const char *
 		return;
 	case OPTION_HELP:
 		fputs(usage_text, stdout);
-		exit(EXIT_SUCCESS);
+		exit_after_printing("e2frag");
 	case 'V':
 		print_version();
-		exit(EXIT_SUCCESS);
+		exit_after_printing("e2frag");
 	default:
 		fputs("Try 'e2frag --help'.\n", stderr);
 		exit(EXIT_USAGE);
@@ -557,11 +559,12 @@ static int run(struct command *command)
 	else
 		status = analyze_and_print(command, &subject);
 	close_subject(&subject);
-	if (fflush(stdout) || ferror(stdout)) {
-		problem_set(&problem, errno ? errno : EIO, NULL, "cannot write the report");
-		return print_problem(&problem);
-	}
-	return status;
+	errcode_t error = flush_output(stdout);
+
+	if (!error)
+		return status;
+	problem_set(&problem, error, NULL, "cannot write the report");
+	return print_problem(&problem);
 }
 
 int main(int argument_count, char **arguments)

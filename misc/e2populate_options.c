@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printed.h"
 #include "support/units.h"
 
 static void take_threads(struct command *command, const char *argument)
@@ -32,7 +33,7 @@ static void take_help(struct command *command, const char *argument)
 	(void)command;
 	(void)argument;
 	command_print_help();
-	exit(EXIT_SUCCESS);
+	exit_after_printing("e2populate");
 }
 
 static void take_version(struct command *command, const char *argument)
@@ -40,7 +41,7 @@ static void take_version(struct command *command, const char *argument)
 	(void)command;
 	(void)argument;
 	command_print_version();
-	exit(EXIT_SUCCESS);
+	exit_after_printing("e2populate");
 }
 
 /* With blocks of 4096 bytes no filesystem is larger; sums with more could overflow. */

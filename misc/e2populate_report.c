@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "e2populate_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "support/flush.h"
 #include "support/json.h"
 #include "support/units.h"
 
@@ -105,10 +105,8 @@ errcode_t report_print_json(const struct populate_options *options, const struct
 
 errcode_t report_end(errcode_t error)
 {
-	if (!error && fflush(stdout))
-		error = errno;
-	if (!error && ferror(stdout))
-		error = EIO;
+	if (!error)
+		error = flush_output(stdout);
 	if (error)
 		fprintf(stderr, "e2populate: standard output: cannot write: %s\n", error_message(error));
 	return error;

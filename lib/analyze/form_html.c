@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms.h"
+#include "support/flush.h"
 
 /* More than a screen can show apart; filesystems of more groups than that have several in a cell. */
 #define MOST_CELLS 4096
@@ -150,6 +151,5 @@ errcode_t form_html(const struct report *before, const struct report *after, con
 		at = end + 2;
 	}
 	fputs(at, stream);
-	errno = 0;
-	return fflush(stream) || ferror(stream) ? (errno ? errno : EIO) : 0;
+	return flush_output(stream);
 }

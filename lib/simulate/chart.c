@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate/chart.h"
 
-#include <errno.h>
 #include <string.h>
+
+#include "support/flush.h"
 
 #define WIDTH 760
 #define LEFT 190        /* labels end here */
@@ -106,5 +107,5 @@ errcode_t chart_write(FILE *stream, const struct chart *chart)
 		put_text(stream, 16, 40, " class=\"small\"", "logarithmic scale");
 	put_bars(stream, chart);
 	fputs("</svg>\n", stream);
-	return ferror(stream) ? EIO : 0;
+	return flush_output(stream);
 }

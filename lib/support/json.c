@@ -2,11 +2,11 @@
 #include "support/json.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "support/flush.h"
 #include "support/utf8.h"
 
 static void write_text(struct json *json, const char *bytes, size_t count)
@@ -179,8 +179,5 @@ errcode_t json_end(struct json *json)
 {
 	assert(!json->depth);
 	fputc('\n', json->stream);
-	errno = 0;
-	if (fflush(json->stream) || ferror(json->stream))
-		return errno ? errno : EIO;
-	return 0;
+	return flush_output(json->stream);
 }

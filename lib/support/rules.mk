@@ -2,6 +2,7 @@
 support_sources := \
 	lib/support/arena.c \
 	lib/support/crc32c.c \
+	lib/support/flush.c \
 	lib/support/histogram.c \
 	lib/support/interrupt.c \
 	lib/support/json.c \
