@@ -2,7 +2,6 @@
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
 
@@ -10,24 +9,37 @@
 #include "e2allocsim_options.h"
 #include "ext2fs/ext2mb_err.h"
 #include "simulate/report.h"
+#include "support/flush.h"
 #include "support/interrupt.h"
 
-static errcode_t make_and_simulate(struct command *command, struct measurement **measurements, size_t *count,
-                                   struct problem *problem)
+static errcode_t run_simulation(struct command *command, struct measurement **measurements, size_t *count,
+                                struct problem *problem)
 {
-	errcode_t error = 0;
+	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
-	if (command->size)
-		error = image_make(command->options.image, command->size, command->mke2fs, command->force, problem);
-	if (error)
-		return error;
-	error = progress_start(stderr, command->progress, &command->options.progress);
 	if (!error)
 		error = simulate(&command->options, measurements, count, problem);
 	progress_end(command->options.progress);
-	/* What we made, and only that: the same command works once its reason is gone. */
-	if (error && command->size)
-		unlink(command->options.image);
+	return error;
+}
+
+/* A new image gets its name once all has gone well: what it is to replace is there until then. */
+static errcode_t make_and_simulate(struct command *command, struct measurement **measurements, size_t *count,
+                                   struct problem *problem)
+{
+	struct output output;
+
+	if (!command->size)
+		return run_simulation(command, measurements, count, problem);
+	errcode_t error = image_make(command->options.image, command->size, command->mke2fs, command->force, &output,
+	                             problem);
+
+	command->options.image_file = output.work_path;
+	if (!error)
+		error = run_simulation(command, measurements, count, problem);
+	if (!error)
+		error = output_finish(&output, problem);
+	output_discard(&output);
 	return error;
 }
 
@@ -36,7 +48,7 @@ static errcode_t print_report(const struct command *command, const struct measur
 	if (command->json)
 		return report_json(stdout, &command->options, measurements, count);
 	report_tables(stdout, &command->options, measurements, count);
-	return fflush(stdout) || ferror(stdout) ? EIO : 0;
+	return flush_output(stdout);
 }
 
 static errcode_t run(struct command *command, struct problem *problem)

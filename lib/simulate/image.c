@@ -11,8 +11,10 @@
 
 #define ZEROES_BYTES (1u << 20)
 
-static errcode_t run_mke2fs(const char *path, const char *size, char *const *options, struct problem *problem)
+static errcode_t run_mke2fs(const struct output *output, const char *size, char *const *options,
+                            struct problem *problem)
 {
+	const char *path = output->path;
 	size_t count = 0, next = 0;
 
 	while (options[count])
@@ -24,20 +26,23 @@ static errcode_t run_mke2fs(const char *path, const char *size, char *const *opt
 	arguments[next++] = "-qF";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options[option];
-	arguments[next++] = path;
+	arguments[next++] = output->work_path;
 	arguments[next++] = size;
 	const struct child child = {
-		.program = "mke2fs", .arguments = (char *const *)arguments, .path = path, .image_path = path
+		.program = "mke2fs",
+		.arguments = (char *const *)arguments,
+		.path = output->work_path,
+		.image_path = path,
 	};
 
 	return child_run(&child, "mke2fs failed", problem);
 }
 
 /* Also of a file that a loop device has mounted. */
-static errcode_t check_mounted(const char *path, const char *action, struct problem *problem)
+static errcode_t check_mounted(const char *path, const char *file, const char *action, struct problem *problem)
 {
 	int flags = 0;
-	errcode_t error = ext2fs_check_if_mounted(path, &flags);
+	errcode_t error = ext2fs_check_if_mounted(file, &flags);
 
 	if (error)
 		return problem_set(problem, error, path, "cannot see whether it is mounted");
@@ -46,26 +51,22 @@ static errcode_t check_mounted(const char *path, const char *action, struct prob
 	return 0;
 }
 
-errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct problem *problem)
+errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct output *output,
+                     struct problem *problem)
 {
-	struct stat status;
-	bool is_there = force && stat(path, &status) == 0;
-
-	if (is_there && !S_ISREG(status.st_mode))
-		return problem_set_reason(problem, EINVAL, path, "cannot make it", "it is not a regular file");
-	errcode_t error = is_there ? check_mounted(path, "cannot replace it", problem) : 0;
+	errcode_t error = output_examine(path, 0, output, problem);
 
 	if (error)
 		return error;
-	SCOPE_CLOSE int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-
-	if (descriptor < 0)
-		return problem_set(problem, errno, path, "cannot make it");
-	error = run_mke2fs(path, size, options, problem);
-	/* Without -F there was nothing before. */
-	if (error)
-		unlink(path);
-	return error;
+	if (output->is_device)
+		return problem_set_reason(problem, EINVAL, path, "cannot create", "it is not a regular file");
+	if (output->existed && !force)
+		return problem_set(problem, EEXIST, path, "cannot create");
+	if (output->existed)
+		error = check_mounted(path, output->path, "cannot replace it", problem);
+	if (!error)
+		error = output_open(output, problem);
+	return error ? error : run_mke2fs(output, size, options, problem);
 }
 
 static errcode_t refuse(struct image *image, struct problem *problem, const char *reason)
@@ -133,18 +134,18 @@ static errcode_t read_geometry(struct image *image)
 	return ondisk_format_read(fs->super, &image->format);
 }
 
-errcode_t image_open(const char *path, const char *directory, const struct ext2mb_options *options, bool writable,
-                     struct image *image, struct problem *problem)
+errcode_t image_open(const char *path, const char *file, const char *directory,
+                     const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem)
 {
 	int flags = EXT2_FLAG_64BITS | (writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
 
 	*image = (struct image){ .path = path, .directory = directory };
-	errcode_t error = ext2fs_open(path, flags, 0, 0, unix_io_manager, &image->fs);
+	errcode_t error = ext2fs_open(file, flags, 0, 0, unix_io_manager, &image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = check_state(image, problem);
 	if (!error && writable)
-		error = check_mounted(path, "cannot simulate on it", problem);
+		error = check_mounted(path, file, "cannot simulate on it", problem);
 	if (!error)
 		error = check_name(image, problem);
 	if (error)

@@ -10,6 +10,7 @@
 
 #include "ext2fs/ext2mb.h"
 #include "ondisk/format.h"
+#include "populate/output.h"
 #include "simulate/file_set.h"
 
 struct image {
@@ -29,19 +30,20 @@ struct image {
 
 /*
  * Makes a sparse file of the size given, as mke2fs(8) reads it, and runs mke2fs with the options (NULL-terminated) on
- * it. A file that is there is replaced if `force`, unless it is mounted (EBUSY), else EEXIST.
+ * it. It has a temporary name, output->work_path, until output_finish(); the caller calls output_discard() in any case.
+ * A file that is there is to be replaced if `force`, unless it is mounted (EBUSY), else EEXIST.
  */
 MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const *options, bool force,
-                                struct problem *problem);
+                                struct output *output, struct problem *problem);
 
 /*
  * Opens it and attaches an allocator. Fills *image, which image_close() clears, also after a failure. Refused:
  * filesystems that are not clean, whose group descriptors point elsewhere than they may, that have features which the
  * simulator does not keep right (bigalloc, quota), whose root has the name `directory` already, and, if writable, those
- * that are mounted.
+ * that are mounted. It lies in file; path is what messages call it.
  */
-MUST_CHECK errcode_t image_open(const char *path, const char *directory, const struct ext2mb_options *options,
-                                bool writable, struct image *image, struct problem *problem);
+MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *directory,
+                                const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem);
 
 /* Writes everything: the files, bitmaps and descriptors, the directory's entry in the root, the superblock. */
 MUST_CHECK errcode_t image_write(struct image *image, struct problem *problem);

@@ -9,6 +9,7 @@
 #include "simulate/overview_charts.h"
 #include "simulate/overview_machine.h"
 #include "simulate/report.h"
+#include "support/flush.h"
 #include "support/interrupt.h"
 
 #define IMAGE_SIZE "200G" /* sparse: 8 MiB, and none of the runs below writes to it */
@@ -115,7 +116,7 @@ static const char *const orphan_kinds[] = { "lockless", "locked", "none" };
 
 struct overview {
 	const struct overview_options *options;
-	const char *image;
+	const char *image, *image_file; /* what it is called, and where it is */
 	FILE *stream;
 	struct progress *progress;
 	struct problem *problem;
@@ -208,7 +209,7 @@ static errcode_t print_experiment(const struct overview *overview, const struct 
 			return error;
 		fprintf(overview->stream, "\n![%s](allocsim-%s.svg)\n", chart->title, chart->name);
 	}
-	return fflush(overview->stream) ? errno : 0;
+	return flush_output(overview->stream);
 }
 
 static errcode_t run_experiment(const struct overview *overview, const struct experiment *experiment)
@@ -220,6 +221,7 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 	SCOPE_FREE struct measurement *measurements = NULL;
 	struct simulate_options options = {
 		.image = overview->image,
+		.image_file = overview->image_file,
 		.workload = workload_find(experiment->workload),
 		.settings = settings,
 		.threads = experiment->threads[0] ? experiment->threads : turns,
@@ -293,11 +295,12 @@ errcode_t overview_write(const struct overview_options *options, struct problem 
 	if (mkdir(options->directory, 0777) && errno != EEXIST)
 		return problem_set(problem, errno, options->directory, "cannot make it");
 	overview.image = image;
-	errcode_t error = image_make(image, IMAGE_SIZE, mke2fs, false, problem);
+	struct output output;
+	errcode_t error = image_make(image, IMAGE_SIZE, mke2fs, false, &output, problem);
 
-	if (error)
-		return error;
-	error = run_all(&overview, page);
-	unlink(image);
+	overview.image_file = output.work_path;
+	if (!error)
+		error = run_all(&overview, page);
+	output_discard(&output);
 	return error;
 }

@@ -55,8 +55,8 @@ static errcode_t measure(const struct simulate_options *options, struct measurem
 {
 	const char *directory = options->directory ? options->directory : options->workload->name;
 	struct image image;
-	errcode_t error = image_open(options->image, directory, &measurement->configuration->options, is_written,
-	                             &image, problem);
+	errcode_t error = image_open(options->image, options->image_file ? options->image_file : options->image,
+	                             directory, &measurement->configuration->options, is_written, &image, problem);
 
 	if (!error)
 		error = run_on(options, &image, measurement, is_written, problem);
