@@ -10,6 +10,7 @@
 #include "source/account_names.h"
 #include "source/archive_scan.h"
 #include "source/data_segments.h"
+#include "source/digests.h"
 #include "source/mtree.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
@@ -34,6 +35,7 @@ struct manifest {
 	struct name *names;
 	size_t name_count, name_capacity;
 	struct data_segments segments;
+	struct digests digests;
 };
 
 static size_t line_end(const char *bytes, size_t count, size_t at)
@@ -322,7 +324,9 @@ static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *
 	if (error || is_missing)
 		return error;
 	error = tree_builder_add(manifest->builder, path, &node);
-	return error ? fail(manifest, entry, error, tree_builder_reason(manifest->builder)) : 0;
+	if (error)
+		return fail(manifest, entry, error, tree_builder_reason(manifest->builder));
+	return digests_note(&manifest->digests, entry);
 }
 
 static errcode_t visit(void *context, const struct mtree_entry *entry, struct problem *problem)
@@ -424,7 +428,9 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 		error = tree_builder_finish(manifest->builder, pool, scan->problem);
 	if (!error)
 		error = xattr_table_finish(scan->xattr_table, scan->tree);
-	return error ? error : resolve_names(manifest);
+	if (!error)
+		error = resolve_names(manifest);
+	return error ? error : digests_check(&manifest->digests, scan->tree, scan->name, pool, scan->problem);
 }
 
 errcode_t manifest_source_build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
@@ -437,6 +443,7 @@ errcode_t manifest_source_build(struct archive_scan *scan, struct tree_builder *
 	cleanup_close_descriptor(&manifest.directory);
 	free(manifest.directory_path);
 	free(manifest.names);
+	digests_destroy(&manifest.digests);
 	free(manifest.segments.list);
 	return error ? problem_set(scan->problem, error, scan->name, "cannot read") : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "source/account_names.h"
 #include "source/archive_input.h"
+#include "source/digests.h"
 #include "source/metadata_additions.h"
 #include "source/mtree.h"
 #include "source/xattr_sets.h"
@@ -17,6 +18,7 @@ struct metadata {
 	struct tree *tree;
 	struct account_names *names;
 	struct additions additions;
+	struct digests digests;
 	size_t xattr_set_capacity;
 	bool has_new_sets;
 };
@@ -178,8 +180,10 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 	error = resolve(metadata, &resolved, problem);
 	if (error)
 		return error;
-	if (is_there)
-		return change(metadata, node, &resolved, problem);
+	if (is_there) {
+		error = change(metadata, node, &resolved, problem);
+		return error ? error : digests_note(&metadata->digests, entry);
+	}
 	error = additions_note(&metadata->additions, &resolved);
 	return error ? fail(metadata, entry, error, problem, NULL) : 0;
 }
@@ -234,6 +238,8 @@ static errcode_t apply(struct metadata *metadata, struct pool *pool, struct prob
 		error = add_missing(metadata, pool, problem);
 	if (!error && metadata->has_new_sets)
 		error = xattr_sets_unify(metadata->tree);
+	if (!error)
+		error = digests_check(&metadata->digests, metadata->tree, metadata->path, pool, problem);
 	return error ? problem_set(problem, error, metadata->path, "cannot apply metadata") : 0;
 }
 
@@ -245,5 +251,6 @@ errcode_t metadata_apply(const char *path, struct tree **tree, struct pool *pool
 	*tree = metadata.tree;
 	account_names_destroy(metadata.names);
 	additions_destroy(&metadata.additions);
+	digests_destroy(&metadata.digests);
 	return error;
 }

@@ -6,7 +6,7 @@
  * then any such name with type=dir, until "..". Names and link targets are encoded as by vis(3). /set and /unset give
  * values to the lines that follow; what a line says itself goes before. A line may be continued after a backslash.
  *
- * Digests, nlink, flags and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
+ * nlink, flags, cksum and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
  * an extension that go-mtree(1) has too.
  */
 #ifndef SOURCE_MTREE_H
@@ -16,6 +16,9 @@
 #include <stdio.h>
 
 #include "source/tree.h"
+
+/* Of a file's contents. */
+enum mtree_digest { MTREE_MD5, MTREE_RMD160, MTREE_SHA1, MTREE_SHA256, MTREE_SHA384, MTREE_SHA512, MTREE_DIGEST_KINDS };
 
 /* What an entry gives. */
 enum mtree_given {
@@ -32,6 +35,7 @@ enum mtree_given {
 	MTREE_NOCHANGE = 1 << 10, /* one that is there stays as it is */
 	MTREE_SIZE = 1 << 11,
 	MTREE_CONTENTS = 1 << 12,
+	MTREE_FIRST_DIGEST = 1 << 13, /* and so on in the order of enum mtree_digest */
 };
 
 struct mtree_entry {
@@ -48,6 +52,7 @@ struct mtree_entry {
 	uint32_t major, minor;
 	uint64_t size_bytes;
 	const char *contents;      /* the path of the file that has them */
+	const char *digests[MTREE_DIGEST_KINDS]; /* as many hexadecimal digits as each kind has, of either case */
 	struct tree_xattr *xattrs; /* in the order of the line */
 	size_t xattr_count, xattr_capacity;
 };

@@ -206,16 +206,50 @@ static const struct keyword keywords[] = {
 	{ .name = "cksum" },
 	{ .name = "flags" },
 	{ .name = "inode" },
-	{ .name = "md5" },
 	{ .name = "nlink" },
 	{ .name = "resdevice" },
-	{ .name = "rmd160" },
-	{ .name = "sha1" },
-	{ .name = "sha256" },
-	{ .name = "sha384" },
-	{ .name = "sha512" },
 	{ .name = "tags" },
 };
+
+static const struct {
+	const char *name;
+	size_t digits;
+} digests[MTREE_DIGEST_KINDS] = {
+	[MTREE_MD5] = { "md5", 32 },       [MTREE_RMD160] = { "rmd160", 40 }, [MTREE_SHA1] = { "sha1", 40 },
+	[MTREE_SHA256] = { "sha256", 64 }, [MTREE_SHA384] = { "sha384", 96 }, [MTREE_SHA512] = { "sha512", 128 },
+};
+
+/* The kind of digest that a keyword gives: NAME or NAMEdigest; MTREE_DIGEST_KINDS if it gives none. */
+static unsigned int find_digest(const char *name)
+{
+	unsigned int kind = 0;
+
+	if (!strcmp(name, "ripemd160digest"))
+		return MTREE_RMD160;
+	for (; kind < MTREE_DIGEST_KINDS; kind++) {
+		size_t bytes = strlen(digests[kind].name);
+
+		if (!strncmp(name, digests[kind].name, bytes) && (!name[bytes] || !strcmp(name + bytes, "digest")))
+			break;
+	}
+	return kind;
+}
+
+const char *mtree_digest_name(enum mtree_digest digest)
+{
+	return digests[digest].name;
+}
+
+static const char *take_digest(struct mtree_entry *entry, unsigned int kind, const char *value)
+{
+	size_t digits = value ? strspn(value, "0123456789abcdefABCDEF") : 0;
+
+	if (digits != digests[kind].digits || value[digits])
+		return "has not as many hexadecimal digits as such a digest";
+	entry->digests[kind] = value;
+	entry->given |= (unsigned int)MTREE_FIRST_DIGEST << kind;
+	return NULL;
+}
 
 static const struct keyword *find_keyword(const char *name)
 {
@@ -308,6 +342,10 @@ const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *name,
 {
 	if (!strncmp(name, "xattr.", 6) || !strncmp(name, "xattrs.", 7))
 		return take_xattr(entry, strchr(name, '.') + 1, value);
+	unsigned int digest = find_digest(name);
+
+	if (digest < MTREE_DIGEST_KINDS)
+		return take_digest(entry, digest, value);
 	const struct keyword *keyword = find_keyword(name);
 
 	if (!keyword)
@@ -328,10 +366,13 @@ const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *name,
 bool mtree_forget(struct mtree_entry *entry, const char *name)
 {
 	const struct keyword *keyword = find_keyword(name);
+	unsigned int digest = find_digest(name);
 
 	if (!strcmp(name, "all"))
 		entry->given = 0;
+	else if (digest < MTREE_DIGEST_KINDS)
+		entry->given &= ~((unsigned int)MTREE_FIRST_DIGEST << digest);
 	else if (keyword)
 		entry->given &= ~keyword->given;
-	return keyword || !strcmp(name, "all");
+	return keyword || digest < MTREE_DIGEST_KINDS || !strcmp(name, "all");
 }

@@ -16,6 +16,9 @@ bool mtree_decode(char *text);
  */
 const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *keyword, char *value);
 
+/* As the keyword has it: "sha256". */
+const char *mtree_digest_name(enum mtree_digest digest);
+
 /* Forgets what a keyword gave; "all": everything. False: there is no such keyword. */
 bool mtree_forget(struct mtree_entry *entry, const char *keyword);
 

@@ -11,6 +11,7 @@ source_sources := \
 	lib/source/content_reader.c \
 	lib/source/data_segments.c \
 	lib/source/descend.c \
+	lib/source/digests.c \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \

@@ -109,7 +109,7 @@ END_TEST
 
 START_TEST(values_are_read)
 {
-	reads("a type=link link=to\\040x time=-5.7 size=3 sha256digest=00 sha256=0 nlink=1 flags=none md5 tags=x "
+	reads("a type=link link=to\\040x time=-5.7 size=3 sha257digest=00 cksum=0 nlink=1 flags=none tags=x "
 	      "optional",
 	      "1 [a] type=120000 time=-5.000000007 link=[to x] optional\n");
 }
