@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inodes of a file set while a workload runs, as Linux has them: each in memory, and in a buffer of its block of the
- * inode table, where every change is encoded anew, checksum included. What the buffers hold is what the image gets.
+ * The inodes of a file set while a workload runs, as Linux has them: each in memory, and in a buffer of its block of
+ * the inode table, where every change is encoded anew, checksum included. What the buffers hold is what the image gets.
  *
  * How often a call changes its inode was counted in fs/ext4 of Linux 6 (inode.c, extents.c, mballoc.c); its journal,
  * its search for the buffer and its locks are not simulated.
@@ -33,7 +33,7 @@ MUST_CHECK errcode_t inode_buffers_open(struct image *image, struct file_set *se
 /* As current_time() of a call that changes ctime and mtime. Calls are a microsecond apart, so equal runs are equal. */
 void inode_buffers_touch(struct buffered_inode *inode);
 
-/* What ext4_mark_inode_dirty() does: the inode in memory is written into its buffer. EFBIG. Each inode by one thread. */
+/* What ext4_mark_inode_dirty() does: the inode in memory goes into its buffer. EFBIG. Each inode by one thread. */
 MUST_CHECK errcode_t inode_buffers_mark_dirty(const struct image *image, const struct simulated_file *file,
                                               struct buffered_inode *inode);
 
