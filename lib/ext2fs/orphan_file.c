@@ -128,13 +128,8 @@ void ext2mb_orphan_close(struct ext2mb_orphans *orphans)
 	free(orphans);
 }
 
-errcode_t ext2mb_orphan_add(struct ext2mb_orphans *orphans, unsigned int worker, ext2_ino_t ino, uint32_t *index)
+static __attribute__((noinline)) errcode_t add_to_list(struct ext2mb_orphans *orphans, ext2_ino_t ino, uint32_t *index)
 {
-	if (ino < orphans->first_ino || ino > orphans->last_ino)
-		return EXT2MB_ET_BAD_RANGE;
-	if (orphans->disk.blocks && !orphan_slots_take(&orphans->slots, worker, ino, index))
-		return 0;
-
 	pthread_mutex_lock(&orphans->list_lock);
 	errcode_t error = orphan_list_add(&orphans->list, ino, index);
 	pthread_mutex_unlock(&orphans->list_lock);
@@ -143,15 +138,29 @@ errcode_t ext2mb_orphan_add(struct ext2mb_orphans *orphans, unsigned int worker,
 	return error;
 }
 
-errcode_t ext2mb_orphan_delete(struct ext2mb_orphans *orphans, uint32_t index, ext2_ino_t ino)
+errcode_t ext2mb_orphan_add(struct ext2mb_orphans *orphans, unsigned int worker, ext2_ino_t ino, uint32_t *index)
 {
-	if (index < EXT2MB_ORPHAN_ON_LIST)
-		return orphans->disk.blocks ? orphan_slots_put(&orphans->slots, index, ino) : EXT2MB_ET_ORPHAN_ABSENT;
+	if (ino < orphans->first_ino || ino > orphans->last_ino)
+		return EXT2MB_ET_BAD_RANGE;
+	if (orphans->disk.blocks && !orphan_slots_take(&orphans->slots, worker, ino, index))
+		return 0;
+	return add_to_list(orphans, ino, index);
+}
 
+static __attribute__((noinline)) errcode_t delete_from_list(struct ext2mb_orphans *orphans, uint32_t index,
+                                                            ext2_ino_t ino)
+{
 	pthread_mutex_lock(&orphans->list_lock);
 	errcode_t error = orphan_list_remove(&orphans->list, index - EXT2MB_ORPHAN_ON_LIST, ino);
 	pthread_mutex_unlock(&orphans->list_lock);
 	return error;
+}
+
+errcode_t ext2mb_orphan_delete(struct ext2mb_orphans *orphans, uint32_t index, ext2_ino_t ino)
+{
+	if (index < EXT2MB_ORPHAN_ON_LIST)
+		return orphans->disk.blocks ? orphan_slots_put(&orphans->slots, index, ino) : EXT2MB_ET_ORPHAN_ABSENT;
+	return delete_from_list(orphans, index, ino);
 }
 
 ext2_ino_t ext2mb_orphan_next(struct ext2mb_orphans *orphans, uint32_t *index)
