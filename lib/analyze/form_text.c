@@ -275,26 +275,27 @@ static void print_worst(const struct form *form)
 {
 	if (!form->report->worst_count)
 		return;
-	fprintf(form->stream, "\nWORST FILES\n  %10s %7s %10s  %s\n", "extents", "ideal", "size", "path");
+	fprintf(form->stream, "\nWORST FILES\n  %10s %10s %7s %10s  %s\n", "runs", "extents", "ideal", "size",
+	        "path");
 	for (size_t n = 0; n < form->report->worst_count; n++) {
 		const struct report_file *file = &form->report->worst[n];
 
-		fprintf(form->stream, "  %10" PRIu64 " %7" PRIu64 " %10s  ", file->extents, file->ideal_extents,
-		        size_of(form, file->blocks).text);
+		fprintf(form->stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  ", file->runs, file->extents,
+		        file->ideal_extents, size_of(form, file->blocks).text);
 		print_path(form, file->path, file->ino);
 	}
 }
 
 static void print_by_directory(const struct form *form)
 {
-	fprintf(form->stream, "\nBY DIRECTORY\n  %5s %9s %10s %9s %10s  %s\n", "score", "files", "extents", "ideal",
-	        "size", "path");
+	fprintf(form->stream, "\nBY DIRECTORY\n  %5s %9s %10s %10s %9s %10s  %s\n", "score", "files", "runs", "extents",
+	        "ideal", "size", "path");
 	for (size_t n = 0; n < form->report->by_directory_count; n++) {
 		const struct report_directory *directory = &form->report->by_directory[n];
 
-		fprintf(form->stream, "  %5.0f %9" PRIu64 " %10" PRIu64 " %9" PRIu64 " %10s  ", directory->score,
-		        directory->files, directory->extents, directory->ideal_extents,
-		        size_of(form, directory->blocks).text);
+		fprintf(form->stream, "  %5.0f %9" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9" PRIu64 " %10s  ",
+		        directory->score, directory->files, directory->runs, directory->extents,
+		        directory->ideal_extents, size_of(form, directory->blocks).text);
 		print_path(form, directory->path, directory->ino);
 	}
 }

@@ -276,12 +276,13 @@ function worst_section({ report }) {
 
 	return make("section", {},
 		make("h2", {}, "Worst files"),
-		rows.length ? table("The most extents more than needed", [
+		rows.length ? table("The most runs more than needed, which is what the score counts", [
+			["runs", (row) => number(row.runs)],
 			["extents", (row) => number(row.extents)],
 			["ideal", (row) => number(row.ideal)],
 			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
 			["path", path_of, true],
-		], rows) : make("p", {}, "No file has more extents than it needs."));
+		], rows) : make("p", {}, "No file has more runs than it needs."));
 }
 
 function directories_section({ report }) {
@@ -290,6 +291,7 @@ function directories_section({ report }) {
 		table("Files below it, those of subdirectories included", [
 			["score", (row) => rounded(row.score)],
 			["files", (row) => number(row.files)],
+			["runs", (row) => number(row.runs)],
 			["extents", (row) => number(row.extents)],
 			["ideal", (row) => number(row.ideal)],
 			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],

@@ -7,8 +7,8 @@
 
 static bool is_worse(const struct report_file *left, const struct report_file *right)
 {
-	uint64_t left_excess = left->extents - left->ideal_extents;
-	uint64_t right_excess = right->extents - right->ideal_extents;
+	uint64_t left_excess = left->runs - left->ideal_extents;
+	uint64_t right_excess = right->runs - right->ideal_extents;
 
 	return left_excess != right_excess ? left_excess > right_excess : left->ino < right->ino;
 }
@@ -36,7 +36,7 @@ static void sift_down(struct worst_files *worst)
 
 errcode_t worst_add(struct worst_files *worst, const struct report_file *file)
 {
-	if (!worst->limit || file->extents <= file->ideal_extents)
+	if (!worst->limit || file->runs <= file->ideal_extents)
 		return 0;
 	if (worst->count == worst->limit) {
 		if (is_worse(file, &worst->files[0])) {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The N files with most extents more than would be ideal; of equals, those with the lower inode numbers. */
+/*
+ * The N files with most runs more than would be ideal, which is what the score counts; of equals, those with the lower
+ * inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
+ * say where the score comes from.
+ */
 #ifndef ANALYZE_WORST_H
 #define ANALYZE_WORST_H
 
@@ -15,7 +19,7 @@ struct worst_files {
 	struct report_file *files;
 };
 
-/* Takes it if it is among the worst and has more extents than is ideal. Logarithmic at most. ENOMEM. */
+/* Takes it if it is among the worst and has more runs than is ideal. Logarithmic at most. ENOMEM. */
 MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_file *file);
 
 /* The worst one first; the heap is none afterwards. */
