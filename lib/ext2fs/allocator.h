@@ -12,6 +12,7 @@
 #include "ext2fs/base_pending.h"
 #include "ext2fs/directory.h"
 #include "ext2fs/directory_share.h"
+#include "ext2fs/directory_visits.h"
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/fs_state.h"
 #include "ext2fs/goals.h"
@@ -35,7 +36,8 @@ struct ext2mb_worker {
 	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
 	struct normalize_hints hints;
 	struct window_owner owner; /* of the pool */
-	struct small_pool pool;    /* for small files, unless their directories have pools */
+	struct small_pool pool;    /* for small files, unless their directories' pools are better for them */
+	struct directory_visits visits;
 };
 
 struct ext2mb {
@@ -103,5 +105,12 @@ uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter);
 
 /* Counts a group as corrupt, once; the caller holds the lock of its blocks or inodes and has left them out. */
 void allocator_lose_group(struct ext2mb *mb, uint32_t number, uint32_t free_clusters, uint32_t free_inodes);
+
+/* Whether our own policy has seen that the worker writes its small files one directory after the other. */
+static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
+{
+	return worker->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB &&
+	       directory_visits_in_order(&worker->visits);
+}
 
 #endif

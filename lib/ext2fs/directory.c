@@ -129,6 +129,7 @@ errcode_t directory_get(struct ext2mb_worker *worker, ext2_ino_t ino, struct dir
 
 	pthread_mutex_lock(&shard->lock);
 	struct directory *directory = unlink_directory(shard, ino);
+	directory_visits_note(&worker->visits, ino, directory);
 	if (!directory) {
 		error = create(mb, ino, &directory);
 		if (!error)

@@ -91,12 +91,23 @@ struct small_pool *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *f
 	return file->directory ? directory_first_pool(file->directory) : &worker->pool;
 }
 
+bool file_uses_worker_pool(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
+{
+	return !file->directory || worker_goes_in_order(worker);
+}
+
 static bool stayed_small(const struct ext2mb_file *file)
 {
 	const struct prealloc *prealloc = &file->mb->prealloc;
 
 	return !file->is_final && file->last_physical && file->blocks <= prealloc->small_file_blocks &&
 	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->small_windows != EXT2MB_SMALL_NONE;
+}
+
+/* It began among small files, and more of them come behind it. */
+static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
+{
+	return file->directory && file->may_have_windows && worker_goes_in_order(worker);
 }
 
 /*
@@ -111,6 +122,8 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 		return;
 	struct small_pool *pool = file_pool(worker, file);
 	small_pool_want(pool);
+	if (file_uses_worker_pool(worker, file))
+		pool = &worker->pool;
 	lock_wait(&file->lock);
 	reserve_move_begin(&worker->stats);
 	for (uint32_t index = 0; index < windows->count; index++)
@@ -127,7 +140,7 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
 	if (!file)
 		return;
-	if (stayed_small(file))
+	if (stayed_small(file) || lies_among_small(worker, file))
 		leave_to_others(worker, file);
 	if (file->is_registered) {
 		discard(&file->owner, file->mb, &worker->stats);

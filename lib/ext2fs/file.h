@@ -40,6 +40,12 @@ MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_fil
 /* Makes sure that the directory is known, if files of one directory share windows. No lock is held. ENOMEM. */
 MUST_CHECK errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
+/*
+ * Whether the file, while it is small, gets its clusters from the worker's windows: those of its directory are not to
+ * be used, or our own policy has seen that directories come one after the other (directory_visits.h).
+ */
+bool file_uses_worker_pool(const struct ext2mb_worker *worker, const struct ext2mb_file *file);
+
 /* The pool, or the first of them, that the file has to do with while it is small. */
 struct small_pool *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file);
 

@@ -3,9 +3,12 @@
 #include "ext2fs/file.h"
 
 #include "ext2fs/directory.h"
+#include "ext2fs/free_groups.h"
 #include "ext2fs/normalize.h"
+#include "ext2fs/pack.h"
 #include "ext2fs/reserve.h"
 
+#define MUCH_SHARE 16u  /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
 #define SMALLEST_FLEX 4 /* groups in a flex group whose first one is kept for directories */
 
 struct need {
@@ -70,6 +73,16 @@ static void clip_hole(struct need *need)
 	need->count = normalize_least(need->request->count, need->hole_end - need->request->logical);
 }
 
+/* Of the cluster behind the left neighbour, for our own policy; 0: there is none. */
+static uint64_t left_position(const struct need *need)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || !need->left_physical)
+		return 0;
+	return (need->left_physical - geometry->first_block) >> geometry->cluster_bits;
+}
+
 /* --- Large files -------------------------------------------------------------------------------------------- */
 
 /*
@@ -120,7 +133,10 @@ static struct normalize_goal choose_goal(const struct need *need)
 	return goal;
 }
 
-/* Behind or before a neighbour; a part of it only if that begins where the request does. */
+/*
+ * Behind or before a neighbour; a part of it only if that begins where the request does. What continues the left
+ * neighbour might end before the request begins.
+ */
 static errcode_t take_at_neighbour(const struct need *need, const struct normalize_goal *goal,
                                    struct file_window *window)
 {
@@ -134,6 +150,8 @@ static errcode_t take_at_neighbour(const struct need *need, const struct normali
 		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | (may_be_short ? 0 : EXT2MB_ALLOC_WHOLE),
 	};
 
+	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
+		return EXT2MB_ET_NO_SPACE;
 	window->logical = to_clusters(need, goal->start);
 	return reserve_take(need->worker, &scan, &window->position, &window->count);
 }
@@ -152,7 +170,8 @@ static errcode_t take_near(const struct need *need, const struct normalize_goal 
 		.count = count,
 		.least = (uint32_t)normalize_most(count / 2, asked),
 	};
-	errcode_t error = reserve_take_near(need->worker, &near, &window->position, &window->count);
+	errcode_t error = need->left_physical ? reserve_take_near(need->worker, &near, &window->position, &window->count) :
+	                                        EXT2MB_ET_NO_SPACE;
 
 	if (!error)
 		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
@@ -178,25 +197,152 @@ static errcode_t take_anywhere(const struct need *need, const struct normalize_g
 	return error;
 }
 
+/* A file that has outgrown the small ones goes on in the window where it lies. */
+static errcode_t take_of_pool(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	struct small_pool *pool = &need->worker->pool;
+
+	if (!goal->try_count || goal->start != need->request->logical || !left_position(need))
+		return EXT2MB_ET_NO_SPACE;
+	window->logical = to_clusters(need, goal->start);
+	window->position = left_position(need);
+	reserve_move_begin(&need->worker->stats);
+	lock_wait(&pool->lock);
+	bool found =
+		small_runs_take_at(&pool->runs, window->position, to_clusters(need, goal->count), &window->count);
+	lock_release(&pool->lock);
+	reserve_move_end(&need->worker->stats);
+	return found ? 0 : EXT2MB_ET_NO_SPACE;
+}
+
+/* Where directories are written one after the other, a file that is known whole joins the small ones. */
+static errcode_t take_behind_small(const struct need *need, const struct normalize_goal *goal,
+                                   struct file_window *window)
+{
+	uint32_t count = to_clusters(need, goal->count);
+	const struct near_request near = { .position = need->worker->pool.next, .count = count, .least = count };
+
+	if (!near.position || !need->file->is_final || goal->try_count || !worker_goes_in_order(need->worker))
+		return EXT2MB_ET_NO_SPACE;
+	window->logical = to_clusters(need, goal->start);
+	return reserve_take_near(need->worker, &near, &window->position, &window->count);
+}
+
+static errcode_t take_at(const struct need *need, const struct normalize_goal *goal, uint64_t position,
+                         struct file_window *window)
+{
+	const struct scan_request scan = {
+		.goal = position,
+		.has_goal = true,
+		.count = to_clusters(need, goal->count),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY,
+	};
+
+	window->logical = to_clusters(need, goal->start);
+	return reserve_take(need->worker, &scan, &window->position, &window->count);
+}
+
+/* More than a group, all of it known to be needed, goes where several groups are free. */
+static errcode_t take_free_groups(const struct need *need, const struct normalize_goal *goal,
+                                  struct file_window *window)
+{
+	struct ext2mb *mb = need->mb;
+	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
+	uint64_t stripe = mb->stripe.blocks, position;
+	const struct free_groups_request wanted = {
+		.from = goals_load(&mb->goals, need->file->ino),
+		.clusters = to_clusters(need, need->request->count),
+		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
+		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
+	};
+
+	if (wanted.clusters <= mb->geometry.clusters_per_group || !free_groups_find(mb, &wanted, &position))
+		return EXT2MB_ET_NO_SPACE;
+	return take_at(need, goal, position, window);
+}
+
+/* As writeback asks for a file that is longer than what is kept in memory. */
+static bool asks_for_much(const struct need *need)
+{
+	return !need->file->is_final &&
+	       to_clusters(need, need->count) >= need->mb->geometry.clusters_per_group / MUCH_SHARE;
+}
+
+/* A file that begins with much, and has no known end, begins a free group: there it can grow. */
+static errcode_t begin_free_group(const struct need *need, const struct normalize_goal *goal,
+                                  struct file_window *window)
+{
+	struct ext2mb *mb = need->mb;
+	uint64_t position;
+
+	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
+	    !free_groups_first(mb, goals_load(&mb->goals, need->file->ino), &position))
+		return EXT2MB_ET_NO_SPACE;
+	return take_at(need, goal, position, window);
+}
+
+/* Whether half of what is wanted is free behind the left neighbour, in the next group, too. */
+static bool has_half_behind(const struct need *need, const struct normalize_goal *goal)
+{
+	uint64_t position = left_position(need), end = position + to_clusters(need, goal->count) / 2, start;
+	uint32_t count;
+
+	while (goal->try_count && position < end) {
+		if (pack_find(need->mb, position, end, &start, &count) || start != position)
+			return false;
+		position += count;
+	}
+	return position >= end;
+}
+
+/*
+ * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than behind the
+ * left neighbour in a part that is less than half of it. Not for files that grow by little: 64 streams of 4 KiB at a
+ * time would leave half as many free extents again.
+ */
+static errcode_t begin_extent(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	uint64_t position = left_position(need);
+	bool begins = position && goal->start == need->request->logical && goal->start % NORMALIZE_WRITTEN_MAX == 0 &&
+	              goal->count == NORMALIZE_WRITTEN_MAX && !(need->request->flags & EXT2MB_FILE_UNWRITTEN);
+
+	if (!begins || !asks_for_much(need) || has_half_behind(need, goal) ||
+	    !free_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
+		return EXT2MB_ET_NO_SPACE;
+	return take_at(need, goal, position, window);
+}
+
+typedef errcode_t (*take_attempt)(const struct need *need, const struct normalize_goal *goal,
+                                  struct file_window *window);
+
+/* The first that succeeds. Whatever fails with NO_SPACE has taken nothing. */
+static errcode_t take_by(const struct need *need, const struct normalize_goal *goal, const take_attempt *attempts,
+                         size_t count, struct file_window *window)
+{
+	errcode_t error = EXT2MB_ET_NO_SPACE;
+
+	for (size_t index = 0; index < count && error == EXT2MB_ET_NO_SPACE; index++)
+		error = attempts[index](need, goal, window);
+	return error;
+}
+
 /* The file's lock is held. What is found and is more than the request is a window, of which the request is served. */
 static errcode_t take_large(const struct need *need, struct file_taken *taken)
 {
+	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere };
+	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour,
+		                             take_free_groups, begin_free_group, take_near,
+		                             take_behind_small, take_anywhere };
+	bool is_ours = need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB;
 	struct file_windows *windows = &need->file->windows;
 	struct normalize_goal goal = choose_goal(need);
 	struct file_window window;
 	errcode_t error = file_windows_reserve(windows, 2);
 
-	if (error)
-		return error;
-	error = EXT2MB_ET_NO_SPACE;
-	/* What continues the left neighbour might end before the request begins. */
-	if (goal.try_count && goal.start + goal.try_count > need->request->logical)
-		error = take_at_neighbour(need, &goal, &window);
-	if (error == EXT2MB_ET_NO_SPACE && need->left_physical &&
-	    need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB)
-		error = take_near(need, &goal, &window);
-	if (error == EXT2MB_ET_NO_SPACE)
-		error = take_anywhere(need, &goal, &window);
+	if (!error)
+		error = is_ours ? take_by(need, &goal, ours, sizeof(ours) / sizeof(*ours), &window) :
+		                  take_by(need, &goal, kernels, sizeof(kernels) / sizeof(*kernels), &window);
 	if (error)
 		return error;
 	if (window.logical == logical_of(need) && window.count <= to_clusters(need, need->count)) {
@@ -221,8 +367,9 @@ static bool may_be_small(const struct need *need)
 
 /*
  * The kernel goes by the size alone, so that every large file begins with 16 blocks elsewhere. With our own policy a
- * file that may still grow begins in a window of its own, unless there have been small files here: its last 16 blocks
- * would else leave a hole in what it fills from then on (64 files of 1 GiB: 64 free extents more).
+ * file that may still grow begins in a window of its own, unless there have been small files here, or directory after
+ * directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files of
+ * 1 GiB: 64 free extents more).
  */
 static bool is_small(const struct need *need)
 {
@@ -230,7 +377,8 @@ static bool is_small(const struct need *need)
 
 	if (need->file->is_final)
 		small_pool_want(pool);
-	return need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || small_pool_is_wanted(pool);
+	return need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || small_pool_is_wanted(pool) ||
+	       worker_goes_in_order(need->worker);
 }
 
 /*
@@ -285,7 +433,7 @@ static uint64_t small_goal(const struct need *need)
 
 static struct small_pool *lock_pool(const struct need *need)
 {
-	if (need->file->directory)
+	if (need->file->directory && !file_uses_worker_pool(need->worker, need->file))
 		return directory_lock_pool(need->worker, need->file->directory);
 	lock_wait(&need->worker->pool.lock);
 	return &need->worker->pool;
@@ -297,7 +445,13 @@ static errcode_t take_small(const struct need *need, struct file_taken *taken)
 	struct file_windows *windows = &need->file->windows;
 	struct stats *stats = &need->worker->stats;
 	uint32_t count = to_clusters(need, need->count);
-	struct small_request request = { small_goal(need), count, slice_clusters(need), has_shares(need) };
+	const struct small_request request = {
+		.goal = small_goal(need),
+		.count = count,
+		.most = slice_clusters(need),
+		.in_group = has_shares(need),
+		.behind = left_position(need),
+	};
 	bool may_move = request.most > count;
 	struct small_run run;
 	errcode_t error = file_windows_reserve(windows, 1);

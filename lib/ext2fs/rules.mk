@@ -10,11 +10,13 @@ ext2mb_sources := \
 	lib/ext2fs/check.c \
 	lib/ext2fs/check_windows.c \
 	lib/ext2fs/directory.c \
+	lib/ext2fs/directory_visits.c \
 	lib/ext2fs/ext2mb.c \
 	lib/ext2fs/file.c \
 	lib/ext2fs/file_search.c \
 	lib/ext2fs/file_windows.c \
 	lib/ext2fs/free.c \
+	lib/ext2fs/free_groups.c \
 	lib/ext2fs/fs_orphan.c \
 	lib/ext2fs/fs_orphan_release.c \
 	lib/ext2fs/fs_state.c \

@@ -52,6 +52,18 @@ static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_r
 	return reserve_take_near(worker, &near, &window->position, &window->count);
 }
 
+/* The first run behind the goal that has room for the request: what is short is used up, too. */
+static errcode_t take_next(struct ext2mb_worker *worker, const struct scan_request *scan, struct small_run *window)
+{
+	const struct near_request near = {
+		.position = scan->goal,
+		.count = (uint32_t)scan->count,
+		.least = (uint32_t)scan->asked,
+	};
+
+	return reserve_take_near(worker, &near, &window->position, &window->count);
+}
+
 /* Windows follow one another where that is possible, and become as long as they may be by and by. */
 static errcode_t make_window(struct ext2mb_worker *worker, struct small_pool *pool, const struct small_request *request)
 {
@@ -68,7 +80,11 @@ static errcode_t make_window(struct ext2mb_worker *worker, struct small_pool *po
 		scan.goal = 0;
 	if (error)
 		return error;
-	error = request->in_group ? take_in_group(worker, &scan, &window) : EXT2MB_ET_NO_SPACE;
+	error = EXT2MB_ET_NO_SPACE;
+	if (pool == &worker->pool && worker_goes_in_order(worker))
+		error = take_next(worker, &scan, &window);
+	else if (request->in_group)
+		error = take_in_group(worker, &scan, &window);
 	if (error == EXT2MB_ET_NO_SPACE)
 		error = reserve_take(worker, &scan, &window.position, &window.count);
 	if (error)
@@ -86,6 +102,10 @@ static errcode_t make_window(struct ext2mb_worker *worker, struct small_pool *po
 errcode_t small_pool_take(struct ext2mb_worker *worker, struct small_pool *pool, const struct small_request *request,
                           struct small_run *taken)
 {
+	if (request->behind && small_runs_take_at(&pool->runs, request->behind, request->most, &taken->count)) {
+		taken->position = request->behind;
+		return 0;
+	}
 	if (!small_runs_take(&pool->runs, request->count, request->most, request->goal, taken)) {
 		errcode_t error = make_window(worker, pool, request);
 		if (error)

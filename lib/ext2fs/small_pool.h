@@ -27,10 +27,11 @@ struct small_pool {
 };
 
 struct small_request {
-	uint64_t goal;  /* a position, near which a pool without windows begins */
-	uint32_t count; /* clusters */
-	uint32_t most;  /* clusters that are welcome, if a window has them: count or more */
-	bool in_group;  /* a new window is to lie in the goal's group, if that has any room */
+	uint64_t goal;   /* a position, near which a pool without windows begins */
+	uint32_t count;  /* clusters */
+	uint32_t most;   /* clusters that are welcome, if a window has them: count or more */
+	bool in_group;   /* a new window is to lie in the goal's group, if that has any room */
+	uint64_t behind; /* a position where a part of that is welcome, too; 0: none */
 };
 
 /* Whether there have been files that stayed small, for which windows are worth while. A hint. */

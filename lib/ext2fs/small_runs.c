@@ -90,6 +90,23 @@ bool small_runs_take(struct small_runs *runs, uint32_t least, uint32_t most, uin
 	return true;
 }
 
+bool small_runs_take_at(struct small_runs *runs, uint64_t position, uint32_t most, uint32_t *taken)
+{
+	for (uint32_t index = 0; index < runs->count; index++) {
+		struct small_run *run = &runs->runs[index];
+
+		if (run->position != position)
+			continue;
+		*taken = most < run->count ? most : run->count;
+		run->position += *taken;
+		run->count -= *taken;
+		if (!run->count)
+			erase(runs, index);
+		return true;
+	}
+	return false;
+}
+
 void small_runs_trim(struct small_runs *runs, small_runs_visit visit, void *context)
 {
 	uint32_t in_bucket[SMALL_RUNS_ORDERS] = { 0 };

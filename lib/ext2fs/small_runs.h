@@ -47,6 +47,9 @@ void small_runs_add(struct small_runs *runs, struct small_run run, uint32_t grou
  */
 bool small_runs_take(struct small_runs *runs, uint32_t least, uint32_t most, uint64_t goal, struct small_run *taken);
 
+/* Takes up to most clusters of the run that begins at the position. False if none does. */
+bool small_runs_take_at(struct small_runs *runs, uint64_t position, uint32_t most, uint32_t *taken);
+
 typedef void (*small_runs_visit)(void *context, uint64_t position, uint32_t count);
 
 /* Drops the oldest runs of buckets that have too many, visiting each. */

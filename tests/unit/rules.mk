@@ -12,6 +12,7 @@ unit_tests := \
 	directory_reader \
 	directory_share \
 	directory_source \
+	directory_visits \
 	dirty_blocks \
 	discard \
 	ext2mb \
@@ -20,6 +21,7 @@ unit_tests := \
 	ext2mb_extremes \
 	ext2mb_files \
 	ext2mb_growth \
+	ext2mb_in_order \
 	ext2mb_inodes \
 	ext2mb_stress \
 	ext2mb_windows \
