@@ -161,7 +161,42 @@ START_TEST(test_large_directory)
 		ck_assert_uint_eq(group_of(last), group);
 	}
 	ck_assert_uint_lt(last, directory);
-	ck_assert_uint_ne(group_of(take(directory, 0)), group);
+	close_all();
+}
+END_TEST
+
+static void fill_groups(uint32_t first, uint32_t end)
+{
+	for (uint32_t group = first; group < end; group++)
+		while (inode_group_free(test.mb, group)) {
+			const struct ext2mb_inode_request request = { .struct_bytes = sizeof(request),
+				                                      .goal = group * GROUP_INODES + 1,
+				                                      .flags = EXT2MB_INODE_PACK };
+			ext2_ino_t ino;
+
+			ck_assert_ok(ext2mb_inode_alloc(test.worker, &request, &ino));
+		}
+}
+
+/* Half a flex group away, and when that is full half the filesystem: neighbours by directory stay neighbours. */
+START_TEST(test_full_parent)
+{
+	open_empty(0);
+	while (test.count < 8)
+		make_directory();
+	ext2_ino_t one = test.directories[6], other = test.directories[7];
+	uint32_t group = group_of(one), flex = group / 16 * 16;
+	ck_assert_uint_eq(group_of(other), group);
+	fill_groups(group, group + 1);
+	uint32_t displaced = flex + (group - flex + 8) % 16;
+	ck_assert_uint_eq(take(other, 0), displaced * GROUP_INODES + (other - 1) % GROUP_INODES + 2);
+	ck_assert_uint_eq(take(one, 0), displaced * GROUP_INODES + (one - 1) % GROUP_INODES + 2);
+	fill_groups(flex, flex + 16);
+	displaced = (group + GROUPS / 2) % GROUPS;
+	ck_assert_uint_eq(take(other, 0), displaced * GROUP_INODES + (other - 1) % GROUP_INODES + 2);
+	fill_groups(displaced, displaced + 1);
+	displaced = (group + GROUPS / 4) % GROUPS;
+	ck_assert_uint_eq(take(one, 0), displaced * GROUP_INODES + (one - 1) % GROUP_INODES + 2);
 	close_all();
 }
 END_TEST
@@ -277,6 +312,7 @@ static Suite *share_suite(void)
 	tcase_add_test(tests, test_smaller_shares);
 	tcase_add_test(tests, test_trees);
 	tcase_add_test(tests, test_large_directory);
+	tcase_add_test(tests, test_full_parent);
 	tcase_add_test(tests, test_windows);
 	tcase_add_test(tests, test_busy);
 	tcase_add_test(tests, test_full_group);
