@@ -27,6 +27,16 @@ void mb_image_teardown(void)
 	rmdir(scratch);
 }
 
+TCase *mb_image_case(Suite *suite)
+{
+	TCase *tests = tcase_create("image");
+
+	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
+	tcase_set_timeout(tests, 600);
+	suite_add_tcase(suite, tests);
+	return tests;
+}
+
 const char *mb_image_path(void)
 {
 	return image_path;

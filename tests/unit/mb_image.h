@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include <check.h>
 #include <ext2fs/ext2fs.h>
 
 #include "ext2fs/ext2mb.h"
@@ -31,6 +32,9 @@
 void mb_image_setup(void);
 void mb_image_teardown(void);
 const char *mb_image_path(void);
+
+/* A case of the suite with these fixtures, whose tests may take ten minutes each. */
+TCase *mb_image_case(Suite *suite);
 
 /* mke2fs with these options ("-t ext4 -b 1024") and this size in mke2fs's words. */
 void mb_image_make(const char *mke2fs_options, const char *size);

@@ -371,23 +371,15 @@ START_TEST(test_one_commit_at_a_time)
 }
 END_TEST
 
-static Suite *discard_suite(void)
+int main(void)
 {
 	Suite *suite = suite_create("discard");
-	TCase *discard = tcase_create("discard");
+	TCase *discard = mb_image_case(suite);
 
-	tcase_add_unchecked_fixture(discard, mb_image_setup, mb_image_teardown);
-	tcase_set_timeout(discard, 600);
 	tcase_add_loop_test(discard, test_model, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_test(discard, test_error);
 	tcase_add_loop_test(discard, test_frees_meanwhile, 0, 3);
 	tcase_add_test(discard, test_one_commit_at_a_time);
 	tcase_add_test(discard, test_threads);
-	suite_add_tcase(suite, discard);
-	return suite;
-}
-
-int main(void)
-{
-	return run_suite(discard_suite());
+	return run_suite(suite);
 }

@@ -77,10 +77,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("request_locks");
-	TCase *tests = tcase_create("request_locks");
 
-	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
-	tcase_add_test(tests, test_served);
-	suite_add_tcase(suite, tests);
+	tcase_add_test(mb_image_case(suite), test_served);
 	return run_suite(suite);
 }

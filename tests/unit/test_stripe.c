@@ -270,22 +270,14 @@ START_TEST(test_trimming)
 }
 END_TEST
 
-static Suite *stripe_suite(void)
+int main(void)
 {
 	Suite *suite = suite_create("stripe");
-	TCase *stripe = tcase_create("stripe");
+	TCase *stripe = mb_image_case(suite);
 
-	tcase_add_unchecked_fixture(stripe, mb_image_setup, mb_image_teardown);
-	tcase_set_timeout(stripe, 600);
 	tcase_add_loop_test(stripe, test_model, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_loop_test(stripe, test_goal, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_loop_test(stripe, test_options, 0, 8);
 	tcase_add_test(stripe, test_trimming);
-	suite_add_tcase(suite, stripe);
-	return suite;
-}
-
-int main(void)
-{
-	return run_suite(stripe_suite());
+	return run_suite(suite);
 }
