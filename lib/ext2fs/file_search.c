@@ -383,8 +383,9 @@ static bool is_small(const struct need *need)
 
 /*
  * A file that goes on gets the rest of what a small file may have in one slice, with our own policy, so that files
- * which grow side by side in one window do not alternate block by block. The first piece of a file gets no slice:
- * most small files are written at once.
+ * which grow side by side in one window do not alternate block by block. The first piece of a file gets no slice, as
+ * most small files are written at once; but it does where directories are written one after the other: what is not
+ * used of it is what the next file begins with, and if it is not known to be whole it may be written back in part.
  */
 static uint32_t slice_clusters(const struct need *need)
 {
@@ -393,8 +394,9 @@ static uint32_t slice_clusters(const struct need *need)
 	uint64_t room = to_clusters(need, limit - normalize_least(limit, need->request->logical));
 	uint32_t count = to_clusters(need, need->count);
 	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
+	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
 
-	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !goes_on)
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !may_go_on)
 		return count;
 	return (uint32_t)normalize_most(count, room);
 }

@@ -7,13 +7,14 @@
 #include <errno.h>
 
 #include "simulate/configuration.h"
+#include "simulate/dirty_files.h"
 #include "simulate/layout_values.h"
 #include "simulate/partial_stripes.h"
 #include "simulate/random.h"
 #include "simulate/size_list.h"
 #include "simulate/streams.h"
 
-enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS };
+enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
 
 static const struct workload_option normalize_options[] = {
 	[SIZES] = { "sizes", "DIR", SETTING_TEXT, 0, 0, 0,
@@ -22,6 +23,8 @@ static const struct workload_option normalize_options[] = {
 	[STREAMS] = { "streams", "N", SETTING_NUMBER, 4, 1, 1024, "trees, archives and dd's side by side" },
 	[DD_SIZE] = { "dd-size", "SIZE", SETTING_BYTES, 512 << 20, 1, 1ull << 44, "of the files that dd writes" },
 	[OPERATIONS] = { "operations", "N", SETTING_NUMBER, 10000, 0, 1000000000, "of each stream of the mix" },
+	[WRITEBACK] = { "writeback", "SIZE", SETTING_BYTES, 64 << 20, 0, 1ull << 44,
+	                "dirty data of untar at which it is written back; 0: each record at once (nodelalloc)" },
 	{ 0 },
 };
 
@@ -36,6 +39,7 @@ static const struct workload_option normalize_options[] = {
 struct tree_stream {
 	struct file_set **directories; /* owned; one for each of the list */
 	struct ext2mb_file *handle;    /* of the file that is being written; NULL: none is */
+	struct written_file *written;  /* the same, where allocation is delayed; owned until it is closed */
 	size_t directory, file;        /* its number in the list, not in the directory */
 	uint64_t bytes;                /* of it, so far */
 };
@@ -52,6 +56,7 @@ struct normalize {
 	uint32_t block_bytes;
 	struct file_set *top;
 	uint32_t step_bytes; /* of a tree's files: what is asked for at once; 0: the whole file, which is closed then */
+	struct dirty_files dirty;
 
 	/* By stream; what the step needs of them. */
 	struct tree_stream *trees;
@@ -80,21 +85,38 @@ static errcode_t open_file(const struct file_set *set, const struct simulated_fi
 	return ext2mb_file_open(worker, &info, handle);
 }
 
-/* --- Trees: copied, where a file is allocated as a whole when it was closed; unpacked, record by record ----------- */
+/*
+ * --- Trees: copied, where a file is allocated as a whole when it was closed; unpacked in records, which are allocated
+ * when they are written back or one by one -------------------------------------------------------------------------
+ */
+
+static struct simulated_file *current_file(const struct normalize *job, const struct tree_stream *tree, size_t *index)
+{
+	*index = tree->file - (tree->directory ? job->sizes.ends[tree->directory - 1] : 0);
+	return &tree->directories[tree->directory]->files[*index];
+}
+
+/* After the file's last record. */
+static void next_file(const struct normalize *job, struct tree_stream *tree, bool *is_over)
+{
+	if (++tree->file == job->sizes.ends[tree->directory])
+		tree->directory++;
+	*is_over = tree->directory == job->sizes.directories;
+}
 
 static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	struct normalize *job = context;
 	struct tree_stream *tree = &job->trees[stream];
 	struct file_set *set = tree->directories[tree->directory];
-	size_t first = tree->directory ? job->sizes.ends[tree->directory - 1] : 0;
-	struct simulated_file *file = &set->files[tree->file - first];
+	size_t index;
+	struct simulated_file *file = current_file(job, tree, &index);
 	uint64_t bytes = job->sizes.bytes[tree->file];
 	errcode_t error = 0;
 
 	if (!tree->handle) {
 		tree->bytes = 0;
-		error = file_set_take_inode(set, tree->file - first, worker);
+		error = file_set_take_inode(set, index, worker);
 		if (!error)
 			error = open_file(set, file, job->step_bytes ? 0 : blocks_of(job, bytes), worker,
 			                  &tree->handle);
@@ -106,10 +128,35 @@ static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned
 	if (error || tree->bytes < bytes)
 		return error;
 	ext2mb_file_close(worker, TAKE(tree->handle));
-	if (++tree->file == job->sizes.ends[tree->directory])
-		tree->directory++;
-	*is_over = tree->directory == job->sizes.directories;
+	next_file(job, tree, is_over);
 	return 0;
+}
+
+static errcode_t delayed_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	struct normalize *job = context;
+	struct tree_stream *tree = &job->trees[stream];
+	struct file_set *set = tree->directories[tree->directory];
+	size_t index;
+	struct simulated_file *file = current_file(job, tree, &index);
+	uint64_t bytes = job->sizes.bytes[tree->file];
+	errcode_t error = 0;
+
+	if (!tree->written) {
+		tree->bytes = 0;
+		error = file_set_take_inode(set, index, worker);
+		if (!error)
+			error = dirty_files_begin(set, file, &tree->written);
+	}
+	if (error)
+		return error;
+	uint64_t more = bytes - tree->bytes < job->step_bytes ? bytes - tree->bytes : job->step_bytes;
+
+	tree->bytes += more;
+	if (tree->bytes < bytes)
+		return dirty_files_write(&job->dirty, tree->written, more, false);
+	next_file(job, tree, is_over);
+	return dirty_files_write(&job->dirty, TAKE(tree->written), more, true);
 }
 
 static errcode_t make_tree(struct normalize *job, struct file_set *parent, unsigned int stream)
@@ -133,7 +180,7 @@ static errcode_t make_tree(struct normalize *job, struct file_set *parent, unsig
 	return error;
 }
 
-static errcode_t write_trees(struct normalize *job, struct file_set *set, struct streams_cost *cost)
+static errcode_t write_trees(struct normalize *job, struct file_set *set, stream_step step, struct streams_cost *cost)
 {
 	struct ext2mb_worker *worker = job->simulation->image->worker;
 	errcode_t error = 0;
@@ -144,9 +191,10 @@ static errcode_t write_trees(struct normalize *job, struct file_set *set, struct
 	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
 		error = make_tree(job, set, stream);
 	if (!error)
-		error = streams_run(job->simulation, job->streams, tree_step, job, 1, "cannot write a tree", cost);
+		error = streams_run(job->simulation, job->streams, step, job, 1, "cannot write a tree", cost);
 	for (unsigned int stream = 0; stream < job->streams; stream++) {
 		ext2mb_file_close(worker, job->trees[stream].handle);
+		dirty_files_abandon(&job->dirty, job->trees[stream].written);
 		free(job->trees[stream].directories);
 	}
 	free(TAKE(job->trees));
@@ -156,13 +204,24 @@ static errcode_t write_trees(struct normalize *job, struct file_set *set, struct
 static errcode_t copy_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
 {
 	job->step_bytes = 0;
-	return write_trees(job, set, cost);
+	return write_trees(job, set, tree_step, cost);
 }
 
 static errcode_t untar_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
 {
+	uint64_t most_bytes = job->simulation->settings[WRITEBACK].number;
+
 	job->step_bytes = TAR_RECORD_BYTES;
-	return write_trees(job, set, cost);
+	if (!most_bytes)
+		return write_trees(job, set, tree_step, cost);
+	errcode_t error = dirty_files_open(&job->dirty, job->simulation->image, most_bytes);
+
+	if (!error)
+		error = write_trees(job, set, delayed_step, cost);
+	if (!error)
+		error = dirty_files_write_back(&job->dirty);
+	dirty_files_close(&job->dirty);
+	return error;
 }
 
 /* --- Large files: archives and what dd writes, as writeback asks for their blocks while they grow ----------------- */

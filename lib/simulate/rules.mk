@@ -6,6 +6,7 @@ simulate_sources := \
 	lib/simulate/configuration.c \
 	lib/simulate/deletion.c \
 	lib/simulate/dirty_blocks.c \
+	lib/simulate/dirty_files.c \
 	lib/simulate/fallocate2.c \
 	lib/simulate/file_listing.c \
 	lib/simulate/file_set.c \

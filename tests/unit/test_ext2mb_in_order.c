@@ -154,6 +154,32 @@ START_TEST(test_copied)
 }
 END_TEST
 
+/* One that is written back in part, while others are closed: it has room to go on. */
+START_TEST(test_in_part)
+{
+	struct small_image image;
+	struct growing file, part = { 0 };
+
+	mb_image_make("-t ext4 -b 4096", "1G");
+	open_image(&image, NULL);
+	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
+		if (number == 20 * FILES) {
+			begin(&image, &part, 2000, 100 + number / FILES, 0);
+			grow(&image, &part, 3, 0);
+		}
+		begin(&image, &file, 1000 + number, 100 + number / FILES, 2);
+		grow(&image, &file, 2, 0);
+		end(&image, &file);
+		if (number == 21 * FILES) {
+			grow(&image, &part, 9, 0);
+			end(&image, &part);
+		}
+	}
+	ck_assert_uint_eq(part.pieces, 1);
+	close_image(&image);
+}
+END_TEST
+
 /* To and fro among many directories: the files of each lie behind one another nevertheless. */
 START_TEST(test_to_and_fro)
 {
@@ -249,6 +275,7 @@ int main(void)
 	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
 	tcase_add_loop_test(tests, test_unpacked, 0, 2);
 	tcase_add_test(tests, test_copied);
+	tcase_add_test(tests, test_in_part);
 	tcase_add_test(tests, test_to_and_fro);
 	tcase_add_test(tests, test_several_groups);
 	tcase_add_test(tests, test_begins_group);
