@@ -17,7 +17,7 @@
 #include "analyze/file_extents.h"
 #include "analyze/forms.h"
 #include "analyze/paths.h"
-#include "analyze/target.h"
+#include "e2frag_subject.h"
 #include "printed.h"
 #include "support/flush.h"
 #include "support/units.h"
@@ -45,7 +45,8 @@ static const char usage_text[] =
 	"                       also show which bitmaps deleting the files of each directory would write, in\n"
 	"                       transactions of FILES files (default 1000)\n"
 	"      --path=PATH      show the extents of one file; may be given several times; <N> is inode N\n"
-	"      --compare=OTHER  show IMAGE and OTHER side by side instead\n"
+	"      --compare=OTHER  show IMAGE and OTHER side by side instead; either may be what\n"
+	"                       --json has written\n"
 	"      --html=FILE      also write a page with pictures, for browsers; with --compare of both\n"
 	"  -v                   with --path: a row for each extent\n"
 	"      --max-score=N    exit with status 3 if the score is above N\n"
@@ -302,31 +303,15 @@ static void parse_command(int argument_count, char **arguments, struct command *
 	check_command(command);
 }
 
-static int print_problem(struct problem *problem)
-{
-	SCOPE_FREE char *text = problem_text(problem);
-
-	fprintf(stderr, "e2frag: %s\n", text ? text : "out of memory");
-	problem_clear(problem);
-	return EXIT_FAILURE;
-}
-
-static void warn(const char *path, const char *text)
-{
-	struct problem problem = { 0 };
-
-	problem_set_reason(&problem, EBUSY, path, text, "the report may be wrong");
-	print_problem(&problem);
-}
-
 /* What is damaged has been counted and left out. */
-static int print_damage(const struct volume *volume, const struct report *report)
+static int print_damage(const struct subject *subject)
 {
+	const struct report *report = subject->report;
 	struct problem problem = { 0 };
 
-	if (!report->damage_count)
+	if (!report || !report->damage_count)
 		return EXIT_SUCCESS;
-	problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, volume->path, "cannot read all of it",
+	problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it",
 	                   "%" PRIu64 " left out:", report->damage_count);
 	print_problem(&problem);
 	form_damage(report, "  ", stderr);
@@ -340,8 +325,9 @@ static void copy_damage(const struct damage_list *damage, struct report *report)
 		report->damage[n] = damage->first[n];
 }
 
-static int print_paths(const struct command *command, const struct volume *volume, struct report *report)
+static int print_paths(const struct command *command, struct subject *subject)
 {
+	const struct volume *volume = &subject->volume;
 	struct problem problem = { 0 };
 	struct damage_list damage = { 0 };
 	int status = EXIT_SUCCESS;
@@ -358,8 +344,8 @@ static int print_paths(const struct command *command, const struct volume *volum
 			status = print_problem(&problem);
 		}
 	}
-	copy_damage(&damage, report);
-	return status ? status : print_damage(volume, report);
+	copy_damage(&damage, subject->report);
+	return status ? status : print_damage(subject);
 }
 
 static struct form_parts parts_of(const struct command *command)
@@ -425,61 +411,6 @@ static int print_report(const struct command *command, const struct report *repo
 	return print_problem(&problem);
 }
 
-/* A filesystem that is open, and its report. */
-struct subject {
-	struct target target;
-	struct volume volume;
-	struct report *report;
-	bool is_open;
-};
-
-static void close_subject(struct subject *subject)
-{
-	if (subject->report)
-		report_destroy(subject->report);
-	free(subject->report);
-	if (subject->is_open)
-		volume_close(&subject->volume);
-	target_free(&subject->target);
-}
-
-static errcode_t open_volume(struct subject *subject, struct problem *problem)
-{
-	const struct target *target = &subject->target;
-	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume,
-	                              &subject->report->filesystem, problem);
-	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes;
-	unsigned int partitions = may_have_partitions ? target_partitions(target->path) : 0;
-
-	subject->is_open = !error;
-	if (!partitions)
-		return error;
-	problem_clear(problem);
-	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
-	                          "it holds %u partitions: choose one with --partition=N", partitions);
-}
-
-/* close_subject() is due in any case. */
-static errcode_t open_subject(const char *name, uint64_t offset_bytes, unsigned int partition, struct subject *subject,
-                              struct problem *problem)
-{
-	*subject = (struct subject){ .report = calloc(1, sizeof(*subject->report)) };
-	if (!subject->report)
-		return problem_set(problem, ENOMEM, name, "cannot open");
-	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
-
-	if (!error)
-		error = open_volume(subject, problem);
-	if (error)
-		return error;
-	subject->report->filesystem.target = name;
-	if (subject->report->filesystem.is_mounted)
-		warn(subject->target.path, "is mounted and may change while it is read");
-	else if (subject->report->filesystem.needs_recovery)
-		warn(subject->target.path, "has a journal that was not replayed");
-	return 0;
-}
-
 static void set_chunk(struct command *command, const struct report_filesystem *filesystem)
 {
 	command->options.chunk_blocks = command->chunk_kilobytes * 1024 / filesystem->block_bytes;
@@ -489,6 +420,8 @@ static void set_chunk(struct command *command, const struct report_filesystem *f
 
 static errcode_t analyze_subject(struct command *command, struct subject *subject, struct problem *problem)
 {
+	if (subject->is_saved)
+		return 0;
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (error)
@@ -499,18 +432,45 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	return error;
 }
 
-static errcode_t print_comparison(const struct command *command, const struct report *before,
-                                  const struct report *after, struct problem *problem)
+/* A saved report has what it was asked for when it was made. */
+static errcode_t take_figures(const struct command *command, const struct subject *subject, const char *name,
+                              struct compared *compared, struct problem *problem)
+{
+	*compared = (struct compared){ .report = subject->report, .saved = subject->saved.text };
+	if (!subject->is_saved) {
+		figures_take(subject->report, &compared->figures);
+		return 0;
+	}
+	compared->figures = subject->saved.figures;
+	if (command->html)
+		return problem_set_reason(problem, EINVAL, name, "cannot make a page",
+		                          "a saved report has not all that is shown");
+	if (!compared->figures.has_free_space && !command->options.without_free)
+		return problem_set_reason(problem, EINVAL, name, "cannot compare",
+		                          "it says nothing of free space: take --only=files");
+	if (!compared->figures.has_files && !command->options.without_files)
+		return problem_set_reason(problem, EINVAL, name, "cannot compare",
+		                          "it says nothing of files: take --only=free");
+	return 0;
+}
+
+static errcode_t print_comparison(const struct command *command, const struct subject *first,
+                                  const struct subject *second, struct problem *problem)
 {
 	struct form_parts parts = parts_of(command);
-	errcode_t error = command->html ? write_page(command, before, after, problem) : 0;
+	struct compared before, after;
+	errcode_t error = take_figures(command, first, command->name, &before, problem);
 
+	if (!error)
+		error = take_figures(command, second, command->compare, &after, problem);
+	if (!error && command->html)
+		error = write_page(command, first->report, second->report, problem);
 	if (error)
 		return error;
 	if (command->form == FORM_JSON)
-		error = form_compare_json(before, after, &parts, stdout);
+		error = form_compare_json(&before, &after, &parts, stdout);
 	else
-		form_compare(before, after, &parts, stdout);
+		form_compare(&before.figures, &after.figures, &parts, stdout);
 	return error ? problem_set(problem, error, NULL, "cannot write the report") : 0;
 }
 
@@ -518,15 +478,15 @@ static int compare(struct command *command, const struct subject *subject)
 {
 	struct problem problem = { 0 };
 	struct subject other;
-	errcode_t error = open_subject(command->compare, 0, 0, &other, &problem);
+	errcode_t error = subject_open(command->compare, 0, 0, true, &other, &problem);
 
 	if (!error)
 		error = analyze_subject(command, &other, &problem);
 	if (!error)
-		error = print_comparison(command, subject->report, other.report, &problem);
-	int status = error ? print_problem(&problem) : print_damage(&other.volume, other.report);
+		error = print_comparison(command, subject, &other, &problem);
+	int status = error ? print_problem(&problem) : print_damage(&other);
 
-	close_subject(&other);
+	subject_close(&other);
 	return status;
 }
 
@@ -539,9 +499,11 @@ static int analyze_and_print(struct command *command, struct subject *subject)
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
-	if (print_damage(&subject->volume, report))
+	if (print_damage(subject))
 		status = EXIT_FAILURE;
-	if (!status && command->has_max_score && (uint64_t)(report->verdict.score + 0.5) > command->max_score)
+	double score = subject->is_saved ? figures_score(&subject->saved.figures) : report->verdict.score;
+
+	if (!status && command->has_max_score && (uint64_t)(score + 0.5) > command->max_score)
 		status = EXIT_SCORE;
 	return status;
 }
@@ -552,13 +514,15 @@ static int run(struct command *command)
 	struct subject subject;
 	int status;
 
-	if (open_subject(command->name, command->offset_bytes, command->partition, &subject, &problem))
+	bool may_be_saved = command->compare;
+
+	if (subject_open(command->name, command->offset_bytes, command->partition, may_be_saved, &subject, &problem))
 		status = print_problem(&problem);
 	else if (command->path_count)
-		status = print_paths(command, &subject.volume, subject.report);
+		status = print_paths(command, &subject);
 	else
 		status = analyze_and_print(command, &subject);
-	close_subject(&subject);
+	subject_close(&subject);
 	errcode_t error = flush_output(stdout);
 
 	if (!error)

@@ -101,7 +101,7 @@ static double score(const struct report *report)
 	return report->files.score;
 }
 
-const struct figure figures[] = {
+const struct figure figures[FIGURE_COUNT] = {
 	{ "free_kb", "Free space (KiB)", free_kilobytes, 0, FIGURE_ANY, false },
 	{ "free_extents", "Free extents", free_extents, 0, FIGURE_LOW, false },
 	{ "free_avg_kb", "Mean free extent (KiB)", free_mean, 1, FIGURE_HIGH, false },
@@ -119,7 +119,23 @@ const struct figure figures[] = {
 	{ "far_jumps", "Far jumps", far_jumps, 0, FIGURE_LOW, true },
 	{ "backward_jumps", "Backward jumps", backward_jumps, 0, FIGURE_LOW, true },
 	{ "directory_extents", "Extents of directories", directory_extents, 0, FIGURE_LOW, true },
+	/* The last one, see figures_score(). */
 	{ "score", "Score", score, 1, FIGURE_LOW, true },
 };
 
-const size_t figure_count = sizeof(figures) / sizeof(*figures);
+void figures_take(const struct report *report, struct figure_values *values)
+{
+	*values = (struct figure_values){
+		.target = report->filesystem.target,
+		.damage_count = report->damage_count,
+		.has_free_space = true,
+		.has_files = true,
+	};
+	for (size_t n = 0; n < FIGURE_COUNT; n++)
+		values->values[n] = figures[n].value(report);
+}
+
+double figures_score(const struct figure_values *values)
+{
+	return values->values[FIGURE_COUNT - 1];
+}

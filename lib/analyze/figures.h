@@ -16,7 +16,22 @@ struct figure {
 	bool is_of_files;      /* else of the free space */
 };
 
-extern const struct figure figures[];
-extern const size_t figure_count;
+#define FIGURE_COUNT 18
+
+extern const struct figure figures[FIGURE_COUNT];
+
+/* Those of one report. */
+struct figure_values {
+	const char *target; /* as report_filesystem has it; borrowed */
+	uint64_t damage_count;
+	bool has_free_space, has_files; /* figures of others are 0 */
+	double values[FIGURE_COUNT];    /* in the order of figures */
+};
+
+/* Of a report that has everything. */
+void figures_take(const struct report *report, struct figure_values *values);
+
+/* The score among them. */
+double figures_score(const struct figure_values *values);
 
 #endif

@@ -8,7 +8,7 @@
 #include "support/utf8.h"
 
 struct form {
-	const struct report *before, *after;
+	const struct figure_values *before, *after;
 	FILE *stream;
 };
 
@@ -19,12 +19,12 @@ static bool is_shown(const struct figure *figure, const struct form_parts *parts
 
 static void print_figures(const struct form *form, const struct form_parts *parts)
 {
-	for (size_t n = 0; n < figure_count; n++) {
+	for (size_t n = 0; n < FIGURE_COUNT; n++) {
 		const struct figure *figure = &figures[n];
 
 		if (!is_shown(figure, parts))
 			continue;
-		double before = figure->value(form->before), after = figure->value(form->after);
+		double before = form->before->values[n], after = form->after->values[n];
 		int decimals = (int)figure->decimals;
 
 		fprintf(form->stream, "  %-28s %15.*f %15.*f", figure->name, decimals, before, decimals, after);
@@ -36,17 +36,18 @@ static void print_figures(const struct form *form, const struct form_parts *part
 	}
 }
 
-static void print_name(const struct form *form, const char *title, const struct report *report)
+static void print_name(const struct form *form, const char *title, const struct figure_values *values)
 {
-	SCOPE_FREE char *shown = utf8_printable(report->filesystem.target, strlen(report->filesystem.target));
+	SCOPE_FREE char *shown = utf8_printable(values->target, strlen(values->target));
 
 	fprintf(form->stream, "%s: %s", title, shown ? shown : "?");
-	if (report->damage_count)
-		fprintf(form->stream, " (%" PRIu64 " pieces of it cannot be read)", report->damage_count);
+	if (values->damage_count)
+		fprintf(form->stream, " (%" PRIu64 " pieces of it cannot be read)", values->damage_count);
 	fputc('\n', form->stream);
 }
 
-void form_compare(const struct report *before, const struct report *after, const struct form_parts *parts, FILE *stream)
+void form_compare(const struct figure_values *before, const struct figure_values *after, const struct form_parts *parts,
+                  FILE *stream)
 {
 	struct form form = { before, after, stream };
 
@@ -56,18 +57,18 @@ void form_compare(const struct report *before, const struct report *after, const
 	print_figures(&form, parts);
 }
 
-void form_json_change(struct json *json, const struct report *before, const struct report *after,
+void form_json_change(struct json *json, const struct figure_values *before, const struct figure_values *after,
                       const struct form_parts *parts)
 {
 	static const char *const wishes[] = { "any", "low", "high" };
 
 	json_open_object(json, "change");
-	for (size_t n = 0; n < figure_count; n++) {
+	for (size_t n = 0; n < FIGURE_COUNT; n++) {
 		const struct figure *figure = &figures[n];
 
 		if (!is_shown(figure, parts))
 			continue;
-		double first = figure->value(before), second = figure->value(after);
+		double first = before->values[n], second = after->values[n];
 
 		json_open_row(json, figure->key);
 		json_string(json, "name", figure->name);
@@ -81,15 +82,24 @@ void form_json_change(struct json *json, const struct report *before, const stru
 	json_close_object(json);
 }
 
-errcode_t form_compare_json(const struct report *before, const struct report *after, const struct form_parts *parts,
-                            FILE *stream)
+static void write_compared(struct json *json, const char *key, const struct compared *compared,
+                           const struct form_parts *parts)
+{
+	if (compared->report)
+		form_json_object(json, key, compared->report, parts);
+	else
+		json_document(json, key, compared->saved);
+}
+
+errcode_t form_compare_json(const struct compared *before, const struct compared *after,
+                            const struct form_parts *parts, FILE *stream)
 {
 	struct json json = { .stream = stream };
 
 	json_open_object(&json, NULL);
-	form_json_object(&json, "before", before, parts);
-	form_json_object(&json, "after", after, parts);
-	form_json_change(&json, before, after, parts);
+	write_compared(&json, "before", before, parts);
+	write_compared(&json, "after", after, parts);
+	form_json_change(&json, &before->figures, &after->figures, parts);
 	json_close_object(&json);
 	return json_end(&json);
 }

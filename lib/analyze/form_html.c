@@ -14,6 +14,7 @@ struct form {
 	const struct report *before, *after;
 	const struct form_parts *parts;
 	FILE *stream;
+	struct figure_values figures[2]; /* of both */
 };
 
 /* Rows of numbers, because there may be thousands: free blocks, their extents, the largest of these, all blocks. */
@@ -76,7 +77,7 @@ static errcode_t write_reports(const struct form *form)
 		write_subject(&json, form->after, form->parts);
 	json_close_array(&json);
 	if (form->after)
-		form_json_change(&json, form->before, form->after, form->parts);
+		form_json_change(&json, &form->figures[0], &form->figures[1], form->parts);
 	json_close_object(&json);
 	return json_end(&json);
 }
@@ -110,7 +111,7 @@ static errcode_t write_plain(const struct form *form)
 	if (!memory)
 		return ENOMEM;
 	if (form->after)
-		form_compare(form->before, form->after, form->parts, memory);
+		form_compare(&form->figures[0], &form->figures[1], form->parts, memory);
 	else
 		form_text(form->before, form->parts, memory);
 	if (fclose(memory))
@@ -136,8 +137,13 @@ errcode_t form_html(const struct report *before, const struct report *after, con
                     FILE *stream)
 {
 	struct form_parts all = { parts->free_space, parts->files, false, parts->files, parts->files };
-	struct form form = { before, after, &all, stream };
+	struct form form = { .before = before, .after = after, .parts = &all, .stream = stream };
 	const char *at = page_html, *mark;
+
+	if (after) {
+		figures_take(before, &form.figures[0]);
+		figures_take(after, &form.figures[1]);
+	}
 
 	/* Parts have their places at {{NAME}}. */
 	while ((mark = strstr(at, "{{"))) {

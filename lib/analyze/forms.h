@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "analyze/figures.h"
 #include "analyze/report.h"
 #include "support/json.h"
 
@@ -36,13 +37,20 @@ void form_e2freefrag(const struct report *report, FILE *stream);
 void form_e4defrag(const struct report *report, FILE *stream);
 
 /* Two filesystems side by side, for people: how a layout has changed, or which of two builders laid out better. */
-void form_compare(const struct report *before, const struct report *after, const struct form_parts *parts,
+void form_compare(const struct figure_values *before, const struct figure_values *after, const struct form_parts *parts,
                   FILE *stream);
 
+/* One of two that are compared: a filesystem's report or, where that is NULL, one that form_json() has written. */
+struct compared {
+	struct figure_values figures;
+	const struct report *report;
+	const char *saved; /* its text */
+};
+
 /* One object with `before`, `after` (each as form_json() has it) and `change`. The stream's error. */
-MUST_CHECK errcode_t form_compare_json(const struct report *before, const struct report *after,
+MUST_CHECK errcode_t form_compare_json(const struct compared *before, const struct compared *after,
                                        const struct form_parts *parts, FILE *stream);
-void form_json_change(struct json *json, const struct report *before, const struct report *after,
+void form_json_change(struct json *json, const struct figure_values *before, const struct figure_values *after,
                       const struct form_parts *parts);
 
 /*

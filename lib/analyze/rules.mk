@@ -18,6 +18,7 @@ analyze_sources := \
 	lib/analyze/map_walk.c \
 	lib/analyze/paths.c \
 	lib/analyze/report.c \
+	lib/analyze/saved_report.c \
 	lib/analyze/scan_worker.c \
 	lib/analyze/score.c \
 	lib/analyze/target.c \

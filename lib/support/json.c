@@ -175,6 +175,12 @@ void json_string(struct json *json, const char *key, const char *text)
 	json_bytes(json, key, text, strlen(text));
 }
 
+void json_document(struct json *json, const char *key, const char *text)
+{
+	begin_value(json, key);
+	fputs(text, json->stream);
+}
+
 errcode_t json_end(struct json *json)
 {
 	assert(!json->depth);

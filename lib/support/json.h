@@ -50,6 +50,9 @@ void json_number(struct json *json, const char *key, double value, unsigned int 
 void json_bytes(struct json *json, const char *key, const char *bytes, size_t count);
 void json_string(struct json *json, const char *key, const char *text);
 
+/* A whole JSON document as a value, as it is. */
+void json_document(struct json *json, const char *key, const char *text);
+
 /* Ends the document with a line break and flushes. The stream's error, if it has one (EIO if it does not say which). */
 MUST_CHECK errcode_t json_end(struct json *json);
 
