@@ -282,10 +282,10 @@ static errcode_t begin_free_group(const struct need *need, const struct normaliz
 	return take_at(need, goal, position, window);
 }
 
-/* Whether half of what is wanted is free behind the left neighbour, in the next group, too. */
-static bool has_half_behind(const struct need *need, const struct normalize_goal *goal)
+/* Whether all that is wanted is free behind the left neighbour, be it in the next group. */
+static bool fits_behind(const struct need *need, const struct normalize_goal *goal)
 {
-	uint64_t position = left_position(need), end = position + to_clusters(need, goal->count) / 2, start;
+	uint64_t position = left_position(need), end = position + to_clusters(need, goal->count), start;
 	uint32_t count;
 
 	while (goal->try_count && position < end) {
@@ -298,8 +298,8 @@ static bool has_half_behind(const struct need *need, const struct normalize_goal
 
 /*
  * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than behind the
- * left neighbour in a part that is less than half of it. Not for files that grow by little: 64 streams of 4 KiB at a
- * time would leave half as many free extents again.
+ * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
+ * free extents again (143 instead of 84).
  */
 static errcode_t begin_extent(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
 {
@@ -307,7 +307,7 @@ static errcode_t begin_extent(const struct need *need, const struct normalize_go
 	bool begins = position && goal->start == need->request->logical && goal->start % NORMALIZE_WRITTEN_MAX == 0 &&
 	              goal->count == NORMALIZE_WRITTEN_MAX && !(need->request->flags & EXT2MB_FILE_UNWRITTEN);
 
-	if (!begins || !asks_for_much(need) || has_half_behind(need, goal) ||
+	if (!begins || !asks_for_much(need) || fits_behind(need, goal) ||
 	    !free_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
 		return EXT2MB_ET_NO_SPACE;
 	return take_at(need, goal, position, window);
