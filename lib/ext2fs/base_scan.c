@@ -123,10 +123,12 @@ static errcode_t scan_place(struct search *search, const struct place *place)
 {
 	errcode_t error = 0;
 
-	for (uint32_t number = next_in(search, place, ORDER_SET_NONE);
-	     number != ORDER_SET_NONE && !error && search->status == SEARCH_GOES_ON;
-	     number = next_in(search, place, number))
+	for (uint32_t number = ORDER_SET_NONE; !error && search->status == SEARCH_GOES_ON;) {
+		number = next_in(search, place, number);
+		if (number == ORDER_SET_NONE)
+			break;
 		error = scan_look_into(search, number, false);
+	}
 	return error;
 }
 

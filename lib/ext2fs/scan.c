@@ -34,10 +34,15 @@ static errcode_t sweep_set(struct search *search, const struct order_set *set, u
 	bool was_in_start_group = search->criterion != BEST_AVAILABLE;
 	errcode_t error = 0;
 
-	for (uint32_t number = order_set_next(set, from, end); number != ORDER_SET_NONE && goes_on(search, error);
-	     number = order_set_next(set, number + 1, end))
+	while (goes_on(search, error)) {
+		uint32_t number = order_set_next(set, from, end);
+
+		if (number == ORDER_SET_NONE)
+			break;
 		if (number != search->start_group || !was_in_start_group)
 			error = scan_look_into(search, number, false);
+		from = number + 1;
+	}
 	return error;
 }
 
