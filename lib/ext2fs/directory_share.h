@@ -31,9 +31,7 @@ struct directory_share {
 /* The largest, which directories get as long as there is a group that has it. */
 struct directory_share directory_share_whole(const struct ext2mb *mb);
 
-/*
- * Makes it half as large, and false if it had been the least one.
- */
+/* Makes it half as large; false, and it stays as it is, if it is the least one. */
 bool directory_share_halve(struct directory_share *share);
 
 /*
@@ -53,7 +51,7 @@ struct directory_goals {
 	_Atomic uint64_t goals[DIRECTORY_GOALS]; /* the parent's inode number and the group; 0: none */
 };
 
-/* or the parent's own group, if that is not known any more. */
+/* That group, or the parent's own if it is not known (any more). Any thread. */
 uint32_t directory_goal_load(const struct ext2mb *mb, ext2_ino_t parent);
 void directory_goal_store(struct ext2mb *mb, ext2_ino_t parent, uint32_t group);
 
