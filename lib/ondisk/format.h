@@ -28,6 +28,7 @@ struct ondisk_format {
 	bool large_dir;
 	bool dir_nlink;
 	bool huge_file;
+	bool project; /* inodes say which project they belong to */
 	bool inline_data;
 	bool ea_inode;
 	bool quota;

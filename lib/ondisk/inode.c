@@ -147,6 +147,7 @@ errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const s
 		.osd2.linux2.l_i_uid_high = htole16(value->uid >> 16),
 		.osd2.linux2.l_i_gid_high = htole16(value->gid >> 16),
 		.i_extra_isize = htole16(format->extra_isize),
+		.i_projid = htole32(format->project ? value->project : 0),
 	};
 	uint32_t flags = value->flags;
 	uint32_t xattr_bytes = inode_xattr_area_bytes(format);

@@ -15,6 +15,7 @@ struct inode_time {
 struct inode_value {
 	uint16_t mode; /* type and permissions */
 	uint32_t uid, gid;
+	uint32_t project; /* written where the format has them */
 	uint64_t size_bytes;
 	struct inode_time atime, ctime, mtime, crtime;
 	uint32_t links;  /* above 65000 of a directory: written as 1 with dir_nlink */

@@ -20,6 +20,7 @@
 #include "support/pool.h"
 
 struct earlier;
+struct project;
 
 /* Where a node stands in the image: 24 bytes, there are as many as nodes. */
 struct placement {
@@ -105,6 +106,7 @@ struct build {
 	uint32_t directory_count;
 	uint32_t *items_by_inode; /* number: build_items() of them, ascending by inode number: nodes, and behind the
 	                             last node's number xattr values */
+	struct project *projects; /* needs: one for each node, see populate/projects.h; NULL: all are 0 */
 	struct xattr_store *xattrs; /* needs: one for each of the tree's sets */
 	struct xattr_value *xattr_values; /* needs */
 	size_t xattr_value_count, xattr_value_capacity;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "populate/inline_content.h"
+#include "populate/projects.h"
 #include "populate/run_writer.h"
 #include "populate/xattr_values.h"
 #include "populate/xattrs.h"
@@ -100,7 +101,9 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 		.mtime = time,
 		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
-		.flags = build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0,
+		.project = project_of(build, node).id,
+		.flags = (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
+		         (project_of(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
 	};
 }
 

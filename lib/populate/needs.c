@@ -8,6 +8,7 @@
 #include "populate/casefold.h"
 #include "populate/data_runs.h"
 #include "populate/directory_view.h"
+#include "populate/projects.h"
 #include "populate/xattrs.h"
 #include "support/vector.h"
 
@@ -253,6 +254,8 @@ errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct nee
 		error = list_directories(build);
 	if (!error)
 		error = casefold_mark(build, problem);
+	if (!error)
+		error = projects_read(build, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */

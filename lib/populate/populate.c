@@ -21,6 +21,7 @@
 #include "populate/number.h"
 #include "populate/output.h"
 #include "populate/place.h"
+#include "populate/projects.h"
 #include "populate/quota.h"
 #include "populate/quota_values.h"
 #include "populate/size.h"
@@ -456,6 +457,7 @@ static void release(struct build *build)
 {
 	forget(build);
 	earlier_close(build->earlier);
+	projects_free(build);
 	tree_destroy(build->tree);
 	pool_destroy(build->pool);
 }

@@ -5,6 +5,7 @@
 #include <sys/quota.h>
 
 #include "populate/child.h"
+#include "populate/projects.h"
 
 #define PROJECT_QUOTA 2
 
@@ -25,15 +26,16 @@ unsigned int quota_types(const struct ext2_super_block *super)
 }
 
 /* How many owners there are, from above: every slot of a small hash table stands for those that met there. */
-uint64_t quota_most_owners(const struct tree *tree)
+uint64_t quota_most_owners(const struct build *build)
 {
-	uint8_t seen[2][OWNER_SLOTS] = { { 0 } };
+	const struct tree *tree = build->tree;
+	uint8_t seen[3][OWNER_SLOTS] = { { 0 } };
 	uint64_t owners = 0, changes = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
-		uint32_t ids[2] = { tree->nodes[node].uid, tree->nodes[node].gid };
+		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, project_of(build, node).id };
 
-		for (int type = 0; type < 2; type++) {
+		for (int type = 0; type < 3; type++) {
 			uint8_t *slot = &seen[type][ids[type] * 2654435761u % OWNER_SLOTS];
 
 			owners += !*slot;

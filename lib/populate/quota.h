@@ -14,8 +14,8 @@
 /* Which of user, group and project quota there are: bits 1 << USRQUOTA and so on of <sys/quota.h>. */
 unsigned int quota_types(const struct ext2_super_block *super);
 
-/* Users and groups of the tree, counted from above. Walks all nodes. */
-uint64_t quota_most_owners(const struct tree *tree);
+/* Users, groups and projects of the tree, counted from above. Walks all nodes. */
+uint64_t quota_most_owners(const struct build *build);
 
 /* Blocks that the quota files of so many owners may take beyond mke2fs's own. */
 uint64_t quota_most_blocks(uint64_t owners, const struct ondisk_format *format);

@@ -11,6 +11,7 @@
 #include <sys/quota.h>
 
 #include "populate/filesystem.h"
+#include "populate/projects.h"
 #include "populate/quota.h"
 #include "support/vector.h"
 
@@ -54,9 +55,11 @@ static errcode_t add_charge(struct charge_list *list, uint32_t id, uint64_t inod
 	return error;
 }
 
-static uint32_t owner_of(const struct tree_node *node, int type)
+static uint32_t owner_of(const struct build *build, uint32_t node, int type)
 {
-	return type == USRQUOTA ? node->uid : type == GRPQUOTA ? node->gid : 0;
+	const struct tree_node *source = build_node(build, node);
+
+	return type == USRQUOTA ? source->uid : type == GRPQUOTA ? source->gid : project_of(build, node).id;
 }
 
 static int compare_charges(const void *left, const void *right)
@@ -78,7 +81,7 @@ static errcode_t list_charges(const struct build *build, int type, struct charge
 
 		/* The space is in the file's own number of blocks, which tune2fs has counted. */
 		if (store->values && !tree_node_is_link(tree, node))
-			error = add_charge(list, owner_of(&tree->nodes[node], type),
+			error = add_charge(list, owner_of(build, node, type),
 			                   (uint64_t)__builtin_popcountll(store->layout.in_value_inode), 0);
 	}
 	for (size_t value = 0; value < build->xattr_value_count; value++)

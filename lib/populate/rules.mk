@@ -27,6 +27,7 @@ populate_sources := \
 	lib/populate/output.c \
 	lib/populate/place.c \
 	lib/populate/populate.c \
+	lib/populate/projects.c \
 	lib/populate/quota.c \
 	lib/populate/quota_values.c \
 	lib/populate/run_writer.c \

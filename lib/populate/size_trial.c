@@ -118,7 +118,7 @@ int64_t size_left_blocks(struct sizing *sizing)
 	uint64_t there = room->free_blocks + (build->tree_has_lost_found ? room->lost_found_blocks : 0);
 
 	if (room->quota_types && !sizing->quota_owners)
-		sizing->quota_owners = quota_most_owners(build->tree);
+		sizing->quota_owners = quota_most_owners(build);
 	if (room->quota_types)
 		needed += quota_most_blocks(sizing->quota_owners, &room->format);
 	return (int64_t)there - (int64_t)needed;
