@@ -23,6 +23,15 @@ errcode_t problem_set(struct problem *problem, errcode_t error, const char *path
 	return error;
 }
 
+/* Some libraries' messages are whole lines (libxml's, of damaged xar archives). */
+static void drop_line_end(char *reason)
+{
+	size_t length = strlen(reason);
+
+	if (length && reason[length - 1] == '\n')
+		reason[length - 1] = '\0';
+}
+
 errcode_t problem_set_reason(struct problem *problem, errcode_t error, const char *path, const char *action,
                              const char *reason, ...)
 {
@@ -36,6 +45,8 @@ errcode_t problem_set_reason(struct problem *problem, errcode_t error, const cha
 	if (vasprintf(&problem->reason, reason, arguments) < 0)
 		problem->reason = NULL;
 	va_end(arguments);
+	if (problem->reason)
+		drop_line_end(problem->reason);
 	return error;
 }
 

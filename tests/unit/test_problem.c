@@ -67,6 +67,19 @@ START_TEST(a_name_is_no_second_line)
 }
 END_TEST
 
+START_TEST(a_reason_ends_without_its_line)
+{
+	struct problem problem = { 0 };
+
+	ck_assert_int_eq(problem_set_reason(&problem, EBADMSG, "x", "cannot use", "a\nb\n"), EBADMSG);
+	expect_text(&problem, "x: cannot use: a\\012b");
+	problem_clear(&problem);
+	ck_assert_int_eq(problem_set_reason(&problem, EBADMSG, "x", "cannot use", "\n"), EBADMSG);
+	expect_text(&problem, "x: cannot use");
+	problem_clear(&problem);
+}
+END_TEST
+
 START_TEST(moving_frees_and_empties)
 {
 	struct problem from = { 0 }, to = { 0 };
@@ -99,6 +112,7 @@ int main(void)
 	tcase_add_test(tests, a_reason_replaces_the_error_message);
 	tcase_add_test(tests, absent_parts_leave_no_punctuation);
 	tcase_add_test(tests, a_name_is_no_second_line);
+	tcase_add_test(tests, a_reason_ends_without_its_line);
 	tcase_add_test(tests, moving_frees_and_empties);
 	tcase_add_test(tests, nobody_need_listen);
 	suite_add_tcase(suite, tests);
