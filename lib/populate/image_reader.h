@@ -23,7 +23,9 @@ struct image_inode {
 	int64_t mtime_seconds;
 	uint32_t mtime_nanoseconds;
 	uint32_t major, minor; /* of devices */
+	uint32_t project;      /* 0 where the image has no projects */
 	bool is_inline;        /* its content stands in it */
+	bool inherits_project; /* what is made in it, if it is a directory */
 };
 
 /* Any error of libext2fs; nothing is to be closed then. */

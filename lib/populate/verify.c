@@ -79,6 +79,10 @@ static errcode_t compare_inode(const struct subject *subject, const struct image
 	if (inode->uid != wanted.uid || inode->gid != wanted.gid)
 		return differs(subject, "its owner is %u:%u, not %u:%u", inode->uid, inode->gid, wanted.uid,
 		               wanted.gid);
+	if (inode->project != wanted.project)
+		return differs(subject, "its project is %u, not %u", inode->project, wanted.project);
+	if (inode->inherits_project != !!(wanted.flags & EXT4_PROJINHERIT_FL))
+		return differs(subject, "its project is%s inherited", inode->inherits_project ? "" : " not");
 	/* Of a directory with more links than can be counted, 1. */
 	if (inode->links != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
 		return differs(subject, "it has %u links, not %u", inode->links, wanted.links);
