@@ -277,25 +277,41 @@ static errcode_t link_directory(struct image *image)
 	return ext2fs_write_inode(fs, EXT2_ROOT_INO, &inode);
 }
 
+/*
+ * Until all of its state is written the filesystem counts as not clean: whatever stops that, a full disk or a signal,
+ * nobody mounts it before e2fsck(8) has been through. ext2fs_flush() writes the superblock last.
+ */
+static errcode_t write_state(struct image *image)
+{
+	ext2_filsys fs = image->fs;
+
+	fs->super->s_state &= (uint16_t)~EXT2_VALID_FS;
+	ext2fs_mark_super_dirty(fs);
+	errcode_t error = ext2fs_flush(fs);
+	if (!error)
+		error = ext2mb_sync(image->mb);
+	if (!error && image->orphans)
+		error = ext2mb_orphan_sync(image->orphans);
+	close_allocator(image);
+	if (!error && image->files) {
+		if (is_large(image, image->files))
+			ext2fs_set_feature_large_file(fs->super);
+		error = link_directory(image);
+	}
+	if (error)
+		return error;
+	fs->super->s_state |= EXT2_VALID_FS;
+	ext2fs_mark_super_dirty(fs);
+	return ext2fs_flush(fs);
+}
+
 errcode_t image_write(struct image *image, struct problem *problem)
 {
 	errcode_t error = image->files ? file_set_write(image, image->files) : 0;
 
 	if (error)
 		return problem_set(problem, error, image->path, "cannot write the files");
-	error = ext2mb_sync(image->mb);
-	if (!error && image->orphans)
-		error = ext2mb_orphan_sync(image->orphans);
-	close_allocator(image);
-	if (!error && image->files) {
-		if (is_large(image, image->files))
-			ext2fs_set_feature_large_file(image->fs->super);
-		error = link_directory(image);
-	}
-	if (!error) {
-		ext2fs_mark_super_dirty(image->fs);
-		error = ext2fs_flush(image->fs);
-	}
+	error = write_state(image);
 	return error ? problem_set(problem, error, image->path, "cannot write the filesystem's state") : 0;
 }
 

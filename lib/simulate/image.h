@@ -45,7 +45,10 @@ MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const 
 MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *directory,
                                 const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem);
 
-/* Writes everything: the files, bitmaps and descriptors, the directory's entry in the root, the superblock. */
+/*
+ * Writes everything: the files, bitmaps and descriptors, the directory's entry in the root, the superblock. After an
+ * error the filesystem has the files that it had, or is not clean.
+ */
 MUST_CHECK errcode_t image_write(struct image *image, struct problem *problem);
 
 /* Closes without writing anything more. */
