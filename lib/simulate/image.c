@@ -279,7 +279,7 @@ static errcode_t link_directory(struct image *image)
 
 /*
  * Until all of its state is written the filesystem counts as not clean: whatever stops that, a full disk or a signal,
- * nobody mounts it before e2fsck(8) has been through. ext2fs_flush() writes the superblock last.
+ * e2fsck(8) looks at all of it next time. ext2fs_flush() writes the superblock last.
  */
 static errcode_t write_state(struct image *image)
 {
