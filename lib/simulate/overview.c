@@ -266,9 +266,10 @@ static void print_head(const struct overview *overview)
 	        overview->options->is_quick ? " --quick" : "", (unsigned long long)overview->options->seed);
 }
 
-static errcode_t run_all(struct overview *overview, const char *page)
+/* page: what messages call it; path: where it is. */
+static errcode_t print_all(struct overview *overview, const char *page, const char *path)
 {
-	overview->stream = fopen(page, "we");
+	overview->stream = fopen(path, "we");
 	if (!overview->stream)
 		return problem_set(overview->problem, errno, page, "cannot make it");
 	errcode_t error = progress_start(stderr, overview->options->progress, &overview->progress);
@@ -277,9 +278,27 @@ static errcode_t run_all(struct overview *overview, const char *page)
 	for (size_t index = 0; !error && index < EXPERIMENTS; index++)
 		error = interrupt_pending() ? EINTR : run_experiment(overview, &experiments[index]);
 	progress_end(overview->progress);
+	if (!error)
+		error = flush_output(overview->stream);
 	if (fclose(overview->stream) && !error)
 		error = errno;
 	return error ? problem_set(overview->problem, error, page, "cannot write the report") : 0;
+}
+
+/* A page that is there stays until the new one is whole. */
+static errcode_t run_all(struct overview *overview, const char *page)
+{
+	struct output output;
+	errcode_t error = output_examine(page, 0, &output, overview->problem);
+
+	if (!error)
+		error = output_open(&output, overview->problem);
+	if (!error)
+		error = print_all(overview, page, output.work_path);
+	if (!error)
+		error = output_finish(&output, overview->problem);
+	output_discard(&output);
+	return error;
 }
 
 errcode_t overview_write(const struct overview_options *options, struct problem *problem)
