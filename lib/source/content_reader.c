@@ -89,9 +89,9 @@ static errcode_t read_problem(const struct content_reader *reader, errcode_t err
 {
 	SCOPE_FREE char *path = tree_path(reader->tree, reader->node);
 
-	if ((error == EIO || error == ENODATA) && path)
+	if (error == ENODATA && path)
 		return problem_set_reason(problem, error, path, "cannot read",
-		                          "it has become shorter since it was scanned, or the disk failed");
+		                          "it has become shorter since it was scanned");
 	return problem_set(problem, error, path, "cannot read");
 }
 
