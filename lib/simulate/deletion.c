@@ -7,15 +7,6 @@
 
 #include "support/interrupt.h"
 
-#define DESCRIPTOR_BYTES_32 32
-
-static size_t table_blocks_of_group(const struct image *image)
-{
-	size_t bytes = (size_t)image->inodes_per_group * image->format.inode_bytes;
-
-	return (bytes + image->format.block_bytes - 1) / image->format.block_bytes;
-}
-
 static errcode_t open_counts(struct deletion *deletion)
 {
 	const struct image *image = deletion->image;
@@ -24,7 +15,7 @@ static errcode_t open_counts(struct deletion *deletion)
 	if (!error)
 		error = dirty_blocks_open(&deletion->inode_bitmaps, image->group_count);
 	if (!error)
-		error = dirty_blocks_open(&deletion->tables, table_blocks_of_group(image) * image->group_count);
+		error = dirty_blocks_open(&deletion->tables, (size_t)image->fs->inode_blocks_per_group * image->group_count);
 	if (!error)
 		error = dirty_blocks_open(&deletion->descriptors, image->group_count);
 	return error;
@@ -92,12 +83,7 @@ static errcode_t sort_directories(struct deletion *deletion)
 
 static void mark_group(struct deletion *deletion, uint32_t group, uint32_t commit)
 {
-	const struct image *image = deletion->image;
-	uint32_t descriptor_bytes = EXT2_DESC_SIZE(image->fs->super);
-
-	if (descriptor_bytes < DESCRIPTOR_BYTES_32)
-		descriptor_bytes = DESCRIPTOR_BYTES_32;
-	dirty_blocks_mark(&deletion->descriptors, group / (image->format.block_bytes / descriptor_bytes), commit);
+	dirty_blocks_mark(&deletion->descriptors, group / EXT2_DESC_PER_BLOCK(deletion->image->fs->super), commit);
 }
 
 /* What the deletion of a file changes, but for the directory. */
@@ -109,7 +95,7 @@ static void mark_file(struct deletion *deletion, const struct simulated_file *fi
 
 	dirty_blocks_mark(&deletion->inode_bitmaps, group, commit);
 	dirty_blocks_mark(&deletion->tables,
-	                  group * table_blocks_of_group(image) +
+	                  (size_t)group * image->fs->inode_blocks_per_group +
 	                          in_group * image->format.inode_bytes / image->format.block_bytes,
 	                  commit);
 	mark_group(deletion, group, commit);
