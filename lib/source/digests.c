@@ -2,6 +2,7 @@
 #include "source/digests.h"
 
 #include <errno.h>
+#include <nettle/base16.h>
 #include <nettle/md5.h>
 #include <nettle/nettle-meta.h>
 #include <nettle/ripemd160.h>
@@ -82,13 +83,12 @@ static errcode_t compare(const struct check *check, const struct digest_line *li
 {
 	for (unsigned int kind = 0; kind < MTREE_DIGEST_KINDS; kind++) {
 		uint8_t bytes[LARGEST_DIGEST_BYTES];
-		char digits[2 * LARGEST_DIGEST_BYTES + 1];
+		char digits[BASE16_ENCODE_LENGTH(LARGEST_DIGEST_BYTES) + 1] = "";
 
 		if (!line->digests[kind])
 			continue;
 		hashes[kind]->digest(&states[kind], hashes[kind]->digest_size, bytes);
-		for (size_t i = 0; i < hashes[kind]->digest_size; i++)
-			sprintf(digits + 2 * i, "%02x", bytes[i]);
+		base16_encode_update(digits, hashes[kind]->digest_size, bytes);
 		if (!strcasecmp(digits, line->digests[kind]))
 			continue;
 		SCOPE_FREE char *origin = metadata_origin(check->manifest, line->line);

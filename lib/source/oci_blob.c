@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "support/interrupt.h"
 
-#define DIGEST_DIGITS (2 * SHA256_DIGEST_SIZE)
+#define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define PRINTABLE_BYTES 160
 
@@ -76,11 +77,10 @@ errcode_t oci_blob_describe(const char *directory, const char *document, const j
 static errcode_t check_digest(const struct oci_blob *blob, struct sha256_ctx *hash, struct problem *problem)
 {
 	uint8_t bytes[SHA256_DIGEST_SIZE];
-	char digits[DIGEST_DIGITS + 1];
+	char digits[DIGEST_DIGITS + 1] = "";
 
 	sha256_digest(hash, sizeof(bytes), bytes);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		sprintf(digits + 2 * i, "%02x", bytes[i]);
+	base16_encode_update(digits, sizeof(bytes), bytes);
 	if (strcmp(digits, blob->digest) == 0)
 		return 0;
 	return problem_set_reason(problem, EINVAL, blob->path, "cannot use", "it is damaged: its sha256 is %s", digits);
