@@ -90,10 +90,17 @@ static errcode_t open_file(const struct file_set *set, const struct simulated_fi
  * when they are written back or one by one -------------------------------------------------------------------------
  */
 
-static struct simulated_file *current_file(const struct normalize *job, const struct tree_stream *tree, size_t *index)
+/* Of the file that the stream is at, in its directory. */
+static size_t current_index(const struct normalize *job, const struct tree_stream *tree)
 {
-	*index = tree->file - (tree->directory ? job->sizes.ends[tree->directory - 1] : 0);
-	return &tree->directories[tree->directory]->files[*index];
+	return tree->file - (tree->directory ? job->sizes.ends[tree->directory - 1] : 0);
+}
+
+/* Before the file's first record. */
+static errcode_t begin_file(const struct normalize *job, struct tree_stream *tree, struct ext2mb_worker *worker)
+{
+	tree->bytes = 0;
+	return file_set_take_inode(tree->directories[tree->directory], current_index(job, tree), worker);
 }
 
 /* After the file's last record. */
@@ -109,14 +116,12 @@ static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned
 	struct normalize *job = context;
 	struct tree_stream *tree = &job->trees[stream];
 	struct file_set *set = tree->directories[tree->directory];
-	size_t index;
-	struct simulated_file *file = current_file(job, tree, &index);
+	struct simulated_file *file = &set->files[current_index(job, tree)];
 	uint64_t bytes = job->sizes.bytes[tree->file];
 	errcode_t error = 0;
 
 	if (!tree->handle) {
-		tree->bytes = 0;
-		error = file_set_take_inode(set, index, worker);
+		error = begin_file(job, tree, worker);
 		if (!error)
 			error = open_file(set, file, job->step_bytes ? 0 : blocks_of(job, bytes), worker,
 			                  &tree->handle);
@@ -137,14 +142,12 @@ static errcode_t delayed_step(void *context, struct ext2mb_worker *worker, unsig
 	struct normalize *job = context;
 	struct tree_stream *tree = &job->trees[stream];
 	struct file_set *set = tree->directories[tree->directory];
-	size_t index;
-	struct simulated_file *file = current_file(job, tree, &index);
+	struct simulated_file *file = &set->files[current_index(job, tree)];
 	uint64_t bytes = job->sizes.bytes[tree->file];
 	errcode_t error = 0;
 
 	if (!tree->written) {
-		tree->bytes = 0;
-		error = file_set_take_inode(set, index, worker);
+		error = begin_file(job, tree, worker);
 		if (!error)
 			error = dirty_files_begin(set, file, &tree->written);
 	}
