@@ -75,6 +75,13 @@ ext2_filsys mb_image_open(void)
 	return fs;
 }
 
+void small_image_open(struct small_image *image, const struct ext2mb_options *options)
+{
+	image->fs = mb_image_open();
+	ck_assert_ok(ext2mb_open(image->fs, options, &image->mb));
+	ck_assert_ok(ext2mb_worker_open(image->mb, &image->worker));
+}
+
 uint8_t *mb_image_read_clusters(uint64_t *count)
 {
 	ext2_filsys fs = mb_image_open();

@@ -42,6 +42,15 @@ void mb_image_make(const char *mke2fs_options, const char *size);
 /* Opens it for writing; several may be open one after the other. */
 ext2_filsys mb_image_open(void);
 
+/* It with an allocator and one worker, all three open until the test closes them. */
+struct small_image {
+	ext2_filsys fs;
+	struct ext2mb *mb;
+	struct ext2mb_worker *worker;
+};
+
+void small_image_open(struct small_image *image, const struct ext2mb_options *options);
+
 /* A byte for every cluster, or every inode (number 1 first): 1 if in use, read by a fresh libext2fs. */
 uint8_t *mb_image_read_clusters(uint64_t *count);
 uint8_t *mb_image_read_inodes(uint64_t *count);

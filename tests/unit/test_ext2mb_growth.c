@@ -7,19 +7,6 @@
 #include "mb_image.h"
 #include "unit.h"
 
-struct small_image {
-	ext2_filsys fs;
-	struct ext2mb *mb;
-	struct ext2mb_worker *worker;
-};
-
-static void open_image(struct small_image *image, const struct ext2mb_options *options)
-{
-	image->fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(image->fs, options, &image->mb));
-	ck_assert_ok(ext2mb_worker_open(image->mb, &image->worker));
-}
-
 static void close_image(struct small_image *image)
 {
 	mb_check(image->mb);
@@ -71,7 +58,7 @@ START_TEST(test_side_by_side)
 	mb_image_make("-t ext4 -b 4096 -g 8192", "1G");
 	options.struct_bytes = sizeof(options);
 	options.streams = 2;
-	open_image(&image, &options);
+	small_image_open(&image, &options);
 	uint64_t free_before = ext2mb_free_blocks(image.mb);
 	for (unsigned int index = 0; index < STREAMS; index++)
 		files[index] = open_one(&image, 12 + index, 2, 0);
@@ -106,7 +93,7 @@ START_TEST(test_small_files_follow_one_another)
 	if (_i)
 		options.small_windows = EXT2MB_SMALL_THREAD;
 	mb_image_make("-t ext4 -b 4096", "200M");
-	open_image(&image, &options);
+	small_image_open(&image, &options);
 	for (unsigned int number = 0; number < 16; number++) {
 		struct ext2mb_file *file = open_one(&image, 100 + number, 2, 0);
 		struct ext2mb_extent extent = append(&image, file, 0, 1);
@@ -127,7 +114,7 @@ START_TEST(test_final)
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096", "200M");
-	open_image(&image, &options);
+	small_image_open(&image, &options);
 	struct ext2mb_file *file = open_one(&image, 100, 2, 1000);
 	struct ext2mb_extent first = append(&image, file, 0, 10);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(image.mb), 990);
@@ -150,7 +137,7 @@ START_TEST(test_truncate)
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096", "200M");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	struct ext2mb_file *file = open_one(&image, 100, 2, 0);
 	append(&image, file, 0, 100);
 	ck_assert_uint_gt(ext2mb_reserved_blocks(image.mb), 0);
@@ -169,7 +156,7 @@ START_TEST(test_windows_of_a_directory)
 	uint64_t end = 0, searches = 0;
 
 	mb_image_make("-t ext4 -b 4096", "200M");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	for (unsigned int number = 0; number < 1000; number++) {
 		struct ext2mb_file *file = open_one(&image, 100, 2, 1);
 		struct ext2mb_extent extent = append(&image, file, 0, 1);
@@ -196,7 +183,7 @@ START_TEST(test_slices)
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096", "200M");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	struct ext2mb_file *first = open_one(&image, 100, 2, 1);
 	append(&image, first, 0, 1);
 	ext2mb_file_close(image.worker, first);
@@ -233,7 +220,7 @@ START_TEST(test_many_directories)
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096 -N 40000", "6G");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	for (ext2_ino_t parent = 2; parent < 30000; parent++) {
 		struct ext2mb_file *file = open_one(&image, 100, parent, 1);
 
@@ -254,7 +241,7 @@ START_TEST(test_kernel_window)
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096", "200M");
-	open_image(&image, &options);
+	small_image_open(&image, &options);
 	struct ext2mb_file *file = open_one(&image, 100, 2, 0);
 	append(&image, file, 0, 1);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(image.mb), 511);
@@ -285,7 +272,7 @@ START_TEST(test_arguments)
 	image.fs = mb_image_open();
 	ck_assert_error(ext2mb_open(image.fs, &options, &image.mb), EXT2MB_ET_BAD_ARGUMENT);
 	ck_assert_ok(ext2fs_close(image.fs));
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	info.flags = 8;
 	ck_assert_error(ext2mb_file_open(image.worker, &info, &file), EXT2MB_ET_BAD_ARGUMENT);
 	info = (struct ext2mb_file_info){ .struct_bytes = sizeof(info) };

@@ -6,19 +6,6 @@
 #include "mb_image.h"
 #include "unit.h"
 
-struct small_image {
-	ext2_filsys fs;
-	struct ext2mb *mb;
-	struct ext2mb_worker *worker;
-};
-
-static void open_image(struct small_image *image, const struct ext2mb_options *options)
-{
-	image->fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(image->fs, options, &image->mb));
-	ck_assert_ok(ext2mb_worker_open(image->mb, &image->worker));
-}
-
 static void close_image(struct small_image *image)
 {
 	ck_assert_ok(ext2mb_sync(image->mb));
@@ -97,7 +84,7 @@ START_TEST(test_unpacked)
 	unsigned int pieces = 0;
 
 	mb_image_make("-t ext4 -b 4096", "1G");
-	open_image(&image, &options);
+	small_image_open(&image, &options);
 	unsigned int before = free_extents(image.mb);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		unsigned int blocks = number % FILES * number % 81 + 1;
@@ -128,7 +115,7 @@ START_TEST(test_copied)
 	uint64_t first = 0, last = 0, sum = 0;
 
 	mb_image_make("-t ext4 -b 4096", "1G");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	unsigned int before = free_extents(image.mb);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		unsigned int blocks = number % FILES == 8 ? 100 : number % 7 + 1;
@@ -161,7 +148,7 @@ START_TEST(test_in_part)
 	struct growing file, part = { 0 };
 
 	mb_image_make("-t ext4 -b 4096", "1G");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		if (number == 20 * FILES) {
 			begin(&image, &part, 2000, 100 + number / FILES, 0);
@@ -189,7 +176,7 @@ START_TEST(test_to_and_fro)
 
 	memset(behind, 0, sizeof(behind));
 	mb_image_make("-t ext4 -b 4096", "1G");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		unsigned int directory = number % DIRECTORIES;
 		struct growing file;
@@ -226,7 +213,7 @@ START_TEST(test_several_groups)
 	struct growing file;
 
 	mb_image_make("-t ext4 -b 4096 -g 8192 -O ^has_journal,sparse_super2,^resize_inode -E num_backup_sb=0", "1G");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	/* 32 groups in two flex groups: 11 on end are free in the first one, and 9 in the other. */
 	take_block(&image, 4 * group);
 	take_block(&image, 22 * group);
@@ -252,7 +239,7 @@ START_TEST(test_begins_group)
 	struct growing file;
 
 	mb_image_make("-t ext4 -b 4096 -g 8192 -O ^has_journal", "1G");
-	open_image(&image, NULL);
+	small_image_open(&image, NULL);
 	for (unsigned int number = 0; number < 32; number++)
 		if (number != 20)
 			take_block(&image, number * group + 5000);
