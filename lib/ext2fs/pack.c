@@ -12,6 +12,8 @@ static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limi
 {
 	uint32_t per_group = mb->geometry.clusters_per_group;
 
+	if (limit > mb->geometry.clusters)
+		limit = mb->geometry.clusters;
 	while (goal < limit) {
 		uint32_t number = (uint32_t)(goal / per_group);
 		uint64_t base = (uint64_t)number * per_group;

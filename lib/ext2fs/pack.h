@@ -9,7 +9,8 @@
 
 /*
  * Takes the first free clusters at or after position `goal` and before `limit`: the first run there, cut to
- * count clusters and not joined across groups. EXT2MB_ET_NO_SPACE, ENOMEM. start and count are in clusters.
+ * count clusters and not joined across groups. A limit beyond the last cluster is the filesystem's end.
+ * EXT2MB_ET_NO_SPACE, ENOMEM. start and count are in clusters.
  */
 MUST_CHECK errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint64_t count,
                                uint64_t *start, uint32_t *taken);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where things meet: borders of groups, ends of numbers, requests that contradict themselves. */
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "mb_image.h"
+#include "seeded_random.h"
 #include "unit.h"
 
 static void open_allocator(ext2_filsys *fs, struct ext2mb **mb, struct ext2mb_worker **worker)
@@ -231,6 +233,103 @@ START_TEST(test_truncate_beyond_end)
 }
 END_TEST
 
+/*
+ * A file that grows at the end of the filesystem, where less is left than its next extent: it goes on elsewhere, and
+ * nothing is looked for beyond the last group (of which nothing but memory that is not the allocator's would tell).
+ */
+START_TEST(test_growth_at_end)
+{
+	static const char *const sizes[] = { "1G", "1000M", "900001K" };
+	struct ext2mb_request used = { .struct_bytes = sizeof(used), .count = 1, .flags = EXT2MB_ALLOC_GOAL_ONLY };
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12, .parent = 2, .blocks = 32768 };
+	struct ext2mb_file_request request = {
+		.struct_bytes = sizeof(request), .logical = 32768, .count = 32768, .hole_end = 1 << 30
+	};
+	struct ext2mb_worker *worker;
+	struct ext2mb_extent extent;
+	struct ext2mb_file *file;
+	struct ext2mb *mb;
+	ext2_filsys fs;
+
+	mallopt(M_PERTURB, 85);
+	mb_image_make("-t ext4 -b 4096", sizes[_i]);
+	open_allocator(&fs, &mb, &worker);
+	uint64_t end = ext2fs_blocks_count(fs->super);
+	used.goal = end - 1001;
+	ck_assert_ok(ext2mb_alloc(worker, &used, &extent));
+	request.hole_start = request.logical;
+	for (uint64_t left = 0; left <= 1000; left += 500) {
+		request.left_physical = end - left;
+		ck_assert_ok(ext2mb_file_open(worker, &info, &file));
+		ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extent));
+		ck_assert_uint_ge(extent.start, fs->super->s_first_data_block);
+		ck_assert_uint_le(extent.start + extent.count, end);
+		ext2mb_file_close(worker, file);
+		mb_check(mb);
+	}
+	close_allocator(fs, mb, worker);
+}
+END_TEST
+
+/* Whatever neighbours a file has in the last groups, the last of which is short, it gets blocks that are there. */
+START_TEST(test_neighbours_at_end)
+{
+	static const struct {
+		const char *options;
+		const char *size;
+	} shapes[] = {
+		{ "-t ext4 -b 1024 -g 1024 -G 4 -N 512", "9000K" },
+		{ "-t ext4 -b 1024 -g 8192 -O bigalloc,^has_journal -C 8192 -N 512", "50M" },
+		{ "-t ext4 -b 4096 -N 512 -E stride=8,stripe-width=24", "200M" },
+	};
+	enum { NORMALIZATIONS = EXT2MB_NORMALIZE_NONE };
+	struct ext2mb_options options = { .struct_bytes = sizeof(options),
+		                          .normalization = 1 + (enum ext2mb_normalization)(_i % NORMALIZATIONS) };
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12 };
+	struct ext2mb_file_request request = { .struct_bytes = sizeof(request) };
+	struct random random = random_start("neighbours at the end");
+	struct small_image image;
+	struct ext2mb_extent extent;
+	struct ext2mb_file *file;
+
+	mallopt(M_PERTURB, 85);
+	mb_image_make(shapes[_i / NORMALIZATIONS].options, shapes[_i / NORMALIZATIONS].size);
+	small_image_open(&image, &options);
+	uint64_t first = image.fs->super->s_first_data_block, end = ext2fs_blocks_count(image.fs->super);
+	uint64_t cluster = (uint64_t)EXT2FS_CLUSTER_RATIO(image.fs);
+	uint64_t group = image.fs->super->s_blocks_per_group;
+
+	info.parent = image.fs->super->s_inodes_count;
+	for (unsigned int number = 0; number < 3000; number++) {
+		uint64_t near = random_below(&random, 2) ? end / 3 : 20 * cluster;
+
+		request.count =
+			(1 + random_below(&random, random_below(&random, 2) ? 20 : end / 8 / cluster)) * cluster;
+		request.hole_start = random_below(&random, 3) * 16 * cluster;
+		request.logical = request.hole_start + random_below(&random, 3) * cluster;
+		request.hole_end = request.logical + request.count + random_below(&random, 3) * group;
+		request.left_physical = end - random_below(&random, near / cluster) * cluster;
+		request.right_physical = end - random_below(&random, near / cluster) * cluster;
+		request.flags = random_below(&random, 2) ? EXT2MB_FILE_UNWRITTEN : 0;
+		info.flags = random_below(&random, 2) ? EXT2MB_FILE_FINAL : 0;
+		info.blocks = random_below(&random, 2) * request.hole_end;
+		ck_assert_ok(ext2mb_file_open(image.worker, &info, &file));
+		ck_assert_ok(ext2mb_file_alloc(image.worker, file, &request, &extent));
+		ext2mb_file_close(image.worker, file);
+		if (extent.start < first || !extent.count || extent.start > end || extent.count > end - extent.start)
+			ck_abort_msg("%llu blocks at %llu", (unsigned long long)extent.count,
+			             (unsigned long long)extent.start);
+		if (random_below(&random, 8))
+			ck_assert_ok(ext2mb_free(image.worker, extent.start, extent.count));
+		else if (ext2mb_free_blocks(image.mb) < end / 2)
+			break;
+		ck_assert_ok(ext2mb_commit(image.mb));
+	}
+	mb_check(image.mb);
+	close_allocator(image.fs, image.mb, image.worker);
+}
+END_TEST
+
 /* Bitmaps that are loaded count, not those on disk, and a sync brings them up to date. */
 START_TEST(test_loaded_bitmaps)
 {
@@ -432,6 +531,8 @@ int main(void)
 	tcase_add_test(tests, test_loaded_bitmaps);
 	tcase_add_test(tests, test_contradictions);
 	tcase_add_loop_test(tests, test_truncate_beyond_end, 0, 3);
+	tcase_add_loop_test(tests, test_growth_at_end, 0, 3);
+	tcase_add_loop_test(tests, test_neighbours_at_end, 0, 3 * EXT2MB_NORMALIZE_NONE);
 	tcase_add_loop_test(tests, test_sync_again, 0, 2);
 	tcase_add_test(tests, test_leaving_list);
 	tcase_add_test(tests, test_super_only);
