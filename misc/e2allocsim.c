@@ -9,6 +9,7 @@
 #include "e2allocsim_options.h"
 #include "ext2fs/ext2mb_err.h"
 #include "simulate/report.h"
+#include "standard_streams.h"
 #include "support/flush.h"
 #include "support/interrupt.h"
 
@@ -60,7 +61,9 @@ static errcode_t run(struct command *command, struct problem *problem)
 	if (error)
 		return problem_set(problem, error, command->options.image, "cannot simulate on it");
 	error = print_report(command, measurements, count);
-	return error ? problem_set(problem, error, NULL, "cannot write the report") : 0;
+	if (!error)
+		return 0;
+	return problem_set(problem, error, command->options.image, "the run is done, but its report cannot be written");
 }
 
 static int conclude(errcode_t error, struct problem *problem)
@@ -79,6 +82,7 @@ int main(int argument_count, char **arguments)
 	struct command command = { .progress = PROGRESS_AUTO };
 	struct problem problem = { 0 };
 
+	standard_streams_open();
 	if (argument_count > 0)
 		arguments[0] = (char *)"e2allocsim";
 	initialize_ext2_error_table();

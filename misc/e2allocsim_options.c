@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "printed.h"
+#include "standard_streams.h"
 #include "support/units.h"
 #include "support/vector.h"
 

@@ -18,7 +18,7 @@
 #include "analyze/forms.h"
 #include "analyze/paths.h"
 #include "e2frag_subject.h"
-#include "printed.h"
+#include "standard_streams.h"
 #include "support/flush.h"
 #include "support/units.h"
 
@@ -118,6 +118,7 @@ struct command {
 	uint64_t max_score;
 	uint64_t offset_bytes;
 	unsigned int partition;
+	errcode_t output_error; /* why the report could not be written; 0: it could, or nothing has noticed yet */
 };
 
 __attribute__((format(printf, 1, 2), noreturn)) static void usage_error(const char *format, ...)
@@ -381,18 +382,17 @@ static errcode_t write_page(const struct command *command, const struct report *
 	return problem_set(problem, error, command->html, "cannot write the page");
 }
 
-static int print_report(const struct command *command, const struct report *report)
+static int print_report(struct command *command, const struct report *report)
 {
 	struct form_parts parts = parts_of(command);
 	struct problem problem = { 0 };
-	errcode_t error = 0;
 
 	if (command->html && write_page(command, report, NULL, &problem))
 		return print_problem(&problem);
 
 	switch (command->form) {
 	case FORM_JSON:
-		error = form_json(report, &parts, stdout);
+		command->output_error = form_json(report, &parts, stdout);
 		break;
 	case FORM_E2FREEFRAG:
 		form_e2freefrag(report, stdout);
@@ -405,10 +405,7 @@ static int print_report(const struct command *command, const struct report *repo
 		form_text(report, &parts, stdout);
 		break;
 	}
-	if (!error)
-		return EXIT_SUCCESS;
-	problem_set(&problem, error, NULL, "cannot write the report");
-	return print_problem(&problem);
+	return EXIT_SUCCESS;
 }
 
 static void set_chunk(struct command *command, const struct report_filesystem *filesystem)
@@ -454,7 +451,7 @@ static errcode_t take_figures(const struct command *command, const struct subjec
 	return 0;
 }
 
-static errcode_t print_comparison(const struct command *command, const struct subject *first,
+static errcode_t print_comparison(struct command *command, const struct subject *first,
                                   const struct subject *second, struct problem *problem)
 {
 	struct form_parts parts = parts_of(command);
@@ -468,10 +465,10 @@ static errcode_t print_comparison(const struct command *command, const struct su
 	if (error)
 		return error;
 	if (command->form == FORM_JSON)
-		error = form_compare_json(&before, &after, &parts, stdout);
+		command->output_error = form_compare_json(&before, &after, &parts, stdout);
 	else
 		form_compare(&before.figures, &after.figures, &parts, stdout);
-	return error ? problem_set(problem, error, NULL, "cannot write the report") : 0;
+	return 0;
 }
 
 static int compare(struct command *command, const struct subject *subject)
@@ -523,11 +520,11 @@ static int run(struct command *command)
 	else
 		status = analyze_and_print(command, &subject);
 	subject_close(&subject);
-	errcode_t error = flush_output(stdout);
+	errcode_t error = command->output_error ? command->output_error : flush_output(stdout);
 
 	if (!error)
 		return status;
-	problem_set(&problem, error, NULL, "cannot write the report");
+	problem_set(&problem, error, "standard output", "cannot write");
 	return print_problem(&problem);
 }
 
@@ -542,6 +539,7 @@ int main(int argument_count, char **arguments)
 	};
 	struct command command = { .progress = PROGRESS_AUTO, .options = default_options, .paths = paths };
 
+	standard_streams_open();
 	if (!paths) {
 		fputs("e2frag: out of memory\n", stderr);
 		return EXIT_FAILURE;

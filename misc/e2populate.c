@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* e2populate: options in, one report or one message out. All else is in lib/populate. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 #include "e2populate_report.h"
 #include "ext2fs/ext2mb_err.h"
 #include "populate/populate.h"
+#include "standard_streams.h"
 #include "support/interrupt.h"
 #include "support/program.h"
 
@@ -44,7 +44,7 @@ static int run(struct command *command)
 	else if (!command->quiet)
 		report_print(command->options.image, &report);
 	populate_report_clear(&report);
-	return report_end(error) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* Stood in for mke2fs(8), which takes the type from its name: so do we. */
@@ -75,18 +75,6 @@ static int become_mke2fs(const struct command *command, char *name, char **argum
 	return EXIT_FAILURE;
 }
 
-/* The image must not get the number of a standard stream that is closed: what is said would go into it. */
-static void open_standard_streams(void)
-{
-	int descriptor;
-
-	do {
-		descriptor = open("/dev/null", O_RDWR);
-	} while (descriptor >= 0 && descriptor <= STDERR_FILENO);
-	if (descriptor >= 0)
-		close(descriptor);
-}
-
 /* Every thread has up to four descriptors: the usual limit, 1024, is too low where there are 256 processors. */
 static void raise_descriptor_limit(void)
 {
@@ -103,6 +91,7 @@ int main(int argument_count, char **arguments)
 	struct command command = { .progress = PROGRESS_AUTO };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
+	standard_streams_open();
 	if (argument_count < 1)
 		usage_error("-d SOURCE and IMAGE are missing");
 
@@ -114,7 +103,6 @@ int main(int argument_count, char **arguments)
 	arguments[0] = (char *)"e2populate";
 	if (!command_is_ours(argument_count, arguments))
 		return become_mke2fs(&command, name, arguments);
-	open_standard_streams();
 	raise_descriptor_limit();
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();

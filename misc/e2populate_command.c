@@ -9,6 +9,7 @@
 
 #include "e2populate_options.h"
 #include "populate/extended.h"
+#include "standard_streams.h"
 #include "support/units.h"
 #include "support/vector.h"
 
@@ -146,7 +147,7 @@ static void take_option(struct command *command, int option, const char *argumen
 	switch (option) {
 	case 'V':
 		command_print_version();
-		exit(EXIT_SUCCESS);
+		exit_after_printing("e2populate");
 	case 'd':
 		add_source(command, argument);
 		return;

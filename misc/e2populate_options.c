@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "printed.h"
+#include "standard_streams.h"
 #include "support/units.h"
 
 static void take_threads(struct command *command, const char *argument)

@@ -103,12 +103,19 @@ errcode_t report_print_json(const struct populate_options *options, const struct
 	return json_end(&json);
 }
 
-errcode_t report_end(errcode_t error)
+errcode_t report_end(const struct populate_options *options, errcode_t error)
 {
+	struct problem problem = { 0 };
+
 	if (!error)
 		error = flush_output(stdout);
-	if (error)
-		fprintf(stderr, "e2populate: standard output: cannot write: %s\n", error_message(error));
+	if (!error)
+		return 0;
+	if (options->size_only)
+		problem_set(&problem, error, "standard output", "cannot write");
+	else
+		problem_set(&problem, error, options->image, "the image is whole, but its report cannot be written");
+	report_problem(&problem);
 	return error;
 }
 

@@ -12,8 +12,11 @@ void report_print(const char *image, const struct populate_report *report);
 /* The same and more as one JSON object, whose keys are those of e2populate(8). */
 MUST_CHECK errcode_t report_print_json(const struct populate_options *options, const struct populate_report *report);
 
-/* After all reports: what could not be written, error or found now, is said on standard error and returned. */
-MUST_CHECK errcode_t report_end(errcode_t error);
+/*
+ * After all reports: writes what was printed. If that fails, or error says that it has failed, one message on standard
+ * error says so, and that the image is there all the same; the error is returned.
+ */
+MUST_CHECK errcode_t report_end(const struct populate_options *options, errcode_t error);
 
 /* Only how large the image would be. */
 void report_print_size(const char *image, const struct populate_report *report);
