@@ -13,6 +13,8 @@
 #include "support/flush.h"
 #include "support/interrupt.h"
 
+const char tool_name[] = "e2allocsim";
+
 static errcode_t run_simulation(struct command *command, struct measurement **measurements, size_t *count,
                                 struct problem *problem)
 {

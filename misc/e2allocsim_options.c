@@ -4,7 +4,6 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,18 +73,6 @@ struct parsing {
 	bool type_given;     /* -t, -T or -O: we add none of our own */
 	bool extended_given; /* -E */
 };
-
-void usage_error(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("e2allocsim: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputs("\nTry 'e2allocsim --help'.\n", stderr);
-	exit(EXIT_USAGE);
-}
 
 static void out_of_memory(void)
 {

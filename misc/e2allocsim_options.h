@@ -4,8 +4,7 @@
 #define MISC_E2ALLOCSIM_OPTIONS_H
 
 #include "simulate/simulate.h"
-
-#define EXIT_USAGE 2
+#include "usage.h"
 
 struct command {
 	struct simulate_options options;
@@ -39,8 +38,5 @@ bool command_take_shared(int option, const char *argument, uint64_t *seed, enum 
 /* The texts of --help and --version. */
 void command_print_help(void);
 void command_print_version(void);
-
-/* Says what is wrong with the command line and exits. */
-void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 #endif

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +20,15 @@
 #include "standard_streams.h"
 #include "support/flush.h"
 #include "support/units.h"
+#include "usage.h"
 
-#define EXIT_USAGE 2
 #define EXIT_SCORE 3
 #define MOST_THREADS 1024
 #define MOST_WORST 100000
 #define MOST_DEPTH 1000
 #define DEFAULT_BATCH_FILES 1000
+
+const char tool_name[] = "e2frag";
 
 static const char usage_text[] =
 	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
@@ -120,18 +121,6 @@ struct command {
 	unsigned int partition;
 	errcode_t output_error; /* why the report could not be written; 0: it could, or nothing has noticed yet */
 };
-
-__attribute__((format(printf, 1, 2), noreturn)) static void usage_error(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("e2frag: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputs("\nTry 'e2frag --help'.\n", stderr);
-	exit(EXIT_USAGE);
-}
 
 static uint64_t number_of(const char *option, const char *argument, uint64_t minimum, uint64_t maximum)
 {

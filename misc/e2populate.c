@@ -16,6 +16,9 @@
 #include "standard_streams.h"
 #include "support/interrupt.h"
 #include "support/program.h"
+#include "support/utf8.h"
+
+const char tool_name[] = "e2populate";
 
 static int run(struct command *command)
 {
@@ -34,9 +37,11 @@ static int run(struct command *command)
 		return EXIT_FAILURE;
 	}
 	report_warnings(&report.warnings);
-	if (report.skipped_image)
-		fprintf(stderr, "e2populate: %s: lies in its own source and is left out of it\n",
-		        command->options.image);
+	if (report.skipped_image) {
+		fputs("e2populate: ", stderr);
+		utf8_print(command->options.image, stderr);
+		fputs(": lies in its own source and is left out of it\n", stderr);
+	}
 	if (command->json)
 		error = report_print_json(&command->options, &report);
 	else if (command->options.size_only)

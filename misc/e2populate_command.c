@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reading the command line: mke2fs(8)'s options are passed on, ours are rows of a table. */
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,18 +39,6 @@ static const char short_options[] = "b:cd:e:g:i:jl:m:no:qr:s:t:vz:C:DE:FG:I:J:KL
 
 /* What getopt_long() returns for a row of the table: beyond every letter. */
 #define FIRST_ROW 256
-
-void usage_error(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("e2populate: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputs("\nTry 'e2populate --help'.\n", stderr);
-	exit(EXIT_USAGE);
-}
 
 static void out_of_memory(void)
 {

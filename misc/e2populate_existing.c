@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/cleanup.h"
+#include "support/utf8.h"
 
 #define SUPERBLOCK_BYTES 1024
 
@@ -18,8 +19,10 @@ static void print_time(const char *what, uint32_t seconds)
 {
 	time_t time = seconds;
 
+	putchar('\t');
+	utf8_print(what, stdout);
 	/* ctime() ends with a newline. */
-	printf("\t%s on %s", what, ctime(&time));
+	printf(" on %s", ctime(&time));
 }
 
 /* When somebody last cared for it. */
@@ -55,15 +58,22 @@ static bool print_content(const char *path, blkid_probe probe)
 	const char *type = value_of(probe, "TYPE"), *label = value_of(probe, "LABEL");
 	const char *table = value_of(probe, "PTTYPE");
 
-	if (type && label)
-		printf("%s contains a %s file system labelled '%s'\n", path, type, label);
-	else if (type)
-		printf("%s contains a %s file system\n", path, type);
-	if (type)
-		print_history(path);
-	else if (table)
-		printf("%s contains a %s partition table\n", path, table);
-	return type || table;
+	if (!type && !table)
+		return false;
+	utf8_print(path, stdout);
+	if (!type) {
+		printf(" contains a %s partition table\n", table);
+		return true;
+	}
+	printf(" contains a %s file system", type);
+	if (label) {
+		fputs(" labelled '", stdout);
+		utf8_print(label, stdout);
+		putchar('\'');
+	}
+	putchar('\n');
+	print_history(path);
+	return true;
 }
 
 static bool ask(void)

@@ -5,8 +5,8 @@
 
 #include "populate/options.h"
 #include "support/progress.h"
+#include "usage.h"
 
-#define EXIT_USAGE 2
 #define MOST_THREADS 1024
 
 struct command {
@@ -56,9 +56,6 @@ void check_choice(const struct command *command);
 
 extern const struct option_row command_options[];
 extern const unsigned int command_option_count;
-
-/* Says what is wrong with the command line, without the tool's name before it and a newline after it, and exits. */
-void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* True if anything on it is not mke2fs's own: -d or an option of the table. Says nothing of wrong ones. */
 bool command_is_ours(int argument_count, char **arguments);

@@ -7,10 +7,12 @@
 #include "support/flush.h"
 #include "support/json.h"
 #include "support/units.h"
+#include "support/utf8.h"
 
 void report_print_size(const char *image, const struct populate_report *report)
 {
-	printf("%s: %" PRIu64 " bytes: %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu32 " inodes\n", image,
+	utf8_print(image, stdout);
+	printf(": %" PRIu64 " bytes: %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu32 " inodes\n",
 	       report->image_bytes, report->blocks, report->block_bytes, report->image_inodes);
 }
 
@@ -21,11 +23,14 @@ void report_print(const char *image, const struct populate_report *report)
 	units_format_bytes(report->image_bytes, size);
 	units_format_bytes(report->data_bytes, data);
 	units_format_bytes(report->free_blocks * report->block_bytes, free_space);
-	printf("%s: %s, of which %s are free\n", image, size, free_space);
+	utf8_print(image, stdout);
+	printf(": %s, of which %s are free\n", size, free_space);
 	printf("%" PRIu64 " names, %" PRIu64 " inodes, %s of data\n", report->names, report->inodes, data);
 	for (uint32_t i = 0; report->source_count > 1 && i < report->source_count; i++) {
 		units_format_bytes(report->sources[i].data_bytes, data);
-		printf("  %s: %" PRIu64 " names, %s of data\n", report->sources[i].path, report->sources[i].names, data);
+		fputs("  ", stdout);
+		utf8_print(report->sources[i].path, stdout);
+		printf(": %" PRIu64 " names, %s of data\n", report->sources[i].names, data);
 	}
 	if (report->regular_files)
 		printf("%" PRIu64 " files with data in %" PRIu64 " extents: %.3f extents per file\n",

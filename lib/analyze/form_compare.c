@@ -38,9 +38,8 @@ static void print_figures(const struct form *form, const struct form_parts *part
 
 static void print_name(const struct form *form, const char *title, const struct figure_values *values)
 {
-	SCOPE_FREE char *shown = utf8_printable(values->target, strlen(values->target));
-
-	fprintf(form->stream, "%s: %s", title, shown ? shown : "?");
+	fprintf(form->stream, "%s: ", title);
+	utf8_print(values->target, form->stream);
 	if (values->damage_count)
 		fprintf(form->stream, " (%" PRIu64 " pieces of it cannot be read)", values->damage_count);
 	fputc('\n', form->stream);

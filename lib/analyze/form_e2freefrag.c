@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "analyze/forms.h"
+#include "support/utf8.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -49,8 +50,10 @@ void form_e2freefrag(const struct report *report, FILE *stream)
 	uint64_t block_kilobytes = filesystem->block_bytes / 1024;
 	uint64_t mean = space->sizes.count ? space->sizes.sum / space->sizes.count : 0;
 
-	fprintf(stream, "Device: %s\nBlocksize: %u bytes\nTotal blocks: %" PRIu64 "\n", filesystem->target,
-	        filesystem->block_bytes, filesystem->blocks);
+	fputs("Device: ", stream);
+	utf8_print(filesystem->target, stream);
+	fprintf(stream, "\nBlocksize: %u bytes\nTotal blocks: %" PRIu64 "\n", filesystem->block_bytes,
+	        filesystem->blocks);
 	fprintf(stream, "Free blocks: %" PRIu64 " (%0.1f%%)\n", space->sizes.sum,
 	        percent(space->sizes.sum, filesystem->blocks));
 	if (space->chunk_blocks) {

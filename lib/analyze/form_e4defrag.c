@@ -30,7 +30,9 @@ void form_e4defrag(const struct report *report, FILE *stream)
 	fprintf(stream, " Average size per extent\t\t\t%" PRIu64 " KB\n", mean);
 	fprintf(stream, " Fragmentation score\t\t\t\t%.0f\n", report->files.score);
 	fputs(" [0-30 no problem: 31-55 a little bit fragmented: 56- needs defrag]\n", stream);
-	fprintf(stream, " This filesystem (%s) %s.\n", report->filesystem.target,
+	fputs(" This filesystem (", stream);
+	utf8_print(report->filesystem.target, stream);
+	fprintf(stream, ") %s.\n",
 	        score_band(report->files.score) == SCORE_DEFRAGMENT ? "needs defragmentation" :
 	                                                              "does not need defragmentation");
 	fputs(" Done.\n", stream);

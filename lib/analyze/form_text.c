@@ -47,13 +47,6 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-static void print_printable(const struct form *form, const char *name)
-{
-	SCOPE_FREE char *shown = utf8_printable(name, strlen(name));
-
-	fputs(shown ? shown : "?", form->stream);
-}
-
 static void print_bar(const struct form *form, uint64_t part, uint64_t whole)
 {
 	unsigned int columns = (unsigned int)(percent(part, whole) * BAR_COLUMNS / 100 + 0.5);
@@ -69,7 +62,7 @@ static void print_filesystem(const struct form *form)
 {
 	const struct report_filesystem *filesystem = &form->report->filesystem;
 
-	print_printable(form, filesystem->target);
+	utf8_print(filesystem->target, form->stream);
 	fprintf(form->stream, ": %s in %" PRIu64 " blocks of %u bytes, %u groups",
 	        size_of(form, filesystem->blocks).text, filesystem->blocks, filesystem->block_bytes,
 	        filesystem->groups);
@@ -78,7 +71,7 @@ static void print_filesystem(const struct form *form)
 	fputc('\n', form->stream);
 	if (filesystem->label[0]) {
 		fputs("label ", form->stream);
-		print_printable(form, filesystem->label);
+		utf8_print(filesystem->label, form->stream);
 		fputs(", ", form->stream);
 	}
 	fprintf(form->stream, "UUID %s\n", filesystem->uuid);
@@ -265,7 +258,7 @@ static void print_directories(const struct form *form)
 static void print_path(const struct form *form, const char *path, uint32_t ino)
 {
 	if (path)
-		print_printable(form, path);
+		utf8_print(path, form->stream);
 	else
 		fprintf(form->stream, "(no name: inode %u)", ino);
 	fputc('\n', form->stream);

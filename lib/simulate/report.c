@@ -7,6 +7,7 @@
 
 #include "simulate/scalability.h"
 #include "support/json.h"
+#include "support/utf8.h"
 
 #define FIRST_COLUMN 34
 #define COLUMN 14
@@ -161,7 +162,10 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 			return;
 		for (size_t row = 0; row < options->configuration_count; row++)
 			same[row] = measurements[row * options->thread_count + column];
-		fprintf(stream, "%s%s, %s, ", column ? "\n" : "", options->image, options->workload->name);
+		if (column)
+			fputc('\n', stream);
+		utf8_print(options->image, stream);
+		fprintf(stream, ", %s, ", options->workload->name);
 		if (options->threads[column])
 			fprintf(stream, "%u threads\n\n", options->threads[column]);
 		else

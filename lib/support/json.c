@@ -16,7 +16,8 @@ static void write_text(struct json *json, const char *bytes, size_t count)
 	fputc('"', json->stream);
 	while (bytes < end) {
 		unsigned char byte = (unsigned char)*bytes;
-		unsigned int length = utf8_length(bytes, (size_t)(end - bytes));
+		uint32_t code;
+		unsigned int length = utf8_decode(bytes, (size_t)(end - bytes), &code);
 
 		if (!length)
 			fputs("\\ufffd", json->stream);
@@ -24,8 +25,8 @@ static void write_text(struct json *json, const char *bytes, size_t count)
 			fprintf(json->stream, "\\%c", byte);
 		else if (json->is_in_html && strchr("<>&", byte))
 			fprintf(json->stream, "\\u%04x", byte);
-		else if (byte < ' ' || byte == 0x7f)
-			fprintf(json->stream, "\\u%04x", byte);
+		else if (!utf8_is_seen(code))
+			fprintf(json->stream, "\\u%04x", code);
 		else
 			fwrite(bytes, 1, length, json->stream);
 		bytes += length ? length : 1;

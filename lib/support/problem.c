@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/utf8.h"
+
 /* Out of memory costs the message its path or reason, never the error itself. */
 static void record(struct problem *problem, errcode_t error, const char *path, const char *action)
 {
@@ -66,25 +68,10 @@ void problem_clear(struct problem *problem)
 	*problem = (struct problem){ 0 };
 }
 
-/*
- * A message is one line, and no command to the terminal, whatever names and archives say: control characters are shown
- * as \\ooo.
- */
+/* A message is one line, and no command to the terminal, whatever names and archives say. */
 static char *printable(const char *words)
 {
-	char *text = malloc(4 * strlen(words) + 1), *to = text;
-
-	for (; text && *words; words++) {
-		unsigned char byte = (unsigned char)*words;
-
-		if (byte < ' ' || byte == 0x7f)
-			to += sprintf(to, "\\%03o", byte);
-		else
-			*to++ = (char)byte;
-	}
-	if (text)
-		*to = '\0';
-	return text;
+	return utf8_printable(words, strlen(words));
 }
 
 char *problem_text(const struct problem *problem)

@@ -35,8 +35,8 @@ void problem_move(struct problem *to, struct problem *from);
 void problem_clear(struct problem *problem);
 
 /*
- * The text after "tool: ", one line without its end: "path: action: reason", leaving out what is absent. Control
- * characters in the path appear as \ooo.
+ * The text after "tool: ", one line without its end: "path: action: reason", leaving out what is absent. Path
+ * and reason are shown as utf8_printable() does.
  * Returns a string that the caller frees, NULL when out of memory.
  */
 char *problem_text(const struct problem *problem);

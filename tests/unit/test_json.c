@@ -149,10 +149,10 @@ END_TEST
 
 START_TEST(terminals_get_no_commands)
 {
-	static const char name[] = "a\033[2J\n\\\xc2\x9b\xc3\xa9\xff";
+	static const char name[] = "a\033[2J\n\\\xc2\x9b\xc3\xa9\xff\\x2d\\033\xe2\x80\xae\x9b";
 	char *shown = utf8_printable(name, sizeof(name) - 1);
 
-	ck_assert_str_eq(shown, "a\\033[2J\\012\\134\\302\\233\xc3\xa9\\377");
+	ck_assert_str_eq(shown, "a\\033[2J\\012\\\\302\\233\xc3\xa9\\377\\x2d\\134033\\342\\200\\256\\233");
 	free(shown);
 	fclose(json.stream);
 }
