@@ -16,10 +16,9 @@ static const char usage_text[] =
 	"Usage: e2populate [mke2fs options] -d SOURCE [options] IMAGE [SIZE]\n"
 	"Makes an ext2, ext3 or ext4 filesystem that holds SOURCE, with several threads.\n"
 	"\n"
-	"  -d SOURCE            the directory, the archive (tar, cpio, zip ..., also compressed; -: standard input), "
-        "the\n"
-	"                       manifest (mtree) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several "
-        "are\n"
+	"  -d SOURCE            the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
+	"                       as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
+	"                       mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
 	"                       laid over each other, the last one on top; without -d, mke2fs(8) is run as it is\n"
 	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device\n"
 	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough\n";

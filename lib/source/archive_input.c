@@ -24,25 +24,9 @@
  * bytes as they are, which is what we want. (In UTF-8 it would normalize them: other bytes, another name.) Formats
  * that store UTF-16 have no bytes to hand over; for them the thread gets a UTF-8 locale.
  */
-static bool stores_utf16(const char *bytes, size_t count)
-{
-	static const struct {
-		size_t at;
-		const char *text;
-	} formats[] = { { 0, "7z\xbc\xaf\x27\x1c" }, { 0, "MSCF" }, { 0, "Rar!" }, { 0, "xar!" }, { 32769, "CD001" } };
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		size_t length = strlen(formats[i].text);
-
-		if (count >= formats[i].at + length && !memcmp(bytes + formats[i].at, formats[i].text, length))
-			return true;
-	}
-	return false;
-}
-
 static void choose_locale(struct archive_input *input)
 {
-	const char *name = stores_utf16(input->buffer, input->buffer_bytes) ? "C.UTF-8" : "C";
+	const char *name = input->kind->stores_utf16 ? "C.UTF-8" : "C";
 
 	input->own_locale = newlocale(LC_CTYPE_MASK, name, (locale_t)0);
 	if (input->own_locale)
@@ -214,26 +198,6 @@ static errcode_t examine(struct archive_input *input)
 	return 0;
 }
 
-/* All of libarchive's but mtree, which we read ourselves. */
-static int choose_formats(struct archive *archive)
-{
-	static int (*const formats[])(struct archive *) = {
-		archive_read_support_format_tar,  archive_read_support_format_cpio, archive_read_support_format_zip,
-		archive_read_support_format_7zip, archive_read_support_format_ar,   archive_read_support_format_cab,
-		archive_read_support_format_lha,  archive_read_support_format_rar,  archive_read_support_format_rar5,
-		archive_read_support_format_xar,  archive_read_support_format_warc, archive_read_support_format_iso9660,
-	};
-	int worst = ARCHIVE_OK;
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		int result = formats[i](archive);
-
-		/* ARCHIVE_WARN: this libarchive was built without some compression of the format. */
-		worst = result < ARCHIVE_WARN ? result : worst;
-	}
-	return worst;
-}
-
 int archive_input_open_file(const char *path)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -245,9 +209,9 @@ int archive_input_open_file(const char *path)
 }
 
 /* Reads the beginning, which is left to be read. */
-static errcode_t begin(struct archive_input *input, int descriptor)
+static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind)
 {
-	*input = (struct archive_input){ .descriptor = descriptor };
+	*input = (struct archive_input){ .kind = kind, .descriptor = descriptor };
 	errcode_t error = examine(input);
 
 	if (error)
@@ -264,14 +228,12 @@ static errcode_t begin(struct archive_input *input, int descriptor)
 
 /*
  * Reads the first header. To the raw format, which is asked last, anything is an archive with one member: so packed
- * text is unpacked.
+ * text is unpacked, and so is what is of no kind, to say what it is instead.
  */
-static errcode_t begin_archive(struct archive_input *input, bool is_manifest)
+static errcode_t begin_archive(struct archive_input *input)
 {
 	input->archive = archive_read_new();
-	if (!input->archive || (!is_manifest && choose_formats(input->archive) < ARCHIVE_WARN) ||
-	    archive_read_support_format_raw(input->archive) < ARCHIVE_WARN ||
-	    archive_read_support_filter_all(input->archive) < ARCHIVE_WARN)
+	if (!input->archive || archive_kind_support(input->kind, input->archive))
 		return ENOMEM;
 	archive_read_set_callback_data(input->archive, input);
 	archive_read_set_read_callback(input->archive, read_some);
@@ -291,37 +253,72 @@ static bool is_raw(const struct archive_input *input)
 	return input->first_result == ARCHIVE_OK && archive_format(input->archive) == ARCHIVE_FORMAT_RAW;
 }
 
-errcode_t archive_input_open(struct archive_input *input, int descriptor)
+/* Says why the source is not read; EBADMSG. */
+static errcode_t refuse(struct archive_input *input)
 {
-	errcode_t error = begin(input, descriptor);
+	const struct archive_kind *is = archive_kind_recognize(input->text, input->text_bytes);
+	const char *packer = is ? NULL : archive_kind_packer(input->text, input->text_bytes);
 
-	input->is_manifest = !error && manifest_is(input->text, input->text_bytes);
-	if (error || input->is_manifest)
-		return error;
-	choose_locale(input);
-	error = begin_archive(input, false);
-	if (error || !is_raw(input))
-		return error;
-	/* Text that is not packed has been looked at already. */
-	if (archive_filter_count(input->archive) > 1)
-		error = unpack_text(input);
-	input->is_manifest = !error && manifest_is(input->text, input->text_bytes);
-	input->is_unknown = !error && !input->is_manifest;
-	return input->is_unknown ? EBADMSG : error;
+	if (packer)
+		snprintf(input->refusal, sizeof(input->refusal), "it is packed with %s, which is not unpacked here",
+		         packer);
+	else if (input->kind == &archive_kind_layer && is)
+		snprintf(input->refusal, sizeof(input->refusal), "it is %s, and a layer must be a tar archive",
+		         is->what);
+	else if (input->kind != &archive_kind_common)
+		snprintf(input->refusal, sizeof(input->refusal), "it is not %s", input->kind->what);
+	else if (is)
+		snprintf(input->refusal, sizeof(input->refusal), "it is %s: give it as %s:FILE", is->what, is->prefix);
+	else
+		snprintf(input->refusal, sizeof(input->refusal), "it is neither a directory nor an archive");
+	return EBADMSG;
 }
 
-errcode_t archive_input_open_manifest(struct archive_input *input, int descriptor)
+static errcode_t open_archive(struct archive_input *input)
 {
-	errcode_t error = begin(input, descriptor);
+	choose_locale(input);
+	errcode_t error = begin_archive(input);
 
-	input->is_manifest = true;
-	if (error || !input->text_bytes || manifest_is(input->text, input->text_bytes))
+	if (error)
 		return error;
+	/* One filter is the file itself. */
+	if (input->kind == &archive_kind_layer && archive_filter_count(input->archive) > 2) {
+		snprintf(input->refusal, sizeof(input->refusal), "it is packed more than once");
+		return EBADMSG;
+	}
+	/* Zeros are an empty tar archive; an ISO 9660 image begins with 32 KiB of them. */
+	if (input->kind == &archive_kind_common && input->first_result == ARCHIVE_EOF) {
+		snprintf(input->refusal, sizeof(input->refusal),
+		         "it has no members; if that is right, give it as tar:FILE");
+		return archive_kind_recognize(input->text, input->text_bytes) ? refuse(input) : EBADMSG;
+	}
+	if (!is_raw(input))
+		return 0;
+	/* Text that is not packed is at hand already. */
+	if (archive_filter_count(input->archive) > 1)
+		error = unpack_text(input);
+	return error ? error : refuse(input);
+}
+
+static errcode_t open_manifest(struct archive_input *input)
+{
+	if (!input->text_bytes || manifest_is(input->text, input->text_bytes))
+		return 0;
 	input->text_bytes = 0;
-	error = begin_archive(input, true);
+	errcode_t error = begin_archive(input);
+
 	if (!error && input->first_result != ARCHIVE_OK)
 		error = input->error ? input->error : EBADMSG;
 	return error;
+}
+
+errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind)
+{
+	errcode_t error = begin(input, descriptor, kind);
+
+	if (error)
+		return error;
+	return kind == &archive_kind_manifest ? open_manifest(input) : open_archive(input);
 }
 
 int archive_input_next(struct archive_input *input, struct archive_entry **entry)
@@ -341,8 +338,8 @@ const char *archive_input_reason(const struct archive_input *input, errcode_t er
 		return NULL;
 	if (input->at == input->start)
 		return "it is empty";
-	if (input->is_unknown || (reason && strstr(reason, "Unrecognized")))
-		return "it is neither a directory nor an archive";
+	if (*input->refusal)
+		return input->refusal;
 	return reason ? reason : "it is damaged";
 }
 

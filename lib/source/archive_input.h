@@ -7,10 +7,12 @@
 #include <locale.h>
 #include <stdio.h>
 
+#include "source/archive_kind.h"
 #include "source/tree.h"
 
 struct archive_input {
-	struct archive *archive;
+	const struct archive_kind *kind;
+	struct archive *archive; /* NULL: a manifest that is not packed */
 	int descriptor;  /* borrowed */
 	bool is_regular; /* a regular file: it is read with pread(2), and can be sought in */
 	uint64_t start;  /* where in it the archive begins (standard input may have been read from) */
@@ -22,12 +24,11 @@ struct archive_input {
 	bool is_unread;    /* nobody has been given the buffer yet */
 	const char *text;  /* of archive_input_stream(): what is at hand of it */
 	size_t text_bytes; /* likewise */
-	bool is_manifest;  /* no archive but mtree(5), which there is an archive_input_stream() of; archive unpacks it */
-	bool is_unknown;   /* neither */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
-	bool has_first;  /* nobody has been given it yet */
-	errcode_t error; /* of reading, which libarchive would only describe */
+	bool has_first;    /* nobody has been given it yet */
+	errcode_t error;   /* of reading, which libarchive would only describe */
+	char refusal[120]; /* why it is not read; empty: libarchive says why */
 	locale_t own_locale, callers_locale;
 };
 
@@ -38,13 +39,11 @@ struct archive_input {
 int archive_input_open_file(const char *path);
 
 /*
- * Opens an archive for reading, or finds that it is none but a manifest, which may be packed (gzip and so on);
- * descriptor must last as long. ENOMEM, errors of reading, EBADMSG; archive_input_reason() may say more.
+ * Opens a file of a kind for reading; descriptor must last as long. Of a manifest, which may be packed (gzip and so
+ * on), there is an archive_input_stream(), of anything else the members. ENOMEM, errors of reading, EBADMSG, also where
+ * it is of another kind; archive_input_reason() may say more.
  */
-MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor);
-
-/* The same of what is a manifest, whatever it looks like. */
-MUST_CHECK errcode_t archive_input_open_manifest(struct archive_input *input, int descriptor);
+MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind);
 
 /* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);

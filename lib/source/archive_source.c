@@ -150,11 +150,11 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 
 static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
 {
-	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor);
+	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, scan->kind);
 
 	if (error)
 		return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
-	if (scan->input.is_manifest)
+	if (scan->kind == &archive_kind_manifest)
 		return manifest_source_build(scan, builder, pool);
 	/* From here on until everything is copied. */
 	scan->tree->origins[0].is_changeable = scan->input.is_regular;
@@ -176,12 +176,22 @@ bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *s
 	       status->st_ino == options->skip_inode;
 }
 
-static errcode_t open_archive(struct archive_scan *scan, const char *path)
+static int open_source(struct source *source)
+{
+	int descriptor = source->descriptor;
+
+	source->descriptor = -1;
+	if (descriptor >= 0)
+		return descriptor;
+	return strcmp(source->path, "-") ? archive_input_open_file(source->path) :
+	                                   fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+static errcode_t open_archive(struct archive_scan *scan, struct source *source)
 {
 	struct stat status;
 	uint32_t origin;
-	int descriptor =
-		strcmp(path, "-") ? archive_input_open_file(path) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int descriptor = open_source(source);
 	errcode_t error = descriptor < 0 ? errno : 0;
 
 	if (!error)
@@ -191,10 +201,10 @@ static errcode_t open_archive(struct archive_scan *scan, const char *path)
 	return error ? archive_scan_problem(scan, error, "cannot open", NULL) : 0;
 }
 
-static errcode_t make_tree(struct archive_scan *scan, const char *path, struct pool *pool)
+static errcode_t make_tree(struct archive_scan *scan, struct source *source, struct pool *pool)
 {
 	struct tree_builder *builder = NULL;
-	errcode_t error = open_archive(scan, path);
+	errcode_t error = open_archive(scan, source);
 
 	archive_spool_init(&scan->spool, scan->tree, scan->options->spool_directory);
 	if (!error)
@@ -212,12 +222,13 @@ static errcode_t make_tree(struct archive_scan *scan, const char *path, struct p
 	return error;
 }
 
-errcode_t archive_source_scan(const char *path, const struct scan_options *options, struct pool *pool,
+errcode_t archive_source_scan(struct source *source, const struct scan_options *options, struct pool *pool,
                               struct tree **ret, struct problem *problem)
 {
 	static const struct scan_options defaults;
 	struct archive_scan scan = {
-		.name = strcmp(path, "-") ? path : "standard input",
+		.kind = source->kind,
+		.name = strcmp(source->path, "-") ? source->path : "standard input",
 		.options = options ? options : &defaults,
 		.problem = problem,
 		.tree = calloc(1, sizeof(*scan.tree)),
@@ -226,7 +237,7 @@ errcode_t archive_source_scan(const char *path, const struct scan_options *optio
 	*ret = NULL;
 	if (!scan.tree)
 		return problem_set(problem, ENOMEM, scan.name, "cannot read");
-	errcode_t error = make_tree(&scan, path, pool);
+	errcode_t error = make_tree(&scan, source, pool);
 
 	if (error) {
 		tree_destroy(scan.tree);

@@ -102,6 +102,8 @@ static errcode_t add_acl_entry(const struct archive_scan *scan, struct acl *acl,
 		return fail(scan, error, NULL);
 	if ((tag == USER || tag == GROUP) && id >= 0)
 		entry.id = (uint32_t)id;
+	else if ((tag == USER || tag == GROUP) && scan->kind == &archive_kind_layer)
+		return fail(scan, EINVAL, "its ACL names a user or a group without a number");
 	else if ((tag == USER || tag == GROUP) && !find_id(tag, name, &entry.id))
 		return fail(scan, EINVAL, "its ACL names a user or a group that this host does not know");
 	acl->list[acl->count++] = entry;

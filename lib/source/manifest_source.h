@@ -15,11 +15,14 @@
 
 struct archive_scan;
 
-/* Is what begins so a manifest? "#mtree" says it, and so does the first line that is no comment if it looks so. */
+/*
+ * Does what begins so look like a manifest? "#mtree" says it, and so does the first line that is no comment if it looks
+ * so. This is for messages and to see that one is not packed: bytes do not make a source a manifest, its name does.
+ */
 bool manifest_is(const char *bytes, size_t count);
 
 /*
- * Makes the tree of scan, whose input has turned out to be a manifest, whole. Names of users and groups are those of
+ * Makes the tree of scan, whose kind is a manifest, whole. Names of users and groups are those of
  * its own etc/passwd and etc/group. Files are found and measured here and read later. Problems name manifest and line.
  */
 MUST_CHECK errcode_t manifest_source_build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool);

@@ -210,7 +210,7 @@ static errcode_t read_manifest(struct metadata *metadata, struct problem *proble
 
 	if (descriptor < 0)
 		return problem_set(problem, errno, metadata->path, "cannot open");
-	errcode_t error = archive_input_open_manifest(&input, descriptor);
+	errcode_t error = archive_input_open(&input, descriptor, &archive_kind_manifest);
 
 	if (!error) {
 		SCOPE_FCLOSE FILE *stream = archive_input_stream(&input);

@@ -184,7 +184,7 @@ errcode_t oci_blob_read(const struct oci_blob *blob, json_object **ret, struct p
 	return read_document(blob->path, blob, ret, problem);
 }
 
-errcode_t oci_blob_check(const struct oci_blob *blob, struct problem *problem)
+errcode_t oci_blob_check(const struct oci_blob *blob, int *ret, struct problem *problem)
 {
 	SCOPE_CLOSE int descriptor = -1;
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
@@ -192,6 +192,7 @@ errcode_t oci_blob_check(const struct oci_blob *blob, struct problem *problem)
 	uint64_t size_bytes;
 	size_t got;
 
+	*ret = -1;
 	if (!buffer)
 		return problem_set(problem, ENOMEM, blob->path, "cannot read");
 	errcode_t error = open_file(blob->path, blob, &descriptor, &size_bytes, problem);
@@ -206,5 +207,12 @@ errcode_t oci_blob_check(const struct oci_blob *blob, struct problem *problem)
 			return problem_set(problem, error, blob->path, "cannot read");
 		sha256_update(&hash, got, buffer);
 	} while (got == BUFFER_BYTES);
-	return check_digest(blob, &hash, problem);
+	error = check_digest(blob, &hash, problem);
+	if (error)
+		return error;
+	if (lseek(descriptor, 0, SEEK_SET))
+		return problem_set(problem, errno, blob->path, "cannot read");
+	*ret = descriptor;
+	descriptor = -1;
+	return 0;
 }

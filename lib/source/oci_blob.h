@@ -43,8 +43,11 @@ MUST_CHECK errcode_t oci_document_read(const char *path, json_object **ret, stru
 /* The same of a blob, whose size and sha256 are checked; EINVAL with a reason for another one. */
 MUST_CHECK errcode_t oci_blob_read(const struct oci_blob *blob, json_object **ret, struct problem *problem);
 
-/* Reads a blob of any size to check it. Any thread. EINTR. */
-MUST_CHECK errcode_t oci_blob_check(const struct oci_blob *blob, struct problem *problem);
+/*
+ * Reads a blob of any size to check it. Any thread. EINTR. *descriptor is open at its beginning, and the caller closes
+ * it: to open the path again could give another file, which nobody has checked.
+ */
+MUST_CHECK errcode_t oci_blob_check(const struct oci_blob *blob, int *descriptor, struct problem *problem);
 
 /*
  * A text of a document as a message can show it: cut, and without control characters. Until the next call but three

@@ -17,6 +17,7 @@ struct oci_image {
 	json_object *manifest;
 	char *manifest_path;
 	struct oci_blob *layers; /* what they borrow lies in the manifest */
+	int *descriptors;        /* of the layers, once they have been checked; owned; else -1 */
 	uint32_t layer_count;
 };
 
@@ -233,11 +234,14 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 	if (!count || count > UINT32_MAX)
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "the image has no layers");
 	image->layers = calloc(count, sizeof(*image->layers));
-	if (!image->layers)
+	image->descriptors = malloc(count * sizeof(*image->descriptors));
+	if (!image->layers || !image->descriptors)
 		return problem_set(problem, ENOMEM, path, "cannot use");
 	for (size_t i = 0; i < count; i++) {
 		const json_object *descriptor = json_object_array_get_idx(list, i);
-		struct oci_blob *layer = &image->layers[image->layer_count++];
+		struct oci_blob *layer = &image->layers[image->layer_count];
+
+		image->descriptors[image->layer_count++] = -1;
 		errcode_t error = oci_blob_describe(image->directory, path, descriptor, layer, problem);
 
 		if (error)
@@ -255,7 +259,7 @@ static errcode_t check_layer(void *context, unsigned int worker, size_t index, s
 	const struct oci_image *image = context;
 
 	(void)worker;
-	return oci_blob_check(&image->layers[index], problem);
+	return oci_blob_check(&image->layers[index], &image->descriptors[index], problem);
 }
 
 static errcode_t check_version(const char *directory, struct problem *problem)
@@ -313,9 +317,12 @@ void oci_image_close(struct oci_image *image)
 {
 	if (!image)
 		return;
-	for (uint32_t i = 0; i < image->layer_count; i++)
+	for (uint32_t i = 0; i < image->layer_count; i++) {
 		free(image->layers[i].path);
+		cleanup_close_descriptor(&image->descriptors[i]);
+	}
 	free(image->layers);
+	free(image->descriptors);
 	json_object_put(image->manifest);
 	free(image->manifest_path);
 	free(image->directory);
@@ -327,7 +334,9 @@ uint32_t oci_image_layers(const struct oci_image *image)
 	return image->layer_count;
 }
 
-const char *oci_image_layer(const struct oci_image *image, uint32_t layer)
+const char *oci_image_layer(struct oci_image *image, uint32_t layer, int *descriptor)
 {
+	*descriptor = image->descriptors[layer];
+	image->descriptors[layer] = -1;
 	return image->layers[layer].path;
 }

@@ -29,7 +29,10 @@ void oci_image_close(struct oci_image *image);
 
 uint32_t oci_image_layers(const struct oci_image *image);
 
-/* The path of a layer's archive, the lowest is 0; it lasts as long as the image. */
-const char *oci_image_layer(const struct oci_image *image, uint32_t layer);
+/*
+ * The path of a layer's archive, the lowest is 0; it lasts as long as the image. *descriptor is the file that was
+ * checked, open at its beginning; it becomes the caller's, once.
+ */
+const char *oci_image_layer(struct oci_image *image, uint32_t layer, int *descriptor);
 
 #endif

@@ -3,6 +3,7 @@ source_sources := \
 	lib/source/account_names.c \
 	lib/source/archive_contents.c \
 	lib/source/archive_input.c \
+	lib/source/archive_kind.c \
 	lib/source/archive_member.c \
 	lib/source/archive_source.c \
 	lib/source/archive_spool.c \

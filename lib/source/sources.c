@@ -9,9 +9,9 @@
 #include "support/vector.h"
 
 struct stack {
-	char **paths;               /* owned */
+	struct source *sources;     /* their paths are owned */
 	struct merge_layer *layers; /* of the same numbers; their trees are NULL until they have been read */
-	size_t count, path_capacity, layer_capacity;
+	size_t count, source_capacity, layer_capacity;
 	const struct scan_options *options;
 };
 
@@ -21,18 +21,20 @@ struct run {
 	size_t start;
 };
 
-static errcode_t add_layer(struct stack *stack, const char *path, enum whiteouts whiteouts)
+static errcode_t add_layer(struct stack *stack, struct source source, enum whiteouts whiteouts)
 {
 	errcode_t error =
 		vector_reserve(&stack->layers, &stack->layer_capacity, stack->count + 1, sizeof(*stack->layers));
 
 	if (!error)
-		error = vector_reserve(&stack->paths, &stack->path_capacity, stack->count + 1, sizeof(*stack->paths));
-	char *copy = error ? NULL : strdup(path);
-
-	if (!copy)
+		error = vector_reserve(&stack->sources, &stack->source_capacity, stack->count + 1,
+		                       sizeof(*stack->sources));
+	source.path = error ? NULL : strdup(source.path);
+	if (!source.path) {
+		cleanup_close_descriptor(&source.descriptor);
 		return ENOMEM;
-	stack->paths[stack->count] = copy;
+	}
+	stack->sources[stack->count] = source;
 	stack->layers[stack->count++] = (struct merge_layer){ NULL, whiteouts };
 	return 0;
 }
@@ -42,8 +44,12 @@ static errcode_t add_image(struct stack *stack, const char *name, struct pool *p
 	struct oci_image *image;
 	errcode_t error = oci_image_open(name, pool, &image, problem);
 
-	for (uint32_t i = 0; !error && i < oci_image_layers(image); i++)
-		error = add_layer(stack, oci_image_layer(image, i), WHITEOUTS_OCI);
+	for (uint32_t i = 0; !error && i < oci_image_layers(image); i++) {
+		struct source layer = { .kind = &archive_kind_layer };
+
+		layer.path = oci_image_layer(image, i, &layer.descriptor);
+		error = add_layer(stack, layer, WHITEOUTS_OCI);
+	}
 	oci_image_close(image);
 	return error;
 }
@@ -55,7 +61,7 @@ static errcode_t list_layers(struct stack *stack, const char *const *sources, ui
 		bool is_image = !strncmp(sources[i], OCI_IMAGE_PREFIX, strlen(OCI_IMAGE_PREFIX));
 		errcode_t error = is_image ?
 		                          add_image(stack, sources[i] + strlen(OCI_IMAGE_PREFIX), pool, problem) :
-		                          add_layer(stack, sources[i], whiteouts);
+		                          add_layer(stack, source_of(sources[i]), whiteouts);
 
 		if (error)
 			return problem_set(problem, error, sources[i], "cannot read");
@@ -70,10 +76,10 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
 	options.has_below = number > 0;
-	errcode_t error = source_scan(stack->paths[number], &options, pool, &layer->tree, problem);
+	errcode_t error = source_scan(&stack->sources[number], &options, pool, &layer->tree, problem);
 
 	if (error)
-		return problem_set(problem, error, stack->paths[number], "cannot read");
+		return problem_set(problem, error, stack->sources[number].path, "cannot read");
 	for (uint32_t i = 0; i < layer->tree->origin_count; i++)
 		layer->tree->origins[i].source = (uint32_t)number;
 	return 0;
@@ -106,7 +112,7 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 	while (!error && run.start < stack->count) {
 		size_t count = 0;
 
-		while (run.start + count < stack->count && source_is_archive(stack->paths[run.start + count]))
+		while (run.start + count < stack->count && stack->sources[run.start + count].kind)
 			count++;
 		if (count > 1) {
 			error = pool_run(pool, count, read_archive, &run, problem);
@@ -142,9 +148,10 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
 	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
-		free(stack.paths[i]);
+		free((char *)stack.sources[i].path);
+		cleanup_close_descriptor(&stack.sources[i].descriptor);
 	}
 	free(stack.layers);
-	free(stack.paths);
+	free(stack.sources);
 	return error;
 }

@@ -50,19 +50,20 @@ static void put_file(const char *path, const char *bytes, size_t count)
 }
 
 /* NULL after a failure, which must be told. */
-static struct tree *scan_archive(const char *path, unsigned int threads)
+static struct tree *scan_archive(const char *path, const struct archive_kind *kind, unsigned int threads)
 {
 	struct scan_options options = { 0 };
 	struct problem problem = { 0 };
 	struct tree *tree;
 	struct pool *pool;
+	struct source source = { path, kind, -1 };
 	char directory[PATH_MAX], why[300] = "";
 
 	snprintf(directory, sizeof(directory), "%s", path);
 	*strrchr(directory, '/') = '\0';
 	options.spool_directory = directory;
 	ck_assert_int_eq(pool_create(threads, &pool), 0);
-	errcode_t error = archive_source_scan(path, &options, pool, &tree, &problem);
+	errcode_t error = archive_source_scan(&source, &options, pool, &tree, &problem);
 
 	pool_destroy(pool);
 	ck_assert_int_eq(error, problem.error);
@@ -235,7 +236,7 @@ START_TEST(an_archive_in_any_order_is_the_tree_it_was_made_of)
 	put_file(path, written.bytes, written.used);
 	free(written.bytes);
 	for (unsigned int threads = 0; threads <= 2; threads += 2) {
-		struct tree *found = scan_archive(path, threads);
+		struct tree *found = scan_archive(path, &archive_kind_common, threads);
 
 		ck_assert_ptr_nonnull(found);
 		host_tree_expect_equal(tree, found);
@@ -253,19 +254,30 @@ static const struct {
 
 #define FILES (sizeof(files) / sizeof(*files))
 
-static const int formats[] = {
-	ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE,
-	ARCHIVE_FORMAT_TAR_USTAR,
-	ARCHIVE_FORMAT_TAR_GNUTAR,
-	ARCHIVE_FORMAT_CPIO_SVR4_NOCRC,
-	ARCHIVE_FORMAT_CPIO_POSIX,
-	ARCHIVE_FORMAT_ZIP,
-	ARCHIVE_FORMAT_7ZIP,
-	ARCHIVE_FORMAT_ISO9660,
-	ARCHIVE_FORMAT_XAR,
+static const struct {
+	int format;
+	const char *named; /* NULL: it needs no name */
+} formats[] = {
+	{ ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE, NULL },
+	{ ARCHIVE_FORMAT_TAR_USTAR, NULL },
+	{ ARCHIVE_FORMAT_TAR_GNUTAR, "tar:" },
+	{ ARCHIVE_FORMAT_CPIO_SVR4_NOCRC, NULL },
+	{ ARCHIVE_FORMAT_CPIO_POSIX, "cpio:" },
+	{ ARCHIVE_FORMAT_ZIP, NULL },
+	{ ARCHIVE_FORMAT_ZIP, "zip:" },
+	{ ARCHIVE_FORMAT_7ZIP, "7z:" },
+	{ ARCHIVE_FORMAT_ISO9660, "iso:" },
+	{ ARCHIVE_FORMAT_XAR, "xar:" },
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))
+
+static const struct archive_kind *kind_of(size_t format)
+{
+	const char *file;
+
+	return formats[format].named ? archive_kind_of_prefix(formats[format].named, &file) : &archive_kind_common;
+}
 
 static void write_files(struct written *written, int format, int filter)
 {
@@ -285,9 +297,9 @@ static void write_files(struct written *written, int format, int filter)
 	end_archive(written);
 }
 
-static void expect_files(const char *path)
+static void expect_files(const char *path, const struct archive_kind *kind)
 {
-	struct tree *tree = scan_archive(path, 0);
+	struct tree *tree = scan_archive(path, kind, 0);
 
 	ck_assert_ptr_nonnull(tree);
 	ck_assert_uint_eq(tree->node_count, FILES + 1);
@@ -322,11 +334,11 @@ START_TEST(formats_and_filters_are_read)
 	for (size_t i = 0; i < FORMATS + sizeof(filters) / sizeof(*filters); i++) {
 		struct written written;
 
-		write_files(&written, i < FORMATS ? formats[i] : formats[0],
+		write_files(&written, i < FORMATS ? formats[i].format : formats[0].format,
 		            i < FORMATS ? ARCHIVE_FILTER_NONE : filters[i - FORMATS]);
 		put_file(path, written.bytes, written.used);
 		free(written.bytes);
-		expect_files(path);
+		expect_files(path, kind_of(i < FORMATS ? i : 0));
 	}
 }
 END_TEST
@@ -340,6 +352,7 @@ START_TEST(names_in_utf16_become_utf8)
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before = uselocale(utf8);
 	struct archive_entry *entry = archive_entry_new();
 	struct written written;
+	const char *file;
 
 	begin_archive(&written, ARCHIVE_FORMAT_7ZIP, ARCHIVE_FILTER_NONE, NULL);
 	archive_entry_copy_pathname(entry, name);
@@ -350,7 +363,7 @@ START_TEST(names_in_utf16_become_utf8)
 	uselocale(before);
 	put_file(path, written.bytes, written.used);
 	free(written.bytes);
-	struct tree *tree = scan_archive(path, 0);
+	struct tree *tree = scan_archive(path, archive_kind_of_prefix("7z:", &file), 0);
 
 	ck_assert_ptr_nonnull(tree);
 	ck_assert_str_eq(tree->nodes[1].name, name);
@@ -393,7 +406,7 @@ static void check_stored_zip(bool has_size, uint32_t origins)
 	write_stored_zip(&written, bytes, has_size);
 	put_file(path, written.bytes, written.used - (has_size ? 0 : ZIP_END_BYTES));
 	free(written.bytes);
-	struct tree *tree = scan_archive(path, 0);
+	struct tree *tree = scan_archive(path, &archive_kind_common, 0);
 
 	ck_assert_ptr_nonnull(tree);
 	ck_assert_uint_eq(tree->nodes[1].size_bytes, STORED_BYTES);
@@ -440,7 +453,7 @@ START_TEST(damaged_archives_do_no_harm)
 	SCOPE_FREE char *path = strdup(host_tree_below(directory, "archive"));
 	struct written written;
 
-	write_files(&written, formats[(size_t)_i % FORMATS], filters[(size_t)_i / FORMATS]);
+	write_files(&written, formats[(size_t)_i % FORMATS].format, filters[(size_t)_i / FORMATS]);
 	SCOPE_FREE char *damaged = malloc(written.used);
 
 	for (unsigned int round = 0; round < 200; round++) {
@@ -449,7 +462,7 @@ START_TEST(damaged_archives_do_no_harm)
 		memcpy(damaged, written.bytes, count);
 		damage(&random, damaged, &count);
 		put_file(path, damaged, count);
-		struct tree *tree = scan_archive(path, 0);
+		struct tree *tree = scan_archive(path, kind_of((size_t)_i % FORMATS), 0);
 
 		for (uint32_t i = 0; tree && i < tree->node_count; i++) {
 			char contents[1000];
@@ -476,7 +489,7 @@ START_TEST(an_archive_that_changes_is_noticed)
 	write_files(&written, ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_NONE);
 	put_file(path, written.bytes, written.used);
 	free(written.bytes);
-	struct tree *tree = scan_archive(path, 0);
+	struct tree *tree = scan_archive(path, &archive_kind_common, 0);
 	uint32_t node = host_tree_find(tree, "d/file");
 
 	ck_assert_int_eq(content_reader_check(tree, &problem), 0);
