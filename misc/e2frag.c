@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2frag: options, one report, one message; the work is in lib/analyze. */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
@@ -16,6 +13,7 @@
 #include "analyze/file_extents.h"
 #include "analyze/forms.h"
 #include "analyze/paths.h"
+#include "e2frag_page.h"
 #include "e2frag_subject.h"
 #include "standard_streams.h"
 #include "support/flush.h"
@@ -349,34 +347,12 @@ static struct form_parts parts_of(const struct command *command)
 	};
 }
 
-/* after is NULL but for comparisons. A page that could not be written is removed. */
-static errcode_t write_page(const struct command *command, const struct report *before, const struct report *after,
-                            struct problem *problem)
-{
-	struct form_parts parts = parts_of(command);
-	FILE *page = fopen(command->html, "we");
-
-	if (!page)
-		return problem_set(problem, errno, command->html, "cannot create the page");
-	errcode_t error = form_html(before, after, &parts, page);
-
-	if (fclose(page) && !error)
-		error = errno;
-	if (!error)
-		return 0;
-	struct stat status;
-
-	if (!stat(command->html, &status) && S_ISREG(status.st_mode))
-		unlink(command->html);
-	return problem_set(problem, error, command->html, "cannot write the page");
-}
-
 static int print_report(struct command *command, const struct report *report)
 {
 	struct form_parts parts = parts_of(command);
 	struct problem problem = { 0 };
 
-	if (command->html && write_page(command, report, NULL, &problem))
+	if (command->html && page_write(command->html, report, NULL, &parts, &problem))
 		return print_problem(&problem);
 
 	switch (command->form) {
@@ -450,7 +426,7 @@ static errcode_t print_comparison(struct command *command, const struct subject 
 	if (!error)
 		error = take_figures(command, second, command->compare, &after, problem);
 	if (!error && command->html)
-		error = write_page(command, first->report, second->report, problem);
+		error = page_write(command->html, first->report, second->report, &parts, problem);
 	if (error)
 		return error;
 	if (command->form == FORM_JSON)

@@ -36,6 +36,7 @@ populate_sources := \
 	lib/populate/size_trial.c \
 	lib/populate/source_report.c \
 	lib/populate/xattr_values.c \
+	lib/populate/text_file.c \
 	lib/populate/verify.c \
 	lib/populate/xattrs.c \
 	lib/populate/zeros.c

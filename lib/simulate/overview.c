@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "populate/text_file.h"
 #include "simulate/overview_charts.h"
 #include "simulate/overview_machine.h"
 #include "simulate/report.h"
@@ -275,39 +276,17 @@ static void print_head(const struct overview *overview)
 	        overview->options->is_quick ? " --quick" : "", (unsigned long long)overview->options->seed);
 }
 
-/* page: what messages call it; path: where it is. */
-static errcode_t print_all(struct overview *overview, const char *page, const char *path)
+static errcode_t write_page(void *context, FILE *stream)
 {
-	overview->stream = fopen(path, "we");
-	if (!overview->stream)
-		return problem_set(overview->problem, errno, page, "cannot make it");
+	struct overview *overview = context;
 	errcode_t error = progress_start(stderr, overview->options->progress, &overview->progress);
 
+	overview->stream = stream;
 	print_head(overview);
 	for (size_t index = 0; !error && index < EXPERIMENTS; index++)
 		error = interrupt_pending() ? EINTR : run_experiment(overview, &experiments[index]);
 	progress_end(overview->progress);
-	if (!error)
-		error = flush_output(overview->stream);
-	if (fclose(overview->stream) && !error)
-		error = errno;
-	return error ? problem_set(overview->problem, error, page, "cannot write the report") : 0;
-}
-
-/* A page that is there stays until the new one is whole. */
-static errcode_t run_all(struct overview *overview, const char *page)
-{
-	struct output output;
-	errcode_t error = output_examine(page, 0, &output, overview->problem);
-
-	if (!error)
-		error = output_open(&output, overview->problem);
-	if (!error)
-		error = print_all(overview, page, output.work_path);
-	if (!error)
-		error = output_finish(&output, overview->problem);
-	output_discard(&output);
-	return error;
+	return error ? error : flush_output(stream);
 }
 
 errcode_t overview_write(const struct overview_options *options, struct problem *problem)
@@ -329,7 +308,7 @@ errcode_t overview_write(const struct overview_options *options, struct problem 
 
 	overview.image_file = output.work_path;
 	if (!error)
-		error = run_all(&overview, page);
+		error = text_file_write(page, write_page, &overview, "cannot write the report", problem);
 	output_discard(&output);
 	return error;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "populate/text_file.h"
 #include "simulate/chart.h"
 #include "support/vector.h"
 
@@ -110,6 +111,11 @@ static errcode_t collect(struct bars *bars, const struct overview_chart *chart, 
 	return error;
 }
 
+static errcode_t write_chart(void *context, FILE *stream)
+{
+	return chart_write(stream, context);
+}
+
 errcode_t overview_chart_write(const char *directory, const struct overview_chart *chart,
                                const struct simulate_options *options, const struct measurement *measurements,
                                struct problem *problem)
@@ -121,16 +127,9 @@ errcode_t overview_chart_write(const char *directory, const struct overview_char
 		return problem_set(problem, ENOMEM, directory, "cannot write a chart");
 	errcode_t error = collect(&bars, chart, options, measurements);
 	SCOPE_FREE struct chart_bar *list = bars.list;
-	FILE *stream = error ? NULL : fopen(path, "we");
+	struct chart drawn = { chart->title, chart->is_logarithmic, list, bars.count };
 
-	if (!error && !stream)
-		error = errno;
-	if (stream) {
-		const struct chart drawn = { chart->title, chart->is_logarithmic, list, bars.count };
-
-		error = chart_write(stream, &drawn);
-		if (fclose(stream) && !error)
-			error = errno;
-	}
-	return error ? problem_set(problem, error, path, "cannot write a chart") : 0;
+	if (error)
+		return problem_set(problem, error, path, "cannot write a chart");
+	return text_file_write(path, write_chart, &drawn, "cannot write a chart", problem);
 }
