@@ -114,6 +114,8 @@ struct build {
 
 	enum populate_stage stage; /* the one that is running */
 	struct timespec stage_begin;
+	unsigned int enlargements; /* how often the size that was chosen did not do */
+	uint64_t extra_blocks; /* for that reason: beyond those that were counted */
 	uint64_t data_bytes; /* needs: of regular files, holes left out */
 	uint64_t known_zero_bytes; /* see populate/known_holes.h */
 	uint64_t zero_blocks; /* copy: beside those */

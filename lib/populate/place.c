@@ -326,7 +326,7 @@ static errcode_t place_left_over(struct build *build, const struct placing *plac
 		if (atomic_load_explicit(&placing->left_over[district], memory_order_relaxed))
 			error = place_district(build, district, &window, &full, build->problem);
 	if (!error && full)
-		error = problem_set(build->problem, ENOSPC, build->options->image, "cannot place all files");
+		error = EXT2MB_ET_NO_SPACE;
 	return error;
 }
 
@@ -340,10 +340,14 @@ errcode_t place_blocks(struct build *build, const struct needs *needs)
 	if (!districts || !left_over)
 		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
 	errcode_t error = cut_windows(build, needs, districts);
-	if (error)
-		return problem_set(build->problem, error, build->options->image, "cannot plan the image");
-	error = pool_run(build->pool, count, place_window, &placing, build->problem);
-	return error ? error : place_left_over(build, &placing);
+	if (!error)
+		error = pool_run(build->pool, count, place_window, &placing, build->problem);
+	if (!error)
+		error = place_left_over(build, &placing);
+	if (error == EXT2MB_ET_NO_SPACE)
+		return problem_set_reason(build->problem, error, build->options->image, "cannot place all files",
+		                          "the filesystem is too small; a larger size is needed");
+	return error ? problem_set(build->problem, error, build->options->image, "cannot plan the image") : 0;
 }
 
 void place_release(struct build *build)

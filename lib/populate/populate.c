@@ -196,12 +196,14 @@ static void fill_report(const struct build *build, struct populate_report *repor
 	report->free_inodes = ext2mb_free_inodes(build->mb);
 }
 
-/* From the formatted output to files with their contents in their places. */
-static errcode_t fill(struct build *build, const struct output *output, struct needs *needs,
-                      struct populate_report *report)
+/* From the size to files with their contents in their places. EXT2MB_ET_NO_SPACE: the size does not do. */
+static errcode_t format_and_fill(struct build *build, const struct output *output, const struct size_choice *choice,
+                                 struct needs *needs, struct populate_report *report)
 {
-	errcode_t error = filesystem_open(build);
+	errcode_t error = size_format(build, output, choice, needs);
 
+	if (!error)
+		error = filesystem_open(build);
 	if (error)
 		return error;
 	error = output_extend(output, build->geometry.blocks * build->format.block_bytes, build->problem);
@@ -255,36 +257,62 @@ static void report_size(const struct build *build, const struct size_choice *cho
 	report->free_inodes = room->free_inodes - (build_items(build) - 1);
 }
 
-/* Back to an empty filesystem, with what has been learnt of the tree. */
-static errcode_t format_again(struct build *build, const struct output *output, struct size_choice *choice,
+/* Back to an empty filesystem's size, with what has been learnt of the tree. */
+static errcode_t choose_again(struct build *build, const struct output *output, struct size_choice *choice,
                               struct needs *needs, struct populate_report *report)
 {
 	begin_stage(build, POPULATE_FORMAT, report);
 	forget(build);
 	needs_free(needs);
+	build->zero_blocks = 0;
 	errcode_t error = size_choose(build, output, choice, needs);
 
-	if (error)
-		return error;
-	report_size(build, choice, report);
-	return size_format(build, output, choice, needs);
+	if (!error)
+		report_size(build, choice, report);
+	return error;
+}
+
+/* The size is ours to choose, and another one can be tried: the file is new. */
+static bool has_automatic_size(const struct build *build, const struct output *output)
+{
+	return !build->options->size && !output->in_place && output->existing_bytes < 1024;
+}
+
+/* A thousandth at first, then twice as much each time: the last is twice the image that did not do. */
+#define MOST_ENLARGEMENTS 11
+#define FIRST_ENLARGEMENT_PART 1024
+
+/* False: that was tried often enough. */
+static bool enlarge(struct build *build, const struct size_choice *choice)
+{
+	if (build->enlargements++ == MOST_ENLARGEMENTS)
+		return false;
+	build->extra_blocks += build->extra_blocks ? build->extra_blocks :
+	                                             choice->room.blocks / FIRST_ENLARGEMENT_PART + 8;
+	return true;
 }
 
 /*
- * What is kept of an earlier image cuts files into pieces, whose maps may need blocks that an image of just the right
- * size does not have: then nothing is kept.
+ * Files in more pieces than were counted have longer maps, for which an image of just the right size has no blocks.
+ * Pieces come from what is kept of an earlier image: then nothing is kept. Else they come from a filesystem that mke2fs
+ * left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
  */
-static errcode_t fill_keeping(struct build *build, const struct output *output, struct size_choice *choice,
-                              struct needs *needs, struct populate_report *report)
+static errcode_t fill_until_it_fits(struct build *build, const struct output *output, struct size_choice *choice,
+                                    struct needs *needs, struct populate_report *report)
 {
-	errcode_t error = fill(build, output, needs, report);
+	errcode_t error = format_and_fill(build, output, choice, needs, report);
 
-	if (error != ENOSPC || !build->kept)
-		return error;
-	problem_clear(build->problem);
-	build->keeps_nothing = true;
-	error = format_again(build, output, choice, needs, report);
-	return error ? error : fill(build, output, needs, report);
+	while (error == EXT2MB_ET_NO_SPACE) {
+		if (build->kept)
+			build->keeps_nothing = true;
+		else if (!has_automatic_size(build, output) || !enlarge(build, choice))
+			return error;
+		problem_clear(build->problem);
+		error = choose_again(build, output, choice, needs, report);
+		if (!error)
+			error = format_and_fill(build, output, choice, needs, report);
+	}
+	return error;
 }
 
 /* With 1.8 % of zeros, an image is not yet 2 % larger than it could be. */
@@ -308,17 +336,17 @@ static bool is_worth_another(const struct build *build)
 static errcode_t fill_again(struct build *build, const struct output *output, struct size_choice *choice,
                             struct needs *needs, struct populate_report *report)
 {
-	bool is_smallest = !build->options->size && !output->in_place && output->existing_bytes < 1024;
-
-	if (!is_smallest || !is_worth_another(build))
+	if (!has_automatic_size(build, output) || !is_worth_another(build))
 		return 0;
 	errcode_t error = known_holes_take(build);
 	if (error)
 		return problem_set(build->problem, error, NULL, "cannot plan the image");
 	build->keeps_nothing = false;
-	error = format_again(build, output, choice, needs, report);
+	build->enlargements = 0;
+	build->extra_blocks = 0;
+	error = choose_again(build, output, choice, needs, report);
 	if (!error)
-		error = fill_keeping(build, output, choice, needs, report);
+		error = fill_until_it_fits(build, output, choice, needs, report);
 	return error;
 }
 
@@ -332,9 +360,7 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 	build->image = (struct image){ output->descriptor, output->offset_bytes };
 	build->image_path = output->work_path;
 	build->in_place = output->in_place;
-	error = size_format(build, output, choice, needs);
-	if (!error)
-		error = fill_keeping(build, output, choice, needs, report);
+	error = fill_until_it_fits(build, output, choice, needs, report);
 	if (!error)
 		error = fill_again(build, output, choice, needs, report);
 	if (!error) {

@@ -17,6 +17,8 @@
 /* The first guess is nearly always enough; where nothing ever is, say so soon. */
 #define MOST_GROWING 16
 
+#define USUAL_BLOCK_BYTES 4096u
+
 /* Sizes in KiB, as mke2fs is told them. */
 struct search {
 	struct sizing *sizing;
@@ -52,6 +54,16 @@ static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *pro
 }
 
 /*
+ * mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. Then the
+ * usual ones are asked for.
+ */
+static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
+{
+	return (error == ENAMETOOLONG || error == E2BIG || error == EFBIG) &&
+	       !sizing->build->options->block_size_given && sizing->room.format.block_bytes < USUAL_BLOCK_BYTES;
+}
+
+/*
  * How search->kib does. mke2fs saying no means that a size is too small once it has said yes to a larger one; so does
  * a filesystem that lost its journal for being small, which is not what was asked for.
  */
@@ -66,7 +78,7 @@ static errcode_t judge(struct search *search)
 	if (!error && size_missing_inodes(sizing))
 		return too_few_inodes(sizing, search->problem);
 	search->refused = error || (search->enough && search->wants_journal && !sizing->room.journal_blocks);
-	if (error && (!search->enough || error == EINTR || error == ENOMEM)) {
+	if (error && (!search->enough || error == EINTR || error == ENOMEM || wants_usual_blocks(sizing, error))) {
 		problem_move(search->problem, &attempt);
 		return error;
 	}
@@ -260,17 +272,22 @@ static errcode_t choose_given(struct sizing *sizing, const char *size)
 	return error || size_spare_blocks(sizing) < 0 ? too_small(sizing, size, &found) : 0;
 }
 
-/* As large as the earlier image: then its metadata stands where it stood. False: it has outgrown that. */
-static bool fits_earlier(struct sizing *sizing, char size[32])
+/* As large as the earlier image: then its metadata stands where it stood. *fits is false: it has outgrown that. */
+static errcode_t try_earlier(struct sizing *sizing, char size[32], bool *fits)
 {
 	const struct earlier *earlier = sizing->build->earlier;
-	struct problem ignored = { 0 };
+	struct problem attempt = { 0 };
 
 	size_text(earlier->blocks * (earlier->block_bytes / 1024), size);
-	errcode_t error = size_try(sizing, size, &ignored);
+	errcode_t error = size_try(sizing, size, &attempt);
 
-	problem_clear(&ignored);
-	return !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
+	*fits = !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
+	if (error == EINTR || error == ENOMEM || wants_usual_blocks(sizing, error)) {
+		problem_move(sizing->build->problem, &attempt);
+		return error;
+	}
+	problem_clear(&attempt);
+	return 0;
 }
 
 static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
@@ -287,15 +304,18 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 		size_text(kib, size);
 		return choose_given(sizing, size);
 	}
-	if (sizing->build->earlier && fits_earlier(sizing, size))
-		return 0;
-	errcode_t error = find_smallest(sizing, &kib, sizing->build->problem);
+	errcode_t error = 0;
+	bool fits = false;
+
+	if (sizing->build->earlier)
+		error = try_earlier(sizing, size, &fits);
+	if (error || fits)
+		return error;
+	error = find_smallest(sizing, &kib, sizing->build->problem);
 
 	size_text(kib, size);
 	return error;
 }
-
-#define USUAL_BLOCK_BYTES 4096u
 
 errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice, struct needs *needs)
 {
@@ -314,9 +334,7 @@ errcode_t size_choose(struct build *build, const struct output *output, struct s
 		sizing.base_inodes = build->earlier->inode_count;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
-	/* mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. */
-	if ((error == ENAMETOOLONG || error == E2BIG || error == EFBIG) && !build->options->block_size_given &&
-	    sizing.room.format.block_bytes < USUAL_BLOCK_BYTES) {
+	if (wants_usual_blocks(&sizing, error)) {
 		problem_clear(build->problem);
 		sizing.block_bytes = USUAL_BLOCK_BYTES;
 		sizing.base_inodes = 0;
@@ -351,7 +369,8 @@ errcode_t size_format(struct build *build, const struct output *output, const st
 		return error;
 	/* A device may have another sector size than a file, and then other blocks. */
 	if (size_missing_inodes(&sizing) || size_spare_blocks(&sizing) < 0)
-		return problem_set_reason(build->problem, ENOSPC, build->options->image, "the source does not fit",
+		return problem_set_reason(build->problem, EXT2MB_ET_NO_SPACE, build->options->image,
+		                          "the source does not fit",
 		                          "mke2fs treats it differently from a file of its size");
 	return 0;
 }

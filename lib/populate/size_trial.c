@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/size_trial.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 		.inodes = sizing->inodes,
 		.block_bytes = sizing->block_bytes,
 	};
-	struct filesystem_room before = sizing->room;
+	struct filesystem_room room;
 
 	if (interrupt_pending())
 		return EINTR;
@@ -39,16 +40,23 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 		return problem_set(problem, errno, build->options->image, "cannot truncate");
 	errcode_t error = mke2fs_run(&run, problem);
 	if (!error)
-		error = filesystem_look(run.path, run.offset_bytes, build->options->image, &sizing->room, problem);
+		error = filesystem_look(run.path, run.offset_bytes, build->options->image, &room, problem);
 	if (error)
 		return error;
-	if (sizing->counted && memcmp(&before.format, &sizing->room.format, sizeof(before.format)) == 0 &&
-	    before.blocks_per_group == sizing->room.blocks_per_group)
+	bool same_needs = sizing->counted &&
+	                  memcmp(&room.format, &sizing->room.format, sizeof(room.format)) == 0 &&
+	                  room.blocks_per_group == sizing->room.blocks_per_group;
+
+	sizing->room = room;
+	if (same_needs)
 		return 0;
 	needs_free(sizing->needs);
-	sizing->build->format = sizing->room.format;
-	sizing->counted = true;
-	return needs_count(sizing->build, sizing->room.blocks_per_group, sizing->needs, problem);
+	sizing->build->format = room.format;
+	/* A count that fails leaves a part of the needs, which must not be taken for those of this format. */
+	sizing->counted = false;
+	error = needs_count(sizing->build, room.blocks_per_group, sizing->needs, problem);
+	sizing->counted = !error;
+	return error;
 }
 
 /* Of the tree, and those that shall be left; the root's is there already. */
@@ -66,7 +74,7 @@ uint64_t size_missing_inodes(const struct sizing *sizing)
 
 uint64_t size_exact_inodes(const struct sizing *sizing)
 {
-	uint64_t own = sizing->counted ? sizing->room.inodes - sizing->room.free_inodes : OWN_INODES;
+	uint64_t own = sizing->room.inodes ? sizing->room.inodes - sizing->room.free_inodes : OWN_INODES;
 	uint64_t inodes = wanted_inodes(sizing) + own;
 
 	return inodes < LEAST_INODES ? LEAST_INODES : inodes;
@@ -114,6 +122,8 @@ int64_t size_left_blocks(struct sizing *sizing)
 {
 	const struct filesystem_room *room = &sizing->room;
 	const struct build *build = sizing->build;
+
+	assert(sizing->counted);
 	uint64_t needed = sizing->needs->clusters << room->format.cluster_bits;
 	uint64_t there = room->free_blocks + (build->tree_has_lost_found ? room->lost_found_blocks : 0);
 
@@ -126,5 +136,7 @@ int64_t size_left_blocks(struct sizing *sizing)
 
 int64_t size_spare_blocks(struct sizing *sizing)
 {
-	return size_left_blocks(sizing) - (int64_t)free_blocks_wanted(sizing);
+	uint64_t wanted = free_blocks_wanted(sizing) + sizing->build->extra_blocks;
+
+	return size_left_blocks(sizing) - (int64_t)wanted;
 }
