@@ -15,8 +15,18 @@ extern char **environ;
 
 #define MESSAGE_BYTES 4096
 
-/* Up to 1.47.0 e2fsprogs know only a variable of their own for the clock. */
-#define CLOCK_VARIABLE "E2FSPROGS_FAKE_TIME="
+/*
+ * Up to 1.47.0 e2fsprogs know only the first. Later ones read the second too, where 0 (of our own environment) is "now"
+ * for some of what they write, such as the times of quota files.
+ */
+static const char *const clock_variables[] = { "E2FSPROGS_FAKE_TIME", "SOURCE_DATE_EPOCH" };
+
+#define CLOCKS (sizeof(clock_variables) / sizeof(*clock_variables))
+#define CLOCK_BYTES 64
+
+struct clocks {
+	char texts[CLOCKS][CLOCK_BYTES]; /* NAME=VALUE */
+};
 
 /* What they say, as much as is kept of it. */
 struct message {
@@ -24,21 +34,32 @@ struct message {
 	size_t used_bytes;
 };
 
-static errcode_t make_environment(const struct child *child, char *clock, size_t clock_bytes, char ***ret)
+static bool is_clock(const char *assignment)
+{
+	for (size_t clock = 0; clock < CLOCKS; clock++) {
+		size_t bytes = strlen(clock_variables[clock]);
+
+		if (strncmp(assignment, clock_variables[clock], bytes) == 0 && assignment[bytes] == '=')
+			return true;
+	}
+	return false;
+}
+
+static errcode_t make_environment(const struct child *child, struct clocks *clocks, char ***ret)
 {
 	size_t count = 0, next = 0;
 
 	while (environ[count])
 		count++;
-	char **environment = calloc(count + 2, sizeof(*environment));
+	char **environment = calloc(count + CLOCKS + 1, sizeof(*environment));
 	if (!environment)
 		return ENOMEM;
 	for (size_t variable = 0; variable < count; variable++)
-		if (!child->has_epoch || strncmp(environ[variable], CLOCK_VARIABLE, strlen(CLOCK_VARIABLE)) != 0)
+		if (!child->has_epoch || !is_clock(environ[variable]))
 			environment[next++] = environ[variable];
-	if (child->has_epoch) {
-		snprintf(clock, clock_bytes, CLOCK_VARIABLE "%" PRId64, child->epoch);
-		environment[next++] = clock;
+	for (size_t clock = 0; child->has_epoch && clock < CLOCKS; clock++) {
+		snprintf(clocks->texts[clock], CLOCK_BYTES, "%s=%" PRId64, clock_variables[clock], child->epoch);
+		environment[next++] = clocks->texts[clock];
 	}
 	*ret = environment;
 	return 0;
@@ -55,10 +76,10 @@ static errcode_t spawn(const struct child *child, const posix_spawn_file_actions
 
 static errcode_t start(const struct child *child, int messages, pid_t *pid)
 {
-	char clock[64];
+	struct clocks clocks;
 	SCOPE_FREE char **environment = NULL;
 	posix_spawn_file_actions_t actions;
-	errcode_t error = make_environment(child, clock, sizeof(clock), &environment);
+	errcode_t error = make_environment(child, &clocks, &environment);
 
 	if (!error)
 		error = posix_spawn_file_actions_init(&actions);
