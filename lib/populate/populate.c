@@ -418,7 +418,7 @@ static errcode_t check_filesystem(const struct build *build, const struct size_c
 	if (choice->room.orphan_blocks > ORPHAN_FILE_MAX_BLOCKS)
 		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
 		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
-		                          " blocks, more than %d",
+		                          " blocks, more than %d; -O ^orphan_file makes none",
 		                          choice->room.orphan_blocks, ORPHAN_FILE_MAX_BLOCKS);
 	return 0;
 }
