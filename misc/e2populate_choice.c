@@ -55,6 +55,13 @@ void take_no_xattrs(struct command *command, const char *argument)
 	command->options.without_xattrs = true;
 }
 
+void take_flags(struct command *command, const char *argument)
+{
+	command->options.without_flags = strcmp(argument, "none") == 0;
+	if (!command->options.without_flags && strcmp(argument, "keep") != 0)
+		usage_error("--flags: %s is neither keep nor none", argument);
+}
+
 void take_whiteouts(struct command *command, const char *argument)
 {
 	static const struct {

@@ -100,6 +100,7 @@ const struct option_row command_options[] = {
 	{ "exclude-from", "FILE", take_exclude_from, "the same for each line of FILE" },
 	{ "one-file-system", NULL, take_one_file_system, "directories on which something is mounted stay empty" },
 	{ "no-xattrs", NULL, take_no_xattrs, "no extended attributes, ACLs or capabilities" },
+	{ "flags", "keep|none", take_flags, "file flags, which chattr(1) sets, are kept (the default) or left out" },
 	{ "whiteouts", "FORM", take_whiteouts, "how a SOURCE removes files of those before it: none, oci (.wh.NAME),\n"
 	                                       "overlayfs, or to-overlayfs: oci, kept as overlayfs's own" },
 	{ NULL, NULL, NULL, "Owners and metadata" },

@@ -42,6 +42,7 @@ void take_exclude(struct command *command, const char *argument);
 void take_exclude_from(struct command *command, const char *argument);
 void take_one_file_system(struct command *command, const char *argument);
 void take_no_xattrs(struct command *command, const char *argument);
+void take_flags(struct command *command, const char *argument);
 void take_owner_map(struct command *command, const char *argument);
 void take_uid_map(struct command *command, const char *argument);
 void take_gid_map(struct command *command, const char *argument);

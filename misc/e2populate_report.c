@@ -36,6 +36,8 @@ void report_print(const char *image, const struct populate_report *report)
 		printf("%" PRIu64 " files with data in %" PRIu64 " extents: %.3f extents per file\n",
 		       report->regular_files, report->data_extents,
 		       (double)report->data_extents / (double)report->regular_files);
+	if (report->flagged_files)
+		printf("%" PRIu64 " files have file flags\n", report->flagged_files);
 	if (report->zero_blocks)
 		printf("%" PRIu64 " blocks of zeros became holes\n", report->zero_blocks);
 	if (report->verified)
@@ -70,6 +72,7 @@ static void write_content(struct json *json, const struct populate_options *opti
 		json_unsigned(json, "data_blocks", report->data_blocks);
 		json_unsigned(json, "data_extents", report->data_extents);
 		json_unsigned(json, "zero_blocks", report->zero_blocks);
+		json_unsigned(json, "files_with_flags", report->flagged_files);
 	}
 	json_close_object(json);
 }

@@ -26,10 +26,12 @@ struct project;
 struct placement {
 	uint32_t ino;      /* number: of a hard link, that of the first name */
 	uint32_t blocks;   /* needs: mapped data blocks; copy lowers it where zeros became holes */
-	bool is_long;      /* place: which member of the union holds */
-	bool is_casefolded; /* needs: a directory whose names are compared without case */
-	bool is_inline;    /* needs: its content stands in the inode; it has no blocks */
-	uint16_t xattr_share; /* needs: which of its xattr set's blocks it uses */
+	bool is_long : 1;  /* place: which member of the union holds */
+	bool is_casefolded : 1; /* needs: a directory whose names are compared without case */
+	bool is_inline : 1;     /* needs: its content stands in the inode; it has no blocks */
+	bool knows_flags : 1;   /* copy, or seal: flags are those of the file that was asked (populate/flags.h) */
+	uint16_t xattr_share;   /* needs: which of its xattr set's blocks it uses */
+	uint32_t flags;
 	union { /* of a node with blocks */
 		uint64_t start; /* one extent from logical block 0 */
 		struct long_map *map;

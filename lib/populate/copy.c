@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/flags.h"
 #include "populate/run_writer.h"
 #include "populate/zeros.h"
 #include "source/content_reader.h"
@@ -147,7 +148,12 @@ static errcode_t copy_one(const struct build *build, struct copy_worker *own, ui
 {
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
-	return error ? error : copy_range(build, own, node, first, end, problem);
+	if (error)
+		return error;
+	/* Slices of a large file are tasks side by side, and none of them has its node. */
+	if (end == UINT64_MAX && flags_are_missing(build, node))
+		flags_note(build, node, own->reader);
+	return copy_range(build, own, node, first, end, problem);
 }
 
 static errcode_t copy_files_of_job(const struct build *build, struct copy_worker *own, const struct copy_job *job,

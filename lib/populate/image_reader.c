@@ -77,8 +77,7 @@ errcode_t image_reader_inode(struct image_reader *reader, uint32_t ino, struct i
 		.links = inode.i_links_count,
 		.size_bytes = EXT2_I_SIZE(&inode),
 		.project = ext2fs_has_feature_project(reader->fs->super) ? inode.i_projid : 0,
-		.is_inline = inode.i_flags & EXT4_INLINE_DATA_FL,
-		.inherits_project = inode.i_flags & EXT4_PROJINHERIT_FL,
+		.flags = inode.i_flags,
 	};
 	read_time(&inode, EXT2_INODE_SIZE(reader->fs->super) > EXT2_GOOD_OLD_INODE_SIZE, value);
 	if (S_ISCHR(inode.i_mode) || S_ISBLK(inode.i_mode))

@@ -24,8 +24,7 @@ struct image_inode {
 	uint32_t mtime_nanoseconds;
 	uint32_t major, minor; /* of devices */
 	uint32_t project;      /* 0 where the image has no projects */
-	bool is_inline;        /* its content stands in it */
-	bool inherits_project; /* what is made in it, if it is a directory */
+	uint32_t flags;        /* as on disk */
 };
 
 /* Any error of libext2fs; nothing is to be closed then. */

@@ -7,6 +7,7 @@
 
 #include "ondisk/inline_data.h"
 #include "populate/directory_view.h"
+#include "populate/flags.h"
 #include "source/content_reader.h"
 
 errcode_t inline_content_open(struct inline_content *content, const struct build *build)
@@ -35,6 +36,8 @@ static errcode_t read_file(struct inline_content *content, uint32_t node, uint64
 {
 	errcode_t error = content_reader_open(content->reader, node, problem);
 
+	if (!error && flags_are_missing(content->build, node))
+		flags_note(content->build, node, content->reader);
 	return error ? error : content_reader_read(content->reader, content->data, bytes, 0, problem);
 }
 
@@ -77,7 +80,7 @@ errcode_t inline_content_describe(struct inline_content *content, uint32_t node,
 	else
 		memset(content->area, 0, area_bytes);
 	value->size_bytes = bytes;
-	value->flags |= EXT4_INLINE_DATA_FL;
+	value->flags |= flags_of(build, node) | EXT4_INLINE_DATA_FL;
 	inline_data_encode(&build->format, content->data, bytes, value->root, content->area);
 	*area = content->area;
 	return 0;

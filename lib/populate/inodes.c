@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/flags.h"
 #include "populate/inline_content.h"
 #include "populate/projects.h"
 #include "populate/run_writer.h"
@@ -16,12 +17,14 @@
 struct counts {
 	uint64_t regular_files, data_blocks, data_extents;
 	uint64_t inline_bytes; /* of regular files */
+	uint64_t flagged_files;
 };
 
 /* What each worker has of its own. */
 struct inode_worker {
 	struct counts counts;
 	struct inline_content inline_content;
+	struct content_reader *reader; /* of files that nobody has opened yet */
 };
 
 struct sealing {
@@ -102,7 +105,7 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
 		.project = project_of(build, node).id,
-		.flags = (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
+		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
 		         (project_of(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
 	};
 }
@@ -145,6 +148,27 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 	return write_map(build, node, value, map_blocks);
 }
 
+/* Empty files, and large ones, which are copied in slices. */
+static errcode_t ask_for_flags(const struct build *build, uint32_t node, struct inode_worker *own,
+                               struct problem *problem)
+{
+	if (!flags_are_missing(build, node))
+		return 0;
+	errcode_t error = own->reader ? 0 : content_reader_create(build->tree, &own->reader);
+
+	if (!error)
+		error = content_reader_open(own->reader, node, problem);
+	/* An empty file that may not be read is no reason to fail. */
+	if (error == EACCES || error == EPERM) {
+		problem_clear(problem);
+		flags_note_unread(build, node);
+		return 0;
+	}
+	if (!error)
+		flags_note(build, node, own->reader);
+	return error;
+}
+
 static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
                              struct problem *problem)
 {
@@ -153,8 +177,10 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	const void *xattr_area = xattrs->inode_area;
 	struct inode_value value;
 	uint64_t map_blocks = 0, file_bytes = 0;
-	errcode_t error;
+	errcode_t error = placement->is_inline ? 0 : ask_for_flags(build, node, own, problem);
 
+	if (error)
+		return error;
 	inodes_describe(build, node, &value);
 	if (placement->is_inline)
 		error = inline_content_describe(&own->inline_content, node, &value, &xattr_area, &file_bytes, problem);
@@ -165,6 +191,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block + xattrs->value_clusters)
 	               << build->format.cluster_bits;
 	own->counts.inline_bytes += file_bytes;
+	own->counts.flagged_files += flags_of(build, node) != 0;
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
@@ -300,7 +327,9 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 		report->data_blocks += counts->data_blocks;
 		report->data_extents += counts->data_extents;
 		report->data_bytes += counts->inline_bytes;
+		report->flagged_files += counts->flagged_files;
 		inline_content_close(&workers[worker].inline_content);
+		content_reader_destroy(workers[worker].reader);
 	}
 	return error ? problem_set(build->problem, error, build->options->image, "cannot write inodes") : 0;
 }

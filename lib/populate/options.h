@@ -41,6 +41,7 @@ struct populate_options {
 	const struct exclude *exclude; /* what is left out of the source; NULL: nothing */
 	bool one_file_system;     /* directories on which something is mounted stay empty */
 	bool without_xattrs;      /* leave them all out */
+	bool without_flags;       /* likewise file flags; those that metadata gives stay */
 	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;     /* a manifest for source/metadata.h; NULL: none */
 	struct progress *progress; /* may be NULL */

@@ -14,6 +14,7 @@
 #include "populate/earlier.h"
 #include "populate/extended.h"
 #include "populate/filesystem.h"
+#include "populate/flags.h"
 #include "populate/identity.h"
 #include "populate/inodes.h"
 #include "populate/keep.h"
@@ -83,6 +84,7 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.without_xattrs = options->without_xattrs || extended_has(options->extended, "no_copy_xattrs"),
+		.without_flags = options->without_flags,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
@@ -368,6 +370,8 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 		begin_stage(build, POPULATE_SEAL, report);
 		error = seal(build, report);
 	}
+	if (!error)
+		error = flags_warn(build, &report->warnings);
 	if (!error)
 		error = quota_rebuild(build->options, output, build->quota_types, build->problem);
 	if (!error)

@@ -58,17 +58,6 @@ static bool says_nothing(errcode_t error)
 	       error == ENAMETOOLONG || error == ELOOP;
 }
 
-/* Is it a file of a host directory? A manifest's files lie in one too, but nothing but their contents counts. */
-static bool is_of_host(const struct tree *tree, const struct tree_node *node)
-{
-	const struct tree_origin *origin = &tree->origins[node->origin];
-	uint32_t first = node->origin;
-
-	while (first && tree->origins[first - 1].source == origin->source)
-		first--;
-	return tree->origins[first].kind == TREE_ORIGIN_DIRECTORY;
-}
-
 static errcode_t read_node(const struct build *build, uint32_t number, struct problem *problem)
 {
 	const struct tree_node *node = build_node(build, number);
@@ -76,7 +65,7 @@ static errcode_t read_node(const struct build *build, uint32_t number, struct pr
 	struct project *project = &build->projects[number];
 	struct attributes attributes = { 0 };
 
-	if (!is_of_host(build->tree, node))
+	if (!tree_is_of_host(build->tree, node))
 		return 0;
 	SCOPE_FREE char *path = has_own_path ? tree_host_path(build->tree, number) : tree_path(build->tree, number);
 	errcode_t error = path ? ask(path, node, number == TREE_ROOT ? 0 : AT_SYMLINK_NOFOLLOW, &attributes) : ENOMEM;

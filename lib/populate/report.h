@@ -42,6 +42,7 @@ struct populate_report {
 	uint64_t data_bytes;   /* read from the source */
 	uint64_t data_blocks;  /* of regular files */
 	uint64_t data_extents;
+	uint64_t flagged_files; /* of any type, that have file flags */
 	uint64_t zero_blocks;  /* found to hold only zeros and made holes */
 	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
 	uint64_t free_inodes;

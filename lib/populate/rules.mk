@@ -12,6 +12,7 @@ populate_sources := \
 	lib/populate/earlier.c \
 	lib/populate/extended.c \
 	lib/populate/filesystem.c \
+	lib/populate/flags.c \
 	lib/populate/identity.c \
 	lib/populate/image_reader.c \
 	lib/populate/inline_content.c \

@@ -12,6 +12,7 @@
 #include "populate/needs.h"
 #include "populate/run_writer.h"
 #include "source/content_reader.h"
+#include "source/file_flags.h"
 #include "support/interrupt.h"
 
 #define BUFFER_BYTES (1u << 20)
@@ -81,8 +82,11 @@ static errcode_t compare_inode(const struct subject *subject, const struct image
 		               wanted.gid);
 	if (inode->project != wanted.project)
 		return differs(subject, "its project is %u, not %u", inode->project, wanted.project);
-	if (inode->inherits_project != !!(wanted.flags & EXT4_PROJINHERIT_FL))
-		return differs(subject, "its project is%s inherited", inode->inherits_project ? "" : " not");
+	if ((inode->flags ^ wanted.flags) & EXT4_PROJINHERIT_FL)
+		return differs(subject, "its project is%s inherited", inode->flags & EXT4_PROJINHERIT_FL ? "" : " not");
+	if ((inode->flags ^ wanted.flags) & FILE_FLAGS_KEPT)
+		return differs(subject, "its file flags are 0x%x, not 0x%x", inode->flags & FILE_FLAGS_KEPT,
+		               wanted.flags & FILE_FLAGS_KEPT);
 	/* Of a directory with more links than can be counted, 1. */
 	if (inode->links != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
 		return differs(subject, "it has %u links, not %u", inode->links, wanted.links);
@@ -318,7 +322,7 @@ static errcode_t compare_file(const struct subject *subject, const struct image_
 	if (error)
 		return error;
 	progress_add(subject->verifying->build->options->progress, 0, 1);
-	if (!inode->is_inline)
+	if (!(inode->flags & EXT4_INLINE_DATA_FL))
 		return compare_mapped(subject);
 	error = image_reader_small(own->image, subject->verifying->build->placements[subject->node].ino,
 	                           own->from_image, size_bytes);

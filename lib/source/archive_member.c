@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "source/archive_scan.h"
+#include "source/file_flags.h"
 
 #define NANOSECONDS 1000000000
 
@@ -27,6 +28,14 @@ static void set_time(const struct archive_scan *scan, struct tree_node *node)
 		node->mtime_seconds--;
 	}
 	node->mtime_nanoseconds = (uint32_t)nanoseconds;
+}
+
+static void set_flags(const struct archive_scan *scan, struct tree_node *node)
+{
+	const char *text = scan->options->without_flags ? NULL : archive_entry_fflags_text(scan->entry);
+
+	node->flags = text ? file_flags_parse(text) : 0;
+	node->has_flags = true;
 }
 
 static errcode_t set_owner(const struct archive_scan *scan, struct tree_node *node)
@@ -73,6 +82,7 @@ errcode_t archive_scan_attributes(struct archive_scan *scan, struct tree_node *n
 
 	*node = (struct tree_node){ .mode = (uint16_t)(archive_entry_perm(scan->entry) & 07777) };
 	set_time(scan, node);
+	set_flags(scan, node);
 	errcode_t error = set_owner(scan, node);
 
 	if (error)

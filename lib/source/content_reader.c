@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "source/directory_source.h"
+#include "source/file_flags.h"
 #include "support/whole_io.h"
 
 struct content_reader {
@@ -147,6 +148,11 @@ errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t
 	else
 		error = whole_read(origin->descriptor, bytes, count, node->stored_start + offset);
 	return error ? read_problem(reader, error, problem) : 0;
+}
+
+uint32_t content_reader_flags(const struct content_reader *reader)
+{
+	return reader->descriptor < 0 ? 0 : file_flags_read(reader->descriptor);
 }
 
 errcode_t content_reader_check(const struct tree *tree, struct problem *problem)

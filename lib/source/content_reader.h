@@ -22,6 +22,9 @@ MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t
 MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
                                          struct problem *problem);
 
+/* The flags of that file (source/file_flags.h); 0 where it is not a file of the host. */
+uint32_t content_reader_flags(const struct content_reader *reader);
+
 /*
  * Once everything has been read: EBUSY if an archive has been changed meanwhile. (A file that changes is read as it
  * is; an archive that changes gives a file other files' bytes.)

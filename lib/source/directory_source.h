@@ -15,6 +15,7 @@ struct scan_options {
 	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
 	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
 	bool without_xattrs;              /* leave them all out, unread */
+	bool without_flags;               /* likewise file flags; those of regular files nobody reads here */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
 	bool has_below;                   /* the tree is to be merged, over others: an archive's hard links may lead there */

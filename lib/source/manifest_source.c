@@ -283,6 +283,8 @@ static errcode_t take_attributes(struct manifest *manifest, const struct mtree_e
 {
 	if ((entry->given & MTREE_MODE) && !S_ISLNK(node->mode))
 		node->mode = (uint16_t)((node->mode & S_IFMT) | entry->permissions);
+	if ((entry->given & MTREE_FLAGS) && !manifest->scan->options->without_flags)
+		node->flags = entry->flags;
 	if (entry->given & MTREE_TIME) {
 		node->mtime_seconds = entry->mtime_seconds;
 		node->mtime_nanoseconds = entry->mtime_nanoseconds;

@@ -154,6 +154,10 @@ static errcode_t change(struct metadata *metadata, uint32_t number, const struct
 		node->uid = entry->uid;
 	if (entry->given & MTREE_GID)
 		node->gid = entry->gid;
+	if (entry->given & MTREE_FLAGS) {
+		node->flags = entry->flags;
+		node->has_flags = true;
+	}
 	if (entry->given & MTREE_TIME) {
 		node->mtime_seconds = entry->mtime_seconds;
 		node->mtime_nanoseconds = entry->mtime_nanoseconds;

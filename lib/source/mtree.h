@@ -6,7 +6,7 @@
  * then any such name with type=dir, until "..". Names and link targets are encoded as by vis(3). /set and /unset give
  * values to the lines that follow; what a line says itself goes before. A line may be continued after a backslash.
  *
- * nlink, flags, cksum and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
+ * nlink, cksum and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
  * an extension that go-mtree(1) has too.
  */
 #ifndef SOURCE_MTREE_H
@@ -35,7 +35,8 @@ enum mtree_given {
 	MTREE_NOCHANGE = 1 << 10, /* one that is there stays as it is */
 	MTREE_SIZE = 1 << 11,
 	MTREE_CONTENTS = 1 << 12,
-	MTREE_FIRST_DIGEST = 1 << 13, /* and so on in the order of enum mtree_digest */
+	MTREE_FLAGS = 1 << 13,
+	MTREE_FIRST_DIGEST = 1 << 14, /* and so on in the order of enum mtree_digest */
 };
 
 struct mtree_entry {
@@ -44,6 +45,7 @@ struct mtree_entry {
 	unsigned int given; /* of enum mtree_given */
 	uint32_t type;      /* S_IFMT bits */
 	uint16_t permissions;
+	uint32_t flags; /* see source/file_flags.h */
 	uint32_t uid, gid;
 	const char *uname, *gname;
 	int64_t mtime_seconds;

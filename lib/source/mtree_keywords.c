@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "source/file_flags.h"
 #include "support/units.h"
 #include "support/vector.h"
 
@@ -151,6 +152,12 @@ static const char *take_size(struct mtree_entry *entry, char *value)
 	return units_parse_number(value, 0, INT64_MAX, &entry->size_bytes) ? "is not a number of bytes" : NULL;
 }
 
+static const char *take_flags(struct mtree_entry *entry, char *value)
+{
+	entry->flags = file_flags_parse(value);
+	return NULL;
+}
+
 static const char *take_contents(struct mtree_entry *entry, char *value)
 {
 	entry->contents = value;
@@ -198,13 +205,13 @@ static const struct keyword keywords[] = {
 	{ "link", MTREE_LINK, take_link },
 	{ "device", MTREE_DEVICE, take_device },
 	{ "size", MTREE_SIZE, take_size },
+	{ "flags", MTREE_FLAGS, take_flags },
 	{ "content", MTREE_CONTENTS, take_contents },
 	{ "contents", MTREE_CONTENTS, take_contents },
 	{ "optional", MTREE_OPTIONAL, NULL },
 	{ "nochange", MTREE_NOCHANGE, NULL },
 	{ .name = "ignore" },
 	{ .name = "cksum" },
-	{ .name = "flags" },
 	{ .name = "inode" },
 	{ .name = "nlink" },
 	{ .name = "resdevice" },

@@ -16,6 +16,7 @@ source_sources := \
 	lib/source/directory_reader.c \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
+	lib/source/file_flags.c \
 	lib/source/host_xattrs.c \
 	lib/source/links_below.c \
 	lib/source/manifest_source.c \

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "source/file_flags.h"
 #include "source/scan.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
@@ -109,6 +110,18 @@ static bool is_own_ancestor(const struct scan *scan, uint32_t number)
 	return false;
 }
 
+/* Its node is its parent's, whose entries have been examined; nobody else looks at this one now. */
+static void read_flags(struct scan *scan, const struct scan_directory *directory, int descriptor)
+{
+	bool is_root = directory == &scan->directories[DESCEND_ROOT];
+	struct tree_node *node =
+		is_root ? &scan->root_node : &scan->directories[directory->parent].children[directory->position];
+
+	if (!scan->options->without_flags)
+		node->flags = file_flags_read(descriptor);
+	node->has_flags = true;
+}
+
 errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t number, struct problem *problem)
 {
 	struct scan_worker *worker = &scan->workers[worker_number];
@@ -134,6 +147,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 
 	if (error)
 		return scan_problem(scan, number, NULL, error, "cannot open directory", problem);
+	read_flags(scan, directory, descriptor);
 	error = read_names(worker, descriptor, &count);
 	if (!error)
 		error = make_children(worker, directory, count);

@@ -58,6 +58,16 @@ errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const c
 	return 0;
 }
 
+bool tree_is_of_host(const struct tree *tree, const struct tree_node *node)
+{
+	const struct tree_origin *origin = &tree->origins[node->origin];
+	uint32_t first = node->origin;
+
+	while (first && tree->origins[first - 1].source == origin->source)
+		first--;
+	return tree->origins[first].kind == TREE_ORIGIN_DIRECTORY;
+}
+
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name)
 {
 	uint32_t low = tree->nodes[directory].first_child;

@@ -74,6 +74,8 @@ struct tree_node {
 	bool gid_is_name : 1; /* likewise */
 	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has at the path
 	                         that target says (source/links_below.h) */
+	bool has_flags : 1;   /* flags are known; else a regular file of the host is still to be asked, others have none
+	                       */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	union {
@@ -88,6 +90,7 @@ struct tree_node {
 	uint32_t mtime_nanoseconds;
 	uint32_t origin; /* a number in tree->origins */
 	int64_t mtime_seconds;
+	uint32_t flags;      /* see source/file_flags.h */
 	uint32_t xattrs;     /* a number in tree->xattr_sets */
 	uint32_t order;      /* of an archive's members, before sources are merged: which had its name first; else 0 */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
@@ -124,6 +127,9 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 {
 	return tree->nodes[node].link_to != node;
 }
+
+/* Is it a file of a host directory? A manifest's files lie in one too, but nothing but their contents counts. */
+bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 
 /* The entry of a directory with this name; TREE_ROOT, which is nobody's entry, if there is none. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name);

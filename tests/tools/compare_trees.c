@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -45,8 +47,8 @@ struct names {
 };
 
 static struct {
-	int no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_holes, no_special,
-		no_root;
+	int no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_flags, no_holes,
+		no_special, no_root;
 	int narrow_times;
 	int64_t latest_seconds;
 	off_t hole_bytes;
@@ -287,6 +289,30 @@ static void compare_xattrs(const int directories[SIDES], const char *name)
 	}
 }
 
+/* ---- file flags ---- */
+
+/* What chattr(1) sets; the others say how a filesystem stores the file. */
+#define CHATTR_FLAGS                                                                                                   \
+	(FS_SECRM_FL | FS_UNRM_FL | FS_COMPR_FL | FS_SYNC_FL | FS_IMMUTABLE_FL | FS_APPEND_FL | FS_NODUMP_FL |         \
+	 FS_NOATIME_FL | FS_JOURNAL_DATA_FL | FS_NOTAIL_FL | FS_DIRSYNC_FL | FS_TOPDIR_FL | FS_DAX_FL)
+
+/* Only regular files and directories can be asked; a filesystem that has no flags has none set. */
+static unsigned int read_flags(int directory, const char *name)
+{
+	SCOPE_CLOSE int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned int flags = 0;
+
+	return file >= 0 && !ioctl(file, FS_IOC_GETFLAGS, &flags) ? flags & CHATTR_FLAGS : 0;
+}
+
+static void compare_flags(const int directories[SIDES], const char *name)
+{
+	unsigned int source = read_flags(directories[SOURCE], name), image = read_flags(directories[IMAGE], name);
+
+	if (source != image)
+		difference("file flags are %#x, should be %#x", image, source);
+}
+
 /* ---- content and holes ---- */
 
 static off_t next_data(int file, off_t position, off_t size_bytes)
@@ -416,6 +442,8 @@ static void compare_entry(const int directories[SIDES], const char *name, const 
 		return;
 	if (!options.no_xattrs)
 		compare_xattrs(directories, name);
+	if (!options.no_flags && (S_ISREG(source->st_mode) || S_ISDIR(source->st_mode)))
+		compare_flags(directories, name);
 	if (S_ISREG(source->st_mode) && source->st_size == image->st_size && source->st_size)
 		compare_files(directories, name, source->st_size);
 	if (S_ISLNK(source->st_mode))
@@ -549,7 +577,8 @@ static void compare_links(void)
 
 static const char usage[] =
 	"usage: compare_trees [options] SOURCE MOUNTED\n"
-	"  --no-content --no-owners --no-modes --no-times --no-nanoseconds --no-links --no-xattrs --no-holes\n"
+	"  --no-content --no-owners --no-modes --no-times --no-nanoseconds --no-links --no-xattrs --no-flags\n"
+	"  --no-holes\n"
 	"  --no-special         leave devices, fifos and sockets out\n"
 	"  --no-root            leave the roots' own attributes out\n"
 	"  --narrow-times       times as inodes of 128 bytes keep them: 32 bits of seconds\n"
@@ -570,6 +599,7 @@ static const struct option long_options[] = {
 	{ "no-nanoseconds", no_argument, &options.no_nanoseconds, 1 },
 	{ "no-links", no_argument, &options.no_links, 1 },
 	{ "no-xattrs", no_argument, &options.no_xattrs, 1 },
+	{ "no-flags", no_argument, &options.no_flags, 1 },
 	{ "no-holes", no_argument, &options.no_holes, 1 },
 	{ "no-special", no_argument, &options.no_special, 1 },
 	{ "no-root", no_argument, &options.no_root, 1 },
@@ -620,6 +650,8 @@ int main(int argc, char **argv)
 		compare_attributes(&status[SOURCE], &status[IMAGE]);
 		if (!options.no_xattrs)
 			compare_xattrs(roots, ".");
+		if (!options.no_flags)
+			compare_flags(roots, ".");
 	}
 	compare_directories(roots, &status[IMAGE], true);
 	compare_links();

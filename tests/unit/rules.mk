@@ -26,6 +26,7 @@ unit_tests := \
 	ext2mb_stress \
 	ext2mb_windows \
 	exclude \
+	file_flags \
 	file_map \
 	file_windows \
 	format \

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * File flags, which chattr(1) sets: append only, immutable, no dump and so on. Their bits are those of
+ * FS_IOC_GETFLAGS in <linux/fs.h>, which ext4 stores as they are.
+ */
+#ifndef SOURCE_FILE_FLAGS_H
+#define SOURCE_FILE_FLAGS_H
+
+#include <linux/fs.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+/*
+ * chattr's s u c S i a d A j t D T x: what users set and ext4 stores. All others tell how a filesystem stores the file
+ * (extents, inline data, encrypt, verity), or belong to something that has its own rules (casefold, projects).
+ */
+#define FILE_FLAGS_KEPT                                                                                                \
+	((uint32_t)(FS_SECRM_FL | FS_UNRM_FL | FS_COMPR_FL | FS_SYNC_FL | FS_IMMUTABLE_FL | FS_APPEND_FL |             \
+	            FS_NODUMP_FL | FS_NOATIME_FL | FS_JOURNAL_DATA_FL | FS_NOTAIL_FL | FS_DIRSYNC_FL | FS_TOPDIR_FL |  \
+	            FS_DAX_FL))
+
+/* Beside them, in bits that no such flag has: */
+#define FILE_FLAGS_UNKNOWN 0x80000000u /* the source has a flag that ext4 does not store */
+#define FILE_FLAGS_UNREAD 0x40000000u  /* the source would not say */
+
+/* Of those kept, the ones that a file of this type can have. Linux refuses the others, and e2fsck(8) takes some away.
+ */
+uint32_t file_flags_of_type(uint32_t mode);
+
+/* The flags of an open regular file or directory. Any thread. */
+uint32_t file_flags_read(int descriptor);
+
+/*
+ * Flags as chflags(1) and libarchive write them: names with commas between them, or "none". Those that BSD has for the
+ * owner and for root, which ext4 does not tell apart, are one. The text is not changed.
+ */
+uint32_t file_flags_parse(const char *text);
+
+#endif
