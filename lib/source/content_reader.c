@@ -8,6 +8,7 @@
 
 #include "source/directory_source.h"
 #include "source/file_flags.h"
+#include "source/open_below.h"
 #include "support/whole_io.h"
 
 struct content_reader {
@@ -15,6 +16,7 @@ struct content_reader {
 	struct directory_reader **directories; /* by origin; made when they are needed */
 	uint32_t node;                         /* the file */
 	int descriptor;                        /* of a host file; owned */
+	struct opener opener;
 };
 
 errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret)
@@ -52,22 +54,41 @@ void content_reader_destroy(struct content_reader *reader)
 	free(reader);
 }
 
-/* A symlink is followed: the path is one that the user gave. */
-static errcode_t open_file(struct content_reader *reader, struct problem *problem)
+static errcode_t refuse(errcode_t error, const char *path, struct problem *problem)
 {
+	return problem_set_reason(problem, error, path, "cannot read", "it is no longer a regular file");
+}
+
+static errcode_t open_with_symlinks(int directory, const char *path, int flags, int *descriptor)
+{
+	*descriptor = openat(directory, path, flags | O_CLOEXEC | O_NOATIME);
+	if (*descriptor < 0 && errno == EPERM) /* O_NOATIME is for the owner */
+		*descriptor = openat(directory, path, flags | O_CLOEXEC);
+	return *descriptor < 0 ? errno : 0;
+}
+
+static errcode_t open_file(struct content_reader *reader, const struct tree_origin *origin, struct problem *problem)
+{
+	const char *host_path = reader->tree->nodes[reader->node].data_map->host_path;
 	SCOPE_FREE char *path = tree_host_path(reader->tree, reader->node);
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	struct stat status;
 
 	if (!path)
 		return problem_set(problem, ENOMEM, NULL, "cannot open");
-	reader->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOATIME);
-	if (reader->descriptor < 0 && errno == EPERM) /* O_NOATIME is for the owner */
-		reader->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (reader->descriptor < 0 || fstat(reader->descriptor, &status))
-		return problem_set(problem, errno, path, "cannot open");
-	if (!S_ISREG(status.st_mode))
-		return problem_set_reason(problem, EBUSY, path, "cannot read", "it is no longer a regular file");
-	return 0;
+	errcode_t error =
+		origin->follows_symlinks ?
+			open_with_symlinks(origin->descriptor, host_path, flags, &reader->descriptor) :
+			open_below(&reader->opener, origin->descriptor, host_path, flags, &reader->descriptor);
+
+	/* What open() says of a symlink and of a socket. */
+	if (error == ELOOP || error == ENXIO)
+		return refuse(EBUSY, path, problem);
+	if (!error && fstat(reader->descriptor, &status))
+		error = errno;
+	if (error)
+		return problem_set(problem, error, path, "cannot open");
+	return S_ISREG(status.st_mode) ? 0 : refuse(EBUSY, path, problem);
 }
 
 errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem)
@@ -80,10 +101,11 @@ errcode_t content_reader_open(struct content_reader *reader, uint32_t node, stru
 	if (reader->tree->origins[origin].kind == TREE_ORIGIN_STORED)
 		return 0;
 	if (reader->tree->origins[origin].kind == TREE_ORIGIN_FILES)
-		return open_file(reader, problem);
+		return open_file(reader, &reader->tree->origins[origin], problem);
 	if (!reader->directories[origin])
-		error = directory_reader_create(reader->tree, origin, &reader->directories[origin], problem);
-	return error ? error : directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
+		error = directory_reader_create(reader->tree, origin, &reader->directories[origin]);
+	return error ? problem_set(problem, error, reader->tree->origins[origin].path, "cannot open directory") :
+	               directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
 }
 
 static errcode_t read_problem(const struct content_reader *reader, errcode_t error, struct problem *problem)

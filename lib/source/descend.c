@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "support/vector.h"
 
@@ -26,40 +24,6 @@ void descender_destroy(struct descender *descender)
 	descender->pieces = NULL;
 }
 
-/*
- * RESOLVE_NO_SYMLINKS: a directory on the way that has been replaced by a symlink since it was listed is an
- * error. Kernels before 5.6 lack openat2(); there only the last component is guarded.
- */
-static int open_once(struct descender *descender, int at, const char *path, int flags)
-{
-	struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_NO_SYMLINKS };
-
-	if (!descender->lacks_openat2) {
-		int descriptor = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
-
-		if (descriptor >= 0 || errno != ENOSYS)
-			return descriptor;
-		descender->lacks_openat2 = true;
-	}
-	return openat(at, path, flags);
-}
-
-/* O_NOATIME is for owners and root; who may not use it leaves traces like any reader. */
-static errcode_t open_path(struct descender *descender, int at, const char *path, int flags, int *ret)
-{
-	flags |= O_NOFOLLOW | O_CLOEXEC;
-	if (!(flags & O_PATH) && !descender->keeps_no_atime) {
-		*ret = open_once(descender, at, path, flags | O_NOATIME);
-		if (*ret >= 0)
-			return 0;
-		if (errno != EPERM)
-			return errno;
-		descender->keeps_no_atime = true;
-	}
-	*ret = open_once(descender, at, path, flags);
-	return *ret < 0 ? errno : 0;
-}
-
 /* Opens a directory by its path from an ancestor (open at descriptor `at`), which must fit PATH_MAX. */
 static errcode_t open_between(struct descender *descender, int at, uint32_t ancestor, uint32_t directory, int flags,
                               int *ret)
@@ -77,7 +41,7 @@ static errcode_t open_between(struct descender *descender, int at, uint32_t ance
 		memcpy(path + start, up.name, up.name_bytes);
 		directory = up.parent;
 	}
-	return open_path(descender, at, path[start] ? path + start : ".", flags | O_DIRECTORY, ret);
+	return open_below(&descender->opener, at, path[start] ? path + start : ".", flags | O_DIRECTORY, ret);
 }
 
 /*
@@ -126,5 +90,5 @@ errcode_t descender_open(struct descender *descender, uint32_t directory, int *r
 
 errcode_t descender_open_file(struct descender *descender, int directory, const char *name, int *descriptor)
 {
-	return open_path(descender, directory, name, O_RDONLY | O_NOCTTY | O_NONBLOCK, descriptor);
+	return open_below(&descender->opener, directory, name, O_RDONLY | O_NOCTTY | O_NONBLOCK, descriptor);
 }

@@ -3,10 +3,9 @@
 #ifndef SOURCE_DESCEND_H
 #define SOURCE_DESCEND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "support/problem.h"
+#include "source/open_below.h"
 
 #define DESCEND_ROOT 0u
 
@@ -28,8 +27,7 @@ struct descender {
 	uint32_t anchor_directory;
 	uint32_t *pieces; /* scratch: where such a path is cut */
 	size_t pieces_capacity;
-	bool keeps_no_atime; /* O_NOATIME was refused once: do without */
-	bool lacks_openat2;
+	struct opener opener;
 };
 
 /* root: the open root directory, borrowed. */

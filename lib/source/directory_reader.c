@@ -9,7 +9,6 @@
 struct directory_reader {
 	const struct tree *tree;
 	struct descender descender;
-	int root;
 	int directory; /* the last one that was read from; -1: none */
 	uint32_t directory_node;
 };
@@ -29,26 +28,16 @@ static errcode_t fail(const struct tree *tree, uint32_t node, errcode_t error, c
 	return problem_set(problem, error, path, action);
 }
 
-errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, struct directory_reader **ret,
-                                  struct problem *problem)
+errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, struct directory_reader **ret)
 {
-	const char *path = tree->origins[origin].path;
 	struct directory_reader *reader = malloc(sizeof(*reader));
 
 	*ret = NULL;
 	if (!reader)
-		return problem_set(problem, ENOMEM, path, "cannot open directory");
+		return ENOMEM;
 	reader->tree = tree;
 	reader->directory = -1;
-	/* Only a place to start from: reading it is not needed, so O_PATH leaves its access time alone. */
-	reader->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	descender_init(&reader->descender, reader->root, step, tree);
-	if (reader->root < 0) {
-		errcode_t error = errno;
-
-		directory_reader_destroy(reader);
-		return problem_set(problem, error, path, "cannot open directory");
-	}
+	descender_init(&reader->descender, tree->origins[origin].descriptor, step, tree);
 	*ret = reader;
 	return 0;
 }
@@ -59,14 +48,15 @@ void directory_reader_destroy(struct directory_reader *reader)
 		return;
 	descender_destroy(&reader->descender);
 	cleanup_close_descriptor(&reader->directory);
-	cleanup_close_descriptor(&reader->root);
 	free(reader);
 }
 
-static errcode_t enter_directory(struct directory_reader *reader, uint32_t node, struct problem *problem)
+errcode_t directory_reader_enter(struct directory_reader *reader, uint32_t node, int *directory,
+                                 struct problem *problem)
 {
 	int descriptor;
 
+	*directory = reader->directory;
 	if (reader->directory >= 0 && reader->directory_node == node)
 		return 0;
 	errcode_t error = descender_open(&reader->descender, node, &descriptor);
@@ -74,7 +64,7 @@ static errcode_t enter_directory(struct directory_reader *reader, uint32_t node,
 	if (error)
 		return fail(reader->tree, node, error, "cannot open directory", problem);
 	cleanup_close_descriptor(&reader->directory);
-	reader->directory = descriptor;
+	*directory = reader->directory = descriptor;
 	reader->directory_node = node;
 	return 0;
 }
@@ -84,13 +74,14 @@ errcode_t directory_reader_open(struct directory_reader *reader, uint32_t node, 
 	const struct tree_node *file = &reader->tree->nodes[node];
 	SCOPE_CLOSE int descriptor = -1;
 	struct stat status;
+	int directory;
 
 	*ret = -1;
-	errcode_t error = enter_directory(reader, file->parent, problem);
+	errcode_t error = directory_reader_enter(reader, file->parent, &directory, problem);
 
 	if (error)
 		return error;
-	error = descender_open_file(&reader->descender, reader->directory, file->name, &descriptor);
+	error = descender_open_file(&reader->descender, directory, file->name, &descriptor);
 	if (!error && fstat(descriptor, &status))
 		error = errno;
 	/* What open() says of a symlink and of a socket. */

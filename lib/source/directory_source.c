@@ -217,7 +217,9 @@ static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
 static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
 {
 	uint32_t origin;
-	errcode_t error = tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, scan->root_path, -1, &origin);
+	int root = fcntl(scan->root, F_DUPFD_CLOEXEC, 0);
+	errcode_t error =
+		root < 0 ? errno : tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, scan->root_path, root, &origin);
 
 	if (!error)
 		error = prepare(scan);

@@ -40,9 +40,13 @@ MUST_CHECK errcode_t directory_source_scan(const char *path, const struct scan_o
  */
 struct directory_reader;
 
-MUST_CHECK errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, struct directory_reader **ret,
-                                             struct problem *problem);
+/* ENOMEM. The tree must last as long. */
+MUST_CHECK errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, struct directory_reader **ret);
 void directory_reader_destroy(struct directory_reader *reader);
+
+/* A directory, open for reading until the reader is used again. Symlinks are not followed. */
+MUST_CHECK errcode_t directory_reader_enter(struct directory_reader *reader, uint32_t node, int *directory,
+                                            struct problem *problem);
 
 /*
  * A descriptor for reading; the caller closes it. Symlinks are not followed: a file that has been replaced

@@ -12,6 +12,7 @@
 #include "source/data_segments.h"
 #include "source/digests.h"
 #include "source/mtree.h"
+#include "source/open_below.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
 
@@ -34,6 +35,7 @@ struct manifest {
 	uint32_t files_origin;     /* contents somewhere else */
 	struct name *names;
 	size_t name_count, name_capacity;
+	struct opener opener;
 	struct data_segments segments;
 	struct digests digests;
 };
@@ -167,37 +169,95 @@ static errcode_t contents_problem(const struct manifest *manifest, const struct 
 	return fail(manifest, entry, error, text);
 }
 
+/*
+ * Symlinks are followed on the way to what contents= names, whose path is the user's own; below the manifest's
+ * directory, where anybody may have put them, they are not.
+ */
+static errcode_t open_contents(struct manifest *manifest, const struct mtree_entry *entry, const char *path, int flags,
+                               int *descriptor, struct stat *status)
+{
+	errcode_t error = 0;
+
+	/* openat2(2) refuses flags that O_PATH would ignore. */
+	if (!(flags & O_PATH))
+		flags |= O_NONBLOCK | O_NOCTTY;
+	if (entry->given & MTREE_CONTENTS)
+		*descriptor = openat(manifest->directory, path, flags | O_CLOEXEC);
+	else
+		error = open_below(&manifest->opener, manifest->directory, path, flags, descriptor);
+	if (!error && (*descriptor < 0 || fstat(*descriptor, status)))
+		error = errno;
+	return error;
+}
+
+/*
+ * Files of /proc have a size of 0 whatever can be read from them, those of /sys a page. Only what has no blocks can be
+ * such a file: then the last byte is looked at, and whether another one follows.
+ */
+static errcode_t check_end(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+                           int descriptor, uint64_t size_bytes)
+{
+	char bytes[2];
+	size_t expected = size_bytes > 0;
+	ssize_t got = pread(descriptor, bytes, sizeof(bytes), (off_t)(size_bytes - expected));
+
+	if (got < 0)
+		return contents_problem(manifest, entry, path, errno, strerror(errno));
+	if ((size_t)got != expected)
+		return contents_problem(manifest, entry, path, EINVAL,
+		                        "its size is not that of what can be read from it, as in /proc and /sys: "
+		                        "copy it, and name the copy");
+	return 0;
+}
+
+/* Where the data of a file are that may have holes. */
+static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+                           const struct stat *status)
+{
+	struct data_segments *segments = &manifest->segments;
+	uint64_t size_bytes = (uint64_t)status->st_size;
+	bool has_holes = (uint64_t)status->st_blocks < size_bytes / BLOCK_BYTES;
+	SCOPE_CLOSE int descriptor = -1;
+	struct stat opened;
+	errcode_t error = EINVAL;
+
+	if (has_holes || !status->st_blocks) {
+		error = open_contents(manifest, entry, path, O_RDONLY, &descriptor, &opened);
+		if (error)
+			return contents_problem(manifest, entry, path, error, strerror((int)error));
+		if (opened.st_ino != status->st_ino || opened.st_dev != status->st_dev)
+			return contents_problem(manifest, entry, path, EBUSY, "it has been replaced meanwhile");
+		if (!status->st_blocks)
+			error = check_end(manifest, entry, path, descriptor, size_bytes);
+		if (error)
+			return error;
+		error = data_segments_find(segments, descriptor, size_bytes);
+	}
+	if (error != EINVAL && error != ENOTSUP)
+		return error;
+	/* All of it is data. */
+	error = vector_reserve(&segments->list, &segments->capacity, 1, sizeof(*segments->list));
+	if (error)
+		return error;
+	segments->count = size_bytes > 0;
+	segments->list[0] = (struct tree_segment){ 0, size_bytes };
+	return 0;
+}
+
 /* The data of a file that has holes, or of any file that does not lie at its own path. */
 static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
-                          const struct stat *status, struct tree_node *node)
+                          struct tree_node *node)
 {
 	struct data_segments *segments = &manifest->segments;
 	bool is_elsewhere = entry->given & MTREE_CONTENTS;
-	bool has_holes = (uint64_t)status->st_blocks < node->size_bytes / BLOCK_BYTES;
-	SCOPE_CLOSE int descriptor = -1;
-	struct tree_data_map *map;
-	errcode_t error = EINVAL;
-
-	if (!has_holes && !is_elsewhere)
-		return 0;
-	if (has_holes) {
-		descriptor = openat(manifest->directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (descriptor < 0)
-			return contents_problem(manifest, entry, path, errno, strerror(errno));
-		error = data_segments_find(segments, descriptor, node->size_bytes);
-	}
-	if (error && error != EINVAL && error != ENOTSUP)
-		return error;
-	if (error) { /* all of it is data */
-		error = vector_reserve(&segments->list, &segments->capacity, 1, sizeof(*segments->list));
-		if (error)
-			return error;
-		segments->count = node->size_bytes > 0;
-		segments->list[0] = (struct tree_segment){ 0, node->size_bytes };
-	}
 	struct arena *memory = &manifest->scan->tree->memory;
+	struct tree_data_map *map;
 
-	error = data_segments_map(segments, memory, &map);
+	if (!is_elsewhere && segments->count == (node->size_bytes > 0) &&
+	    (!segments->count || segments->list[0].length_bytes == node->size_bytes))
+		return 0;
+	errcode_t error = data_segments_map(segments, memory, &map);
+
 	if (error)
 		return error;
 	map->stored_starts = NULL;
@@ -213,11 +273,13 @@ static errcode_t take_contents(struct manifest *manifest, const struct mtree_ent
 {
 	bool is_elsewhere = entry->given & MTREE_CONTENTS;
 	const char *path = is_elsewhere ? entry->contents : entry->path;
+	SCOPE_CLOSE int descriptor = -1;
 	struct stat status;
+	errcode_t error = open_contents(manifest, entry, path, O_PATH, &descriptor, &status);
 
-	if (fstatat(manifest->directory, path, &status, is_elsewhere ? 0 : AT_SYMLINK_NOFOLLOW)) {
-		*is_missing = errno == ENOENT && (entry->given & MTREE_OPTIONAL);
-		return *is_missing ? 0 : contents_problem(manifest, entry, path, errno, strerror(errno));
+	if (error) {
+		*is_missing = error == ENOENT && (entry->given & MTREE_OPTIONAL);
+		return *is_missing ? 0 : contents_problem(manifest, entry, path, error, strerror((int)error));
 	}
 	if (!S_ISREG(status.st_mode))
 		return contents_problem(manifest, entry, path, EINVAL, "it is no regular file");
@@ -225,7 +287,8 @@ static errcode_t take_contents(struct manifest *manifest, const struct mtree_ent
 		return contents_problem(manifest, entry, path, EINVAL, "the image would take its place");
 	node->size_bytes = (uint64_t)status.st_size;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
-	return take_map(manifest, entry, path, &status, node);
+	error = find_data(manifest, entry, path, &status);
+	return error ? error : take_map(manifest, entry, path, node);
 }
 
 static errcode_t check_size(const struct manifest *manifest, const struct mtree_entry *entry,
@@ -345,6 +408,15 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 	return 0;
 }
 
+/* An origin whose paths begin in the manifest's directory. */
+static errcode_t add_origin(const struct manifest *manifest, enum tree_origin_kind kind, uint32_t *number)
+{
+	int directory = fcntl(manifest->directory, F_DUPFD_CLOEXEC, 0);
+
+	return directory < 0 ? errno :
+	                       tree_add_origin(manifest->scan->tree, kind, manifest->directory_path, directory, number);
+}
+
 /* The directory of the manifest, which becomes two origins. */
 static errcode_t open_directory(struct manifest *manifest)
 {
@@ -357,11 +429,13 @@ static errcode_t open_directory(struct manifest *manifest)
 	manifest->directory = open(manifest->directory_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (manifest->directory < 0)
 		return problem_set(manifest->scan->problem, errno, manifest->directory_path, "cannot open directory");
-	errcode_t error =
-		tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, manifest->directory_path, -1, &manifest->directory_origin);
+	errcode_t error = add_origin(manifest, TREE_ORIGIN_DIRECTORY, &manifest->directory_origin);
 
-	return error ? error :
-	               tree_add_origin(tree, TREE_ORIGIN_FILES, manifest->directory_path, -1, &manifest->files_origin);
+	if (!error)
+		error = add_origin(manifest, TREE_ORIGIN_FILES, &manifest->files_origin);
+	if (!error)
+		tree->origins[manifest->files_origin].follows_symlinks = true;
+	return error;
 }
 
 static errcode_t read_lines(struct manifest *manifest)

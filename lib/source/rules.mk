@@ -28,6 +28,7 @@ source_sources := \
 	lib/source/mtree_keywords.c \
 	lib/source/oci_blob.c \
 	lib/source/oci_image.c \
+	lib/source/open_below.c \
 	lib/source/owner_map.c \
 	lib/source/owner_text.c \
 	lib/source/owner_xattrs.c \

@@ -2,6 +2,7 @@
 #include "source/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -100,17 +101,25 @@ char *tree_host_path(const struct tree *tree, uint32_t node)
 	               text;
 }
 
-/* The origin of the same source whose files have paths of their own. */
+/* The origin of the same source whose files have paths of their own, on which no symlink is followed. */
 static errcode_t find_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
 {
 	const uint32_t source = tree->origins[like].source;
 
 	for (*ret = 0; *ret < tree->origin_count; ++*ret)
-		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES && tree->origins[*ret].source == source)
+		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES && tree->origins[*ret].source == source &&
+		    !tree->origins[*ret].follows_symlinks)
 			return 0;
 	SCOPE_FREE char *path = strdup(tree->origins[like].path);
-	errcode_t error = path ? tree_add_origin(tree, TREE_ORIGIN_FILES, path, -1, ret) : ENOMEM;
+	int directory = fcntl(tree->origins[like].descriptor, F_DUPFD_CLOEXEC, 0);
+	errcode_t error = directory < 0 ? errno : 0;
 
+	if (!error && !path) {
+		close(directory);
+		error = ENOMEM;
+	}
+	if (!error)
+		error = tree_add_origin(tree, TREE_ORIGIN_FILES, path, directory, ret);
 	if (!error)
 		tree->origins[*ret].source = source;
 	return error;

@@ -44,7 +44,7 @@ START_TEST(what_has_been_replaced_is_not_read)
 	ck_assert_int_eq(rename(host_tree_below(path, "directory"), host_tree_below(path, "moved")), 0);
 	ck_assert_int_eq(symlink("moved", host_tree_below(path, "directory")), 0);
 
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader, NULL), 0);
+	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
 	expect_refused(reader, 2, EBUSY, host_tree_below(path, "fifo"), "no longer a regular file");
 	expect_refused(reader, 3, ENOENT, host_tree_below(path, "gone"), "cannot open");
 	expect_refused(reader, 4, EBUSY, host_tree_below(path, "socket"), "no longer a regular file");
@@ -69,7 +69,7 @@ START_TEST(reading_leaves_no_trace)
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
 	struct tree *tree = host_tree_scan(path, NULL, 0);
 
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader, NULL), 0);
+	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
 	host_tree_expect_text(reader, 1, "x");
 	ck_assert_int_eq(stat(path, &status), 0);
 	ck_assert_int_eq(status.st_atime, 1000000);
@@ -91,7 +91,7 @@ START_TEST(files_of_others_are_read)
 		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 	struct tree *tree = host_tree_scan(path, NULL, 2);
 
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader, NULL), 0);
+	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
 	host_tree_expect_text(reader, 1, "x");
 	directory_reader_destroy(reader);
 	tree_destroy(tree);
