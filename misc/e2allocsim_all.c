@@ -30,7 +30,7 @@ errcode_t all_main(int argument_count, char **arguments, struct problem *problem
 	arguments[1] = arguments[0];
 	argument_count--;
 	arguments++;
-	while ((option = getopt_long(argument_count, arguments, "V", all_options, NULL)) != -1)
+	while ((option = getopt_long(argument_count, arguments, "hV", all_options, NULL)) != -1)
 		if (option == OPTION_REPORT)
 			options.directory = optarg;
 		else if (option == OPTION_QUICK)

@@ -40,8 +40,8 @@ static const char head[] =
 	"  -n                    leave the image as it is\n"
 	"  --json                results as JSON\n"
 	"  --progress=STYLE      auto (a bar on a terminal), bar, json or none\n"
-	"  --help                this text\n"
-	"  --version             versions of e2allocsim and of the library it uses\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         versions of e2allocsim and of the library it uses\n"
 	"\n"
 	"For a new image, passed on to mke2fs(8): -b -E -g -G -i -I -J -L -m -N -O -t -T -U (default: -t ext4 -O\n"
 	"orphan_file); -F replaces a file that is there.\n";

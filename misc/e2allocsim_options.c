@@ -15,8 +15,8 @@
 #define MOST_PROCESSORS 65536
 #define MOST_GOALS 65536
 
-/* mke2fs(8)'s own that are passed on to it, and -F and -n. */
-static const char short_options[] = "b:E:Fg:G:i:I:J:L:m:nN:O:t:T:U:V";
+/* mke2fs(8)'s own that are passed on to it, and -F, -h and -n. */
+static const char short_options[] = "b:E:Fg:G:hi:I:J:L:m:nN:O:t:T:U:V";
 
 /* As many as the series' own fragmentation test has threads. */
 #define PROCESSORS 64
@@ -217,10 +217,9 @@ bool command_take_shared(int option, const char *argument, uint64_t *seed, enum 
 		if (progress_parse_style(argument, progress))
 			usage_error("--progress: %s is not auto, bar, json or none", argument);
 		return true;
-	case OPTION_HELP:
+	case 'h':
 		command_print_help();
 		exit_after_printing("e2allocsim");
-	case OPTION_VERSION:
 	case 'V':
 		command_print_version();
 		exit_after_printing("e2allocsim");
@@ -277,6 +276,9 @@ static void take_option(struct parsing *parsing, int option, const char *argumen
 	} else {
 		parsing->type_given = parsing->type_given || strchr("tTO", option);
 		parsing->extended_given = parsing->extended_given || option == 'E';
+		/* mke2fs would cut it, with a warning that is not shown here. */
+		if (option == 'L' && strlen(argument) > EXT2_LABEL_LEN)
+			usage_error("-L: %s is longer than %d bytes", argument, EXT2_LABEL_LEN);
 		pass_on(command, option, argument);
 	}
 }
@@ -352,7 +354,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		arguments++;
 	}
 	while ((option = getopt_long(argument_count, arguments, short_options, all, NULL)) != -1) {
-		if (!command->options.workload && option != OPTION_HELP && option != OPTION_VERSION && option != 'V')
+		if (!command->options.workload && option != 'h' && option != 'V')
 			usage_error("WORKLOAD comes first");
 		take_option(&parsing, option, optarg);
 	}

@@ -25,12 +25,12 @@ void command_parse(int argument_count, char **arguments, struct command *command
 void command_free(struct command *command);
 
 /* The options that a workload and `all` have in common; getopt(3)'s values of others begin with OPTION_OWN. */
-enum shared_option { OPTION_SEED = 256, OPTION_PROGRESS, OPTION_HELP, OPTION_VERSION, OPTION_OWN };
+enum shared_option { OPTION_SEED = 256, OPTION_PROGRESS, OPTION_OWN };
 #define SHARED_OPTIONS                                                                                                 \
 	{ "seed", required_argument, NULL, OPTION_SEED },                                                              \
 	{ "progress", required_argument, NULL, OPTION_PROGRESS },                                                      \
-	{ "help", no_argument, NULL, OPTION_HELP },                                                                    \
-	{ "version", no_argument, NULL, OPTION_VERSION }
+	{ "help", no_argument, NULL, 'h' },                                                                            \
+	{ "version", no_argument, NULL, 'V' }
 
 /* Takes one of them, or what getopt(3) found wrong; false: it is none. --help, --version and wrong usage exit. */
 bool command_take_shared(int option, const char *argument, uint64_t *seed, enum progress_style *progress);

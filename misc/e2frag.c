@@ -53,7 +53,7 @@ static const char usage_text[] =
 	"      --partition=N    the filesystem is in this partition\n"
 	"      --threads=N      how many threads work (default: the processors online; 0: none beside the main one)\n"
 	"      --progress=STYLE auto (a bar on a terminal), bar, json or none\n"
-	"      --help           this text\n"
+	"  -h, --help           this text\n"
 	"  -V, --version        versions of e2frag and of the library it uses\n";
 
 enum form { FORM_TEXT, FORM_JSON, FORM_E2FREEFRAG, FORM_E4DEFRAG, FORM_FILEFRAG };
@@ -76,7 +76,6 @@ enum long_option {
 	OPTION_PARTITION,
 	OPTION_THREADS,
 	OPTION_PROGRESS,
-	OPTION_HELP,
 };
 
 static const struct option long_options[] = {
@@ -95,7 +94,7 @@ static const struct option long_options[] = {
 	{ "partition", required_argument, NULL, OPTION_PARTITION },
 	{ "threads", required_argument, NULL, OPTION_THREADS },
 	{ "progress", required_argument, NULL, OPTION_PROGRESS },
-	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -175,7 +174,7 @@ static void take_common_option(struct command *command, int option, const char *
 		if (progress_parse_style(argument, &command->progress))
 			usage_error("--progress: %s is not auto, bar, json or none", argument);
 		return;
-	case OPTION_HELP:
+	case 'h':
 		fputs(usage_text, stdout);
 		exit_after_printing("e2frag");
 	case 'V':
@@ -281,7 +280,7 @@ static void parse_command(int argument_count, char **arguments, struct command *
 {
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "c:vV", long_options, NULL)) != -1)
+	while ((option = getopt_long(argument_count, arguments, "c:hvV", long_options, NULL)) != -1)
 		take_option(command, option, optarg);
 	if (optind == argument_count)
 		usage_error("IMAGE is missing");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,10 +21,21 @@
 
 const char tool_name[] = "e2populate";
 
+/* For what mke2fs says; 0: it cannot be had. */
+static int open_mke2fs_output(void)
+{
+	int descriptor = memfd_create("mke2fs", MFD_CLOEXEC);
+
+	return descriptor < 0 ? 0 : descriptor;
+}
+
 static int run(struct command *command)
 {
 	struct problem problem = { 0 };
 	struct populate_report report = { 0 };
+
+	if (command->verbose && !command->quiet && !command->options.size_only)
+		command->options.mke2fs_output = open_mke2fs_output();
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (!error)
@@ -42,6 +54,8 @@ static int run(struct command *command)
 		utf8_print(command->options.image, stderr);
 		fputs(": lies in its own source and is left out of it\n", stderr);
 	}
+	if (command->options.mke2fs_output)
+		report_print_file(command->options.mke2fs_output, command->json ? stderr : stdout);
 	if (command->json)
 		error = report_print_json(&command->options, &report);
 	else if (command->options.size_only)
@@ -63,7 +77,7 @@ static void take_name(const char *name, struct command *command)
 			command->type = types[type];
 }
 
-/* Without -d this is mke2fs: whoever has put e2populate in its place keeps what they had. */
+/* Under mke2fs's names, and without -d, this is mke2fs: who has put e2populate in its place keeps what they had. */
 static int become_mke2fs(const struct command *command, char *name, char **arguments)
 {
 	SCOPE_FREE char *path = NULL;
@@ -102,11 +116,11 @@ int main(int argument_count, char **arguments)
 
 	char *name = basename(arguments[0]);
 	take_name(name, &command);
-	if (argument_count < 2 && !command.is_mke2fs && !command.type)
+	if (argument_count < 2 && !is_stand_in(&command))
 		usage_error("-d SOURCE and IMAGE are missing");
 	/* getopt(3) begins its messages with it. */
 	arguments[0] = (char *)"e2populate";
-	if (!command_is_ours(argument_count, arguments))
+	if (is_stand_in(&command) && !command_is_ours(argument_count, arguments))
 		return become_mke2fs(&command, name, arguments);
 	raise_descriptor_limit();
 	initialize_ext2_error_table();

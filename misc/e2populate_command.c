@@ -19,7 +19,7 @@ static const char usage_text[] =
 	"  -d SOURCE            the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	"                       as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	"                       mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
-	"                       laid over each other, the last one on top; without -d, mke2fs(8) is run as it is\n"
+	"                       laid over each other, the last one on top\n"
 	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device\n"
 	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough\n";
 
@@ -33,11 +33,17 @@ static const char usage_end[] =
 
 #define HELP_COLUMN 23
 
-/* mke2fs(8)'s own, so that one command line serves both. */
-static const char short_options[] = "b:cd:e:g:i:jl:m:no:qr:s:t:vz:C:DE:FG:I:J:KL:M:N:O:ST:U:V";
+/* mke2fs(8)'s own and -h, so that one command line serves both. */
+static const char short_options[] = "b:cd:e:g:hi:jl:m:no:qr:s:t:vz:C:DE:FG:I:J:KL:M:N:O:ST:U:V";
 
 /* What getopt_long() returns for a row of the table: beyond every letter. */
 #define FIRST_ROW 256
+
+/* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
+#define LAST_SECOND 0x37fffffffll
+
+/* Of ext2_super_block's s_last_mounted. */
+#define MOUNT_POINT_BYTES 64
 
 static void out_of_memory(void)
 {
@@ -84,6 +90,18 @@ static void add_source(struct command *command, const char *argument)
 	options->sources = command->sources;
 }
 
+/* The letter that does the same as a row of the table; 0: none does. */
+static char letter_of(const struct option_row *row)
+{
+	static const char *const names[] = { "help", "version" };
+	static const char letters[] = "hV";
+
+	for (size_t letter = 0; letters[letter]; letter++)
+		if (row->name && strcmp(row->name, names[letter]) == 0)
+			return letters[letter];
+	return 0;
+}
+
 static void print_row(const struct option_row *row)
 {
 	const char *line = row->help;
@@ -95,8 +113,10 @@ static void print_row(const struct option_row *row)
 		printf("\n%s:\n", row->help);
 		return;
 	}
-	snprintf(option, sizeof(option), "      --%s%s%s", row->name, row->argument ? "=" : "",
-	         row->argument ? row->argument : "");
+	char letter[] = { '-', letter_of(row), ',', '\0' };
+
+	snprintf(option, sizeof(option), "  %3s --%s%s%s", letter[1] ? letter : "", row->name,
+	         row->argument ? "=" : "", row->argument ? row->argument : "");
 	/* A long one has a line of its own. */
 	if (strlen(option) >= HELP_COLUMN) {
 		puts(option);
@@ -124,16 +144,49 @@ void command_print_version(void)
 	printf("e2populate %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
 }
 
+/* mke2fs cuts them: with a warning that is not shown here, or without one. */
+static void check_length(const struct command *command, int option, const char *argument, size_t most_bytes)
+{
+	if (strlen(argument) <= most_bytes)
+		return;
+	if (!is_stand_in(command))
+		usage_error("-%c: %s is longer than %zu bytes", option, argument, most_bytes);
+	fprintf(stderr, "e2populate: -%c: longer than %zu bytes, and cut there\n", option, most_bytes);
+}
+
+/* What getopt_long() returned is a row of the table, or its letter; NULL: it is mke2fs's own. */
+static const struct option_row *row_of(int option)
+{
+	for (unsigned int row = 0; row < command_option_count; row++)
+		if (option == FIRST_ROW + (int)row || option == letter_of(&command_options[row]))
+			return &command_options[row];
+	return NULL;
+}
+
+static void refuse_option(int option)
+{
+	switch (option) {
+	case 'z':
+		usage_error("-z records what mke2fs writes and no more, so it cannot be combined with -d");
+	case 'n':
+	case 'S':
+		usage_error("-%c makes no filesystem, so it cannot be combined with -d", option);
+	case '?':
+		fputs("Try 'e2populate --help'.\n", stderr);
+		exit(EXIT_USAGE);
+	}
+}
+
 static void take_option(struct command *command, int option, const char *argument)
 {
-	if (option >= FIRST_ROW) {
-		command_options[option - FIRST_ROW].take(command, argument);
+	const struct option_row *row = row_of(option);
+
+	if (row) {
+		row->take(command, argument);
 		return;
 	}
+	refuse_option(option);
 	switch (option) {
-	case 'V':
-		command_print_version();
-		exit_after_printing("e2populate");
 	case 'd':
 		add_source(command, argument);
 		return;
@@ -146,9 +199,15 @@ static void take_option(struct command *command, int option, const char *argumen
 	case 'F':
 		command->force = true;
 		break;
-	case 'v':
-		command->options.verbose = true;
+	case 'L':
+		check_length(command, option, argument, EXT2_LABEL_LEN);
 		break;
+	case 'M':
+		check_length(command, option, argument, MOUNT_POINT_BYTES);
+		break;
+	case 'v':
+		command->verbose = true;
+		return;
 	case 'U':
 		command->options.uuid = argument;
 		return;
@@ -173,14 +232,6 @@ static void take_option(struct command *command, int option, const char *argumen
 	case 'T':
 		command->options.inodes_given = true;
 		break;
-	case 'z':
-		usage_error("-z records what mke2fs writes and no more, so it cannot be combined with -d");
-	case 'n':
-	case 'S':
-		usage_error("-%c makes no filesystem, so it cannot be combined with -d", option);
-	case '?':
-		fputs("Try 'e2populate --help'.\n", stderr);
-		exit(EXIT_USAGE);
 	}
 	pass_on(command, option, argument);
 }
@@ -224,7 +275,11 @@ static void read_epoch(struct command *command)
 
 	if (!text || !*text)
 		return;
-	if (units_parse_number(text, 0, INT32_MAX * 8ull, &epoch))
+	errcode_t error = units_parse_number(text, 0, LAST_SECOND, &epoch);
+
+	if (error == ERANGE)
+		usage_error("SOURCE_DATE_EPOCH: %s is after the last second that ext4 can store, %lld", text, LAST_SECOND);
+	if (error)
 		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds", text);
 	command->options.has_epoch = true;
 	command->options.epoch = (int64_t)epoch;
@@ -275,12 +330,14 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	while ((option = getopt_long(argument_count, arguments, short_options, table, NULL)) != -1)
 		take_option(command, option, optarg);
 	if (!command->options.source_count)
-		usage_error("-d SOURCE is missing");
+		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	take_offset(command);
 	take_android_sparse(command);
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
 	if (!command->type_given && !command->is_mke2fs)
 		pass_on(command, 't', command->type ? command->type : "ext4");
+	if (command->quiet && command->progress == PROGRESS_AUTO)
+		command->progress = PROGRESS_NONE;
 	check_choice(command);
 	if (optind == argument_count)
 		usage_error("IMAGE is missing");

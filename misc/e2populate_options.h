@@ -13,6 +13,7 @@ struct command {
 	struct populate_options options;
 	enum progress_style progress;
 	bool quiet;
+	bool verbose; /* print what mke2fs says of the filesystem */
 	bool json; /* the report */
 	bool force; /* -F: ask nobody */
 	bool type_given;     /* or implied */
@@ -57,6 +58,12 @@ void check_choice(const struct command *command);
 
 extern const struct option_row command_options[];
 extern const unsigned int command_option_count;
+
+/* Called by one of mke2fs's names? */
+static inline bool is_stand_in(const struct command *command)
+{
+	return command->is_mke2fs || command->type;
+}
 
 /* True if anything on it is not mke2fs's own: -d or an option of the table. Says nothing of wrong ones. */
 bool command_is_ours(int argument_count, char **arguments);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "support/flush.h"
 #include "support/json.h"
@@ -125,6 +126,15 @@ errcode_t report_end(const struct populate_options *options, errcode_t error)
 		problem_set(&problem, error, options->image, "the image is whole, but its report cannot be written");
 	report_problem(&problem);
 	return error;
+}
+
+void report_print_file(int descriptor, FILE *stream)
+{
+	char bytes[4096];
+	ssize_t got;
+
+	for (off_t at = 0; (got = pread(descriptor, bytes, sizeof(bytes), at)) > 0; at += got)
+		fwrite(bytes, 1, (size_t)got, stream);
 }
 
 void report_warnings(const struct warnings *warnings)

@@ -3,6 +3,8 @@
 #ifndef MISC_E2POPULATE_REPORT_H
 #define MISC_E2POPULATE_REPORT_H
 
+#include <stdio.h>
+
 #include "populate/options.h"
 #include "populate/report.h"
 
@@ -20,6 +22,9 @@ MUST_CHECK errcode_t report_end(const struct populate_options *options, errcode_
 
 /* Only how large the image would be. */
 void report_print_size(const char *image, const struct populate_report *report);
+
+/* All that was written to a file, to a stream: what mke2fs has said. */
+void report_print_file(int descriptor, FILE *stream);
 
 /* On standard error, a line each. */
 void report_warnings(const struct warnings *warnings);

@@ -87,8 +87,9 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 		return error;
 	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	/* Some reasons are given on standard output. */
-	if (!error && !child->verbose)
-		error = posix_spawn_file_actions_adddup2(&actions, messages, STDOUT_FILENO);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, child->output ? child->output : messages,
+		                                         STDOUT_FILENO);
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
 	if (!error)

@@ -15,7 +15,7 @@ struct child {
 	const char *image_path; /* the name that messages show instead */
 	bool has_epoch;         /* pretend that it is */
 	int64_t epoch;          /* this time */
-	bool verbose;           /* its standard output goes to ours */
+	int output;             /* a descriptor to which its standard output goes; 0: it is taken for messages, too */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "populate/child.h"
 
@@ -40,8 +41,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	/* Of an empty file it would find all blocks bad, and badblocks(8) knows no offset. */
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
-	if (!options->verbose)
-		arguments[next++] = "-q";
+	arguments[next++] = options->mke2fs_output ? "-v" : "-q";
 	errcode_t error = extended_options(run, &extended);
 	if (error)
 		return problem_set(problem, error, options->image, "mke2fs failed");
@@ -65,6 +65,11 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	if (run->size)
 		arguments[next++] = run->size;
 
+	/* What an earlier run said was about a filesystem that is no more. */
+	if (options->mke2fs_output &&
+	    (ftruncate(options->mke2fs_output, 0) < 0 || lseek(options->mke2fs_output, 0, SEEK_SET) < 0))
+		return problem_set(problem, errno, options->image, "mke2fs failed");
+
 	const struct child child = {
 		.program = "mke2fs",
 		.arguments = (char *const *)arguments,
@@ -72,7 +77,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 		.image_path = options->image,
 		.has_epoch = options->has_epoch,
 		.epoch = populate_clock(options),
-		.verbose = options->verbose,
+		.output = options->mke2fs_output,
 	};
 	return child_run(&child, "mke2fs failed", problem);
 }

@@ -32,7 +32,7 @@ struct populate_options {
 	uint32_t free_inodes;     /* shall be left at least */
 	bool verify;              /* look at it with e2fsck and read everything back before it gets its name */
 	bool size_only;           /* fill in the report's sizes and write nothing */
-	bool verbose;             /* show what mke2fs says */
+	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	char *const *casefolded;  /* directories of the source that become case-insensitive with all below them,
 	                             NULL-terminated; "/" is the root; NULL: none */

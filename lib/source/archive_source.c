@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "source/archive_scan.h"
+#include "source/container_image.h"
 #include "source/content_reader.h"
 #include "source/manifest_source.h"
 #include "source/tree_builder.h"
@@ -148,6 +149,19 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 	return scan->spool.descriptor >= 0 ? archive_spool_flush(&scan->spool, scan->problem) : 0;
 }
 
+/* What is packed in it is an image, whose layers would become files. */
+static errcode_t refuse_container_image(const struct archive_scan *scan)
+{
+	const char *transport = container_image_transport(scan->tree);
+
+	if (!transport)
+		return 0;
+	return problem_set_reason(scan->problem, EINVAL, scan->name, "cannot read",
+	                          "it is a container image: skopeo copy %s:FILE oci:DIR makes what -d oci:DIR reads "
+	                          "(tar:FILE takes its layers as files)",
+	                          transport);
+}
+
 static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
 {
 	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, scan->kind);
@@ -163,6 +177,8 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 		error = content_reader_check(scan->tree, scan->problem);
 	if (!error)
 		error = tree_builder_finish(builder, pool, scan->problem);
+	if (!error && scan->kind == &archive_kind_common)
+		error = refuse_container_image(scan);
 	if (!error)
 		error = xattr_table_finish(scan->xattr_table, scan->tree);
 	return error ? archive_scan_problem(scan, error, "cannot read", NULL) : 0;
@@ -196,8 +212,15 @@ static errcode_t open_archive(struct archive_scan *scan, struct source *source)
 
 	if (!error)
 		error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->name, descriptor, &origin);
-	if (!error && fstat(descriptor, &status) == 0 && archive_scan_is_image(scan, &status))
+	if (!error && fstat(descriptor, &status))
+		error = errno;
+	if (!error && archive_scan_is_image(scan, &status))
 		return archive_scan_problem(scan, EINVAL, "cannot read", "the image would take its place");
+	/* It may have no end, and nobody keeps an archive there; on standard input there can be a tape. */
+	if (!error && S_ISCHR(status.st_mode) && strcmp(source->path, "-"))
+		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a character device");
+	if (!error && isatty(descriptor))
+		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a terminal");
 	return error ? archive_scan_problem(scan, error, "cannot open", NULL) : 0;
 }
 

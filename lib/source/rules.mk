@@ -9,6 +9,7 @@ source_sources := \
 	lib/source/archive_spool.c \
 	lib/source/archive_xattrs.c \
 	lib/source/builder_number.c \
+	lib/source/container_image.c \
 	lib/source/content_reader.c \
 	lib/source/data_segments.c \
 	lib/source/descend.c \
