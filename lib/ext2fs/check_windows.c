@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "ext2fs/group_reserved.h"
 #include "ext2fs/reserve.h"
 #include "support/cleanup.h"
 
@@ -44,7 +45,8 @@ static int by_position(const void *left, const void *right)
 
 static const char *check_one(const struct ext2mb *mb, const struct found *found)
 {
-	const struct group *group = &mb->groups[found->position / mb->geometry.clusters_per_group];
+	uint32_t number = (uint32_t)(found->position / mb->geometry.clusters_per_group);
+	const struct group *group = &mb->groups[number];
 	uint32_t start = (uint32_t)(found->position % mb->geometry.clusters_per_group);
 	uint32_t end = start + found->count;
 
@@ -54,11 +56,30 @@ static const char *check_one(const struct ext2mb *mb, const struct found *found)
 		return "lies outside its group";
 	if (buddy_next_free(group->buddy, start, end) != end)
 		return "lies in free space";
-	if (pending_free_overlaps(&group->pending, start, found->count))
+	if (mb->base_pending ? base_pending_overlaps(mb->base_pending, number, start, found->count) :
+	                       pending_free_overlaps(&group->pending, start, found->count))
 		return "lies in what is to be freed";
+	for (uint32_t cluster = start; cluster < end; cluster++)
+		if (!group_reserved_overlaps(mb, number, cluster, 1))
+			return "has clusters that are not marked as reserved";
 	if (found[1].count && found->position + found->count > found[1].position)
 		return "lies in another window";
 	return NULL;
+}
+
+/* All windows together are as many clusters as are counted and as are marked. */
+static errcode_t check_counts(struct ext2mb *mb, uint64_t clusters, char *why, size_t why_bytes)
+{
+	uint64_t counted = reserve_clusters(mb), marked = 0;
+
+	for (uint32_t number = 0; number < mb->geometry.groups; number++)
+		marked += group_reserved_count(mb, number);
+	if (clusters == counted && clusters == marked)
+		return 0;
+	if (why)
+		snprintf(why, why_bytes, "%llu clusters lie in windows, but %llu are counted and %llu are marked",
+		         (unsigned long long)clusters, (unsigned long long)counted, (unsigned long long)marked);
+	return EXT2MB_ET_CHECK_FAILED;
 }
 
 errcode_t check_windows(struct ext2mb *mb, char *why, size_t why_bytes)
@@ -66,6 +87,7 @@ errcode_t check_windows(struct ext2mb *mb, char *why, size_t why_bytes)
 	struct collection all = { 0 };
 	uint64_t clusters = 0;
 
+	window_register_clear_served(&mb->windows);
 	window_register_visit(&mb->windows, count_one, &all);
 	SCOPE_FREE struct found *found = calloc(all.capacity + 1, sizeof(*found));
 	if (!found)
@@ -84,10 +106,5 @@ errcode_t check_windows(struct ext2mb *mb, char *why, size_t why_bytes)
 		}
 		clusters += found[index].count;
 	}
-	if (clusters == reserve_clusters(mb))
-		return 0;
-	if (why)
-		snprintf(why, why_bytes, "%llu clusters lie in windows, but %llu are counted",
-		         (unsigned long long)clusters, (unsigned long long)reserve_clusters(mb));
-	return EXT2MB_ET_CHECK_FAILED;
+	return check_counts(mb, clusters, why, why_bytes);
 }

@@ -6,8 +6,8 @@
 
 /*
  * Whether all windows lie in clusters that their groups count as in use, none in another or in what is to be freed,
- * and are as many clusters as are counted. EXT2MB_ET_CHECK_FAILED and a sentence in why, ENOMEM. No other thread
- * may run.
+ * and are as many clusters as are counted and marked (group_reserved.h). EXT2MB_ET_CHECK_FAILED and a sentence in why,
+ * ENOMEM. No other thread may run.
  */
 MUST_CHECK errcode_t check_windows(struct ext2mb *mb, char *why, size_t why_bytes);
 

@@ -54,7 +54,7 @@ static void visit_all(const struct window_owner *owner, window_visit visit, void
 		small_pool_visit(&more[index], visit, context);
 }
 
-static const struct window_owner_kind directory_kind = { discard, visit_all };
+static const struct window_owner_kind directory_kind = { discard, visit_all, NULL };
 
 static errcode_t create(struct ext2mb *mb, ext2_ino_t ino, struct directory **ret)
 {

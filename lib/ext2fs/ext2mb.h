@@ -177,9 +177,10 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const str
 /*
  * Files that grow: an allocation may reserve more than it was asked for, as a window from which the file's next ones
  * are served without a search and without any lock that threads share. Small files get theirs from windows that they
- * share. What is reserved is nobody's yet: it must not be freed by ext2mb_free(), and does not count as free, but it
- * is given back as soon as an allocation of whatever kind (other than EXT2MB_ALLOC_GOAL_ONLY) finds nothing else, and
- * always by ext2mb_sync(). So a window never causes EXT2MB_ET_NO_SPACE, and no bitmap on disk contains one.
+ * share. What is reserved is nobody's yet: ext2mb_free() refuses it (EXT2MB_ET_RESERVED_FREE), and it does not count as
+ * free, but it is given back as soon as an allocation of whatever kind (other than EXT2MB_ALLOC_GOAL_ONLY) finds
+ * nothing else, and always by ext2mb_sync(). So a window never causes EXT2MB_ET_NO_SPACE, and no bitmap on disk
+ * contains one.
  *
  * A handle is used by one thread at a time, with whatever worker that thread has; different handles by any threads.
  */
@@ -235,7 +236,8 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
 /*
  * Frees blocks that are in use and hold no metadata of the filesystem itself (bitmaps, inode tables,
- * descriptors); anything else is refused whole, with EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_METADATA_FREE or
+ * descriptors); anything else is refused whole, with EXT2MB_ET_DOUBLE_FREE (free, or freed and not yet committed),
+ * EXT2MB_ET_RESERVED_FREE (in a window of a file or a directory, and not handed out), EXT2MB_ET_METADATA_FREE or
  * EXT2MB_ET_BAD_RANGE. They can be allocated again after the next commit.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count);

@@ -8,8 +8,27 @@
 #include <string.h>
 
 #include "ext2fs/directory.h"
+#include "ext2fs/group_reserved.h"
 #include "ext2fs/normalize.h"
 #include "ext2fs/reserve.h"
+
+void file_clear_served(struct ext2mb_file *file)
+{
+	uint64_t position;
+	uint32_t count;
+
+	if (file_windows_take_served(&file->windows, &position, &count))
+		group_reserved_clear(file->mb, position, count);
+}
+
+errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, uint32_t most, struct file_taken *taken)
+{
+	file_clear_served(file);
+	errcode_t error = file_windows_take_any(&file->windows, logical, most, &taken->position, &taken->count);
+	if (!error && taken->count)
+		group_reserved_clear(file->mb, taken->position, taken->count);
+	return error;
+}
 
 /* Gives back what lies in the windows; the lock is held and the windows are destroyed. */
 static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
@@ -19,6 +38,7 @@ static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
 
 	if (!windows->count)
 		return 0;
+	file_clear_served(file);
 	reserve_move_begin(stats);
 	for (uint32_t index = 0; index < windows->count; index++) {
 		reserve_give_back(file->mb, stats, windows->windows[index].position, windows->windows[index].count);
@@ -54,7 +74,16 @@ static void visit_all(const struct window_owner *owner, window_visit visit, void
 		visit(context, windows->windows[index].position, windows->windows[index].count);
 }
 
-static const struct window_owner_kind file_kind = { discard, visit_all };
+static void clear_served(struct window_owner *owner)
+{
+	struct ext2mb_file *file = file_of(owner);
+
+	lock_wait(&file->lock);
+	file_clear_served(file);
+	lock_release(&file->lock);
+}
+
+static const struct window_owner_kind file_kind = { discard, visit_all, clear_served };
 
 errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info, struct ext2mb_file **ret)
 {
@@ -125,6 +154,7 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 	if (file_uses_worker_pool(worker, file))
 		pool = &worker->pool;
 	lock_wait(&file->lock);
+	file_clear_served(file);
 	reserve_move_begin(&worker->stats);
 	for (uint32_t index = 0; index < windows->count; index++)
 		small_pool_return(
@@ -206,9 +236,8 @@ static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_f
 
 	lock_wait(&file->lock);
 	uint32_t windows_before = file->windows.count;
-	errcode_t error = file_windows_take(&file->windows, (uint32_t)(request->logical >> cluster_bits),
-	                                    (uint32_t)(request->count >> cluster_bits), &taken->position,
-	                                    &taken->count);
+	errcode_t error = file_take(file, (uint32_t)(request->logical >> cluster_bits),
+	                            (uint32_t)(request->count >> cluster_bits), taken);
 	uint32_t windows_after = file->windows.count;
 	lock_release(&file->lock);
 	file->may_have_windows = windows_after;

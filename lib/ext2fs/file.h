@@ -37,6 +37,25 @@ struct file_taken {
 MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                  const struct ext2mb_file_request *request, struct file_taken *taken);
 
+/*
+ * Takes up to most clusters from the file's window that holds the logical cluster; none if none does. The file's lock
+ * is held. ENOMEM, and nothing is taken.
+ */
+MUST_CHECK errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, uint32_t most, struct file_taken *taken);
+
+/* The same, and what a growing file does most is done here. */
+static inline MUST_CHECK errcode_t file_take(struct ext2mb_file *file, uint32_t logical, uint32_t most,
+                                             struct file_taken *taken)
+{
+	if (!file_windows_take_front(&file->windows, logical, most, &taken->position))
+		return file_take_any(file, logical, most, taken);
+	taken->count = most;
+	return 0;
+}
+
+/* Clears the bits of what was taken from the front of the file's last window (group_reserved.h). The lock is held. */
+void file_clear_served(struct ext2mb_file *file);
+
 /* Makes sure that the directory is known, if files of one directory share windows. No lock is held. ENOMEM. */
 MUST_CHECK errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file);
 

@@ -4,6 +4,7 @@
 
 #include "ext2fs/directory.h"
 #include "ext2fs/free_groups.h"
+#include "ext2fs/group_reserved.h"
 #include "ext2fs/normalize.h"
 #include "ext2fs/pack.h"
 #include "ext2fs/reserve.h"
@@ -347,11 +348,12 @@ static errcode_t take_large(const struct need *need, struct file_taken *taken)
 		return error;
 	if (window.logical == logical_of(need) && window.count <= to_clusters(need, need->count)) {
 		*taken = (struct file_taken){ window.position, window.count };
+		group_reserved_clear(need->mb, window.position, window.count);
 		return 0;
 	}
+	file_clear_served(need->file);
 	file_windows_add(windows, &window);
-	return file_windows_take(windows, logical_of(need), to_clusters(need, need->count), &taken->position,
-	                         &taken->count);
+	return file_take(need->file, logical_of(need), to_clusters(need, need->count), taken);
 }
 
 /* --- Small files -------------------------------------------------------------------------------------------- */
@@ -467,6 +469,8 @@ static errcode_t take_small(const struct need *need, struct file_taken *taken)
 	lock_release(&pool->lock);
 	if (!error) {
 		*taken = (struct file_taken){ run.position, run.count < count ? run.count : count };
+		group_reserved_clear(need->mb, taken->position, taken->count);
+		file_clear_served(need->file);
 		if (run.count > count)
 			file_windows_add(windows, &(struct file_window){ run.position + count, logical_of(need) + count,
 			                                                 run.count - count });

@@ -64,10 +64,21 @@ static void erase(struct file_windows *windows, uint32_t index)
 	memmove(place, place + 1, (--windows->count - index) * sizeof(*place));
 }
 
+bool file_windows_take_served(struct file_windows *windows, uint64_t *position, uint32_t *count)
+{
+	if (!windows->served)
+		return false;
+	*count = windows->served;
+	*position = windows->windows[windows->cursor].position - windows->served;
+	windows->served = 0;
+	return true;
+}
+
 void file_windows_add(struct file_windows *windows, const struct file_window *window)
 {
 	uint32_t index = find(windows, window->logical);
 
+	assert(!windows->served);
 	assert(index == windows->count || windows->windows[index].logical >= end_of(window));
 	insert(windows, index, window);
 	windows->cursor = index;
@@ -78,6 +89,7 @@ errcode_t file_windows_take_any(struct file_windows *windows, uint32_t logical, 
 {
 	uint32_t index = find(windows, logical);
 
+	assert(!windows->served);
 	*taken = 0;
 	if (index == windows->count || windows->windows[index].logical > logical)
 		return 0;

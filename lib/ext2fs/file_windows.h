@@ -26,12 +26,20 @@ struct file_windows {
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t cursor; /* which one was used last: a hint, but below capacity */
+	uint32_t
+		served; /* clusters before the cursor's window, taken from its front since file_windows_take_served() */
 };
 
 void file_windows_destroy(struct file_windows *windows);
 
 /* Makes room for so many more windows. ENOMEM. */
 MUST_CHECK errcode_t file_windows_reserve(struct file_windows *windows, uint32_t more);
+
+/*
+ * What was taken from the front of the window that was used last, and not returned here before: one run. Anything but
+ * file_windows_take_front() may only be called when nothing is left to be returned. False if nothing is.
+ */
+bool file_windows_take_served(struct file_windows *windows, uint64_t *position, uint32_t *count);
 
 /* Adds one that overlaps no other. Room must have been reserved. */
 void file_windows_add(struct file_windows *windows, const struct file_window *window);
@@ -43,23 +51,22 @@ void file_windows_add(struct file_windows *windows, const struct file_window *wi
 MUST_CHECK errcode_t file_windows_take_any(struct file_windows *windows, uint32_t logical, uint32_t most,
                                            uint64_t *position, uint32_t *taken);
 
-/* The same; what a growing file does most is done here: taking from the front of the last one, and not all of it. */
-static inline MUST_CHECK errcode_t file_windows_take(struct file_windows *windows, uint32_t logical, uint32_t most,
-                                                     uint64_t *position, uint32_t *taken)
+/* What a growing file does most: takes `most` clusters from the front of the window used last, and not all of it. */
+static inline bool file_windows_take_front(struct file_windows *windows, uint32_t logical, uint32_t most,
+                                           uint64_t *position)
 {
-	if (windows->cursor < windows->count) {
-		struct file_window *window = &windows->windows[windows->cursor];
+	if (windows->cursor >= windows->count)
+		return false;
+	struct file_window *window = &windows->windows[windows->cursor];
 
-		if (window->logical == logical && window->count > most) {
-			*position = window->position;
-			*taken = most;
-			window->position += most;
-			window->logical += most;
-			window->count -= most;
-			return 0;
-		}
-	}
-	return file_windows_take_any(windows, logical, most, position, taken);
+	if (window->logical != logical || window->count <= most)
+		return false;
+	*position = window->position;
+	window->position += most;
+	window->logical += most;
+	window->count -= most;
+	windows->served += most;
+	return true;
 }
 
 /* Narrows [*start, *end), which holds the logical cluster, to what lies between windows. No window holds it. */

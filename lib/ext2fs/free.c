@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/free.h"
 
+#include "ext2fs/group_reserved.h"
+
 /* The part of a range that lies in one group. */
 struct piece {
 	uint32_t group;
@@ -35,6 +37,8 @@ static errcode_t enter_piece(struct ext2mb *mb, const struct piece *piece)
 	if (buddy_next_free(group->buddy, piece->start, piece->start + piece->count) < piece->start + piece->count ||
 	    is_pending(mb, piece))
 		error = EXT2MB_ET_DOUBLE_FREE;
+	else if (group_reserved_overlaps(mb, piece->group, piece->start, piece->count))
+		error = EXT2MB_ET_RESERVED_FREE;
 	else if (mb->base_pending)
 		error = base_pending_reserve(mb->base_pending, piece->group);
 	else
@@ -65,9 +69,8 @@ static void add_piece(struct ext2mb *mb, const struct piece *piece)
  * All groups of the range are locked, in ascending order, before any is changed: a refused range changes
  * nothing. Nobody else holds more than one group's lock, so this cannot deadlock.
  */
-errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
+static errcode_t try_to_free(struct ext2mb *mb, uint64_t position, uint64_t count)
 {
-	struct ext2mb *mb = worker->mb;
 	uint64_t checked = 0;
 	errcode_t error = 0;
 
@@ -86,6 +89,19 @@ errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_
 		else
 			add_piece(mb, &piece);
 		done += piece.count;
+	}
+	return error;
+}
+
+errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
+{
+	struct ext2mb *mb = worker->mb;
+	errcode_t error = try_to_free(mb, position, count);
+
+	/* It may have been handed out since; what the caller has been given certainly has been. */
+	if (error == EXT2MB_ET_RESERVED_FREE) {
+		window_register_clear_served(&mb->windows);
+		error = try_to_free(mb, position, count);
 	}
 	if (error)
 		return error;

@@ -9,8 +9,8 @@
 
 /*
  * Notes clusters as freed, to be released by the next commit; the caller has checked that they lie in the
- * filesystem and hold none of its metadata. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM: nothing
- * has changed.
+ * filesystem and hold none of its metadata. EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_RESERVED_FREE, EXT2MB_ET_CORRUPT_GROUP,
+ * ENOMEM: nothing has changed.
  */
 MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
 

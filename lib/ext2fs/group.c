@@ -124,6 +124,7 @@ void group_table_destroy(struct ext2mb *mb)
 		free(mb->groups[number].buddy);
 		free(mb->groups[number].inodes.bitmap);
 		pending_free_destroy(&mb->groups[number].pending);
+		free((void *)mb->groups[number].reserved);
 	}
 	free(mb->groups);
 	mb->groups = NULL;

@@ -2,8 +2,9 @@
 /*
  * One block group: its buddy under its own lock (the truth) and a summary that anyone may read (a hint).
  *
- * The lock protects everything from `lock` on. The summary is published before the lock is released. Its line
- * is not the lock's, so that a look at it does not disturb those who hold or wait for the lock.
+ * The lock protects everything from `lock` on, but for the bits of group_reserved.h. The summary is published before
+ * the lock is released. Its line is not the lock's, so that a look at it does not disturb those who hold or wait for
+ * the lock.
  */
 #ifndef EXT2FS_GROUP_H
 #define EXT2FS_GROUP_H
@@ -47,6 +48,7 @@ struct group {
 	int8_t average_set;
 	struct buddy *buddy; /* once loaded */
 	struct pending_free pending;
+	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no window ever lay here */
 };
 
 /* What a summary says; of an untouched group: at best. */

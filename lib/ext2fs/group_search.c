@@ -2,6 +2,7 @@
 #include "ext2fs/group_search.h"
 
 #include "ext2fs/contention.h"
+#include "ext2fs/group_reserved.h"
 
 /* The kernel's mb_max_to_scan and mb_min_to_scan. */
 #define MOST_TO_SCAN 200 /* runs, before what there is must do */
@@ -48,6 +49,8 @@ static void take(struct search *search, uint32_t number, uint32_t start, uint32_
 	search->best = (struct cluster_run){ number, start, count };
 	search->status = SEARCH_HAS_TAKEN;
 	group_take(search->mb, number, start, count);
+	if (search->reserves)
+		group_reserved_set(search->mb, number, start, count);
 	if (search->mb->contention)
 		search->mb->contention->has_taken(search->mb->contention->context, number);
 }
@@ -172,6 +175,8 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 		return 0;
 	}
 	errcode_t error = group_load(mb, number);
+	if (!error && search->reserves)
+		error = group_reserved_prepare(mb, number);
 	if (error || !search_suits(search, number)) {
 		group_leave(mb, number);
 		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
@@ -197,6 +202,11 @@ errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start,
 
 	if (error)
 		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+	error = search->reserves ? group_reserved_prepare(mb, number) : 0;
+	if (error) {
+		group_leave(mb, number);
+		return error;
+	}
 
 	const struct buddy *buddy = mb->groups[number].buddy;
 	uint32_t end = search->wanted < buddy->clusters - start ? start + search->wanted : buddy->clusters;

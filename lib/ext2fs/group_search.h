@@ -39,6 +39,7 @@ struct search {
 	uint32_t wanted;      /* clusters to look for: no fewer than original */
 	uint32_t start_group; /* where to begin */
 	bool is_whole;        /* less than wanted is no use */
+	bool reserves;        /* what is taken is a window */
 	bool takes_first;     /* the first run that comes is good enough */
 
 	enum criterion criterion;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ext2fs/near.h"
 
+#include "ext2fs/group_reserved.h"
+
 /* By its summary, which is a hint. A run of n clusters holds a buddy of at least n / 4. */
 static bool may_have(const struct group *group, uint32_t least)
 {
@@ -25,6 +27,7 @@ static bool take_run(struct ext2mb *mb, uint32_t number, uint32_t from, const st
 			continue;
 		*taken = end - *start < request->count ? end - *start : request->count;
 		group_take(mb, number, *start, *taken);
+		group_reserved_set(mb, number, *start, *taken);
 		return true;
 	}
 }
@@ -41,7 +44,8 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
 		lock_wait(&group->lock);
 	else if (!lock_try(&group->lock))
 		return false;
-	if (group_load(mb, number) || !take_run(mb, number, from, request, &start, taken)) {
+	if (group_load(mb, number) || group_reserved_prepare(mb, number) ||
+	    !take_run(mb, number, from, request, &start, taken)) {
 		group_leave(mb, number);
 		return false;
 	}

@@ -16,9 +16,9 @@ struct near_request {
 };
 
 /*
- * Takes from the first run in the position's flex group that is long enough, looking behind the position and then
- * before it. Groups that are busy are passed over: it is only a preference. With in_group the one group is waited for.
- * EXT2MB_ET_NO_SPACE.
+ * Takes for a window, from the first run in the position's flex group that is long enough, looking behind the position
+ * and then before it. Groups that are busy are passed over: it is only a preference. With in_group the one group is
+ * waited for. EXT2MB_ET_NO_SPACE.
  */
 MUST_CHECK errcode_t near_take(struct ext2mb_worker *worker, const struct near_request *request, uint64_t *position,
                                uint32_t *taken);

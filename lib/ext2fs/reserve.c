@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "ext2fs/group_reserved.h"
 #include "ext2fs/normalize.h"
 
 #define HINT_SHARE 64 /* hints are renewed when a worker has reserved one part in so many of what was free */
@@ -27,8 +28,10 @@ errcode_t reserve_take_near(struct ext2mb_worker *worker, const struct near_requ
 errcode_t reserve_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
                        uint32_t *taken)
 {
-	errcode_t error = scan_take(worker, request, position, taken);
+	struct scan_request scan = *request;
 
+	scan.reserves = true;
+	errcode_t error = scan_take(worker, &scan, position, taken);
 	if (error)
 		return error;
 	count_reserved(worker, *taken);
@@ -44,6 +47,7 @@ void reserve_give_back(struct ext2mb *mb, struct stats *stats, uint64_t position
 
 	lock_wait(&group->lock);
 	buddy_give(group->buddy, (uint32_t)(position % mb->geometry.clusters_per_group), count);
+	group_reserved_clear(mb, position, count);
 	group_leave_changed(mb, number);
 	stats_add(stats, COUNT_CLUSTERS_UNRESERVED, count);
 }

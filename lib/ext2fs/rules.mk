@@ -25,6 +25,7 @@ ext2mb_sources := \
 	lib/ext2fs/goals.c \
 	lib/ext2fs/group.c \
 	lib/ext2fs/group_index.c \
+	lib/ext2fs/group_reserved.c \
 	lib/ext2fs/group_search.c \
 	lib/ext2fs/directory_share.c \
 	lib/ext2fs/inode_alloc.c \

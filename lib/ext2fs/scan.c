@@ -286,6 +286,7 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 		.worker = worker,
 		.mb = mb,
 		.is_whole = request->flags & EXT2MB_ALLOC_WHOLE,
+		.reserves = request->reserves,
 	};
 	errcode_t error = 0;
 

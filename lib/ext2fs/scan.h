@@ -17,6 +17,7 @@ struct scan_request {
 	uint64_t asked; /* of these, what is really needed: lengths are not trimmed below; 0: all */
 	uint64_t stream;
 	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */
+	bool reserves;  /* it is for a window */
 };
 
 /* search_group(), which see, but without patch 1 it always waits. */

@@ -170,4 +170,4 @@ static void visit_all(const struct window_owner *owner, window_visit visit, void
 	small_pool_visit(&worker_of(owner)->pool, visit, context);
 }
 
-const struct window_owner_kind small_pool_owner_kind = { discard, visit_all };
+const struct window_owner_kind small_pool_owner_kind = { discard, visit_all, NULL };

@@ -55,6 +55,19 @@ uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats)
 	return clusters;
 }
 
+void window_register_clear_served(struct window_register *windows)
+{
+	for (unsigned int index = 0; index < WINDOW_REGISTER_SHARDS; index++) {
+		struct window_shard *part = &windows->shards[index];
+
+		pthread_mutex_lock(&part->lock);
+		for (struct window_owner *owner = part->owners; owner; owner = owner->next)
+			if (owner->kind->clear_served)
+				owner->kind->clear_served(owner);
+		pthread_mutex_unlock(&part->lock);
+	}
+}
+
 void window_register_visit(struct window_register *windows, window_visit visit, void *context)
 {
 	for (unsigned int index = 0; index < WINDOW_REGISTER_SHARDS; index++)

@@ -26,6 +26,8 @@ struct window_owner_kind {
 	uint64_t (*discard)(struct window_owner *owner, struct ext2mb *mb, struct stats *stats);
 	/* Visits all windows, in clusters. No other thread runs. */
 	void (*visit)(const struct window_owner *owner, window_visit visit, void *context);
+	/* Clears the bits of all that has been handed out (group_reserved.h); NULL: that is done at once. */
+	void (*clear_served)(struct window_owner *owner);
 };
 
 struct window_owner {
@@ -53,6 +55,9 @@ void window_register_remove(struct window_register *windows, struct window_owner
 
 /* Gives back everybody's windows; waits for every owner. Returns clusters. stats: the calling thread's. */
 uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats);
+
+/* Brings the bits of group_reserved.h up to date: waits for every owner whose clusters are cleared later. */
+void window_register_clear_served(struct window_register *windows);
 
 /* No other thread runs. */
 void window_register_visit(struct window_register *windows, window_visit visit, void *context);

@@ -30,6 +30,7 @@ unit_tests := \
 	file_map \
 	file_windows \
 	format \
+	free_reserved \
 	free_space \
 	histogram \
 	inline_data \

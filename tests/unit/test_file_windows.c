@@ -21,7 +21,27 @@
 struct file_model {
 	uint64_t position[LOGICAL + 1];
 	uint32_t owner[LOGICAL + 1];
+	uint64_t served[LOGICAL + 1]; /* position, if it was taken from a front and not returned as served */
+	uint32_t served_count;
 };
+
+/* All that was taken from the front of a window since is one run. */
+static void clear_served(struct file_windows *windows, struct file_model *model)
+{
+	uint64_t position = 0;
+	uint32_t count = 0, found = 0;
+
+	must_hold(file_windows_take_served(windows, &position, &count) == (model->served_count > 0));
+	must_hold(count == model->served_count);
+	for (uint32_t logical = 0; logical < LOGICAL; logical++) {
+		must_hold(!model->served[logical] ||
+		          (model->served[logical] >= position && model->served[logical] < position + count));
+		found += model->served[logical] != 0;
+		model->served[logical] = 0;
+	}
+	must_hold(found == count);
+	model->served_count = 0;
+}
 
 static void add_window(struct file_windows *windows, struct file_model *model, struct random *random, uint32_t number)
 {
@@ -37,6 +57,7 @@ static void add_window(struct file_windows *windows, struct file_model *model, s
 	if (!count)
 		return;
 	must_hold(!file_windows_reserve(windows, 1));
+	clear_served(windows, model);
 	file_windows_add(windows, &(struct file_window){ position, start, count });
 }
 
@@ -47,7 +68,15 @@ static void take(struct file_windows *windows, struct file_model *model, uint32_
 
 	while (owner && expected < most && logical + expected < LOGICAL && model->owner[logical + expected] == owner)
 		expected++;
-	must_hold(!file_windows_take(windows, logical, most, &position, &taken));
+	if (file_windows_take_front(windows, logical, most, &position)) {
+		taken = most;
+		for (uint32_t cluster = 0; cluster < taken; cluster++)
+			model->served[logical + cluster] = position + cluster;
+		model->served_count += taken;
+	} else {
+		clear_served(windows, model);
+		must_hold(!file_windows_take_any(windows, logical, most, &position, &taken));
+	}
 	must_hold(taken == expected);
 	must_hold(!taken || position == model->position[logical]);
 	memset(&model->owner[logical], 0, taken * sizeof(*model->owner));
