@@ -20,8 +20,10 @@ static const char usage_text[] =
 	"                       as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	"                       mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
 	"                       laid over each other, the last one on top\n"
-	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device\n"
-	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough\n";
+	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device;\n"
+	"                       called as mke2fs or mkfs.ext4, a file that exists is written in place\n"
+	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough, and what is\n"
+	"                       written in place keeps its size\n";
 
 static const char usage_end[] =
 	"\n"
@@ -317,6 +319,8 @@ static void take_android_sparse(struct command *command)
 		out_of_memory();
 	free(command->extended);
 	command->extended = others;
+	if (command->options.in_place)
+		usage_error("--in-place: an Android sparse image is always a new file");
 	command->options.android_sparse = true;
 	if (!*others)
 		free(TAKE(command->extended));
@@ -333,6 +337,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	take_offset(command);
 	take_android_sparse(command);
+	if (command->is_mke2fs || command->type)
+		command->options.in_place = true;
 	/* mke2fs's own default is ext2, which nobody who makes images means. */
 	if (!command->type_given && !command->is_mke2fs)
 		pass_on(command, 't', command->type ? command->type : "ext4");

@@ -86,6 +86,12 @@ static void take_verify(struct command *command, const char *argument)
 	command->options.verify = true;
 }
 
+static void take_in_place(struct command *command, const char *argument)
+{
+	(void)argument;
+	command->options.in_place = true;
+}
+
 static void take_report(struct command *command, const char *argument)
 {
 	command->json = strcmp(argument, "json") == 0;
@@ -120,6 +126,8 @@ const struct option_row command_options[] = {
 	{ "free-inodes", "N", take_free_inodes, "inodes that are left" },
 	{ "size-only", NULL, take_size_only, "print how large it would be, and write nothing" },
 	{ NULL, NULL, NULL, "Work and output" },
+	{ "in-place", NULL, take_in_place, "write into IMAGE if it is a file that exists, as mke2fs does, instead of\n"
+	                                   "making a new one" },
 	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
 	                                "0: none beside the main one)" },
 	{ "stable-from", "OLD", take_stable_from, "what did not change since the image OLD keeps its blocks, so that\n"

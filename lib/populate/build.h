@@ -87,7 +87,7 @@ struct build {
 	uint32_t inode_count; /* scan: nodes that are not further names of a file */
 
 	struct image image; /* format: for what is written without libext2fs */
-	const char *image_path; /* the temporary name */
+	const char *image_path; /* the temporary name, or that of what is written in place */
 	bool in_place; /* see populate/output.h */
 	ext2_filsys fs;
 	struct ext2mb *mb;

@@ -21,8 +21,7 @@ static void describe(struct earlier *earlier)
 	earlier->inode_count = super->s_inodes_count;
 }
 
-/* Devices, and files in which a filesystem begins at an offset, are written in place. */
-static bool is_overwritten(const char *path, const char *image, uint64_t offset_bytes)
+static bool is_same(const char *path, const char *image)
 {
 	struct stat there, here;
 
@@ -30,18 +29,18 @@ static bool is_overwritten(const char *path, const char *image, uint64_t offset_
 		return false;
 	if (S_ISBLK(there.st_mode) && S_ISBLK(here.st_mode))
 		return there.st_rdev == here.st_rdev;
-	return offset_bytes && there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-errcode_t earlier_open(const char *path, const char *image, uint64_t offset_bytes, struct earlier **ret,
+errcode_t earlier_open(const char *path, const char *overwritten, uint64_t offset_bytes, struct earlier **ret,
                        struct problem *problem)
 {
 	struct earlier *earlier;
 	char options[32];
 
-	if (is_overwritten(path, image, offset_bytes))
+	if (overwritten && is_same(path, overwritten))
 		return problem_set_reason(problem, EINVAL, path, "cannot keep its layout",
-		                          "it is what is to be written to");
+		                          "it is what is to be written to; give a copy of it");
 	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
 	earlier = calloc(1, sizeof(*earlier));
 	if (!earlier)

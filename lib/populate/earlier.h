@@ -23,11 +23,11 @@ struct earlier {
 };
 
 /*
- * offset_bytes: where in it the filesystem begins, as in the image that is to be made. EINVAL with a reason: it would be
- * overwritten before it is read.
+ * offset_bytes: where in it the filesystem begins, as in the image that is to be made. overwritten: what is written in
+ * place, NULL: a new file is made. EINVAL with a reason: that is the same, so it could not be read any more.
  */
-MUST_CHECK errcode_t earlier_open(const char *path, const char *image, uint64_t offset_bytes, struct earlier **ret,
-                                  struct problem *problem);
+MUST_CHECK errcode_t earlier_open(const char *path, const char *overwritten, uint64_t offset_bytes,
+                                  struct earlier **ret, struct problem *problem);
 
 /* Fills in inodes. What cannot be read there was not there. ENOMEM. */
 MUST_CHECK errcode_t earlier_match(struct earlier *earlier, const struct tree *tree, struct problem *problem);

@@ -17,8 +17,9 @@ struct populate_options {
 	struct source_layering layering;
 	const char *image;        /* what is made: a regular file, or a block device */
 	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
+	bool in_place;            /* a file that is there is written; otherwise a new one takes its place */
 	bool android_sparse;      /* the file is to have Android's sparse format, see populate/android_sparse.h */
-	const char *size;         /* as mke2fs(8) reads it; NULL: just large enough, or that of an existing file */
+	const char *size; /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
 	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
 	const char *extended;     /* all -E options, joined by commas; NULL: none */
 	const char *uuid;         /* -U, also among mke2fs; NULL: not given */

@@ -9,7 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "populate/replace.h"
 #include "populate/run_writer.h"
+#include "support/interrupt.h"
 
 static mode_t mode_of_new_files(void)
 {
@@ -17,6 +19,15 @@ static mode_t mode_of_new_files(void)
 
 	umask(mask);
 	return 0666 & ~mask;
+}
+
+/* Zeros after the end of a short file. The caller frees it. */
+static errcode_t read_head(const struct output *output, char **ret)
+{
+	*ret = calloc(1, OUTPUT_HEAD_BYTES);
+	if (!*ret)
+		return ENOMEM;
+	return pread(output->descriptor, *ret, OUTPUT_HEAD_BYTES, (off_t)output->offset_bytes) < 0 ? errno : 0;
 }
 
 static errcode_t open_in_place(struct output *output, struct problem *problem)
@@ -33,7 +44,9 @@ static errcode_t open_in_place(struct output *output, struct problem *problem)
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
-	return 0;
+	errcode_t error = read_head(output, &output->head);
+
+	return error ? problem_set(problem, error, output->path, "cannot read") : 0;
 }
 
 static errcode_t examine_device(struct output *output, struct problem *problem)
@@ -69,49 +82,79 @@ static errcode_t open_temporary(struct output *output, struct problem *problem)
 	return 0;
 }
 
+/* rename(2) would put the image in the place of a symlink instead of where it points. */
+static errcode_t resolve(const char *path, struct output *output, struct problem *problem)
+{
+	struct stat status;
+
+	if (lstat(path, &status) < 0 || !S_ISLNK(status.st_mode))
+		return 0;
+	output->resolved_path = realpath(path, NULL);
+	if (!output->resolved_path)
+		return problem_set(problem, errno, path, "cannot follow this symlink");
+	output->path = output->resolved_path;
+	return 0;
+}
+
+static errcode_t examine_file(const struct stat *status, struct output *output, struct problem *problem)
+{
+	uint64_t bytes = (uint64_t)status->st_size;
+
+	if (access(output->path, W_OK) < 0)
+		return problem_set(problem, errno, output->path, "cannot create");
+	if (output->in_place) {
+		/* For mke2fs, too, less than a KiB is nothing. */
+		if (bytes >= 1024 && bytes - 1024 >= output->offset_bytes)
+			output->existing_bytes = bytes - output->offset_bytes;
+		output->original_bytes = bytes;
+		return 0;
+	}
+	output->existed = true;
+	output->uid = status->st_uid;
+	output->gid = status->st_gid;
+	output->mode = status->st_mode & 07777;
+	return 0;
+}
+
 static errcode_t examine(const char *path, struct output *output, struct problem *problem)
 {
 	struct stat status;
 
-	/* rename(2) would put the image in the place of a symlink instead of where it points. */
-	if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
-		output->path = output->resolved_path = realpath(path, NULL);
-		if (!output->path)
-			return problem_set(problem, errno, path, "cannot follow this symlink");
+	/* What a link under /proc/self/fd leads to may have no name: such a file can be written in place. */
+	if (!output->in_place || stat(path, &status) < 0) {
+		errcode_t error = resolve(path, output, problem);
+
+		if (error)
+			return error;
 	}
-	if (stat(output->path, &status) == 0) {
-		if (S_ISBLK(status.st_mode))
-			return examine_device(output, problem);
-		if (S_ISDIR(status.st_mode))
-			return problem_set(problem, EISDIR, path, "cannot create");
-		if (!S_ISREG(status.st_mode))
-			return problem_set_reason(problem, EINVAL, path, "cannot create",
-			                          "it exists and is neither a regular file nor a block device");
-		if (access(output->path, W_OK) < 0)
-			return problem_set(problem, errno, path, "cannot create");
-		output->existed = true;
-		output->in_place = output->offset_bytes > 0;
-		output->uid = status.st_uid;
-		output->gid = status.st_gid;
-		output->existing_bytes = (uint64_t)status.st_size;
-		output->mode = status.st_mode & 07777;
-	} else if (errno != ENOENT) {
-		return problem_set(problem, errno, path, "cannot create");
+	if (stat(output->path, &status) < 0) {
+		output->in_place = false;
+		return errno == ENOENT ? 0 : problem_set(problem, errno, path, "cannot create");
 	}
-	return 0;
+	if (S_ISBLK(status.st_mode))
+		return examine_device(output, problem);
+	if (S_ISDIR(status.st_mode))
+		return problem_set(problem, EISDIR, path, "cannot create");
+	if (!S_ISREG(status.st_mode))
+		return problem_set_reason(problem, EINVAL, path, "cannot create",
+		                          "it exists and is neither a regular file nor a block device");
+	return examine_file(&status, output, problem);
 }
 
-errcode_t output_examine(const char *path, uint64_t offset_bytes, struct output *output, struct problem *problem)
+errcode_t output_examine(const struct output_request *request, struct output *output, struct problem *problem)
 {
 	*output = (struct output){
-		.path = path,
+		.path = request->path,
 		.descriptor = -1,
-		.offset_bytes = offset_bytes,
+		.offset_bytes = request->offset_bytes,
+		.in_place = request->in_place || request->offset_bytes,
+		.advice = request->advice,
 		.mode = mode_of_new_files(),
 	};
-	errcode_t error = examine(path, output, problem);
+	errcode_t error = examine(request->path, output, problem);
 
-	output->existing_bytes -= offset_bytes < output->existing_bytes ? offset_bytes : output->existing_bytes;
+	if (!error && output->existed && output->advice)
+		error = replace_check(output->path, output->advice, problem);
 	return error;
 }
 
@@ -142,17 +185,45 @@ errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, 
 
 #define SUPERBLOCK_BYTES 1024
 
-errcode_t output_hide_superblock(const struct output *output, struct problem *problem)
+static errcode_t clear_superblock(const struct output *output)
 {
 	static const char zeros[SUPERBLOCK_BYTES];
-
 	const struct image image = { output->descriptor, output->offset_bytes };
 
+	return image_write(&image, zeros, sizeof(zeros), SUPERBLOCK_BYTES);
+}
+
+errcode_t output_hide_superblock(struct output *output, struct problem *problem)
+{
 	if (!output->in_place)
 		return 0;
-	errcode_t error = image_write(&image, zeros, sizeof(zeros), SUPERBLOCK_BYTES);
+	output->is_overwritten = true;
+	errcode_t error = clear_superblock(output);
 
 	return error ? problem_set(problem, error, output->path, "cannot write") : 0;
+}
+
+/*
+ * mke2fs refuses what is mounted, and other programs may be using that: nothing is written to what it left alone. The
+ * first that it writes are zeros where superblocks are.
+ */
+static bool is_overwritten(const struct output *output)
+{
+	SCOPE_FREE char *head = NULL;
+
+	if (output->is_overwritten)
+		return true;
+	return read_head(output, &head) == 0 && memcmp(head, output->head, OUTPUT_HEAD_BYTES) != 0;
+}
+
+void output_fail(struct output *output, struct problem *problem)
+{
+	if (!output->in_place || output->descriptor < 0 || !output->head || !is_overwritten(output))
+		return;
+	if (output_is_fresh(output) && ftruncate(output->descriptor, (off_t)output->original_bytes) == 0)
+		return;
+	problem_add(problem, "%s %s", output->path,
+	            clear_superblock(output) == 0 ? "holds no filesystem now" : "holds no whole filesystem now");
 }
 
 errcode_t output_renew(struct output *output, int *previous, struct problem *problem)
@@ -174,6 +245,14 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 		return problem_set(problem, errno, output->path, "cannot write");
 	if (output->in_place)
 		return 0;
+	if (interrupt_pending())
+		return EINTR;
+	if (output->existed && output->advice) {
+		errcode_t error = replace_check(output->path, output->advice, problem);
+
+		if (error)
+			return error;
+	}
 	/* An image that took another's place keeps its owner where we may give files away. */
 	if (output->existed && geteuid() == 0 && fchown(output->descriptor, output->uid, output->gid) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its owner");
@@ -192,6 +271,7 @@ void output_discard(struct output *output)
 	free(TAKE(output->work_path));
 	free(TAKE(output->offset_path));
 	free(TAKE(output->resolved_path));
+	free(TAKE(output->head));
 	if (output->descriptor >= 0)
 		close(output->descriptor);
 	output->descriptor = -1;

@@ -125,8 +125,8 @@ static errcode_t open_earlier(struct build *build)
 
 	if (!options->stable_from)
 		return 0;
-	errcode_t error = earlier_open(options->stable_from, options->image, options->offset_bytes, &build->earlier,
-	                               build->problem);
+	errcode_t error = earlier_open(options->stable_from, build->in_place ? options->image : NULL,
+	                               options->offset_bytes, &build->earlier, build->problem);
 
 	return error ? error : earlier_match(build->earlier, build->tree, build->problem);
 }
@@ -199,7 +199,7 @@ static void fill_report(const struct build *build, struct populate_report *repor
 }
 
 /* From the size to files with their contents in their places. EXT2MB_ET_NO_SPACE: the size does not do. */
-static errcode_t format_and_fill(struct build *build, const struct output *output, const struct size_choice *choice,
+static errcode_t format_and_fill(struct build *build, struct output *output, const struct size_choice *choice,
                                  struct needs *needs, struct populate_report *report)
 {
 	errcode_t error = size_format(build, output, choice, needs);
@@ -277,7 +277,7 @@ static errcode_t choose_again(struct build *build, const struct output *output, 
 /* The size is ours to choose, and another one can be tried: the file is new. */
 static bool has_automatic_size(const struct build *build, const struct output *output)
 {
-	return !build->options->size && !output->in_place && output->existing_bytes < 1024;
+	return !build->options->size && output_is_fresh(output);
 }
 
 /* A thousandth at first, then twice as much each time: the last is twice the image that did not do. */
@@ -299,7 +299,7 @@ static bool enlarge(struct build *build, const struct size_choice *choice)
  * Pieces come from what is kept of an earlier image: then nothing is kept. Else they come from a filesystem that mke2fs
  * left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
  */
-static errcode_t fill_until_it_fits(struct build *build, const struct output *output, struct size_choice *choice,
+static errcode_t fill_until_it_fits(struct build *build, struct output *output, struct size_choice *choice,
                                     struct needs *needs, struct populate_report *report)
 {
 	errcode_t error = format_and_fill(build, output, choice, needs, report);
@@ -335,8 +335,8 @@ static bool is_worth_another(const struct build *build)
  * An image that was to be just large enough is too large where the source has zeros that are no holes: they are found
  * only when they are read. Then it is made again, knowing them. (A Debian root has 1.6 % of them; sources none.)
  */
-static errcode_t fill_again(struct build *build, const struct output *output, struct size_choice *choice,
-                            struct needs *needs, struct populate_report *report)
+static errcode_t fill_again(struct build *build, struct output *output, struct size_choice *choice, struct needs *needs,
+                            struct populate_report *report)
 {
 	if (!has_automatic_size(build, output) || !is_worth_another(build))
 		return 0;
@@ -361,7 +361,6 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 		return error;
 	build->image = (struct image){ output->descriptor, output->offset_bytes };
 	build->image_path = output->work_path;
-	build->in_place = output->in_place;
 	error = fill_until_it_fits(build, output, choice, needs, report);
 	if (!error)
 		error = fill_again(build, output, choice, needs, report);
@@ -383,13 +382,10 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 		error = verify_image(build, output);
 		report->verified = !error;
 	}
-	if (error) {
-		/* What failed stays the problem. */
-		(void)!output_hide_superblock(output, build->problem);
-		return error;
-	}
-	if (build->options->android_sparse)
+	if (!error && build->options->android_sparse)
 		error = android_sparse_convert(build, output);
+	/* Nobody else is to have the file that is replaced: we may. */
+	earlier_close(TAKE(build->earlier));
 	if (!error && interrupt_pending())
 		error = EINTR;
 	return error ? error : output_finish(output, build->problem);
@@ -398,16 +394,22 @@ static errcode_t produce(struct build *build, struct output *output, struct size
 static errcode_t examine_output(struct build *build, struct output *output)
 {
 	const struct populate_options *options = build->options;
-	errcode_t error = output_examine(options->image, options->offset_bytes, output, build->problem);
+	const struct output_request request = {
+		.path = options->image,
+		.offset_bytes = options->offset_bytes,
+		/* What is made first is no sparse image yet. */
+		.in_place = options->in_place && !options->android_sparse,
+		.advice = options->size_only      ? NULL :
+		          options->android_sparse ? "remove it, or take another name" :
+		                                    "use --in-place to write into it",
+	};
+	errcode_t error = output_examine(&request, output, build->problem);
 
-	if (error || !options->android_sparse)
-		return error;
-	if (output->in_place)
+	build->in_place = output->in_place;
+	if (!error && options->android_sparse && output->is_device)
 		return problem_set_reason(build->problem, EINVAL, options->image, "cannot create",
 		                          "an Android sparse image must be a file");
-	/* The size of such a file says nothing of the filesystem's. */
-	output->existing_bytes = 0;
-	return 0;
+	return error;
 }
 
 /* What mke2fs makes and nobody can use. */
@@ -457,14 +459,14 @@ static errcode_t build_image(struct build *build, struct output *output, struct 
 	struct size_choice choice = { .inodes = 0 };
 	struct needs needs = { 0 };
 	begin_stage(build, POPULATE_SCAN, report);
-	errcode_t error = scan(build, report);
+	errcode_t error = examine_output(build, output);
 
+	if (!error)
+		error = scan(build, report);
 	if (!error)
 		error = open_earlier(build);
 	if (!error)
 		error = identify(build, &identified);
-	if (!error)
-		error = examine_output(build, output);
 	if (!error)
 		begin_stage(build, POPULATE_FORMAT, report);
 	if (!error)
@@ -502,11 +504,15 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
 	error = build_image(&build, &output, report);
-	output_discard(&output);
 	release(&build);
 	if (error && interrupt_pending()) {
 		problem_clear(problem);
-		return problem_set(problem, EINTR, options->image, "cannot create");
+		error = problem_set_reason(problem, EINTR, options->image, NULL, "interrupted");
+	} else if (error) {
+		problem_set(problem, error, options->image, "cannot create");
 	}
-	return error ? problem_set(problem, error, options->image, "cannot create") : 0;
+	if (error)
+		output_fail(&output, problem);
+	output_discard(&output);
+	return error;
 }

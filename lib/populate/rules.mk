@@ -31,6 +31,7 @@ populate_sources := \
 	lib/populate/projects.c \
 	lib/populate/quota.c \
 	lib/populate/quota_values.c \
+	lib/populate/replace.c \
 	lib/populate/run_writer.c \
 	lib/populate/scratch.c \
 	lib/populate/size.c \

@@ -254,7 +254,7 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 	                          least_kib > kib ? least_kib - kib : 0, least_kib);
 }
 
-/* The size that was asked for, or that of the device or existing file. */
+/* The size that was asked for, or that of what is written in place. */
 static errcode_t choose_given(struct sizing *sizing, const char *size)
 {
 	struct problem found = { 0 };
@@ -293,15 +293,15 @@ static errcode_t try_earlier(struct sizing *sizing, char size[32], bool *fits)
 static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
 {
 	const char *given = sizing->build->options->size;
-	uint64_t kib = output->existing_bytes / 1024;
+	uint64_t kib;
 
 	if (given) {
 		/* Text that is longer is no number. */
 		snprintf(size, 32, "%s", given);
 		return choose_given(sizing, given);
 	}
-	if (output->is_device || kib) {
-		size_text(kib, size);
+	if (!output_is_fresh(output)) {
+		size_text(output->existing_bytes / 1024, size);
 		return choose_given(sizing, size);
 	}
 	errcode_t error = 0;
@@ -356,7 +356,7 @@ errcode_t size_format(struct build *build, const struct output *output, const st
 		.path = output->work_path,
 		.is_device = output->is_device,
 		.offset_bytes = output->offset_bytes,
-		.descriptor = output->in_place ? -1 : output->descriptor,
+		.descriptor = output_is_fresh(output) ? output->descriptor : -1,
 		.needs = needs,
 		.base_inodes = choice->inodes,
 		.block_bytes = choice->block_bytes,

@@ -21,8 +21,9 @@ struct size_choice {
 };
 
 /*
- * Chooses, without touching the image: the size that was asked for, that of the device or file that is there, or the
- * smallest that does. Counts needs for it. A size that is too small is an error (ENOSPC) that says which is not.
+ * Chooses, without touching the image: the size that was asked for, that of the device or file that is written in
+ * place, or the smallest that does. Counts needs for it. A size that is too small is an error (ENOSPC) that says which
+ * is not.
  */
 MUST_CHECK errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice,
                                  struct needs *needs);

@@ -12,7 +12,7 @@ struct sizing {
 	const char *path; /* where mke2fs works */
 	bool is_device;
 	uint64_t offset_bytes; /* of the filesystem in it */
-	int descriptor;   /* a file, emptied before each trial; -1: written in place */
+	int descriptor; /* a file, cut at the offset before each trial; -1: one that keeps its size, or a device */
 	struct needs *needs;
 
 	uint64_t base_inodes; /* -N for mke2fs in the first attempt at a size, 0: it decides */

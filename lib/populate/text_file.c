@@ -32,7 +32,8 @@ errcode_t text_file_write(const char *path, text_writer write, void *context, co
 {
 	struct output output = { .descriptor = -1 };
 	bool is_direct = is_stream(path);
-	errcode_t error = is_direct ? 0 : output_examine(path, 0, &output, problem);
+	const struct output_request request = { .path = path };
+	errcode_t error = is_direct ? 0 : output_examine(&request, &output, problem);
 
 	if (!error && !is_direct)
 		error = output_open(&output, problem);

@@ -54,7 +54,9 @@ static errcode_t check_mounted(const char *path, const char *file, const char *a
 errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct output *output,
                      struct problem *problem)
 {
-	errcode_t error = output_examine(path, 0, output, problem);
+	const struct output_request request = { .path = path,
+		                                .advice = force ? "remove it, or take another name" : NULL };
+	errcode_t error = output_examine(&request, output, problem);
 
 	if (error)
 		return error;
@@ -62,10 +64,7 @@ errcode_t image_make(const char *path, const char *size, char *const *options, b
 		return problem_set_reason(problem, EINVAL, path, "cannot create", "it is not a regular file");
 	if (output->existed && !force)
 		return problem_set(problem, EEXIST, path, "cannot create");
-	if (output->existed)
-		error = check_mounted(path, output->path, "cannot replace it", problem);
-	if (!error)
-		error = output_open(output, problem);
+	error = output_open(output, problem);
 	return error ? error : run_mke2fs(output, size, options, problem);
 }
 

@@ -52,6 +52,25 @@ errcode_t problem_set_reason(struct problem *problem, errcode_t error, const cha
 	return error;
 }
 
+void problem_add(struct problem *problem, const char *clause, ...)
+{
+	SCOPE_FREE char *text = NULL;
+	va_list arguments;
+	char *reason;
+
+	if (!problem->error)
+		return;
+	va_start(arguments, clause);
+	if (vasprintf(&text, clause, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	if (!text ||
+	    asprintf(&reason, "%s; %s", problem->reason ? problem->reason : error_message(problem->error), text) < 0)
+		return;
+	free(problem->reason);
+	problem->reason = reason;
+}
+
 void problem_move(struct problem *to, struct problem *from)
 {
 	if (to == from)

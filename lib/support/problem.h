@@ -28,6 +28,9 @@ errcode_t problem_set(struct problem *problem, errcode_t error, const char *path
 errcode_t problem_set_reason(struct problem *problem, errcode_t error, const char *path, const char *action,
                              const char *reason, ...) __attribute__((format(printf, 5, 6)));
 
+/* Adds a clause to the reason of a recorded problem, "REASON; CLAUSE". Does nothing if none is recorded. */
+void problem_add(struct problem *problem, const char *clause, ...) __attribute__((format(printf, 2, 3)));
+
 /* Moves the content of from into to (freeing what to held); from is empty afterwards. */
 void problem_move(struct problem *to, struct problem *from);
 

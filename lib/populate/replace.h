@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether a new file may take a regular file's place by rename(2). Whoever had the old one by another way than its name
+ * would not see the new one: further hard links, bind mounts, loop devices, open descriptors.
+ */
+#ifndef POPULATE_REPLACE_H
+#define POPULATE_REPLACE_H
+
+#include "support/problem.h"
+
+/*
+ * Errors name the path and the reason, and end in the advice: EBUSY, or what rename(2) would fail with. A file that is
+ * not there may be made. Who has it open is known on filesystems with leases (fcntl(2)), to the file's owner and to
+ * root; of loop devices everywhere. Somebody who closes the file within half a second does not count.
+ */
+MUST_CHECK errcode_t replace_check(const char *path, const char *advice, struct problem *problem);
+
+#endif
