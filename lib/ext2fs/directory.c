@@ -33,14 +33,15 @@ static struct directory *directory_of(const struct window_owner *owner)
 	return (struct directory *)((char *)owner - offsetof(struct directory, owner));
 }
 
-static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats)
+static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats,
+                        const struct window_range *range)
 {
 	struct directory *directory = directory_of(owner);
 	struct small_pool *more = atomic_load_explicit(&directory->more, memory_order_acquire);
-	uint64_t clusters = small_pool_discard(&directory->pool, mb, stats);
+	uint64_t clusters = small_pool_discard(&directory->pool, mb, stats, range);
 
 	for (unsigned int index = 0; more && index < DIRECTORY_MORE_POOLS; index++)
-		clusters += small_pool_discard(&more[index], mb, stats);
+		clusters += small_pool_discard(&more[index], mb, stats, range);
 	return clusters;
 }
 
@@ -172,7 +173,7 @@ void directory_put(struct ext2mb_worker *worker, struct directory *directory)
 	pthread_mutex_unlock(&shard->lock);
 	if (!evicted)
 		return;
-	discard(&evicted->owner, mb, &worker->stats);
+	discard(&evicted->owner, mb, &worker->stats, NULL);
 	window_register_remove(&mb->windows, &evicted->owner);
 	destroy(evicted);
 }

@@ -14,6 +14,7 @@
 #include "ext2fs/reserve.h"
 #include "ext2fs/scan.h"
 #include "ext2fs/sync.h"
+#include "ext2fs/whole_run.h"
 
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
@@ -84,7 +85,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker)
 		return;
 
 	struct ext2mb *mb = worker->mb;
-	small_pool_discard(&worker->pool, mb, &worker->stats);
+	small_pool_discard(&worker->pool, mb, &worker->stats, NULL);
 	window_register_remove(&mb->windows, &worker->owner);
 	pthread_mutex_lock(&mb->worker_lock);
 	struct ext2mb_worker **link = &mb->workers;
@@ -159,11 +160,16 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 
 	if (request->struct_bytes < sizeof(*request) || request->flags & ~ALLOC_FLAGS ||
 	    (request->flags & EXT2MB_ALLOC_PACK && request->flags != EXT2MB_ALLOC_PACK) ||
-	    !(request->count >> geometry->cluster_bits) || !is_whole_clusters(geometry, request->count))
+	    !(request->count >> geometry->cluster_bits) || !is_whole_clusters(geometry, request->count) ||
+	    (request->flags & EXT2MB_ALLOC_WHOLE &&
+	     request->count >> geometry->cluster_bits > geometry->clusters_per_group))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
 	if (request->flags & EXT2MB_ALLOC_GOAL_ONLY)
 		error = attempt_scan(worker, &attempt);
+	else if (request->flags & EXT2MB_ALLOC_WHOLE)
+		error = whole_run_insist(worker, attempt_scan, &attempt,
+		                         (uint32_t)(request->count >> geometry->cluster_bits));
 	else
 		error = reserve_insist(worker, request->flags & EXT2MB_ALLOC_PACK ? attempt_pack : attempt_scan, &attempt);
 	if (error)
@@ -201,7 +207,7 @@ errcode_t ext2mb_sync(struct ext2mb *mb)
 	errcode_t discard_error = free_commit(mb);
 
 	/* Afterwards, for the discard function may have allocated. */
-	window_register_discard(mb, &mb->closed_stats);
+	window_register_discard(mb, &mb->closed_stats, NULL);
 	errcode_t error = sync_groups(mb);
 
 	return error ? error : discard_error;

@@ -144,7 +144,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 #define EXT2MB_ALLOC_GOAL_ONLY 0x0001u /* exactly at goal or not at all; may be shorter than asked */
 #define EXT2MB_ALLOC_STREAM 0x0002u    /* a large file: start from the stream's hashed goal */
 #define EXT2MB_ALLOC_PACK 0x0004u  /* the first free run at or after goal and below limit, cut to count; see below */
-#define EXT2MB_ALLOC_WHOLE 0x0008u /* count blocks in one piece or ENOSPC */
+#define EXT2MB_ALLOC_WHOLE 0x0008u /* count blocks, at most a group, in one piece or none */
 
 /*
  * Packing uses no hint and waits for busy groups, so the result depends on what is free in [goal, limit) alone:
@@ -167,7 +167,8 @@ struct ext2mb_extent {
 };
 
 /*
- * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none is to be had. Where there is a stripe, a
+ * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none is to be had; EXT2MB_ET_BAD_ARGUMENT, also
+ * for EXT2MB_ALLOC_WHOLE and more than a group, which no extent of the allocator is. Where there is a stripe, a
  * count that is a multiple of it is looked for at multiples of it first, and a goal that is not one is passed over if
  * count is one stripe (but for EXT2MB_ALLOC_GOAL_ONLY).
  */

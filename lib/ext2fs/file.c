@@ -55,13 +55,22 @@ static struct ext2mb_file *file_of(const struct window_owner *owner)
 	return (struct ext2mb_file *)((char *)owner - offsetof(struct ext2mb_file, owner));
 }
 
-static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats)
+static bool overlaps(const struct file_windows *windows, const struct window_range *range)
+{
+	for (uint32_t index = 0; index < windows->count; index++)
+		if (window_overlaps(range, windows->windows[index].position, windows->windows[index].count))
+			return true;
+	return false;
+}
+
+static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats,
+                        const struct window_range *range)
 {
 	struct ext2mb_file *file = file_of(owner);
 
 	(void)mb;
 	lock_wait(&file->lock);
-	uint64_t clusters = give_all_back(file, stats);
+	uint64_t clusters = range && !overlaps(&file->windows, range) ? 0 : give_all_back(file, stats);
 	lock_release(&file->lock);
 	return clusters;
 }
@@ -173,7 +182,7 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 	if (stayed_small(file) || lies_among_small(worker, file))
 		leave_to_others(worker, file);
 	if (file->is_registered) {
-		discard(&file->owner, file->mb, &worker->stats);
+		discard(&file->owner, file->mb, &worker->stats, NULL);
 		window_register_remove(&worker->mb->windows, &file->owner);
 	}
 	if (file->directory)
@@ -185,7 +194,7 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks)
 {
 	if (file->is_registered)
-		discard(&file->owner, file->mb, &worker->stats);
+		discard(&file->owner, file->mb, &worker->stats, NULL);
 	file->blocks = file->end = normalize_least(blocks, NORMALIZE_END);
 	if (file->last_logical != blocks)
 		file->last_logical = file->last_physical = 0;

@@ -92,6 +92,13 @@ static inline struct group_summary group_summary_read(const struct group *group)
 	};
 }
 
+/* Whether a run of so many clusters may be free there: it would hold a buddy of more than a quarter of its length. */
+static inline bool group_summary_may_have(const struct group_summary *summary, uint32_t clusters)
+{
+	return summary->free_clusters >= clusters && summary->largest_order >= 0 &&
+	       4u << summary->largest_order >= clusters;
+}
+
 static inline uint32_t group_free_clusters(const struct group *group)
 {
 	return (uint32_t)(atomic_load_explicit(&group->summary, memory_order_relaxed) & SUMMARY_COUNT_MASK);

@@ -73,6 +73,13 @@ bool group_reserved_overlaps(const struct ext2mb *mb, uint32_t number, uint32_t 
 	return false;
 }
 
+uint64_t group_reserved_word(const struct ext2mb *mb, uint32_t number, uint32_t word)
+{
+	const _Atomic uint64_t *words = atomic_load_explicit(&mb->groups[number].reserved, memory_order_acquire);
+
+	return words ? atomic_load_explicit(&words[word], memory_order_relaxed) : 0;
+}
+
 uint32_t group_reserved_count(const struct ext2mb *mb, uint32_t number)
 {
 	const _Atomic uint64_t *words = atomic_load_explicit(&mb->groups[number].reserved, memory_order_acquire);

@@ -30,6 +30,9 @@ void group_reserved_clear(struct ext2mb *mb, uint64_t position, uint32_t count);
 /* Whether any cluster of the range has its bit set. Any thread. */
 bool group_reserved_overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 
+/* Those of word `word` of the group's clusters. Any thread. */
+uint64_t group_reserved_word(const struct ext2mb *mb, uint32_t number, uint32_t word);
+
 /* How many have. Exact while no other thread runs. */
 uint32_t group_reserved_count(const struct ext2mb *mb, uint32_t number);
 

@@ -3,14 +3,6 @@
 
 #include "ext2fs/group_reserved.h"
 
-/* By its summary, which is a hint. A run of n clusters holds a buddy of at least n / 4. */
-static bool may_have(const struct group *group, uint32_t least)
-{
-	struct group_summary summary = group_summary_read(group);
-
-	return summary.free_clusters >= least && summary.largest_order >= 0 && 4u << summary.largest_order >= least;
-}
-
 /* From `from` on; the group is locked. */
 static bool take_run(struct ext2mb *mb, uint32_t number, uint32_t from, const struct near_request *request,
                      uint32_t *start, uint32_t *taken)
@@ -36,9 +28,10 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
                           uint64_t *position, uint32_t *taken)
 {
 	struct group *group = &mb->groups[number];
+	struct group_summary summary = group_summary_read(group); /* a hint */
 	uint32_t start;
 
-	if (!may_have(group, request->least))
+	if (!group_summary_may_have(&summary, request->least))
 		return false;
 	if (request->in_group)
 		lock_wait(&group->lock);

@@ -77,7 +77,7 @@ errcode_t reserve_insist(struct ext2mb_worker *worker, reserve_attempt attempt, 
 		if (error != EXT2MB_ET_NO_SPACE)
 			return error;
 		worker->hints_are_due = true;
-		uint64_t discarded = window_register_discard(mb, &worker->stats);
+		uint64_t discarded = window_register_discard(mb, &worker->stats, NULL);
 		if (is_proof && !discarded && moves_begun(mb) == ended)
 			return EXT2MB_ET_NO_SPACE;
 		stats_add(&worker->stats, COUNT_WINDOW_DISCARDS, discarded > 0);

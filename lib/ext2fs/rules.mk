@@ -52,4 +52,5 @@ ext2mb_sources := \
 	lib/ext2fs/stats_text.c \
 	lib/ext2fs/stripe.c \
 	lib/ext2fs/sync.c \
+	lib/ext2fs/whole_run.c \
 	lib/ext2fs/window_owner.c

@@ -184,8 +184,10 @@ static errcode_t try_criteria(struct search *search)
 	if (stripe_divides(&search->mb->stripe, search->wanted) && !search->mb->stripe.fits_buddies)
 		is_power_of_two = false;
 
+	/* The last resort of a request that is for all or nothing is the slow criterion itself. */
+	unsigned int end = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
 	for (unsigned int criterion = is_power_of_two ? POWER_OF_TWO : GOAL_LENGTH_FAST;
-	     criterion < ANY_FREE && goes_on(search, error); criterion++)
+	     criterion < end && goes_on(search, error); criterion++)
 		error = try_criterion(search, criterion);
 	if (goes_on(search, error))
 		error = try_everything(search);
@@ -290,8 +292,6 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	};
 	errcode_t error = 0;
 
-	if (request->count > mb->geometry.clusters_per_group && search.is_whole)
-		return EXT2MB_ET_NO_SPACE;
 	search.wanted = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
 	                                                                   mb->geometry.clusters_per_group;
 	search.original = request->asked && request->asked < search.wanted ? (uint32_t)request->asked : search.wanted;

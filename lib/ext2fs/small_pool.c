@@ -130,11 +130,24 @@ void small_pool_return(struct ext2mb_worker *worker, struct small_pool *pool, co
 	lock_release(&pool->lock);
 }
 
-uint64_t small_pool_discard(struct small_pool *pool, struct ext2mb *mb, struct stats *stats)
+static bool overlaps(const struct small_runs *runs, const struct window_range *range)
+{
+	for (uint32_t index = 0; index < runs->count; index++)
+		if (window_overlaps(range, runs->runs[index].position, runs->runs[index].count))
+			return true;
+	return false;
+}
+
+uint64_t small_pool_discard(struct small_pool *pool, struct ext2mb *mb, struct stats *stats,
+                            const struct window_range *range)
 {
 	uint64_t clusters = 0;
 
 	lock_wait(&pool->lock);
+	if (range && !overlaps(&pool->runs, range)) {
+		lock_release(&pool->lock);
+		return 0;
+	}
 	if (pool->runs.count) {
 		reserve_move_begin(stats);
 		for (uint32_t index = 0; index < pool->runs.count; index++) {
@@ -160,9 +173,10 @@ static struct ext2mb_worker *worker_of(const struct window_owner *owner)
 	return (struct ext2mb_worker *)((char *)owner - offsetof(struct ext2mb_worker, owner));
 }
 
-static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats)
+static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats,
+                        const struct window_range *range)
 {
-	return small_pool_discard(&worker_of(owner)->pool, mb, stats);
+	return small_pool_discard(&worker_of(owner)->pool, mb, stats, range);
 }
 
 static void visit_all(const struct window_owner *owner, window_visit visit, void *context)

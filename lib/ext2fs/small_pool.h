@@ -57,8 +57,9 @@ MUST_CHECK errcode_t small_pool_take(struct ext2mb_worker *worker, struct small_
 /* Gives a file's reserved clusters back to the pool, or frees them if that needs memory and there is none. Locks. */
 void small_pool_return(struct ext2mb_worker *worker, struct small_pool *pool, const struct small_run *run);
 
-/* Frees all windows. Locks. Returns clusters. */
-uint64_t small_pool_discard(struct small_pool *pool, struct ext2mb *mb, struct stats *stats);
+/* Frees all windows, if one of them overlaps the range (NULL: always). Locks. Returns clusters. */
+uint64_t small_pool_discard(struct small_pool *pool, struct ext2mb *mb, struct stats *stats,
+                            const struct window_range *range);
 
 void small_pool_visit(const struct small_pool *pool, window_visit visit, void *context);
 

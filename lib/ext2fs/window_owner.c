@@ -40,7 +40,7 @@ void window_register_remove(struct window_register *windows, struct window_owner
 	pthread_mutex_unlock(&part->lock);
 }
 
-uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats)
+uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats, const struct window_range *range)
 {
 	uint64_t clusters = 0;
 
@@ -49,7 +49,7 @@ uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats)
 
 		pthread_mutex_lock(&part->lock);
 		for (struct window_owner *owner = part->owners; owner; owner = owner->next)
-			clusters += owner->kind->discard(owner, mb, stats);
+			clusters += owner->kind->discard(owner, mb, stats, range);
 		pthread_mutex_unlock(&part->lock);
 	}
 	return clusters;

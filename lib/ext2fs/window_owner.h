@@ -10,6 +10,7 @@
 #define EXT2FS_WINDOW_OWNER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ext2fs/stats.h"
@@ -21,9 +22,21 @@ struct window_owner;
 
 typedef void (*window_visit)(void *context, uint64_t position, uint32_t count);
 
+/* Of positions: [start, end). */
+struct window_range {
+	uint64_t start;
+	uint64_t end;
+};
+
+static inline bool window_overlaps(const struct window_range *range, uint64_t position, uint32_t count)
+{
+	return position < range->end && range->start < position + count;
+}
+
 struct window_owner_kind {
-	/* Gives all windows back. Returns how many clusters they were. */
-	uint64_t (*discard)(struct window_owner *owner, struct ext2mb *mb, struct stats *stats);
+	/* Gives all windows back, if one of them overlaps the range (NULL: always). Returns how many clusters. */
+	uint64_t (*discard)(struct window_owner *owner, struct ext2mb *mb, struct stats *stats,
+	                    const struct window_range *range);
 	/* Visits all windows, in clusters. No other thread runs. */
 	void (*visit)(const struct window_owner *owner, window_visit visit, void *context);
 	/* Clears the bits of all that has been handed out (group_reserved.h); NULL: that is done at once. */
@@ -53,8 +66,11 @@ void window_register_add(struct window_register *windows, struct window_owner *o
 /* The owner has given its windows back and gets no more. */
 void window_register_remove(struct window_register *windows, struct window_owner *owner);
 
-/* Gives back everybody's windows; waits for every owner. Returns clusters. stats: the calling thread's. */
-uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats);
+/*
+ * Gives back the windows of all owners that have one in the range (NULL: of all); waits for every owner. Returns
+ * clusters. stats: the calling thread's.
+ */
+uint64_t window_register_discard(struct ext2mb *mb, struct stats *stats, const struct window_range *range);
 
 /* Brings the bits of group_reserved.h up to date: waits for every owner whose clusters are cleared later. */
 void window_register_clear_served(struct window_register *windows);

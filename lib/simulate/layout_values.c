@@ -80,7 +80,7 @@ errcode_t layout_values_add(struct simulation *simulation, const char *section, 
 	errcode_t error = space ? ext2mb_commit(image->mb) : ENOMEM;
 
 	/* Windows are nobody's: on disk they would be free. */
-	window_register_discard(image->mb, &image->mb->closed_stats);
+	window_register_discard(image->mb, &image->mb->closed_stats, NULL);
 	if (!error)
 		error = count_free(image->mb, space);
 	if (error)

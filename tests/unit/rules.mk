@@ -70,6 +70,7 @@ unit_tests := \
 	vector \
 	verdict \
 	views \
+	whole_run \
 	worst \
 	whole_io \
 	xattr \

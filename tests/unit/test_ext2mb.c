@@ -184,6 +184,10 @@ static void allocate(struct model *model)
 
 	if (request.flags & EXT2MB_ALLOC_PACK)
 		expect_packed(model, &request, error, start, got, count);
+	if (request.flags & EXT2MB_ALLOC_WHOLE && count > model->clusters_per_group) {
+		ck_assert_int_eq(error, EXT2MB_ET_BAD_ARGUMENT);
+		return;
+	}
 	if (error) {
 		ck_assert_int_eq(error, EXT2MB_ET_NO_SPACE);
 		if (!(request.flags & EXT2MB_ALLOC_PACK))

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* EXT2MB_ALLOC_WHOLE: what is refused, how soon, and which windows are given back for it. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mb_image.h"
+#include "seeded_random.h"
+#include "unit.h"
+
+static struct ext2mb_stats read_stats(const struct small_image *image)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+
+	ck_assert_ok(ext2mb_read_stats(image->mb, &stats));
+	return stats;
+}
+
+static errcode_t ask_whole(struct ext2mb_worker *worker, uint64_t count, struct ext2mb_extent *extent)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = count, .flags = EXT2MB_ALLOC_WHOLE };
+
+	return ext2mb_alloc(worker, &request, extent);
+}
+
+static void close_image(struct small_image *image)
+{
+	mb_check(image->mb);
+	ext2mb_worker_close(image->worker);
+	ext2mb_close(image->mb);
+	ck_assert_ok(ext2fs_close(image->fs));
+}
+
+/* Takes every block but one in `distance`. */
+static void leave_single_blocks(struct small_image *image, uint64_t distance)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_extent extent;
+
+	while (!ext2mb_alloc(image->worker, &request, &extent))
+		for (uint64_t block = 0; block < extent.count; block += distance)
+			ck_assert_ok(ext2mb_free(image->worker, extent.start + block, 1));
+	ck_assert_ok(ext2mb_commit(image->mb));
+}
+
+/* The summaries of the groups are enough: none is looked through. What is longer than a group is a mistake. */
+START_TEST(test_by_summaries)
+{
+	static const struct ext2mb_options policies[] = { { .policy = EXT2MB_POLICY_EXT2MB },
+		                                          { .policy = EXT2MB_POLICY_SERIES },
+		                                          { .policy = EXT2MB_POLICY_BASE },
+		                                          { .optimize_scan = EXT2MB_SCAN_LINEAR } };
+	struct ext2mb_options options = policies[_i];
+	struct ext2mb_extent extent;
+	struct small_image image;
+
+	options.struct_bytes = sizeof(options);
+	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "128M");
+	small_image_open(&image, &options);
+	leave_single_blocks(&image, 3);
+	struct ext2mb_stats before = read_stats(&image);
+	for (uint64_t count = 5; count <= 1024; count += count)
+		ck_assert_error(ask_whole(image.worker, count, &extent), EXT2MB_ET_NO_SPACE);
+	struct ext2mb_stats after = read_stats(&image);
+	ck_assert_uint_eq(after.groups_scanned - before.groups_scanned, 0);
+	ck_assert_uint_eq(after.extents_scanned - before.extents_scanned, 0);
+	ck_assert_error(ask_whole(image.worker, 1025, &extent), EXT2MB_ET_BAD_ARGUMENT);
+	close_image(&image);
+}
+END_TEST
+
+#define FILES 12
+
+struct books {
+	struct small_image image;
+	struct random random;
+	struct ext2mb_file *files[FILES];
+	uint64_t ends[FILES];
+	uint8_t *is_used; /* by block: of the filesystem, handed out, or freed and not committed */
+	uint64_t blocks;
+	uint64_t group_blocks;
+};
+
+static bool has_run(const struct books *books, uint64_t count)
+{
+	uint64_t first = books->image.fs->super->s_first_data_block, run = 0;
+
+	for (uint64_t block = first; block < books->blocks; block++) {
+		if ((block - first) % books->group_blocks == 0)
+			run = 0;
+		run = books->is_used[block] ? 0 : run + 1;
+		if (run == count)
+			return true;
+	}
+	return false;
+}
+
+static void append(struct books *books)
+{
+	unsigned int index = (unsigned int)random_below(&books->random, FILES);
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12 + index, .parent = 2 + index % 3 };
+	struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .logical = books->ends[index] };
+	struct ext2mb_extent extent;
+
+	if (!books->files[index])
+		ck_assert_ok(ext2mb_file_open(books->image.worker, &info, &books->files[index]));
+	request.count = 1 + random_below(&books->random, index % 2 ? 3 : 40);
+	if (ext2mb_file_alloc(books->image.worker, books->files[index], &request, &extent))
+		return;
+	memset(books->is_used + extent.start, 1, extent.count);
+	books->ends[index] += extent.count;
+}
+
+/* Some of what is used becomes free, with or without a commit. */
+static void make_room(struct books *books)
+{
+	uint64_t start = random_below(&books->random, books->blocks - 200), count = 1 + random_below(&books->random, 200);
+
+	for (uint64_t block = start; block < start + count; block++)
+		if (books->is_used[block] && !ext2mb_free(books->image.worker, block, 1))
+			books->is_used[block] = 2;
+	if (random_below(&books->random, 2))
+		return;
+	ck_assert_ok(ext2mb_commit(books->image.mb));
+	for (uint64_t block = 0; block < books->blocks; block++)
+		books->is_used[block] = books->is_used[block] == 1;
+}
+
+static void ask_for_any(struct books *books)
+{
+	uint64_t count = 1 + random_below(&books->random, UINT64_C(1) << random_below(&books->random, 10));
+	uint64_t reserved = ext2mb_reserved_blocks(books->image.mb);
+	bool expected = has_run(books, count);
+	struct ext2mb_extent extent;
+
+	errcode_t error = ask_whole(books->image.worker, count, &extent);
+	if (error != (expected ? 0 : EXT2MB_ET_NO_SPACE))
+		ck_abort_msg("%llu blocks: %s", (unsigned long long)count, error_message(error));
+	if (!error)
+		memset(books->is_used + extent.start, 1, extent.count);
+	else
+		ck_assert_uint_eq(ext2mb_reserved_blocks(books->image.mb), reserved);
+}
+
+/* Against a map: refused if and only if free blocks and windows together have no such run, and then no window is lost. */
+START_TEST(test_with_windows)
+{
+	static const struct ext2mb_options choices[] = { { 0 },
+		                                         { .small_windows = EXT2MB_SMALL_THREAD },
+		                                         { .policy = EXT2MB_POLICY_SERIES },
+		                                         { .policy = EXT2MB_POLICY_BASE } };
+	struct books books = { .random = random_start("with windows") };
+	struct ext2mb_options options = choices[_i];
+	struct ext2mb_extent extent = { 0 };
+
+	options.struct_bytes = sizeof(options);
+	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "9M");
+	small_image_open(&books.image, &options);
+	books.blocks = ext2fs_blocks_count(books.image.fs->super);
+	books.group_blocks = books.image.fs->super->s_blocks_per_group;
+	books.is_used = malloc(books.blocks);
+	memset(books.is_used, 1, books.blocks);
+	while (!ext2mb_next_free(books.image.mb, extent.start + extent.count, &extent))
+		memset(books.is_used + extent.start, 0, extent.count);
+	for (uint64_t number = 0; number < mb_operations(6000); number++) {
+		uint64_t dice = random_below(&books.random, 10);
+
+		if (dice < 6)
+			append(&books);
+		else if (dice < 7)
+			make_room(&books);
+		else
+			ask_for_any(&books);
+	}
+	for (unsigned int index = 0; index < FILES; index++)
+		ext2mb_file_close(books.image.worker, books.files[index]);
+	close_image(&books.image);
+	free(books.is_used);
+}
+END_TEST
+
+/* Threads that append keep their windows while another one asks for what there is not. */
+struct appender {
+	struct ext2mb *mb;
+	pthread_t thread;
+	ext2_ino_t ino;
+	_Atomic bool *is_over;
+};
+
+static void *append_and_truncate(void *argument)
+{
+	struct appender *appender = argument;
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = appender->ino, .parent = 2 };
+	struct ext2mb_extent extents[256];
+	struct ext2mb_worker *worker;
+	struct ext2mb_file *file;
+
+	ck_assert_ok(ext2mb_worker_open(appender->mb, &worker));
+	ck_assert_ok(ext2mb_file_open(worker, &info, &file));
+	while (!atomic_load(appender->is_over)) {
+		struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .count = 4 };
+		unsigned int count = 0;
+
+		for (; count < 256; request.logical += extents[count++].count)
+			ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extents[count]));
+		ext2mb_file_truncate(worker, file, 0);
+		while (count--)
+			ck_assert_ok(ext2mb_free(worker, extents[count].start, extents[count].count));
+		ck_assert_ok(ext2mb_commit(appender->mb));
+	}
+	ext2mb_file_close(worker, file);
+	ext2mb_worker_close(worker);
+	return NULL;
+}
+
+START_TEST(test_others_keep_windows)
+{
+	struct ext2mb_request middle = { .struct_bytes = sizeof(middle), .count = 1, .flags = EXT2MB_ALLOC_GOAL_ONLY };
+	_Atomic bool is_over = false;
+	struct appender appenders[2];
+	struct ext2mb_extent extent;
+	struct small_image image;
+
+	mb_image_make("-t ext4 -b 1024 -g 8192", "100M");
+	small_image_open(&image, NULL);
+	for (uint64_t group = 0; group < image.fs->group_desc_count; group++) {
+		middle.goal = 1 + group * 8192 + 4096;
+		(void)!ext2mb_alloc(image.worker, &middle, &extent);
+	}
+	for (unsigned int number = 0; number < 2; number++) {
+		appenders[number] = (struct appender){ image.mb, 0, 20 + number, &is_over };
+		ck_assert_int_eq(
+			pthread_create(&appenders[number].thread, NULL, append_and_truncate, &appenders[number]), 0);
+	}
+	for (uint64_t number = 0; number < mb_operations(2000); number++)
+		ck_assert_error(ask_whole(image.worker, 5000, &extent), EXT2MB_ET_NO_SPACE);
+	ck_assert_uint_eq(read_stats(&image).window_discards, 0);
+	atomic_store(&is_over, true);
+	for (unsigned int number = 0; number < 2; number++)
+		pthread_join(appenders[number].thread, NULL);
+	close_image(&image);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("whole_run");
+	TCase *tests = mb_image_case(suite);
+
+	tcase_add_loop_test(tests, test_by_summaries, 0, 4);
+	tcase_add_loop_test(tests, test_with_windows, 0, 4);
+	tcase_add_test(tests, test_others_keep_windows);
+	return run_suite(suite);
+}
