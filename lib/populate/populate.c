@@ -76,6 +76,26 @@ static char *spool_directory(const char *image, const struct stat *status)
 	return slash == image ? strdup("/") : strndup(image, (size_t)(slash - image));
 }
 
+/* e2fsck -p gives up on a lost+found that is not a directory: a host could not boot from that. */
+static errcode_t look_for_lost_found(struct build *build)
+{
+	const struct tree *tree = build->tree;
+	const struct tree_node *root = &tree->nodes[TREE_ROOT];
+
+	for (uint32_t child = root->first_child; child < root->first_child + root->child_count; child++) {
+		if (strcmp(tree->nodes[child].name, "lost+found") != 0)
+			continue;
+		if (!S_ISDIR(tree->nodes[child].mode)) {
+			SCOPE_FREE char *path = tree_path(tree, child);
+
+			return problem_set_reason(build->problem, ENOTDIR, path, "cannot be stored",
+			                          "e2fsck accepts only a directory of that name: rename it, or give --exclude=/lost+found");
+		}
+		build->tree_has_lost_found = true;
+	}
+	return 0;
+}
+
 static errcode_t scan(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
@@ -106,16 +126,12 @@ static errcode_t scan(struct build *build, struct populate_report *report)
 		error = source_report(build->tree, report);
 	if (!error)
 		error = attributes_apply(build);
+	if (!error)
+		error = look_for_lost_found(build);
 	if (error)
 		return error;
-	const struct tree *tree = build->tree;
-	const struct tree_node *root = &tree->nodes[TREE_ROOT];
-
-	for (uint32_t child = root->first_child; child < root->first_child + root->child_count; child++)
-		if (strcmp(tree->nodes[child].name, "lost+found") == 0)
-			build->tree_has_lost_found = true;
-	for (uint32_t node = 0; node < tree->node_count; node++)
-		build->inode_count += !tree_node_is_link(tree, node);
+	for (uint32_t node = 0; node < build->tree->node_count; node++)
+		build->inode_count += !tree_node_is_link(build->tree, node);
 	return 0;
 }
 

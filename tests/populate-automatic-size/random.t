@@ -121,7 +121,7 @@ try() {
 	choose_options
 	make_source
 	# shellcheck disable=SC2086 # options
-	"$e2populate" -q $options -d source image >populate.log 2>&1 && check_image image >check.log 2>&1 && return
+	"$e2populate" -q $options -d source image >populate.log 2>&1 && check_image image fresh >check.log 2>&1 && return
 	echo "# tree $1 of seed $seed, ${MKE2FS_CONFIG:+other configuration, }$options:"
 	cat trees.log populate.log check.log | tail -n 30 | sed 's/^/# /'
 	return 1
