@@ -23,6 +23,7 @@
 struct copy_job {
 	uint32_t first, end;
 	uint32_t slice; /* for end == first */
+	bool is_last;   /* slice of its file */
 };
 
 /* What each worker has of its own. */
@@ -181,7 +182,11 @@ static errcode_t copy_slice(const struct build *build, struct copy_worker *own, 
 	uint64_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
 	uint64_t first = job->slice * slice_blocks;
 
-	return copy_one(build, own, job->first, first, first + slice_blocks, problem);
+	errcode_t error = copy_one(build, own, job->first, first, first + slice_blocks, problem);
+
+	if (!error)
+		progress_add(build->options->progress, 0, job->is_last);
+	return error;
 }
 
 static errcode_t run_job(void *context, unsigned int worker, size_t index, struct problem *problem)
@@ -214,7 +219,7 @@ static errcode_t add_job(struct job_list *list, uint32_t first, uint32_t end, ui
 	errcode_t error = vector_reserve(&list->jobs, &list->capacity, list->count + 1, sizeof(*list->jobs));
 
 	if (!error)
-		list->jobs[list->count++] = (struct copy_job){ first, end, slice };
+		list->jobs[list->count++] = (struct copy_job){ first, end, slice, false };
 	return error;
 }
 
@@ -227,7 +232,6 @@ static errcode_t add_slices(const struct build *build, struct job_list *list, ui
 	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
 	errcode_t error = 0;
 
-	progress_add(build->options->progress, 0, 1);
 	for (uint32_t number = 0; !error && number < count; number++) {
 		uint32_t slice = extents[number].logical / slice_blocks;
 		uint32_t last = (extents[number].logical + (extents[number].count - 1)) / slice_blocks;
@@ -236,6 +240,8 @@ static errcode_t add_slices(const struct build *build, struct job_list *list, ui
 			error = add_job(list, node, node, slice);
 		next = last + 1;
 	}
+	if (!error && count)
+		list->jobs[list->count - 1].is_last = true;
 	return error;
 }
 

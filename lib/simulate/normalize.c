@@ -194,7 +194,7 @@ static errcode_t write_trees(struct normalize *job, struct file_set *set, stream
 	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
 		error = make_tree(job, set, stream);
 	if (!error)
-		error = streams_run(job->simulation, job->streams, step, job, 1, "cannot write a tree", cost);
+		error = streams_run(job->simulation, job->streams, step, job, 0, "cannot write a tree", cost);
 	for (unsigned int stream = 0; stream < job->streams; stream++) {
 		ext2mb_file_close(worker, job->trees[stream].handle);
 		dirty_files_abandon(&job->dirty, job->trees[stream].written);
@@ -259,7 +259,7 @@ static errcode_t write_large(struct normalize *job, struct file_set *parent, uns
 	for (unsigned int index = 0; !error && index < count; index++)
 		error = open_file(job->files, &job->files->files[index], 0, image->worker, &handles[index]);
 	if (!error)
-		error = streams_run(job->simulation, count, large_step, job, 1, "cannot write a large file", cost);
+		error = streams_run(job->simulation, count, large_step, job, 0, "cannot write a large file", cost);
 	for (unsigned int index = 0; handles && index < count; index++)
 		ext2mb_file_close(image->worker, handles[index]);
 	job->handles = NULL;

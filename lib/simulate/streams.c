@@ -71,6 +71,14 @@ static errcode_t take_turns(struct run *run, struct share *share, unsigned int t
 	return 0;
 }
 
+static void add_progress(const struct run *run, uint64_t steps)
+{
+	if (run->step_bytes == STREAMS_STEP_IS_FILE)
+		progress_add(run->simulation->progress, 0, steps);
+	else
+		progress_add(run->simulation->progress, steps * run->step_bytes, 0);
+}
+
 static errcode_t run_share(void *context, unsigned int worker, size_t thread, struct problem *problem)
 {
 	struct run *run = context;
@@ -96,7 +104,7 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 
 		error = interrupt_pending() ? EINTR : take_turns(run, &share, (unsigned int)thread, &steps);
 		if (!error)
-			progress_add(run->simulation->progress, steps * run->step_bytes, 0);
+			add_progress(run, steps);
 	}
 	atomic_fetch_add(&run->lock_waits, lock_waits_of_thread() - waits);
 	if (!error)

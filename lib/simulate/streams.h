@@ -22,6 +22,9 @@ struct streams_cost {
 	uint64_t lock_waits;      /* times that a thread found a lock of the allocator held that it had to have */
 };
 
+/* What streams_run() may be told instead of a step's bytes. */
+#define STREAMS_STEP_IS_FILE UINT64_MAX
+
 /*
  * Runs all streams to their ends, beginning at one moment. A step's error ends all; the
  * problem says what failed with `action`, a string literal. step_bytes: what progress adds for each step.

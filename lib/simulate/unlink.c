@@ -248,8 +248,9 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 
 	if (error)
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot make directories");
-	progress_stage(simulation->progress, "extract", job->files, 0);
-	error = streams_run(simulation, streams, extract_step, job, 1, "cannot extract", &cost);
+	progress_stage(simulation->progress, "extract", 0, job->files);
+	error = streams_run(simulation, streams, extract_step, job, STREAMS_STEP_IS_FILE, "cannot extract",
+	                    &cost);
 	if (!error)
 		error = make_rest(job);
 	if (error)

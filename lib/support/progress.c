@@ -16,9 +16,8 @@
 #include "support/units.h"
 
 #define DRAWS_PER_SECOND 5
-#define LARGEST_WIDTH 250 /* columns */
-#define BAR_COLUMNS 24
-#define BAR_FROM_COLUMNS 110 /* all the rest takes some 80 */
+#define SHORTEST_BAR 10 /* columns */
+#define LONGEST_BAR 24
 
 struct progress {
 	/*
@@ -116,21 +115,29 @@ static void write_json(FILE *stream, const struct picture *picture)
 	fflush(stream);
 }
 
-/* printf at *used in a line of LARGEST_WIDTH columns; what does not fit is cut off. */
-__attribute__((format(printf, 3, 4))) static void append(char *line, size_t *used, const char *format, ...)
+/* The parts of a line, from left to right. */
+enum part { PART_STAGE, PART_BAR, PART_BYTES, PART_RATE, PART_FILES, PART_LEFT, PARTS };
+
+/* What a terminal that is too narrow for all of them loses last comes first. The bar gets what is left. */
+static const enum part by_importance[] = { PART_STAGE, PART_BYTES, PART_LEFT, PART_RATE, PART_FILES };
+
+#define PART_BYTES_MOST 96
+
+/* Each with the blanks before it; empty: it is not shown. */
+struct line {
+	char parts[PARTS][PART_BYTES_MOST];
+};
+
+__attribute__((format(printf, 3, 4))) static void put(struct line *line, enum part part, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	int length = vsnprintf(line + *used, LARGEST_WIDTH + 1 - *used, format, arguments);
+	vsnprintf(line->parts[part], PART_BYTES_MOST, format, arguments);
 	va_end(arguments);
-	if (length > 0)
-		*used += (size_t)length;
-	if (*used > LARGEST_WIDTH)
-		*used = LARGEST_WIDTH;
 }
 
-static void append_time_left(char *line, size_t *used, const struct picture *picture)
+static void put_time_left(struct line *line, const struct picture *picture)
 {
 	if (picture->seconds_left < 0)
 		return;
@@ -138,20 +145,72 @@ static void append_time_left(char *line, size_t *used, const struct picture *pic
 		picture->seconds_left < 360000 ? (unsigned long)(picture->seconds_left + 0.5) : 359999;
 
 	if (seconds >= 3600)
-		append(line, used, "  %lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+		put(line, PART_LEFT, "  %lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 	else
-		append(line, used, "  %lu:%02lu left", seconds / 60, seconds % 60);
+		put(line, PART_LEFT, "  %lu:%02lu left", seconds / 60, seconds % 60);
 }
 
-static void append_bar(char *line, size_t *used, double fraction)
+static void put_fraction(struct line *line, const struct picture *picture)
 {
-	char bar[BAR_COLUMNS + 1];
-	int full = (int)(fraction * BAR_COLUMNS);
+	if (picture->fraction < 0)
+		put(line, PART_STAGE, "%s", picture->stage);
+	else
+		put(line, PART_STAGE, "%s %3u%%", picture->stage, (unsigned int)(picture->fraction * 100));
+}
 
-	memset(bar, '#', (size_t)full);
-	memset(bar + full, '-', (size_t)(BAR_COLUMNS - full));
-	bar[BAR_COLUMNS] = '\0';
-	append(line, used, "  [%s]", bar);
+/* As long as there is room for it. */
+static void put_bar(struct line *line, const struct picture *picture, size_t room)
+{
+	const size_t blanks_and_ends = 4;
+
+	if (picture->fraction < 0 || room < SHORTEST_BAR + blanks_and_ends)
+		return;
+	int columns = room < LONGEST_BAR + blanks_and_ends ? (int)(room - blanks_and_ends) : LONGEST_BAR;
+	int full = (int)(picture->fraction * columns);
+
+	put(line, PART_BAR, "  [%.*s%.*s]", full, "########################", columns - full,
+	    "------------------------");
+}
+
+static void put_bytes(struct line *line, const struct picture *picture)
+{
+	char done[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES];
+
+	if (!picture->bytes && !picture->total_bytes)
+		return;
+	units_format_bytes(picture->bytes, done);
+	if (picture->total_bytes)
+		put(line, PART_BYTES, "  %s of %s", done, units_format_bytes(picture->total_bytes, total));
+	else
+		put(line, PART_BYTES, "  %s", done);
+	if (picture->seconds >= 0.1)
+		put(line, PART_RATE, "  %s/s",
+		    units_format_bytes((uint64_t)((double)picture->bytes / picture->seconds), total));
+}
+
+/* Beside bytes they would say less: the large ones come first, so that for a long time hardly any is done. */
+static void put_files(struct line *line, const struct picture *picture)
+{
+	if (picture->total_bytes)
+		return;
+	if (picture->total_files)
+		put(line, PART_FILES, "  %" PRIu64 " of %" PRIu64 " files", picture->files, picture->total_files);
+	else if (picture->files)
+		put(line, PART_FILES, "  %" PRIu64 " file%s", picture->files, picture->files == 1 ? "" : "s");
+}
+
+/* Forgets the parts for which there is no room. The columns that are left. */
+static size_t fit(struct line *line, size_t columns)
+{
+	for (unsigned int rank = 0; rank < sizeof(by_importance) / sizeof(*by_importance); rank++) {
+		char *part = line->parts[by_importance[rank]];
+		size_t width = strlen(part);
+
+		if (width > columns)
+			part[rank ? 0 : columns] = '\0';
+		columns -= strlen(part);
+	}
+	return columns;
 }
 
 /* One column is left free: a terminal wraps when its last one is written. */
@@ -161,39 +220,23 @@ static size_t terminal_columns(FILE *stream)
 
 	if (ioctl(fileno(stream), TIOCGWINSZ, &size) || size.ws_col < 2)
 		return 79;
-	return size.ws_col - 1u < LARGEST_WIDTH ? size.ws_col - 1u : LARGEST_WIDTH;
+	return size.ws_col - 1u;
 }
 
 static void draw_bar(FILE *stream, const struct picture *picture)
 {
-	char line[LARGEST_WIDTH + 1];
-	char text[UNITS_TEXT_BYTES];
-	size_t columns = terminal_columns(stream);
-	size_t used = 0;
+	struct line line = { 0 };
 
-	append(line, &used, "%s", picture->stage);
-	if (picture->fraction >= 0) {
-		append(line, &used, " %3u%%", (unsigned int)(picture->fraction * 100));
-		if (columns >= BAR_FROM_COLUMNS)
-			append_bar(line, &used, picture->fraction);
-	}
-	if (picture->bytes || picture->total_bytes) {
-		append(line, &used, "  %s", units_format_bytes(picture->bytes, text));
-		if (picture->total_bytes)
-			append(line, &used, " of %s", units_format_bytes(picture->total_bytes, text));
-		if (picture->seconds >= 0.1) {
-			double rate = (double)picture->bytes / picture->seconds;
-
-			append(line, &used, "  %s/s", units_format_bytes((uint64_t)rate, text));
-		}
-	}
-	append(line, &used, "  %" PRIu64, picture->files);
-	if (picture->total_files)
-		append(line, &used, " of %" PRIu64, picture->total_files);
-	append(line, &used, " files");
-	append_time_left(line, &used, picture);
+	put_fraction(&line, picture);
+	put_bytes(&line, picture);
+	put_files(&line, picture);
+	put_time_left(&line, picture);
+	put_bar(&line, picture, fit(&line, terminal_columns(stream)));
 	/* Written over the old line, then the rest cleared: clearing first would flicker. */
-	fprintf(stream, "\r%.*s\033[K", (int)columns, line);
+	fputc('\r', stream);
+	for (unsigned int part = 0; part < PARTS; part++)
+		fputs(line.parts[part], stream);
+	fputs("\033[K", stream);
 	fflush(stream);
 }
 
