@@ -78,6 +78,7 @@ static errcode_t look_at_segment(const struct build *build, struct look_worker *
 				return error;
 			goes_on = true;
 		}
+		progress_add(build->options->progress, read_end - position, 0);
 		position = read_end;
 	}
 	return 0;
@@ -122,7 +123,7 @@ static errcode_t look_at_chunk(void *context, unsigned int worker, size_t chunk,
 		error = look_at_file(build, &looking->workers[worker], node, &finding->data, problem);
 		if (error)
 			return problem_set(problem, error, NULL, "cannot note zeros");
-		progress_add(build->options->progress, build_node(build, node)->size_bytes, 1);
+		progress_add(build->options->progress, 0, 1);
 	}
 	return 0;
 }
@@ -168,7 +169,7 @@ errcode_t known_holes_look(struct build *build)
 	SCOPE_FREE struct look_worker *workers = calloc(pool_workers(build->pool), sizeof(*workers));
 	struct looking looking = { build, chunks, workers };
 
-	progress_stage(build->options->progress, "look for zeros", build->data_bytes, build->inode_count);
+	progress_stage(build->options->progress, "look for zeros", build->data_bytes, 0);
 	errcode_t error = open_workers(&looking);
 	if (!error)
 		error = pool_run(build->pool, build_chunk_count(build), look_at_chunk, &looking, build->problem);
