@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "source/content_reader.h"
 #include "support/interrupt.h"
 
 #define CHUNK_NODES 1024
@@ -29,9 +30,14 @@ struct attributes { /* struct file_attr */
 /* A project that nobody has: it is that of the directory. */
 #define UNKNOWN UINT32_MAX
 
-static errcode_t ask_by_descriptor(const char *path, struct attributes *attributes)
+/* What workers read with, one each. */
+struct reading {
+	const struct build *build;
+	struct content_reader **readers;
+};
+
+static errcode_t ask_opened(int descriptor, struct attributes *attributes)
 {
-	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct fsxattr old;
 
 	if (descriptor < 0 || ioctl(descriptor, FS_IOC_FSGETXATTR, &old))
@@ -41,14 +47,35 @@ static errcode_t ask_by_descriptor(const char *path, struct attributes *attribut
 	return 0;
 }
 
-static errcode_t ask(const char *path, const struct tree_node *node, int flags, struct attributes *attributes)
+static errcode_t ask_by_name(int directory, const char *name, uint32_t mode, struct attributes *attributes)
 {
-	if (syscall(SYS_file_getattr, AT_FDCWD, path, attributes, sizeof(*attributes), flags) == 0)
+	if (syscall(SYS_file_getattr, directory, name, attributes, sizeof(*attributes), AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	/* EPERM: a filter of system calls that does not know it. */
 	if (errno != ENOSYS && errno != EPERM)
 		return errno;
-	return S_ISREG(node->mode) || S_ISDIR(node->mode) ? ask_by_descriptor(path, attributes) : EOPNOTSUPP;
+	if (!S_ISREG(mode) && !S_ISDIR(mode))
+		return EOPNOTSUPP;
+	SCOPE_CLOSE int descriptor = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	return ask_opened(descriptor, attributes);
+}
+
+/* Never by a path, which could lead to another file when directories are renamed meanwhile. */
+static errcode_t ask(struct content_reader *reader, const struct tree *tree, uint32_t number,
+                     struct attributes *attributes)
+{
+	const struct tree_node *node = &tree->nodes[number];
+	const char *name;
+	int directory;
+	errcode_t error;
+
+	if (tree->origins[node->origin].kind == TREE_ORIGIN_FILES) {
+		error = content_reader_open(reader, number, NULL);
+		return error ? error : ask_opened(content_reader_descriptor(reader), attributes);
+	}
+	error = content_reader_locate(reader, number, &directory, &name, NULL);
+	return error ? error : ask_by_name(directory, name, node->mode, attributes);
 }
 
 /* A file that is not there is one that only --metadata has; one that has gone is missed when it is copied. */
@@ -58,24 +85,26 @@ static bool says_nothing(errcode_t error)
 	       error == ENAMETOOLONG || error == ELOOP;
 }
 
-static errcode_t read_node(const struct build *build, uint32_t number, struct problem *problem)
+static errcode_t read_node(const struct build *build, struct content_reader *reader, uint32_t number,
+                           struct problem *problem)
 {
 	const struct tree_node *node = build_node(build, number);
-	bool has_own_path = build->tree->origins[node->origin].kind == TREE_ORIGIN_FILES;
 	struct project *project = &build->projects[number];
 	struct attributes attributes = { 0 };
 
 	if (!tree_is_of_host(build->tree, node))
 		return 0;
-	SCOPE_FREE char *path = has_own_path ? tree_host_path(build->tree, number) : tree_path(build->tree, number);
-	errcode_t error = path ? ask(path, node, number == TREE_ROOT ? 0 : AT_SYMLINK_NOFOLLOW, &attributes) : ENOMEM;
+	errcode_t error = ask(reader, build->tree, number, &attributes);
 
 	if (says_nothing(error)) {
 		project->id = UNKNOWN;
 		return 0;
 	}
-	if (error)
+	if (error) {
+		SCOPE_FREE char *path = tree_path(build->tree, number);
+
 		return problem_set(problem, error, path, "cannot read its project");
+	}
 	project->id = attributes.projid;
 	project->is_inherited = S_ISDIR(node->mode) && (attributes.xflags & FS_XFLAG_PROJINHERIT);
 	return 0;
@@ -83,17 +112,20 @@ static errcode_t read_node(const struct build *build, uint32_t number, struct pr
 
 static errcode_t read_chunk(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
-	const struct build *build = context;
+	const struct reading *reading = context;
+	const struct build *build = reading->build;
+	struct content_reader **reader = &reading->readers[worker];
 	size_t end = (index + 1) * CHUNK_NODES;
+	errcode_t error = *reader ? 0 : content_reader_create(build->tree, reader);
 
-	(void)worker;
+	if (error)
+		return error;
 	if (interrupt_pending())
 		return EINTR;
 	for (size_t node = index * CHUNK_NODES; node < end && node < build->tree->node_count; node++) {
-		errcode_t error = tree_node_is_link(build->tree, (uint32_t)node) ?
-		                          0 :
-		                          read_node(build, (uint32_t)node, problem);
-
+		error = tree_node_is_link(build->tree, (uint32_t)node) ?
+		                0 :
+		                read_node(build, *reader, (uint32_t)node, problem);
 		if (error)
 			return error;
 	}
@@ -109,8 +141,17 @@ errcode_t projects_read(struct build *build, struct problem *problem)
 	build->projects = calloc(count, sizeof(*build->projects));
 	if (!build->projects)
 		return ENOMEM;
-	errcode_t error = pool_run(build->pool, (count + CHUNK_NODES - 1ul) / CHUNK_NODES, read_chunk, build, problem);
+	unsigned int workers = pool_workers(build->pool);
+	struct reading reading = { build, calloc(workers, sizeof(*reading.readers)) };
 
+	if (!reading.readers)
+		return ENOMEM;
+	errcode_t error =
+		pool_run(build->pool, (count + CHUNK_NODES - 1ul) / CHUNK_NODES, read_chunk, &reading, problem);
+
+	for (unsigned int i = 0; i < workers; i++)
+		content_reader_destroy(reading.readers[i]);
+	free(reading.readers);
 	/* Directories come before what is in them. */
 	for (uint32_t node = 0; node < count; node++) {
 		const struct project *parent = &build->projects[build_node(build, node)->parent];

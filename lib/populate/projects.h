@@ -14,7 +14,7 @@ struct project {
 };
 
 /*
- * Makes build->projects, once, if the image has the feature. In parallel, by path; errors of file_getattr(2), ENOMEM,
+ * Makes build->projects, once, if the image has the feature. In parallel; errors of file_getattr(2), ENOMEM,
  * EINTR. What a kernel before 6.17, or the filesystem, does not say (of symbolic links, devices and so on) has the
  * project of its directory where that one is inherited, as if it were made there, else 0.
  */

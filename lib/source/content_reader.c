@@ -91,10 +91,18 @@ static errcode_t open_file(struct content_reader *reader, const struct tree_orig
 	return S_ISREG(status.st_mode) ? 0 : refuse(EBUSY, path, problem);
 }
 
+static errcode_t need_directories(struct content_reader *reader, uint32_t origin, struct problem *problem)
+{
+	errcode_t error = reader->directories[origin] ?
+	                          0 :
+	                          directory_reader_create(reader->tree, origin, &reader->directories[origin]);
+
+	return error ? problem_set(problem, error, reader->tree->origins[origin].path, "cannot open directory") : 0;
+}
+
 errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem)
 {
 	uint32_t origin = reader->tree->nodes[node].origin;
-	errcode_t error = 0;
 
 	close_file(reader);
 	reader->node = node;
@@ -102,10 +110,25 @@ errcode_t content_reader_open(struct content_reader *reader, uint32_t node, stru
 		return 0;
 	if (reader->tree->origins[origin].kind == TREE_ORIGIN_FILES)
 		return open_file(reader, &reader->tree->origins[origin], problem);
-	if (!reader->directories[origin])
-		error = directory_reader_create(reader->tree, origin, &reader->directories[origin]);
-	return error ? problem_set(problem, error, reader->tree->origins[origin].path, "cannot open directory") :
-	               directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
+	errcode_t error = need_directories(reader, origin, problem);
+
+	return error ? error : directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
+}
+
+int content_reader_descriptor(const struct content_reader *reader)
+{
+	return reader->descriptor;
+}
+
+errcode_t content_reader_locate(struct content_reader *reader, uint32_t node, int *directory, const char **name,
+                                struct problem *problem)
+{
+	const struct tree_node *file = &reader->tree->nodes[node];
+	errcode_t error = need_directories(reader, file->origin, problem);
+
+	*name = node == TREE_ROOT ? "." : file->name;
+	return error ? error :
+	               directory_reader_enter(reader->directories[file->origin], file->parent, directory, problem);
 }
 
 static errcode_t read_problem(const struct content_reader *reader, errcode_t error, struct problem *problem)

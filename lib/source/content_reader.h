@@ -15,6 +15,16 @@ void content_reader_destroy(struct content_reader *reader);
 /* Makes node, a regular file and no further name of one, the file to be read. */
 MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem);
 
+/* The descriptor of that file; -1 where it is none of the host's. Until the next one is opened. */
+int content_reader_descriptor(const struct content_reader *reader);
+
+/*
+ * Where the host has a node of a TREE_ORIGIN_DIRECTORY: its name in an open directory, until the reader is used again.
+ * Symlinks are not followed on the way. Errors of open(2), ENOMEM.
+ */
+MUST_CHECK errcode_t content_reader_locate(struct content_reader *reader, uint32_t node, int *directory,
+                                           const char **name, struct problem *problem);
+
 /*
  * Exactly count bytes of that file, beginning at offset, within its size; holes are zeros. ENODATA with a reason where
  * it has become shorter. The problem names the file.

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "support/vector.h"
 
-/* Not yet in all headers; the same everywhere but on alpha, where a missing call leads to the paths below. */
+/* Not yet in all headers; the same everywhere but on alpha, where a missing call leads to /proc. */
 #ifdef __alpha__
 #define CALL_getxattrat 574
 #define CALL_listxattrat 575
@@ -35,12 +36,26 @@ struct getxattrat_arguments { /* struct xattr_args */
 	uint32_t flags;
 };
 
-/* How a file's xattrs are reached: by its descriptor, its name in a directory, or its path. */
+/* How a file's xattrs are reached: by its descriptor, its name in a directory, or that name after the link that /proc
+ * has to the directory. */
 struct place {
 	int descriptor;
 	const char *name; /* NULL: the descriptor's own */
-	const char *path; /* NULL: by name */
+	const char *link; /* NULL: by name */
 };
+
+static bool lacks_listxattrat(void)
+{
+	return syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0) < 0 && (errno == ENOSYS || errno == EPERM);
+}
+
+static bool lacks_getxattrat(void)
+{
+	struct getxattrat_arguments arguments = { 0 };
+
+	return syscall(CALL_getxattrat, -1, "name", 0, "user.name", &arguments, sizeof(arguments)) < 0 &&
+	       (errno == ENOSYS || errno == EPERM);
+}
 
 errcode_t host_xattrs_init(struct host_xattrs *xattrs)
 {
@@ -48,11 +63,10 @@ errcode_t host_xattrs_init(struct host_xattrs *xattrs)
 	if (!xattrs->names)
 		return ENOMEM;
 	/*
-	 * Fails either way, with EBADF if there is such a call. What fakeroot(1) and its like pretend is seen by the
-	 * C library's calls only.
+	 * Fails either way, with EBADF if there are such calls; old container runtimes answer calls that they do not
+	 * know with EPERM. What fakeroot(1) and its like pretend is seen by the C library's calls only.
 	 */
-	xattrs->lacks_at_calls = getenv("LD_PRELOAD") ||
-	                         (syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0) < 0 && errno == ENOSYS);
+	xattrs->lacks_at_calls = getenv("LD_PRELOAD") || lacks_listxattrat() || lacks_getxattrat();
 	return 0;
 }
 
@@ -66,8 +80,8 @@ void host_xattrs_destroy(struct host_xattrs *xattrs)
 
 static ssize_t list_names_up_to(const struct place *place, char *names, size_t bytes)
 {
-	if (place->path)
-		return llistxattr(place->path, names, bytes);
+	if (place->link)
+		return llistxattr(place->link, names, bytes);
 	if (place->name)
 		return syscall(CALL_listxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, names, bytes);
 	return flistxattr(place->descriptor, names, bytes);
@@ -77,8 +91,8 @@ static ssize_t get_value_up_to(const struct place *place, const char *xattr, voi
 {
 	struct getxattrat_arguments arguments = { .value = (uintptr_t)value, .size = (uint32_t)bytes };
 
-	if (place->path)
-		return lgetxattr(place->path, xattr, value, bytes);
+	if (place->link)
+		return lgetxattr(place->link, xattr, value, bytes);
 	if (place->name)
 		return syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
 		               sizeof(arguments));
@@ -182,15 +196,23 @@ errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor)
 	return read_place(xattrs, &place);
 }
 
-errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *directory_path, const char *name)
+/*
+ * Without the calls that take a directory, /proc has a link to the open directory: it leads to that very one, wherever
+ * it has been moved meanwhile. (Opening each file with O_PATH and listing by its own link takes 7.5 us an entry where
+ * this and fstatat(2) take 6.0, and fstatat(2) with listxattrat(2) 2.9; tmpfs.)
+ */
+errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name)
 {
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(directory) + NAME_MAX + 1];
 	struct place place = { .descriptor = directory, .name = name };
-	char path[PATH_MAX];
 
 	if (xattrs->lacks_at_calls) {
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory_path, name) >= sizeof(path))
-			snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", directory, name);
-		place.path = path;
+		if ((size_t)snprintf(link, sizeof(link), "/proc/self/fd/%d/%s", directory, name) >= sizeof(link))
+			return ENAMETOOLONG;
+		place.link = link;
 	}
-	return read_place(xattrs, &place);
+	errcode_t error = read_place(xattrs, &place);
+
+	xattrs->lacks_proc = place.link && error == ENOENT && access("/proc/self/fd", F_OK);
+	return error;
 }

@@ -15,11 +15,14 @@ struct host_xattrs {
 	uint32_t unread_count;  /* left out, since they could not be read */
 	errcode_t unread_error; /* the first one's */
 
+	bool lacks_proc; /* why the last read failed: /proc is not mounted */
+
 	size_t list_capacity;
 	char *names; /* as listxattr() gives them */
 	unsigned char *values;
 	size_t values_capacity;
-	bool lacks_at_calls; /* Linux before 6.13, or under fakeroot(1): directory_path is needed */
+	bool lacks_at_calls; /* Linux before 6.13, a filter of system calls that does not know them, or under
+	                        fakeroot(1) */
 };
 
 /* Is an xattr of this name one of those that a tree has? */
@@ -34,11 +37,7 @@ void host_xattrs_destroy(struct host_xattrs *xattrs);
  */
 MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
 
-/*
- * Of a name in an open directory, symlinks themselves. directory_path may be NULL unless lacks_at_calls; a path
- * that is longer than PATH_MAX with the name is gone around through /proc.
- */
-MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *directory_path,
-                                         const char *name);
+/* Of a name in an open directory, symlinks themselves; never by a path that somebody could exchange meanwhile. */
+MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name);
 
 #endif

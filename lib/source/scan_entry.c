@@ -18,9 +18,8 @@ struct place {
 	struct scan_worker *worker;
 	unsigned int worker_number;
 	uint32_t directory;
-	int descriptor;             /* of the directory */
-	const char *directory_path; /* only where there is no getxattrat() */
-	char *path, *path_name;     /* only with exclude: from the root to the entry, whose name is written there */
+	int descriptor;         /* of the directory */
+	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
 	struct problem *problem;
 };
 
@@ -86,8 +85,14 @@ static errcode_t read_xattrs(const struct place *place, struct tree_node *node, 
 
 	if (place->scan->options->without_xattrs || (worker->knows_bare_device && worker->bare_device == device))
 		return 0;
-	errcode_t error = host_xattrs_read_at(&worker->xattrs, place->descriptor, place->directory_path, node->name);
+	errcode_t error = host_xattrs_read_at(&worker->xattrs, place->descriptor, node->name);
 
+	if (error && worker->xattrs.lacks_proc) {
+		SCOPE_FREE char *path = scan_path(place->scan, place->directory);
+
+		return problem_set_reason(place->problem, ENOENT, path, "cannot read extended attributes",
+		                          "/proc is not mounted: mount it, or leave them out with --no-xattrs");
+	}
 	error = intern_xattrs(place->scan, worker, node, device, error);
 	note_unread(worker, place->directory, node->name);
 	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
@@ -245,17 +250,12 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker_number, uint32_t n
 {
 	struct scan_directory *directory = &scan->directories[number];
 	struct scan_worker *worker = &scan->workers[worker_number];
-	SCOPE_FREE char *path = NULL, *entry_path = NULL;
+	SCOPE_FREE char *entry_path = NULL;
 	uint32_t subdirectories = 0;
 
 	if (interrupt_pending())
 		return problem_set(problem, EINTR, NULL, "stopped");
-	if (worker->xattrs.lacks_at_calls) {
-		path = scan_path(scan, number);
-		if (!path)
-			return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
-	}
-	struct place place = { scan, worker, worker_number, number, descriptor, path, NULL, NULL, problem };
+	struct place place = { scan, worker, worker_number, number, descriptor, NULL, NULL, problem };
 
 	if (scan->options->exclude && begin_path(&place))
 		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);

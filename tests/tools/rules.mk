@@ -6,4 +6,5 @@ test_tools := \
 	make_tree \
 	orphans \
 	shuffle_names \
-	split_tree
+	split_tree \
+	without_calls

@@ -18,6 +18,7 @@
 #include <sys/xattr.h>
 
 #include "host_tree.h"
+#include "source/host_xattrs.h"
 #include "support/interrupt.h"
 #include "unit.h"
 
@@ -361,6 +362,37 @@ START_TEST(an_old_kernel_reads_the_same)
 }
 END_TEST
 
+/* Somebody moves a directory and puts another in its place while its entries are examined. */
+START_TEST(xattrs_are_those_of_the_open_directory)
+{
+	SCOPE_FREE char *path = host_tree_directory();
+	struct host_xattrs xattrs;
+
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a"), 0755), 0);
+	host_tree_write(host_tree_below(path, "a/file"), "");
+	if (setxattr(host_tree_below(path, "a/file"), "user.who", "mine", 4, 0))
+		return;
+	SCOPE_CLOSE int directory = open(host_tree_below(path, "a"), O_RDONLY | O_DIRECTORY);
+	SCOPE_FREE char *moved = strdup(host_tree_below(path, "b"));
+
+	ck_assert_int_eq(rename(host_tree_below(path, "a"), moved), 0);
+	ck_assert_int_eq(mkdir(host_tree_below(path, "a"), 0755), 0);
+	host_tree_write(host_tree_below(path, "a/file"), "");
+	ck_assert_int_eq(setxattr(host_tree_below(path, "a/file"), "user.who", "another", 7, 0), 0);
+	for (int is_old = 0; is_old < 2; is_old++) {
+		if (is_old)
+			become_an_old_kernel();
+		ck_assert_int_eq(host_xattrs_init(&xattrs), 0);
+		ck_assert(!is_old || xattrs.lacks_at_calls);
+		ck_assert_int_eq(host_xattrs_read_at(&xattrs, directory, "file"), 0);
+		ck_assert_uint_eq(xattrs.count, 1);
+		ck_assert_uint_eq(xattrs.list[0].value_bytes, 4);
+		ck_assert_mem_eq(xattrs.list[0].value, "mine", 4);
+		host_xattrs_destroy(&xattrs);
+	}
+}
+END_TEST
+
 START_TEST(the_image_itself_is_left_out)
 {
 	SCOPE_FREE char *path = host_tree_directory();
@@ -529,6 +561,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, holes_are_found);
 	tcase_add_test(tests, equal_xattrs_are_one_set);
 	tcase_add_test(tests, an_old_kernel_reads_the_same);
+	tcase_add_test(tests, xattrs_are_those_of_the_open_directory);
 	tcase_add_test(tests, the_image_itself_is_left_out);
 	tcase_add_test(tests, what_is_not_a_directory_is_refused);
 	tcase_add_test(tests, a_symlink_as_root_is_followed);
