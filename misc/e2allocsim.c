@@ -60,8 +60,11 @@ static errcode_t run(struct command *command, struct problem *problem)
 	size_t count = 0;
 	errcode_t error = make_and_simulate(command, &measurements, &count, problem);
 
-	if (error)
-		return problem_set(problem, error, command->options.image, "cannot simulate on it");
+	if (error) {
+		problem_set(problem, error, command->options.image, "cannot simulate on it");
+		interrupt_explain(command->options.image, problem);
+		return error;
+	}
 	error = print_report(command, measurements, count);
 	if (!error)
 		return 0;
@@ -76,6 +79,7 @@ static int conclude(errcode_t error, struct problem *problem)
 
 	fprintf(stderr, "e2allocsim: %s\n", text ? text : "out of memory");
 	problem_clear(problem);
+	interrupt_die();
 	return EXIT_FAILURE;
 }
 

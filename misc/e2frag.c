@@ -17,6 +17,7 @@
 #include "e2frag_subject.h"
 #include "standard_streams.h"
 #include "support/flush.h"
+#include "support/interrupt.h"
 #include "support/units.h"
 #include "usage.h"
 
@@ -388,8 +389,13 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	if (error)
 		return problem_set(problem, error, NULL, "cannot show progress");
 	set_chunk(command, &subject->report->filesystem);
+	/* What follows writes to where reading may stop for long: there a signal ends us at once, as usual. */
+	interrupt_install();
 	error = analyze(&subject->volume, &command->options, subject->report, problem);
+	interrupt_uninstall();
 	progress_end(command->options.progress);
+	if (error)
+		interrupt_explain(command->name, problem);
 	return error;
 }
 
@@ -516,5 +522,8 @@ int main(int argument_count, char **arguments)
 	                          processors > MOST_THREADS ? MOST_THREADS :
 	                                                      (unsigned int)processors;
 	parse_command(argument_count, arguments, &command);
-	return run(&command);
+	int status = run(&command);
+
+	interrupt_die();
+	return status;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "populate/text_file.h"
+#include "support/interrupt.h"
 
 struct page {
 	const struct report *before, *after;
@@ -37,5 +38,13 @@ errcode_t page_write(const char *path, const struct report *before, const struct
 		return problem_set_reason(problem, EINVAL, path, "cannot write the page", "it is a device");
 	if (exists && (is_shown(before, &status) || is_shown(after, &status)))
 		return problem_set_reason(problem, EINVAL, path, "cannot write the page", "it is the image itself");
-	return text_file_write(path, write_form, &page, "cannot write the page", problem);
+	/* While there is a temporary file; a pipe can be waited for as long as one likes. */
+	if (!exists || S_ISREG(status.st_mode))
+		interrupt_install();
+	errcode_t error = text_file_write(path, write_form, &page, "cannot write the page", problem);
+
+	interrupt_uninstall();
+	if (error)
+		interrupt_explain(path, problem);
+	return error;
 }

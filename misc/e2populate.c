@@ -136,5 +136,7 @@ int main(int argument_count, char **arguments)
 	int status = run(&command);
 
 	command_free(&command);
+	if (status != EXIT_SUCCESS)
+		interrupt_die();
 	return status;
 }

@@ -5,10 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "support/interrupt.h"
 #include "support/program.h"
 
 extern char **environ;
@@ -65,45 +69,106 @@ static errcode_t make_environment(const struct child *child, struct clocks *cloc
 	return 0;
 }
 
-static errcode_t spawn(const struct child *child, const posix_spawn_file_actions_t *actions,
-                       char *const *environment, pid_t *pid)
-{
-	SCOPE_FREE char *path = NULL;
-	errcode_t error = program_find(child->program, &path);
+/*
+ * What becomes the program shares our memory until then (vfork(2)), so everything is ready before. posix_spawn(3) would
+ * do but for one thing: whatever becomes of us, even SIGKILL, it must not go on writing to the image.
+ */
+struct launch {
+	const char *path;
+	char *const *arguments;
+	char *const *environment;
+	int input, output, messages;
+	pid_t parent;
+	const sigset_t *signals; /* the mask that it begins with */
+	volatile int error; /* why it could not begin */
+};
 
-	return error ? error : posix_spawn(pid, path, actions, NULL, child->arguments, environment);
+static void become(struct launch *launch)
+{
+	/* A group of its own: what it starts (badblocks) is ended with it, and only we decide when. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != launch->parent || dup2(launch->input, STDIN_FILENO) < 0 ||
+	    dup2(launch->output, STDOUT_FILENO) < 0 || dup2(launch->messages, STDERR_FILENO) < 0) {
+		launch->error = errno;
+		return;
+	}
+	sigprocmask(SIG_SETMASK, launch->signals, NULL);
+	execve(launch->path, launch->arguments, launch->environment);
+	launch->error = errno;
+}
+
+/* No handler of ours may run in the child, and no signal may come between a look at the flag and vfork(). */
+static errcode_t spawn(struct launch *launch, pid_t *pid)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	launch->parent = getpid();
+	launch->signals = &old;
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	*pid = vfork();
+	if (*pid == 0) {
+		become(launch);
+		_exit(EXIT_FAILURE);
+	}
+	int error = *pid < 0 ? errno : launch->error;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (*pid >= 0 && error)
+		waitpid(*pid, NULL, 0);
+	return error;
 }
 
 static errcode_t start(const struct child *child, int messages, pid_t *pid)
 {
 	struct clocks clocks;
+	SCOPE_FREE char *path = NULL;
 	SCOPE_FREE char **environment = NULL;
-	posix_spawn_file_actions_t actions;
-	errcode_t error = make_environment(child, &clocks, &environment);
+	SCOPE_CLOSE int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	errcode_t error = input < 0 ? errno : program_find(child->program, &path);
 
 	if (!error)
-		error = posix_spawn_file_actions_init(&actions);
+		error = make_environment(child, &clocks, &environment);
 	if (error)
 		return error;
-	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	/* Some reasons are given on standard output. */
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, child->output ? child->output : messages,
-		                                         STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
-	if (!error)
-		error = spawn(child, &actions, environment, pid);
-	posix_spawn_file_actions_destroy(&actions);
-	return error;
+	struct launch launch = {
+		.path = path,
+		.arguments = child->arguments,
+		.environment = environment,
+		.input = input,
+		/* Some reasons are given on standard output. */
+		.output = child->output ? child->output : messages,
+		.messages = messages,
+	};
+
+	return spawn(&launch, pid);
 }
 
-/* Keeps the first of what the child says and reads the rest away. */
-static void read_message(int descriptor, struct message *message)
+/* True when there is something to read; false: a signal arrived, which ppoll(2) cannot miss. */
+static bool wait_for_message(int descriptor)
+{
+	struct pollfd waiting = { .fd = descriptor, .events = POLLIN };
+	sigset_t all, old;
+	int ready = -1;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (ready < 0 && !interrupt_pending()) {
+		ready = ppoll(&waiting, 1, NULL, &old);
+		if (ready < 0 && errno != EINTR)
+			break;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !interrupt_pending();
+}
+
+/* Keeps the first of what the child says and reads the rest away; false: a signal arrived before the end. */
+static bool read_message(int descriptor, struct message *message)
 {
 	char rest[512];
+	bool is_whole;
 
-	for (;;) {
+	while ((is_whole = wait_for_message(descriptor))) {
 		size_t room = sizeof(message->text) - 1 - message->used_bytes;
 		ssize_t got = room ? read(descriptor, message->text + message->used_bytes, room) :
 		                     read(descriptor, rest, sizeof(rest));
@@ -115,6 +180,7 @@ static void read_message(int descriptor, struct message *message)
 			message->used_bytes += (size_t)got;
 	}
 	message->text[message->used_bytes] = '\0';
+	return is_whole;
 }
 
 /* One line, with the image's own name where the child has the temporary one. NULL: no memory. */
@@ -153,8 +219,9 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 		return problem_set(problem, errno, child->image_path, action);
 	errcode_t error = start(child, messages[1], &pid);
 	close(messages[1]);
-	if (!error)
-		read_message(messages[0], &message);
+	/* Nothing of what it makes is kept then, so it need not clean up, and e2fsck would take its time. */
+	if (!error && !read_message(messages[0], &message))
+		kill(-pid, SIGKILL);
 	close(messages[0]);
 	if (error)
 		return problem_set_reason(problem, error, child->image_path, action, "cannot run it: %s",

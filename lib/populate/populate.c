@@ -521,14 +521,11 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		return problem_set(problem, error, NULL, "cannot start threads");
 	error = build_image(&build, &output, report);
 	release(&build);
-	if (error && interrupt_pending()) {
-		problem_clear(problem);
-		error = problem_set_reason(problem, EINTR, options->image, NULL, "interrupted");
-	} else if (error) {
+	if (error) {
 		problem_set(problem, error, options->image, "cannot create");
-	}
-	if (error)
+		interrupt_explain(options->image, problem);
 		output_fail(&output, problem);
+	}
 	output_discard(&output);
 	return error;
 }

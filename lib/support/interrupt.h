@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The signals that ask a program to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU) as a flag that long work looks at,
- * so that it can clean up after itself.
+ * so that it can clean up after itself. Then the program dies by that signal after all: a shell ends a loop only if the
+ * command that it interrupted died of the interrupt.
  */
 #ifndef SUPPORT_INTERRUPT_H
 #define SUPPORT_INTERRUPT_H
 
 #include <stdbool.h>
 
+#include "support/problem.h"
+
 /*
- * Installs the handlers (main program, once). A signal that is ignored stays ignored (nohup). SIGPIPE and SIGXFSZ are
+ * Installs the handlers (main program). A signal that is ignored stays ignored (nohup). SIGPIPE and SIGXFSZ are
  * ignored from now on: the write that would raise them fails, and its failure is handled like any other.
  */
 void interrupt_install(void);
@@ -19,5 +22,14 @@ bool interrupt_pending(void);
 
 /* The number of the signal that arrived, 0 if none. */
 int interrupt_signal(void);
+
+/* Gives all these signals the action that they had before interrupt_install(). Main thread only. */
+void interrupt_uninstall(void);
+
+/* If one has arrived, it is the problem, "PATH: interrupted", whatever failed because of it. */
+void interrupt_explain(const char *path, struct problem *problem);
+
+/* Dies by the signal that arrived, when all is cleaned up; returns if there was none. Main thread only. */
+void interrupt_die(void);
 
 #endif

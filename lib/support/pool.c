@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "support/interrupt.h"
+
 /* Two lines: processors fetch neighbouring lines in pairs. */
 #define CACHE_LINE_BYTES 128
 
@@ -88,7 +90,8 @@ static void run_indexes(struct pool *pool, unsigned int worker)
 		for (size_t i = start; i < end; i++) {
 			if (i > atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed))
 				break;
-			errcode_t error = job.task(job.context, worker, i, &problem);
+			errcode_t error = interrupt_pending() ? problem_set(&problem, EINTR, NULL, "stopped") :
+			                                        job.task(job.context, worker, i, &problem);
 
 			if (error) {
 				record_failure(pool, i, error, &problem);

@@ -6,11 +6,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "seeded_random.h"
+#include "support/interrupt.h"
 #include "unit.h"
 
 static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 64 };
@@ -238,6 +240,32 @@ START_TEST(signals_reach_the_main_thread)
 }
 END_TEST
 
+static errcode_t interrupting_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	atomic_int *runs = context;
+
+	(void)worker;
+	(void)index;
+	(void)problem;
+	atomic_fetch_add(runs, 1);
+	kill(getpid(), SIGTERM);
+	while (!interrupt_pending())
+		;
+	return 0;
+}
+
+START_TEST(no_task_begins_after_a_signal)
+{
+	struct pool *pool = make_pool(thread_counts[_i]);
+	atomic_int runs = 0;
+
+	interrupt_install();
+	ck_assert_int_eq(pool_run(pool, 1000, interrupting_task, &runs, NULL), EINTR);
+	ck_assert_int_le(runs, (int)pool_workers(pool));
+	pool_destroy(pool);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pool");
@@ -249,6 +277,7 @@ int main(void)
 	tcase_add_loop_test(tests, the_lowest_failure_is_the_one, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, a_task_that_goes_on_leaves_no_problem, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, signals_reach_the_main_thread, 0, THREAD_COUNTS);
+	tcase_add_loop_test(tests, no_task_begins_after_a_signal, 0, THREAD_COUNTS);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

@@ -230,6 +230,24 @@ START_TEST(an_interrupt_is_a_flag)
 	ck_assert_int_eq(interrupt_signal(), SIGTERM);
 	raise(SIGINT);
 	ck_assert_int_eq(interrupt_signal(), SIGTERM);
+
+	struct problem problem = { 0 };
+
+	ck_assert_int_eq(problem_set(&problem, EIO, "/other", "cannot read"), EIO);
+	interrupt_explain("/image", &problem);
+	SCOPE_FREE char *text = problem_text(&problem);
+	ck_assert_str_eq(text, "/image: interrupted");
+	problem_clear(&problem);
+}
+END_TEST
+
+START_TEST(a_program_dies_by_its_signal)
+{
+	interrupt_install();
+	interrupt_die();
+	raise(SIGTERM);
+	interrupt_die();
+	/* Unreached: the test is expected to end by SIGTERM. */
 }
 END_TEST
 
@@ -262,6 +280,7 @@ int main(void)
 		printf("# the three tests that need a terminal are left out: %s\n", strerror(errno));
 	}
 	tcase_add_test(tests, an_interrupt_is_a_flag);
+	tcase_add_test_raise_signal(tests, a_program_dies_by_its_signal, SIGTERM);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
