@@ -361,7 +361,10 @@ static errcode_t scan_large(void *context, unsigned int index, size_t task, stru
 	uint32_t ino = segment->ino;
 
 	(void)problem;
-	if (inode_read(run->scan->volume, ino, worker->table, &inode)) {
+	errcode_t error = inode_read(run->scan->volume, ino, worker->table, &inode);
+	if (error == ENOMEM)
+		return error;
+	if (error) {
 		damage_add(&worker->damage, ino, 0, "inode table");
 		return 0;
 	}

@@ -138,7 +138,11 @@ static errcode_t read_names(struct search *search, struct directory_walker *walk
 
 		for (next = n + 1; next < search->count && search->by_parent[next]->parent == directory;)
 			next++;
-		if (!directory || inode_read(volume, directory, raw, &inode))
+		errcode_t error = inode_read(volume, directory, raw, &inode);
+
+		if (error == ENOMEM)
+			return error;
+		if (error)
 			continue;
 		search->first = search->by_parent + n;
 		search->here = next - n;

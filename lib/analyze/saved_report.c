@@ -186,15 +186,19 @@ static errcode_t parse(struct reading *reading, size_t bytes, struct saved_repor
 	if (!tokener)
 		return ENOMEM;
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	/* What json-c has no memory for is not in the document, whose parsing is called a success. */
+	errno = 0;
 	json_object *document = json_tokener_parse_ex(tokener, report->text, (int)bytes);
+	bool lacks_memory = errno == ENOMEM;
 	bool is_whole = json_tokener_get_error(tokener) == json_tokener_success;
 	size_t end = json_tokener_get_parse_end(tokener);
 
 	json_tokener_free(tokener);
 	reading->document = document;
-	errcode_t error = is_whole ? take(reading, report) :
-	                             problem_set_reason(reading->problem, EINVAL, reading->path, ACTION,
-	                                                "it is not JSON: see byte %zu", end);
+	errcode_t error = lacks_memory ? ENOMEM :
+	                  is_whole     ? take(reading, report) :
+	                                 problem_set_reason(reading->problem, EINVAL, reading->path, ACTION,
+	                                                    "it is not JSON: see byte %zu", end);
 
 	json_object_put(document);
 	return error;

@@ -9,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "ext2fs/bits.h"
+#include "ext2fs/fs_errors.h"
 #include "support/whole_io.h"
 
 static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
@@ -162,10 +163,10 @@ errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *vo
 		return problem_set(problem, errno, path, "cannot open");
 	if (offset_bytes)
 		snprintf(io_options, sizeof(io_options), "offset=%" PRIu64, offset_bytes);
-	errcode_t error = ext2fs_open2(path, offset_bytes ? io_options : NULL,
-	                               EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP | EXT2_FLAG_IGNORE_CSUM_ERRORS |
-	                                       EXT2_FLAG_SOFTSUPP_FEATURES,
-	                               0, 0, unix_io_manager, &fs);
+	errcode_t error = fs_open(path, offset_bytes ? io_options : NULL,
+	                          EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP | EXT2_FLAG_IGNORE_CSUM_ERRORS |
+	                                  EXT2_FLAG_SOFTSUPP_FEATURES,
+	                          &fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = read_all(fs, descriptor, volume, filesystem);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "ext2fs/ext2mb.h"
+#include "ext2fs/fs_errors.h"
 #include "ondisk/orphan_block.h"
 
 #define HUGE_BLOCK(block) ((unsigned long long)(block))
@@ -18,7 +19,8 @@ static errcode_t map_blocks(struct fs_orphan *state, struct ext2_inode *inode, c
 	for (uint32_t block = 0; block < state->blocks; block++) {
 		blk64_t physical = 0;
 		int flags = 0;
-		errcode_t error = ext2fs_bmap2(fs, state->file_ino, inode, NULL, 0, block, &flags, &physical);
+		errcode_t error =
+			FS_ERROR_OF(ext2fs_bmap2(fs, state->file_ino, inode, NULL, 0, block, &flags, &physical));
 
 		if (!error && (!physical || flags & BMAP_RET_UNINIT || physical < fs->super->s_first_data_block ||
 		               physical >= ext2fs_blocks_count(fs->super)))
@@ -54,7 +56,7 @@ static errcode_t find_file(struct fs_orphan *state, const struct orphan_why *why
 	orphan_why_say(why, "inode %u", state->file_ino);
 	if (state->file_ino < EXT2_FIRST_INODE(super) || state->file_ino > super->s_inodes_count)
 		return EXT2MB_ET_ORPHAN_FILE;
-	error = ext2fs_read_inode(state->fs, state->file_ino, &inode);
+	error = FS_ERROR_OF(ext2fs_read_inode(state->fs, state->file_ino, &inode));
 	if (!error)
 		error = check_file(state, &inode);
 	if (error)

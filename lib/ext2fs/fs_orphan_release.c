@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ext2fs/bits.h"
+#include "ext2fs/fs_errors.h"
 #include "ext2fs/fs_orphan.h"
 #include "ext2fs/inode_group.h"
 #include "support/vector.h"
@@ -131,7 +132,8 @@ static errcode_t check_blocks(struct orphan_release *release, ext2_ino_t ino, st
 		return 0;
 	release->seen_blocks = 0;
 	release->freed_error = 0;
-	errcode_t error = ext2fs_block_iterate3(release->copy, ino, BLOCK_FLAG_READ_ONLY, NULL, check_block, release);
+	errcode_t error = FS_ERROR_OF(
+		ext2fs_block_iterate3(release->copy, ino, BLOCK_FLAG_READ_ONLY, NULL, check_block, release));
 	return release->freed_error ? release->freed_error : error;
 }
 
@@ -169,7 +171,8 @@ static errcode_t clear_last_block(struct orphan_release *release, ext2_ino_t ino
 	/* Zeros are not zeros in an encrypted block, and the key is not here. */
 	if (!used_bytes || !LINUX_S_ISREG(inode->i_mode) || inode->i_flags & EXT4_ENCRYPT_FL)
 		return 0;
-	errcode_t error = ext2fs_bmap2(fs, ino, inode, NULL, 0, EXT2_I_SIZE(inode) / fs->blocksize, &flags, &physical);
+	errcode_t error = FS_ERROR_OF(
+		ext2fs_bmap2(fs, ino, inode, NULL, 0, EXT2_I_SIZE(inode) / fs->blocksize, &flags, &physical));
 	if (error || !physical || flags & BMAP_RET_UNINIT)
 		return error;
 	SCOPE_FREE uint8_t *bytes = malloc(fs->blocksize);
@@ -189,7 +192,7 @@ static errcode_t truncate_inode(struct orphan_release *release, ext2_ino_t ino, 
 
 	if (!ext2fs_inode_has_valid_blocks2(fs, inode))
 		return 0;
-	errcode_t error = ext2fs_punch(fs, ino, NULL, NULL, first_block, ~UINT64_C(0));
+	errcode_t error = FS_ERROR_OF(ext2fs_punch(fs, ino, NULL, NULL, first_block, ~UINT64_C(0)));
 	if (error)
 		return error;
 	return inode->i_links_count ? clear_last_block(release, ino, inode) : 0;

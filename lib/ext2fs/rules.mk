@@ -17,6 +17,7 @@ ext2mb_sources := \
 	lib/ext2fs/file_windows.c \
 	lib/ext2fs/free.c \
 	lib/ext2fs/free_groups.c \
+	lib/ext2fs/fs_errors.c \
 	lib/ext2fs/fs_orphan.c \
 	lib/ext2fs/fs_orphan_release.c \
 	lib/ext2fs/fs_state.c \

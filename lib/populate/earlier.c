@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
+#include "ext2fs/fs_errors.h"
 #include "support/interrupt.h"
 #include "support/vector.h"
 
@@ -46,8 +47,8 @@ errcode_t earlier_open(const char *path, const char *overwritten, uint64_t offse
 	if (!earlier)
 		return problem_set(problem, ENOMEM, path, "cannot open");
 	earlier->path = path;
-	errcode_t error = ext2fs_open2(path, offset_bytes ? options : NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
-	                               unix_io_manager, &earlier->fs);
+	errcode_t error =
+		fs_open(path, offset_bytes ? options : NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, &earlier->fs);
 	if (error) {
 		earlier_close(earlier);
 		return problem_set(problem, error, path, "cannot open the earlier image");
@@ -138,10 +139,13 @@ errcode_t earlier_match(struct earlier *earlier, const struct tree *tree, struct
 			continue;
 		}
 		matching.node = node;
-		/* A directory that cannot be read was not there. */
-		if (S_ISDIR(tree->nodes[node].mode) &&
-		    ext2fs_dir_iterate(earlier->fs, earlier->inodes[node], 0, NULL, match_entry, &matching))
+		if (!S_ISDIR(tree->nodes[node].mode))
 			continue;
+		errcode_t error = FS_ERROR_OF(
+			ext2fs_dir_iterate(earlier->fs, earlier->inodes[node], 0, NULL, match_entry, &matching));
+		/* A directory that cannot be read was not there. */
+		if (error == ENOMEM)
+			return problem_set(problem, error, earlier->path, "cannot read");
 	}
 	return 0;
 }
@@ -189,24 +193,29 @@ static int add_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_
 	return collecting->error ? BLOCK_ABORT : 0;
 }
 
+/* What cannot be read ends the list. */
+static errcode_t unless_unreadable(errcode_t error)
+{
+	return error == ENOMEM ? error : 0;
+}
+
 static errcode_t walk_tree(const struct earlier *earlier, ext2_ino_t ino, struct ext2_inode *inode,
                            struct collecting *collecting)
 {
 	ext2_extent_handle_t handle;
 	struct ext2fs_extent extent;
-	errcode_t error = 0;
+	errcode_t error = FS_ERROR_OF(ext2fs_extent_open2(earlier->fs, ino, inode, &handle));
 
-	/* What cannot be read ends the list. */
-	if (ext2fs_extent_open2(earlier->fs, ino, inode, &handle))
-		return 0;
-	for (int operation = EXT2_EXTENT_ROOT; !error && !ext2fs_extent_get(handle, operation, &extent);
-	     operation = EXT2_EXTENT_NEXT) {
-		if (!(extent.e_flags & EXT2_EXTENT_FLAGS_LEAF) || extent.e_flags & EXT2_EXTENT_FLAGS_UNINIT)
-			continue;
-		error = add(collecting, extent.e_lblk, extent.e_pblk, extent.e_len);
+	if (error)
+		return unless_unreadable(error);
+	error = FS_ERROR_OF(ext2fs_extent_get(handle, EXT2_EXTENT_ROOT, &extent));
+	while (!error && !collecting->error) {
+		if (extent.e_flags & EXT2_EXTENT_FLAGS_LEAF && !(extent.e_flags & EXT2_EXTENT_FLAGS_UNINIT))
+			collecting->error = add(collecting, extent.e_lblk, extent.e_pblk, extent.e_len);
+		error = fs_error_of(ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &extent));
 	}
 	ext2fs_extent_free(handle);
-	return error;
+	return collecting->error ? collecting->error : unless_unreadable(error);
 }
 
 errcode_t earlier_read_extents(const struct earlier *earlier, const struct tree *tree, uint32_t node,
@@ -222,9 +231,7 @@ errcode_t earlier_read_extents(const struct earlier *earlier, const struct tree 
 		return 0;
 	if (inode.i_flags & EXT4_EXTENTS_FL)
 		return walk_tree(earlier, ino, &inode, &collecting);
-	/* Its errors end the list. */
-	if (ext2fs_block_iterate3(earlier->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, add_block,
-	                          &collecting))
-		return collecting.error;
-	return collecting.error;
+	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
+		earlier->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, add_block, &collecting));
+	return collecting.error ? collecting.error : unless_unreadable(error);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ext2fs/fs_errors.h"
 #include "populate/extended.h"
 #include "populate/quota.h"
 
@@ -16,8 +17,7 @@ static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, 
 	char options[32];
 
 	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
-	return ext2fs_open2(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
-	                    unix_io_manager, fs);
+	return fs_open(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, fs);
 }
 
 /* Blocks of a directory that mke2fs made. */
@@ -61,17 +61,21 @@ static errcode_t directory_blocks(ext2_filsys fs, ext2_ino_t ino, struct block_l
 	list->blocks = calloc(blocks + 1, sizeof(uint64_t));
 	if (!list->blocks)
 		return ENOMEM;
-	return ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, collect_block, list);
+	return FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, collect_block, list));
+}
+
+/* What is not there is also what libext2fs did not come to. */
+static errcode_t found_or_not(errcode_t error)
+{
+	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
 }
 
 /* 0: there is none, as with some of mke2fs's options. */
 static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
 {
-	errcode_t error = ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL, ino);
-
-	if (error == EXT2_ET_FILE_NOT_FOUND)
-		*ino = 0;
-	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
+	*ino = 0;
+	return FS_ERROR_OF(
+		found_or_not(ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL, ino)));
 }
 
 static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)

@@ -8,6 +8,7 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "ext2fs/fs_errors.h"
 #include "support/vector.h"
 
 struct image_reader {
@@ -22,10 +23,10 @@ errcode_t image_reader_open(const char *path, struct image_reader **ret)
 
 	if (!reader)
 		return ENOMEM;
-	errcode_t error = ext2fs_open(path, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0, unix_io_manager, &reader->fs);
+	errcode_t error = fs_open(path, NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, &reader->fs);
 
 	if (error)
-		free(TAKE(reader));
+		image_reader_close(TAKE(reader));
 	*ret = reader;
 	return error;
 }
@@ -34,7 +35,8 @@ void image_reader_close(struct image_reader *reader)
 {
 	if (!reader)
 		return;
-	ext2fs_free(reader->fs);
+	if (reader->fs)
+		ext2fs_free(reader->fs);
 	free(reader->runs);
 	free(reader);
 }
@@ -111,7 +113,7 @@ errcode_t image_reader_names(struct image_reader *reader, uint32_t ino,
                              void *context)
 {
 	struct naming naming = { visit, context, 0 };
-	errcode_t error = ext2fs_dir_iterate2(reader->fs, ino, 0, NULL, visit_name, &naming);
+	errcode_t error = FS_ERROR_OF(ext2fs_dir_iterate2(reader->fs, ino, 0, NULL, visit_name, &naming));
 
 	return naming.error ? naming.error : error;
 }
@@ -153,10 +155,10 @@ errcode_t image_reader_xattrs(struct image_reader *reader, uint32_t ino,
 
 	if (error)
 		return error;
-	error = ext2fs_xattrs_read(handle);
+	error = FS_ERROR_OF(ext2fs_xattrs_read(handle));
 	describing.handle = handle;
 	if (!error)
-		error = ext2fs_xattrs_iterate(handle, visit_xattr, &describing);
+		error = FS_ERROR_OF(ext2fs_xattrs_iterate(handle, visit_xattr, &describing));
 	ext2fs_xattrs_close(&handle);
 	return describing.error ? describing.error : error;
 }
@@ -179,7 +181,7 @@ errcode_t image_reader_small(struct image_reader *reader, uint32_t ino, void *by
 	error = ext2fs_file_open(reader->fs, ino, 0, &file);
 	if (error)
 		return error;
-	error = ext2fs_file_read(file, bytes, count, &got);
+	error = FS_ERROR_OF(ext2fs_file_read(file, bytes, count, &got));
 	ext2fs_file_close(file);
 	return !error && got != count ? EIO : error;
 }
@@ -207,8 +209,8 @@ static int visit_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk6
 errcode_t image_reader_map(struct image_reader *reader, uint32_t ino, const struct file_extent **runs, size_t *count)
 {
 	reader->run_count = 0;
-	errcode_t error = ext2fs_block_iterate3(reader->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL,
-	                                        visit_block, reader);
+	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
+		reader->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, visit_block, reader));
 
 	*runs = reader->runs;
 	*count = reader->run_count;

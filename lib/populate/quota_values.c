@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/quota.h>
 
+#include "ext2fs/fs_errors.h"
 #include "populate/filesystem.h"
 #include "populate/projects.h"
 #include "populate/quota.h"
@@ -99,7 +100,7 @@ static errcode_t read_block(ext2_file_t file, uint32_t number, void *bytes)
 	errcode_t error = ext2fs_file_llseek(file, (uint64_t)number * QUOTA_BLOCK_BYTES, EXT2_SEEK_SET, NULL);
 
 	if (!error)
-		error = ext2fs_file_read(file, bytes, QUOTA_BLOCK_BYTES, &got);
+		error = FS_ERROR_OF(ext2fs_file_read(file, bytes, QUOTA_BLOCK_BYTES, &got));
 	return error ? error : got == QUOTA_BLOCK_BYTES ? 0 : EIO;
 }
 
@@ -143,7 +144,7 @@ static errcode_t charge_owner(ext2_file_t file, const struct charge *charge)
 	entry.inodes = htole64(le64toh(entry.inodes) + charge->inodes);
 	entry.space_bytes = htole64(le64toh(entry.space_bytes) + charge->space_bytes);
 	error = ext2fs_file_llseek(file, offset_bytes, EXT2_SEEK_SET, NULL);
-	return error ? error : ext2fs_file_write(file, &entry, sizeof(entry), NULL);
+	return error ? error : FS_ERROR_OF(ext2fs_file_write(file, &entry, sizeof(entry), NULL));
 }
 
 static errcode_t charge_file(const struct build *build, ext2_filsys fs, int type)
@@ -155,7 +156,7 @@ static errcode_t charge_file(const struct build *build, ext2_filsys fs, int type
 	errcode_t error = list_charges(build, type, &list);
 
 	if (!error)
-		error = ext2fs_file_open(fs, inodes[type], EXT2_FILE_WRITE, &file);
+		error = FS_ERROR_OF(ext2fs_file_open(fs, inodes[type], EXT2_FILE_WRITE, &file));
 	for (size_t number = 0; !error && number < list.count; number++) {
 		struct charge charge = list.charges[number];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ext2fs/fs_errors.h"
 #include "populate/child.h"
 
 #define ZEROES_BYTES (1u << 20)
@@ -87,18 +88,25 @@ static errcode_t check_state(struct image *image, struct problem *problem)
 	return 0;
 }
 
+static errcode_t look_up(ext2_filsys fs, const char *name, bool *exists)
+{
+	ext2_ino_t ino;
+	errcode_t error = ext2fs_lookup(fs, EXT2_ROOT_INO, name, (int)strlen(name), NULL, &ino);
+
+	*exists = !error;
+	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
+}
+
 static errcode_t check_name(struct image *image, struct problem *problem)
 {
 	const char *directory = image->directory;
-	ext2_ino_t ino;
-	errcode_t error = ext2fs_lookup(image->fs, EXT2_ROOT_INO, directory, (int)strlen(directory), NULL, &ino);
+	bool exists = true;
+	errcode_t error = FS_ERROR_OF(look_up(image->fs, directory, &exists));
 
-	if (!error)
+	if (!error && exists)
 		return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
 		                          "there is a /%s already", directory);
-	return error == EXT2_ET_FILE_NOT_FOUND ?
-	               0 :
-	               problem_set(problem, error, image->path, "cannot read its root directory");
+	return error ? problem_set(problem, error, image->path, "cannot read its root directory") : 0;
 }
 
 static errcode_t read_geometry(struct image *image)
@@ -139,7 +147,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	int flags = EXT2_FLAG_64BITS | (writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
 
 	*image = (struct image){ .path = path, .directory = directory };
-	errcode_t error = ext2fs_open(file, flags, 0, 0, unix_io_manager, &image->fs);
+	errcode_t error = fs_open(file, NULL, flags, &image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = check_state(image, problem);
@@ -259,14 +267,14 @@ static errcode_t link_directory(struct image *image)
 	/* The inodes went past libext2fs, which keeps the last block of a table that it has read. */
 	errcode_t error = ext2fs_flush_icache(fs);
 	if (!error)
-		error = ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR);
+		error = FS_ERROR_OF(ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR));
 
 	if (error == EXT2_ET_DIR_NO_SPACE) {
 		error = ext2fs_read_bitmaps(fs);
 		if (!error)
-			error = ext2fs_expand_dir(fs, EXT2_ROOT_INO);
+			error = FS_ERROR_OF(ext2fs_expand_dir(fs, EXT2_ROOT_INO));
 		if (!error)
-			error = ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR);
+			error = FS_ERROR_OF(ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR));
 	}
 	if (!error)
 		error = ext2fs_read_inode(fs, EXT2_ROOT_INO, &inode);

@@ -11,6 +11,8 @@ static errcode_t check(struct image *image, struct problem *problem)
 	char why[WHY_BYTES] = "";
 	errcode_t error = ext2mb_check(image->mb, why, sizeof(why));
 
+	if (error && !*why)
+		return problem_set(problem, error, image->path, "cannot check the allocator");
 	return error ? problem_set_reason(problem, error, image->path, "the allocator is not consistent", "%s", why) :
 	               0;
 }

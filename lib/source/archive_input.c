@@ -226,6 +226,18 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	return 0;
 }
 
+/* libarchive leaves out what it has no memory for, such as the value of an xattr, and says that all is well. */
+static int read_header(const struct archive_input *input, struct archive_entry **entry)
+{
+	errno = 0;
+	int result = archive_read_next_header(input->archive, entry);
+
+	if ((result != ARCHIVE_OK && result != ARCHIVE_WARN) || errno != ENOMEM)
+		return result;
+	archive_set_error(input->archive, ENOMEM, "%s", strerror(ENOMEM));
+	return ARCHIVE_FATAL;
+}
+
 /*
  * Reads the first header. To the raw format, which is asked last, anything is an archive with one member: so packed
  * text is unpacked, and so is what is of no kind, to say what it is instead.
@@ -243,7 +255,7 @@ static errcode_t begin_archive(struct archive_input *input)
 	}
 	if (archive_read_open1(input->archive) != ARCHIVE_OK)
 		return input->error ? input->error : EBADMSG;
-	input->first_result = archive_read_next_header(input->archive, &input->first);
+	input->first_result = read_header(input, &input->first);
 	input->has_first = true;
 	return 0;
 }
@@ -324,7 +336,7 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor, const 
 int archive_input_next(struct archive_input *input, struct archive_entry **entry)
 {
 	if (!input->has_first)
-		return archive_read_next_header(input->archive, entry);
+		return read_header(input, entry);
 	input->has_first = false;
 	*entry = input->first;
 	return input->first_result;

@@ -94,9 +94,13 @@ static bool is_needless_whiteout(const struct archive_scan *scan, const char *pa
 
 static errcode_t add_member(struct archive_scan *scan, struct tree_builder *builder)
 {
+	errno = 0;
 	const char *path = archive_entry_pathname(scan->entry), *target = archive_entry_hardlink(scan->entry);
 	struct tree_node node;
 
+	/* Names are converted, for which there may be no memory: then a hard link would seem to be none. */
+	if ((!path || !target) && errno == ENOMEM)
+		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
 	if (!path)
 		return archive_scan_problem(scan, EILSEQ, "cannot read", "the name of a member is damaged");
 	if (target)

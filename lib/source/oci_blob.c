@@ -130,11 +130,16 @@ static errcode_t parse(const char *path, const char *text, size_t bytes, json_ob
 	if (!tokener)
 		return problem_set(problem, ENOMEM, path, "cannot read");
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	/* What json-c has no memory for is not in the document, whose parsing is called a success. */
+	errno = 0;
 	SCOPE_DOCUMENT json_object *document = json_tokener_parse_ex(tokener, text, (int)bytes);
+	bool lacks_memory = errno == ENOMEM;
 	bool is_whole = json_tokener_get_error(tokener) == json_tokener_success;
 	size_t end = json_tokener_get_parse_end(tokener);
 
 	json_tokener_free(tokener);
+	if (lacks_memory)
+		return problem_set(problem, ENOMEM, path, "cannot read");
 	if (!is_whole)
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not JSON: see byte %zu", end);
 	if (!json_object_is_type(document, json_type_object))

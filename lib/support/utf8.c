@@ -76,30 +76,47 @@ static bool is_like_ours(const char *bytes, size_t count)
 	return count >= 4 && bytes[0] == '\\' && is_octal(bytes[1]) && is_octal(bytes[2]) && is_octal(bytes[3]);
 }
 
+/* Writes what is shown for the first character, at most 4 bytes; *shown: how many. Returns how many it was made of. */
+static size_t show_character(const char *bytes, size_t count, char *to, size_t *shown)
+{
+	uint32_t code;
+	unsigned int length = utf8_decode(bytes, count, &code);
+
+	if (!length || !utf8_is_seen(code) || is_like_ours(bytes, count)) {
+		unsigned char byte = (unsigned char)*bytes;
+
+		to[0] = '\\';
+		for (int digit = 0; digit < 3; digit++)
+			to[1 + digit] = (char)('0' + (byte >> (6 - 3 * digit) & 7));
+		*shown = 4;
+		return 1;
+	}
+	memcpy(to, bytes, length);
+	*shown = length;
+	return length;
+}
+
 char *utf8_printable(const char *bytes, size_t count)
 {
 	char *text = malloc(4 * count + 1), *to = text;
+	size_t shown;
 
 	if (!text)
 		return NULL;
-	for (size_t at = 0; at < count;) {
-		uint32_t code;
-		unsigned int length = utf8_decode(bytes + at, count - at, &code);
-
-		if (!length || !utf8_is_seen(code) || is_like_ours(bytes + at, count - at)) {
-			to += sprintf(to, "\\%03o", (unsigned char)bytes[at++]);
-		} else {
-			to = mempcpy(to, bytes + at, length);
-			at += length;
-		}
-	}
+	for (size_t at = 0; at < count; to += shown)
+		at += show_character(bytes + at, count - at, to, &shown);
 	*to = '\0';
 	return text;
 }
 
+/* Without memory of its own: messages that say that there is none come this way. */
 void utf8_print(const char *text, FILE *stream)
 {
-	SCOPE_FREE char *shown = utf8_printable(text, strlen(text));
+	size_t count = strlen(text), shown;
+	char character[4];
 
-	fputs(shown ? shown : "?", stream);
+	for (size_t at = 0; at < count;) {
+		at += show_character(text + at, count - at, character, &shown);
+		fwrite(character, 1, shown, stream);
+	}
 }
