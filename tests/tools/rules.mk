@@ -8,3 +8,7 @@ test_tools := \
 	shuffle_names \
 	split_tree \
 	without_calls
+
+# Libraries that are preloaded into what is tested.
+preloaded := \
+	fail_allocation

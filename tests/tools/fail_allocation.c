@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A library to be preloaded: one allocation of the process fails, whoever asks for it, our code or a library.
+ *
+ * FAIL_ALLOCATION=N	the Nth fails with ENOMEM (the first is 1; 0: none)
+ * COUNT_ALLOCATIONS=FILE	when the process exits, FILE says how many there were
+ *
+ * Processes that it starts are left alone. For a debugger: break at allocation_fails.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* Before the constructor has run, nothing fails. */
+static unsigned long fail_at;
+static bool is_counting;
+static atomic_ulong allocations;
+static const char *count_path;
+
+__attribute__((noinline)) static bool allocation_fails(void)
+{
+	errno = ENOMEM;
+	return true;
+}
+
+/*
+ * libext2fs (1.47.0 to 1.47.2) crashes when these have no memory: it clears what it has not got, frees what it has not
+ * set, goes on without a cache. Our code sees to it that there is some before it calls them (ext2fs/fs_errors.h).
+ */
+static bool would_crash(const void *caller)
+{
+	static const char *const functions[] = { "ext2fs_create_inode_cache", "ext2fs_extent_open2",
+		                                 "io_channel_alloc_buf" };
+	Dl_info symbol;
+
+	if (!dladdr(caller, &symbol) || !symbol.dli_sname)
+		return false;
+	for (size_t function = 0; function < sizeof(functions) / sizeof(*functions); function++)
+		if (strcmp(symbol.dli_sname, functions[function]) == 0)
+			return true;
+	return false;
+}
+
+static bool must_fail(const void *caller)
+{
+	return is_counting && atomic_fetch_add(&allocations, 1) + 1 == fail_at && !would_crash(caller) &&
+	       allocation_fails();
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *number = getenv("FAIL_ALLOCATION");
+
+	fail_at = number ? strtoul(number, NULL, 10) : 0;
+	count_path = getenv("COUNT_ALLOCATIONS");
+	unsetenv("LD_PRELOAD");
+	is_counting = true;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	is_counting = false;
+	FILE *file = count_path ? fopen(count_path, "w") : NULL;
+
+	if (!file)
+		return;
+	fprintf(file, "%lu\n", atomic_load(&allocations));
+	fclose(file);
+}
+
+/* The next one of that name: the C library's, or a sanitizer's. */
+static void *next(const char *name)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (!function)
+		abort();
+	return function;
+}
+
+#define NEXT(name)                                                                                                     \
+	static typeof(&name) next_##name;                                                                              \
+	if (!next_##name)                                                                                              \
+	next_##name = (typeof(&name))next(#name)
+
+EXPORTED void *malloc(size_t bytes)
+{
+	NEXT(malloc);
+	return must_fail(__builtin_return_address(0)) ? NULL : next_malloc(bytes);
+}
+
+EXPORTED void *calloc(size_t count, size_t bytes)
+{
+	NEXT(calloc);
+	return must_fail(__builtin_return_address(0)) ? NULL : next_calloc(count, bytes);
+}
+
+EXPORTED void *realloc(void *old, size_t bytes)
+{
+	NEXT(realloc);
+	return must_fail(__builtin_return_address(0)) ? NULL : next_realloc(old, bytes);
+}
+
+EXPORTED void *reallocarray(void *old, size_t count, size_t bytes)
+{
+	NEXT(reallocarray);
+	return must_fail(__builtin_return_address(0)) ? NULL : next_reallocarray(old, count, bytes);
+}
+
+EXPORTED void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	NEXT(aligned_alloc);
+	return must_fail(__builtin_return_address(0)) ? NULL : next_aligned_alloc(alignment, bytes);
+}
+
+EXPORTED int posix_memalign(void **ret, size_t alignment, size_t bytes)
+{
+	NEXT(posix_memalign);
+	return must_fail(__builtin_return_address(0)) ? ENOMEM : next_posix_memalign(ret, alignment, bytes);
+}
