@@ -175,7 +175,7 @@ START_TEST(what_is_wrong_is_named)
 		{ "/bin mode=1", "1: cannot read manifest: \"/bin\" is neither /set nor /unset, and paths do not begin "
 		                 "with a slash" },
 		{ "a/../b", "1: cannot read manifest: \"a/../b\" is not a path below the root" },
-		{ "a\\000", "1: cannot read manifest: \"a\\000\" is not a name as vis(3) writes it" },
+		{ "a\\000", "1: cannot read manifest: \"a\\134000\" is not a name as vis(3) writes it" },
 		{ "a\\q", "1: cannot read manifest: \"a\\q\" is not a name as vis(3) writes it" },
 	};
 
