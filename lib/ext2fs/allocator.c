@@ -45,11 +45,23 @@ static errcode_t create_pending(struct ext2mb *mb)
 	                           choices & EXT2MB_CHOICE_PENDING_ATOMIC, &mb->base_lock, &mb->base_pending);
 }
 
+/* The discard function, which is called with this lock held, might try to take it again. */
+static void init_commit_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 errcode_t allocator_create(struct ext2mb *mb, const struct ext2mb_options *options)
 {
 	uint32_t streams = options && options->streams ? options->streams : GOALS_DEFAULT_STREAMS;
 
-	pthread_mutex_init(&mb->commit_lock, NULL);
+	init_commit_lock(&mb->commit_lock);
+	pthread_mutex_init(&mb->switch_lock, NULL);
 	pthread_mutex_init(&mb->worker_lock, NULL);
 	window_register_init(&mb->windows);
 	directory_table_init(&mb->directory_table);
@@ -81,6 +93,7 @@ void allocator_destroy(struct ext2mb *mb)
 	base_goals_destroy(mb->base_goals);
 	base_pending_destroy(mb->base_pending, mb->geometry.groups);
 	pthread_mutex_destroy(&mb->worker_lock);
+	pthread_mutex_destroy(&mb->switch_lock);
 	pthread_mutex_destroy(&mb->commit_lock);
 }
 

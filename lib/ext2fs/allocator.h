@@ -84,7 +84,8 @@ struct ext2mb {
 	_Atomic uint64_t releases_ended;
 	_Atomic uint64_t clusters_released;
 	_Atomic uint32_t epoch;      /* frees are stamped with it */
-	pthread_mutex_t commit_lock; /* one commit at a time */
+	pthread_mutex_t commit_lock; /* one commit at a time; a thread that has it is refused */
+	pthread_mutex_t switch_lock; /* one switch of is_indexed at a time; a leaf but for groups' locks */
 	ext2mb_discard_function discard;
 	void *discard_context;
 

@@ -206,6 +206,8 @@ errcode_t ext2mb_sync(struct ext2mb *mb)
 {
 	errcode_t discard_error = free_commit(mb);
 
+	if (discard_error == EXT2MB_ET_IN_DISCARD)
+		return discard_error;
 	/* Afterwards, for the discard function may have allocated. */
 	window_register_discard(mb, &mb->closed_stats, NULL);
 	errcode_t error = sync_groups(mb);
@@ -218,13 +220,29 @@ errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
 	return check_everything(mb, why, why_bytes);
 }
 
+/* Clusters that have become free since the allocator was opened. */
+static uint64_t clusters_gained(struct ext2mb *mb)
+{
+	return mb->clusters_released + allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED);
+}
+
+#define FREE_BLOCKS_ATTEMPTS 4
+
+/*
+ * What was taken is read first, so that the difference cannot be below zero. It is too much by what became free
+ * meanwhile: if that is nothing, it is right, and else it is read again, but not for ever.
+ */
 uint64_t ext2mb_free_blocks(struct ext2mb *mb)
 {
-	/* What was taken is read first: while others allocate, the result may be too much, but not below zero. */
-	uint64_t taken = allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED);
-	uint64_t clusters = mb->clusters_at_open + mb->clusters_released + allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED);
+	uint64_t before, taken, gained = clusters_gained(mb);
+	unsigned int attempt = 0;
 
-	return (clusters - taken) << mb->geometry.cluster_bits;
+	do {
+		before = gained;
+		taken = allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED);
+		gained = clusters_gained(mb);
+	} while (gained != before && ++attempt < FREE_BLOCKS_ATTEMPTS);
+	return (mb->clusters_at_open + gained - taken) << mb->geometry.cluster_bits;
 }
 
 uint64_t ext2mb_reserved_blocks(struct ext2mb *mb)

@@ -33,10 +33,11 @@ struct ext2mb_worker;
  * Is shown what a commit releases, before any of it can be allocated again: runs of blocks in ascending order, as
  * long as can be: runs that touch are one, across groups too (without EXT2MB_CHOICE_OWN_PENDING: as they were freed,
  * in that order). Called in the thread that commits, without locks that others need: they may allocate and free
- * meanwhile, and so may this function, through a worker of its own. It must not commit, sync or close. An error stops
- * nothing: the other runs are shown and all are released; the first error is what ext2mb_commit() or ext2mb_sync()
- * returns in the end. To discard what a crash could bring back, commit only after the metadata that let go of it is
- * on disk.
+ * meanwhile, and so may this function, through a worker of its own: it may open and close workers and files, allocate
+ * and free, read counters and statistics, and switch optimize_scan. It must not commit or sync (EXT2MB_ET_IN_DISCARD),
+ * wait for a thread that does, check or close. An error stops nothing: the other runs are shown and all are released;
+ * the first error is what ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring
+ * back, commit only after the metadata that let go of it is on disk.
  */
 typedef errcode_t (*ext2mb_discard_function)(void *context, uint64_t start, uint64_t count);
 
@@ -256,7 +257,10 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_sync(struct ext2mb *mb);
 /* Recounts everything from the bottom; EXT2MB_ET_CHECK_FAILED says in why what does not agree. No other thread. */
 EXT2MB_MUST_CHECK errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes);
 
-/* Free blocks and inodes now (exact while no thread allocates). */
+/*
+ * Free blocks and inodes now, exact while no thread allocates. Else the blocks are never below zero, and too many by no
+ * more than what commits released, and files gave back of their windows, while this was running.
+ */
 uint64_t ext2mb_free_blocks(struct ext2mb *mb);
 uint64_t ext2mb_free_inodes(struct ext2mb *mb);
 

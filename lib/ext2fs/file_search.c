@@ -252,7 +252,7 @@ static errcode_t take_free_groups(const struct need *need, const struct normaliz
 	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
 	uint64_t stripe = mb->stripe.blocks, position;
 	const struct free_groups_request wanted = {
-		.from = goals_load(&mb->goals, need->file->ino),
+		.from = scan_stream_group(mb, need->file->ino),
 		.clusters = to_clusters(need, need->request->count),
 		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
 		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
@@ -278,7 +278,7 @@ static errcode_t begin_free_group(const struct need *need, const struct normaliz
 	uint64_t position;
 
 	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
-	    !free_groups_first(mb, goals_load(&mb->goals, need->file->ino), &position))
+	    !free_groups_first(mb, scan_stream_group(mb, need->file->ino), &position))
 		return EXT2MB_ET_NO_SPACE;
 	return take_at(need, goal, position, window);
 }

@@ -198,7 +198,8 @@ static void show_group(struct showing *showing, uint32_t number)
 
 errcode_t free_commit(struct ext2mb *mb)
 {
-	pthread_mutex_lock(&mb->commit_lock);
+	if (pthread_mutex_lock(&mb->commit_lock))
+		return EXT2MB_ET_IN_DISCARD;
 	if (mb->base_pending) {
 		errcode_t error = base_pending_commit(mb);
 

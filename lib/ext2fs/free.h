@@ -16,7 +16,8 @@ MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t positi
 
 /*
  * Releases what was freed in epochs up to the present one, group by group, and begins the next; before that, shows
- * it to the caller's discard function, whose first error it returns. Any thread.
+ * it to the caller's discard function, whose first error it returns. Any thread. EXT2MB_ET_IN_DISCARD: that
+ * function has called it.
  */
 MUST_CHECK errcode_t free_commit(struct ext2mb *mb);
 

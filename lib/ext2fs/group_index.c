@@ -136,7 +136,7 @@ uint32_t group_index_count(struct ext2mb *mb, enum index_kind kind, unsigned int
  */
 void group_index_switch(struct ext2mb *mb, bool is_to_be_on)
 {
-	pthread_mutex_lock(&mb->commit_lock);
+	pthread_mutex_lock(&mb->switch_lock);
 	if (is_on(mb) != is_to_be_on) {
 		atomic_store_explicit(&mb->is_indexed, is_to_be_on, memory_order_relaxed);
 		settle_way(mb);
@@ -151,5 +151,5 @@ void group_index_switch(struct ext2mb *mb, bool is_to_be_on)
 		group_index_update(mb, number, &summary);
 		lock_release(&group->lock);
 	}
-	pthread_mutex_unlock(&mb->commit_lock);
+	pthread_mutex_unlock(&mb->switch_lock);
 }

@@ -241,6 +241,13 @@ static uint32_t load_goal(struct ext2mb *mb, uint64_t stream, uint32_t *start)
 	return goal.group;
 }
 
+uint32_t scan_stream_group(struct ext2mb *mb, uint64_t stream)
+{
+	uint32_t start;
+
+	return load_goal(mb, stream, &start);
+}
+
 static void store_goal(struct ext2mb *mb, uint64_t stream, const struct cluster_run *taken)
 {
 	if (!mb->base_goals)

@@ -20,6 +20,9 @@ struct scan_request {
 	bool reserves;  /* it is for a window */
 };
 
+/* The group of the stream's goal, wherever the policy keeps it. Any thread; a hint. */
+uint32_t scan_stream_group(struct ext2mb *mb, uint64_t stream);
+
 /* search_group(), which see, but without patch 1 it always waits. */
 MUST_CHECK errcode_t scan_look_into(struct search *search, uint32_t number, bool waits);
 

@@ -30,7 +30,7 @@ struct placement {
 	bool is_casefolded : 1; /* needs: a directory whose names are compared without case */
 	bool is_inline : 1;     /* needs: its content stands in the inode; it has no blocks */
 	bool knows_flags : 1;   /* copy, or seal: flags are those of the file that was asked (populate/flags.h) */
-	uint16_t xattr_share;   /* needs: which of its xattr set's blocks it uses */
+	uint32_t xattr_share : 28; /* needs: which of its xattr set's blocks it uses; 2^22 are enough for all inodes */
 	uint32_t flags;
 	union { /* of a node with blocks */
 		uint64_t start; /* one extent from logical block 0 */

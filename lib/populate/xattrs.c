@@ -122,8 +122,7 @@ errcode_t xattrs_lay_out(struct build *build, struct problem *problem)
 			if (error)
 				return set_problem(build, node, error, problem);
 		}
-		build->placements[node].xattr_share =
-			(uint16_t)(build->xattrs[set].users++ / XATTR_MAX_REFERENCES);
+		xattrs_share(&build->xattrs[set], &build->placements[node]);
 	}
 	count_references(build);
 	return 0;

@@ -12,6 +12,12 @@
  * cannot be stored. */
 MUST_CHECK errcode_t xattrs_lay_out(struct build *build, struct problem *problem);
 
+/* One more inode has the set: which of the set's blocks it shares, if that needs blocks. */
+static inline void xattrs_share(struct xattr_store *store, struct placement *placement)
+{
+	placement->xattr_share = store->users++ / XATTR_MAX_REFERENCES;
+}
+
 /* Clusters that all shared blocks take. */
 uint64_t xattrs_clusters(const struct build *build);
 

@@ -74,6 +74,7 @@ unit_tests := \
 	worst \
 	whole_io \
 	xattr \
+	xattr_shares \
 	zeros
 
 # Linked into every unit test.

@@ -371,6 +371,60 @@ START_TEST(test_one_commit_at_a_time)
 }
 END_TEST
 
+/* What a discard function may do, and what it is refused, under every policy. */
+static errcode_t do_much(void *context, uint64_t start, uint64_t count)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 3 };
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12, .parent = 2 };
+	struct ext2mb_file_request file_request = { .struct_bytes = sizeof(file_request), .count = 5 };
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	struct ext2mb_worker *worker;
+	struct ext2mb_extent extent;
+	struct ext2mb_file *file;
+
+	(void)start, (void)count;
+	ext2mb_set_optimize_scan(test.mb, test.shown_count++ % 2 == 0);
+	ck_assert_ok(ext2mb_worker_open(test.mb, &worker));
+	ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
+	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
+	ck_assert_ok(ext2mb_file_open(worker, &info, &file));
+	ck_assert_ok(ext2mb_file_alloc(worker, file, &file_request, &extent));
+	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
+	ext2mb_file_close(worker, file);
+	ext2mb_worker_close(worker);
+	ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
+	ck_assert_uint_gt(ext2mb_free_blocks(test.mb), 0);
+	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb) % EXT2FS_CLUSTER_RATIO(test.fs), 0);
+	ck_assert_ok(ext2mb_next_free(test.mb, 0, &extent));
+	ck_assert_error(ext2mb_sync(test.mb), EXT2MB_ET_IN_DISCARD);
+	return context == &test ? ext2mb_commit(test.mb) : 0;
+}
+
+START_TEST(test_calls)
+{
+	struct ext2mb_options options = { .struct_bytes = sizeof(options),
+		                          .policy = (enum ext2mb_policy)_i,
+		                          .discard = do_much,
+		                          .discard_context = &test };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 60, .flags = EXT2MB_ALLOC_WHOLE };
+	struct ext2mb_extent extent;
+
+	mb_image_make(cases[0].options, cases[0].size);
+	memset(&test, 0, sizeof(test));
+	test.fs = mb_image_open();
+	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
+	for (unsigned int round = 0; round < 3; round++) {
+		ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
+		for (uint64_t offset = 0; offset < 60; offset += 20)
+			ck_assert_ok(ext2mb_free(test.worker, extent.start + offset, 10));
+		ck_assert_error(round ? ext2mb_commit(test.mb) : ext2mb_sync(test.mb), EXT2MB_ET_IN_DISCARD);
+	}
+	ck_assert_uint_ge(test.shown_count, 9);
+	close_test();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("discard");
@@ -378,6 +432,7 @@ int main(void)
 
 	tcase_add_loop_test(discard, test_model, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_test(discard, test_error);
+	tcase_add_loop_test(discard, test_calls, EXT2MB_POLICY_EXT2MB, EXT2MB_POLICY_BASE + 1);
 	tcase_add_loop_test(discard, test_frees_meanwhile, 0, 3);
 	tcase_add_test(discard, test_one_commit_at_a_time);
 	tcase_add_test(discard, test_threads);

@@ -132,6 +132,34 @@ START_TEST(test_final)
 }
 END_TEST
 
+/* Large files begin where their stream was last, wherever the policy keeps that; not where the streams began. */
+START_TEST(test_begins_at_stream_goal)
+{
+	struct ext2mb_options options = { .struct_bytes = sizeof(options),
+		                          .policy = (enum ext2mb_policy)(_i / 2),
+		                          .streams = 1,
+		                          .normalization = EXT2MB_NORMALIZE_EXT2MB };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .goal = 10 * 2048 + 1000,
+		                          .count = 8,
+		                          .stream = 12,
+		                          .flags = EXT2MB_ALLOC_STREAM };
+	uint64_t count = _i % 2 ? 3000 : 512; /* of more than a group, or of much in one */
+	struct ext2mb_extent extent;
+	struct small_image image;
+
+	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^has_journal", "256M");
+	small_image_open(&image, &options);
+	ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
+	ck_assert_uint_eq(extent.start, request.goal);
+	struct ext2mb_file *file = open_one(&image, 12, 2, 0);
+	extent = append(&image, file, 0, count);
+	ck_assert_msg(extent.start >= 10 * 2048, "begins in group %llu", (unsigned long long)extent.start / 2048);
+	ext2mb_file_close(image.worker, file);
+	close_image(&image);
+}
+END_TEST
+
 START_TEST(test_truncate)
 {
 	struct small_image image;
@@ -317,6 +345,7 @@ int main(void)
 	tcase_add_loop_test(tests, test_small_files_follow_one_another, 0, 2);
 	tcase_add_test(tests, test_final);
 	tcase_add_test(tests, test_truncate);
+	tcase_add_loop_test(tests, test_begins_at_stream_goal, 0, 6);
 	tcase_add_test(tests, test_windows_of_a_directory);
 	tcase_add_test(tests, test_slices);
 	tcase_add_test(tests, test_many_directories);

@@ -9,10 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ext2fs/allocator.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "space.h"
 #include "unit.h"
+
+/* What is free when a window's clusters have just become so. */
+static void (*on_given_back)(struct ext2mb *mb);
+#define RESERVE_MEANWHILE(mb) (on_given_back ? on_given_back(mb) : (void)0)
+#include "../../lib/ext2fs/reserve.c"
 
 #define MOST_THREADS 64
 #define FILES 6
@@ -218,6 +224,107 @@ START_TEST(test_pressure)
 	ck_assert_ok(ext2fs_close(fs));
 	space_compare_with_disk(&arena.space);
 	mb_image_check();
+	space_close(&arena.space);
+}
+END_TEST
+
+/* --- Free blocks, counted meanwhile --------------------------------------------------------------------------- */
+
+struct sampler {
+	struct ext2mb *mb;
+	pthread_t thread;
+	uint64_t free_at_open;
+	_Atomic bool is_over;
+	uint64_t samples;
+};
+
+static uint64_t gained(struct ext2mb *mb)
+{
+	return mb->clusters_released + allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED);
+}
+
+/* Never below zero; nothing is free that was not at the beginning, but for what became free while it was counted. */
+static void *sample(void *argument)
+{
+	struct sampler *sampler = argument;
+	unsigned int cluster_bits = sampler->mb->geometry.cluster_bits;
+
+	for (; !atomic_load(&sampler->is_over); sampler->samples++) {
+		uint64_t before = gained(sampler->mb);
+		int64_t clusters = (int64_t)ext2mb_free_blocks(sampler->mb) >> cluster_bits;
+		uint64_t meanwhile = gained(sampler->mb) - before;
+
+		if (clusters < 0 || (uint64_t)clusters > sampler->free_at_open + meanwhile)
+			ck_abort_msg("%lld clusters are free of %llu, and %llu became free meanwhile",
+			             (long long)clusters, (unsigned long long)sampler->free_at_open,
+			             (unsigned long long)meanwhile);
+	}
+	return NULL;
+}
+
+static uint64_t free_when_given_back;
+
+static void note_free_blocks(struct ext2mb *mb)
+{
+	free_when_given_back = ext2mb_free_blocks(mb);
+}
+
+/* Clusters are counted before another thread can take them, else it would look as if more was taken than there is. */
+START_TEST(test_given_back)
+{
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12, .parent = 2 };
+	struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .count = 20 };
+	struct ext2mb_extent extent;
+	struct small_image image;
+	struct ext2mb_file *file;
+
+	mb_image_make("-t ext4 -b 4096", "33M");
+	small_image_open(&image, NULL);
+	ck_assert_ok(ext2mb_file_open(image.worker, &info, &file));
+	for (; request.logical < 60; request.logical += extent.count)
+		ck_assert_ok(ext2mb_file_alloc(image.worker, file, &request, &extent));
+	uint64_t free_blocks = ext2mb_free_blocks(image.mb), reserved = ext2mb_reserved_blocks(image.mb);
+	ck_assert_uint_ne(reserved, 0);
+	on_given_back = note_free_blocks;
+	ext2mb_file_truncate(image.worker, file, 0);
+	on_given_back = NULL;
+	ck_assert_uint_eq(free_when_given_back, free_blocks + reserved);
+	ext2mb_file_close(image.worker, file);
+	ext2mb_worker_close(image.worker);
+	ext2mb_close(image.mb);
+	ck_assert_ok(ext2fs_close(image.fs));
+}
+END_TEST
+
+START_TEST(test_free_blocks)
+{
+	static struct fighter fighters[4];
+	struct random random = random_start("free blocks");
+	struct ext2mb_options options = fights[_i].choices;
+	struct arena arena = { .operations = mb_operations(20000) / 4 };
+	struct sampler sampler = { 0 };
+
+	memset(fighters, 0, sizeof(fighters));
+	options.struct_bytes = sizeof(options);
+	mb_image_make(fights[_i].options, fights[_i].size);
+	ext2_filsys fs = mb_image_open();
+	space_open(&arena.space, fs);
+	ck_assert_ok(ext2mb_open(fs, &options, &arena.mb));
+	sampler.mb = arena.mb;
+	sampler.free_at_open = ext2mb_free_blocks(arena.mb) >> arena.space.cluster_bits;
+	ck_assert_int_eq(pthread_create(&sampler.thread, NULL, sample, &sampler), 0);
+	run_fighters(fighters, 4, &arena, &random, fight);
+	atomic_store(&sampler.is_over, true);
+	pthread_join(sampler.thread, NULL);
+	printf("# counted %llu times\n", (unsigned long long)sampler.samples);
+	for (unsigned int number = 0; number < 4; number++) {
+		for (unsigned int index = 0; index < FILES; index++)
+			ext2mb_file_close(fighters[number].worker, fighters[number].files[index].file);
+		ext2mb_worker_close(fighters[number].worker);
+	}
+	mb_check(arena.mb);
+	ext2mb_close(arena.mb);
+	ck_assert_ok(ext2fs_close(fs));
 	space_close(&arena.space);
 }
 END_TEST
@@ -547,6 +654,8 @@ int main(void)
 	tcase_set_timeout(tests, 300);
 	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
 	tcase_add_loop_test(tests, test_pressure, 0, sizeof(fights) / sizeof(*fights));
+	tcase_add_test(tests, test_given_back);
+	tcase_add_loop_test(tests, test_free_blocks, 0, 2);
 	tcase_add_loop_test(tests, test_last_cluster, 0, sizeof(fights) / sizeof(*fights));
 	tcase_add_test(tests, test_directories_stay_together);
 	tcase_add_loop_test(tests, test_streams, 0, 2);
