@@ -71,11 +71,13 @@ static errcode_t warn(const struct build *build, struct warnings *warnings, cons
 
 errcode_t flags_warn(const struct build *build, struct warnings *warnings)
 {
-	struct left_out unread = { 0 }, unknown = { 0 };
+	struct left_out unread = { 0 }, unknown = { 0 }, acls = { 0 };
 
 	for (uint32_t node = 0; node < build->tree->node_count; node++) {
 		uint32_t lost = tree_node_is_link(build->tree, node) ? 0 : given(build, node) & ~flags_of(build, node);
 
+		if (build_node(build, node)->has_lost_acl)
+			count(&acls, node);
 		if (lost & FILE_FLAGS_UNREAD)
 			count(&unread, node);
 		else if (lost)
@@ -83,6 +85,8 @@ errcode_t flags_warn(const struct build *build, struct warnings *warnings)
 	}
 	errcode_t error = warn(build, warnings, &unread, "its file flags are left out", "they cannot be read");
 
+	if (!error)
+		error = warn(build, warnings, &acls, "its ACL is left out", "ext4 does not store those of NFSv4");
 	return error ? error :
 	               warn(build, warnings, &unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");

@@ -23,7 +23,10 @@ void flags_note_unread(const struct build *build, uint32_t node);
 /* What the inode gets. */
 uint32_t flags_of(const struct build *build, uint32_t node);
 
-/* Adds warnings of flags that could not be read or kept, if there are any, once all are known. Main thread; ENOMEM. */
+/*
+ * Adds warnings of flags that could not be read or kept, and of ACLs that could not be kept, if there are any, once all
+ * are known. Main thread; ENOMEM.
+ */
 MUST_CHECK errcode_t flags_warn(const struct build *build, struct warnings *warnings);
 
 #endif

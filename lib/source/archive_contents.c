@@ -105,7 +105,7 @@ static bool lies_in_one_piece(const struct archive_scan *scan)
 	int format = archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK;
 
 	return (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_CPIO) && !scan->segments.is_spooled &&
-	       archive_filter_count(scan->input.archive) == 1 && archive_entry_sparse_count(scan->entry) == 0 &&
+	       !scan->input.unpacker && archive_entry_sparse_count(scan->entry) == 0 &&
 	       scan->segments.list[0].start_bytes == 0;
 }
 

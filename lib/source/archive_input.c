@@ -94,6 +94,47 @@ static la_ssize_t read_some(struct archive *archive, void *context, const void *
 	return (la_ssize_t)input->buffer_bytes;
 }
 
+static la_ssize_t unpack_some(struct archive *archive, struct archive_input *input, const void **bytes)
+{
+	la_int64_t offset;
+	size_t count = 0;
+	int result;
+
+	do
+		result = archive_read_data_block(input->unpacker, bytes, &count, &offset);
+	while (result == ARCHIVE_OK && !count);
+	if (result == ARCHIVE_EOF)
+		return 0;
+	if (result != ARCHIVE_OK) {
+		const char *reason = archive_error_string(input->unpacker);
+
+		archive_set_error(archive, archive_errno(input->unpacker), "%s", reason ? reason : "it is damaged");
+		return ARCHIVE_FATAL;
+	}
+	return (la_ssize_t)count;
+}
+
+/* What members are read from: the file, or what it unpacks to. */
+static la_ssize_t read_members(struct archive *archive, void *context, const void **bytes)
+{
+	struct archive_input *input = context;
+	la_int64_t consumed = archive_filter_bytes(archive, 0);
+	errcode_t error = header_tap_leave(&input->tap, consumed > 0 ? (uint64_t)consumed : 0);
+
+	if (error) {
+		archive_set_error(archive, (int)error, "a header is too large");
+		return ARCHIVE_FATAL;
+	}
+	la_ssize_t count = input->unpacker ? unpack_some(archive, input, bytes) : read_some(archive, context, bytes);
+
+	if (count > 0) {
+		header_tap_enter(&input->tap, *bytes,
+		                 input->unpacker ? input->unpacked_at : input->buffer_at - input->start, (size_t)count);
+		input->unpacked_at += (uint64_t)count;
+	}
+	return count;
+}
+
 /* More of a manifest that libarchive unpacks. */
 static errcode_t unpack_text(struct archive_input *input)
 {
@@ -239,23 +280,64 @@ static int read_header(const struct archive_input *input, struct archive_entry *
 }
 
 /*
+ * Whether the file is packed is known once libarchive has looked at its beginning, which is at hand. One that is not
+ * is read anew, without this, so that libarchive can seek in it.
+ */
+static errcode_t open_unpacker(struct archive_input *input)
+{
+	struct archive_entry *entry;
+	bool is_empty = !input->buffer_bytes;
+
+	input->unpacker = archive_read_new();
+	if (!input->unpacker || archive_kind_support_packers(input->kind, input->unpacker))
+		return ENOMEM;
+	archive_read_set_callback_data(input->unpacker, input);
+	archive_read_set_read_callback(input->unpacker, read_some);
+	bool is_open = archive_read_open1(input->unpacker) == ARCHIVE_OK &&
+	               archive_read_next_header(input->unpacker, &entry) == ARCHIVE_OK;
+
+	/* Any byte is something to the raw format. */
+	if (!is_open && !is_empty)
+		return input->error ? input->error : EBADMSG;
+	/* One filter is the file itself. */
+	if (archive_filter_count(input->unpacker) > 1)
+		return 0;
+	if (input->buffer_at == input->start) {
+		input->is_unread = true;
+	} else if (input->is_regular) {
+		input->at = input->start;
+		input->is_unread = false;
+	} else {
+		return 0;
+	}
+	archive_read_free(TAKE(input->unpacker));
+	return 0;
+}
+
+/*
  * Reads the first header. To the raw format, which is asked last, anything is an archive with one member: so packed
  * text is unpacked, and so is what is of no kind, to say what it is instead.
  */
 static errcode_t begin_archive(struct archive_input *input)
 {
+	errcode_t error = open_unpacker(input);
+
+	if (error)
+		return error;
 	input->archive = archive_read_new();
-	if (!input->archive || archive_kind_support(input->kind, input->archive))
+	if (!input->archive || archive_kind_support_formats(input->kind, input->archive))
 		return ENOMEM;
 	archive_read_set_callback_data(input->archive, input);
-	archive_read_set_read_callback(input->archive, read_some);
-	if (input->is_regular) {
+	archive_read_set_read_callback(input->archive, read_members);
+	if (input->is_regular && !input->unpacker) {
 		archive_read_set_skip_callback(input->archive, skip);
 		archive_read_set_seek_callback(input->archive, seek);
 	}
+	header_tap_begin(&input->tap, 0);
 	if (archive_read_open1(input->archive) != ARCHIVE_OK)
 		return input->error ? input->error : EBADMSG;
 	input->first_result = read_header(input, &input->first);
+	header_tap_close(&input->tap);
 	input->has_first = true;
 	return 0;
 }
@@ -293,8 +375,7 @@ static errcode_t open_archive(struct archive_input *input)
 
 	if (error)
 		return error;
-	/* One filter is the file itself. */
-	if (input->kind == &archive_kind_layer && archive_filter_count(input->archive) > 2) {
+	if (input->kind == &archive_kind_layer && input->unpacker && archive_filter_count(input->unpacker) > 2) {
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed more than once");
 		return EBADMSG;
 	}
@@ -307,7 +388,7 @@ static errcode_t open_archive(struct archive_input *input)
 	if (!is_raw(input))
 		return 0;
 	/* Text that is not packed is at hand already. */
-	if (archive_filter_count(input->archive) > 1)
+	if (input->unpacker)
 		error = unpack_text(input);
 	return error ? error : refuse(input);
 }
@@ -335,16 +416,32 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor, const 
 
 int archive_input_next(struct archive_input *input, struct archive_entry **entry)
 {
-	if (!input->has_first)
-		return read_header(input, entry);
-	input->has_first = false;
-	*entry = input->first;
-	return input->first_result;
+	if (input->has_first) {
+		input->has_first = false;
+		*entry = input->first;
+		return input->first_result;
+	}
+	/* As the next call would do first; but then nothing said where the header begins. */
+	int skipped = archive_read_data_skip(input->archive);
+
+	if (skipped == ARCHIVE_EOF || skipped == ARCHIVE_FATAL)
+		return ARCHIVE_FATAL;
+	header_tap_begin(&input->tap, (uint64_t)archive_filter_bytes(input->archive, 0));
+	int result = read_header(input, entry);
+
+	header_tap_close(&input->tap);
+	return result == ARCHIVE_OK ? skipped : result;
+}
+
+errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count)
+{
+	return header_tap_bytes(&input->tap, (uint64_t)archive_filter_bytes(input->archive, 0), bytes, count);
 }
 
 const char *archive_input_reason(const struct archive_input *input, errcode_t error)
 {
-	const char *reason = input->archive ? archive_error_string(input->archive) : NULL;
+	struct archive *failed = input->archive ? input->archive : input->unpacker;
+	const char *reason = failed ? archive_error_string(failed) : NULL;
 
 	if (error != EBADMSG || input->error)
 		return NULL;
@@ -359,6 +456,9 @@ void archive_input_close(struct archive_input *input)
 {
 	if (input->archive)
 		archive_read_free(input->archive);
+	if (input->unpacker)
+		archive_read_free(input->unpacker);
+	header_tap_destroy(&input->tap);
 	free(input->buffer);
 	if (input->callers_locale)
 		uselocale(input->callers_locale);

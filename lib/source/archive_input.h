@@ -8,11 +8,15 @@
 #include <stdio.h>
 
 #include "source/archive_kind.h"
+#include "source/header_tap.h"
 #include "source/tree.h"
 
 struct archive_input {
 	const struct archive_kind *kind;
 	struct archive *archive; /* NULL: a manifest that is not packed */
+	struct archive *unpacker; /* of a packed file: its one member is what archive reads; NULL: it is not packed */
+	uint64_t unpacked_at;     /* where in that the next block begins */
+	struct header_tap tap;
 	int descriptor;  /* borrowed */
 	bool is_regular; /* a regular file: it is read with pread(2), and can be sought in */
 	uint64_t start;  /* where in it the archive begins (standard input may have been read from) */
@@ -47,6 +51,9 @@ MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descrip
 
 /* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);
+
+/* The header of the member that this gave, see header_tap_bytes(). */
+MUST_CHECK errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count);
 
 /*
  * The whole text of a manifest, unpacked; the caller closes it before the input. NULL: no memory. After a failure to

@@ -169,14 +169,19 @@ static bool is_built_in(int (*support)(struct archive *))
 	return is;
 }
 
-int archive_kind_support(const struct archive_kind *kind, struct archive *archive)
+errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive)
 {
-	size_t count = kind == &archive_kind_layer ? LAYER_PACKERS : PACKERS;
-
 	/* ARCHIVE_WARN: this libarchive was built without some compression of the format. */
 	for (size_t i = 0; i < ARCHIVE_KIND_FORMATS && kind->formats[i]; i++)
 		if (kind->formats[i](archive) < ARCHIVE_WARN)
 			return ENOMEM;
+	return archive_read_support_format_raw(archive) < ARCHIVE_WARN ? ENOMEM : 0;
+}
+
+errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive)
+{
+	size_t count = kind == &archive_kind_layer ? LAYER_PACKERS : PACKERS;
+
 	if (archive_read_support_format_raw(archive) < ARCHIVE_WARN)
 		return ENOMEM;
 	for (size_t i = 0; i < count; i++)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "support/problem.h"
+
 #define ARCHIVE_KIND_FORMATS 3
 
 struct archive_kind {
@@ -42,10 +44,10 @@ const struct archive_kind *archive_kind_recognize(const char *bytes, size_t coun
 /* What packs files that begin so; NULL: unknown. */
 const char *archive_kind_packer(const char *bytes, size_t count);
 
-/*
- * Lets libarchive read archives of this kind, and bytes of any other as one member of its format "raw", and unpack
- * what it can without another program. ENOMEM.
- */
-int archive_kind_support(const struct archive_kind *kind, struct archive *archive);
+/* Lets libarchive read archives of this kind, and bytes of any other as one member of its format "raw". ENOMEM. */
+MUST_CHECK errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive);
+
+/* Lets libarchive unpack what it can without another program, as one member of the format "raw". ENOMEM. */
+MUST_CHECK errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive);
 
 #endif

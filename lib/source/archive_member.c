@@ -10,24 +10,17 @@
 
 #define NANOSECONDS 1000000000
 
-/*
- * pax writes times as decimal numbers, so -1.5 is half a second before -1. libarchive (3.6.2) reads the digits after
- * the point as if they were added. Of -0.5 it loses the sign.
- */
 static void set_time(const struct archive_scan *scan, struct tree_node *node)
 {
-	int format = archive_format(scan->input.archive);
 	long nanoseconds = archive_entry_mtime_nsec(scan->entry);
 
-	node->mtime_seconds = archive_entry_mtime(scan->entry);
-	if (nanoseconds < 0 || nanoseconds >= NANOSECONDS)
-		nanoseconds = 0;
-	if ((format == ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE || format == ARCHIVE_FORMAT_TAR_PAX_RESTRICTED) &&
-	    node->mtime_seconds < 0 && nanoseconds) {
-		nanoseconds = NANOSECONDS - nanoseconds;
-		node->mtime_seconds--;
+	if (scan->header.has_time) {
+		node->mtime_seconds = scan->header.seconds;
+		node->mtime_nanoseconds = scan->header.nanoseconds;
+		return;
 	}
-	node->mtime_nanoseconds = (uint32_t)nanoseconds;
+	node->mtime_seconds = archive_entry_mtime(scan->entry);
+	node->mtime_nanoseconds = nanoseconds < 0 || nanoseconds >= NANOSECONDS ? 0 : (uint32_t)nanoseconds;
 }
 
 static void set_flags(const struct archive_scan *scan, struct tree_node *node)

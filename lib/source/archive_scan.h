@@ -6,6 +6,7 @@
 #include <archive_entry.h>
 #include <sys/stat.h>
 
+#include "source/archive_header.h"
 #include "source/archive_input.h"
 #include "source/archive_spool.h"
 #include "source/directory_source.h"
@@ -28,13 +29,14 @@ struct archive_scan {
 	struct archive_input input;
 	struct archive_spool spool;
 	struct archive_entry *entry; /* the member at hand; NULL: none */
+	struct archive_header header; /* likewise */
 	struct archive_segments segments;
 
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
 	struct tree_xattr *xattrs; /* scratch */
 	size_t xattr_capacity;
-	struct arena acl_memory; /* scratch: the member's */
+	struct arena member_memory; /* scratch: the member's */
 };
 
 /* Records a problem with the member at hand, or with the archive; reason NULL: the error says it all. */

@@ -143,8 +143,10 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 			scan->entry = NULL; /* it is not whole */
 		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(scan)))
 			return archive_scan_failure(scan);
-		errcode_t error = add_member(scan, builder);
+		errcode_t error = archive_header_read(scan);
 
+		if (!error)
+			error = add_member(scan, builder);
 		if (error)
 			return error;
 		progress_add(scan->options->progress, 0, 1);
@@ -246,6 +248,7 @@ static errcode_t make_tree(struct archive_scan *scan, struct source *source, str
 	free(scan->segments.list);
 	free(scan->segments.stored_starts);
 	free(scan->xattrs);
+	arena_destroy(&scan->member_memory);
 	return error;
 }
 

@@ -1,37 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A member's extended attributes, and its ACLs in the form in which a host directory would have them. */
-#include <endian.h>
+/* A member's extended attributes, its ACLs among them. */
 #include <errno.h>
-#include <grp.h>
+#include <limits.h>
 #include <linux/limits.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/archive_acl.h"
 #include "source/archive_scan.h"
 #include "source/host_xattrs.h"
-#include "support/units.h"
 #include "support/vector.h"
 
 #define ACCESS_NAME "system.posix_acl_access"
 #define DEFAULT_NAME "system.posix_acl_default"
-
-/* system.posix_acl_*: a version, then these, little-endian, ordered by tag and id. */
-struct acl_entry {
-	uint16_t tag, permissions;
-	uint32_t id;
-};
-
-enum acl_tag { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, GROUP = 8, MASK = 16, OTHER = 32 };
-
-#define ACL_VERSION 2
-#define NO_ID UINT32_MAX
-
-struct acl {
-	struct acl_entry *list;
-	size_t count, capacity;
-};
 
 static errcode_t fail(const struct archive_scan *scan, errcode_t error, const char *reason)
 {
@@ -51,142 +32,112 @@ static errcode_t add_xattr(struct archive_scan *scan, uint32_t *count, const cha
 	return 0;
 }
 
-/* GNU tar writes names without numbers unless it was asked for --numeric-owner; other systems' names are a guess. */
-static bool find_id(int tag, const char *name, uint32_t *id)
-{
-	struct passwd user, *found_user = NULL;
-	struct group group, *found_group = NULL;
-	char buffer[16384];
-	uint64_t number;
-
-	if (!name)
-		return false;
-	if (units_parse_number(name, 0, NO_ID - 1, &number) == 0)
-		*id = (uint32_t)number;
-	else if (tag == USER && !getpwnam_r(name, &user, buffer, sizeof(buffer), &found_user) && found_user)
-		*id = found_user->pw_uid;
-	else if (tag == GROUP && !getgrnam_r(name, &group, buffer, sizeof(buffer), &found_group) && found_group)
-		*id = found_group->gr_gid;
-	else
-		return false;
-	return true;
-}
-
-static int tag_of(int archive_tag)
+static enum acl_tag tag_of(int archive_tag)
 {
 	switch (archive_tag) {
 	case ARCHIVE_ENTRY_ACL_USER_OBJ:
-		return USER_OBJ;
+		return ACL_TAG_USER_OBJ;
 	case ARCHIVE_ENTRY_ACL_USER:
-		return USER;
+		return ACL_TAG_USER;
 	case ARCHIVE_ENTRY_ACL_GROUP_OBJ:
-		return GROUP_OBJ;
+		return ACL_TAG_GROUP_OBJ;
 	case ARCHIVE_ENTRY_ACL_GROUP:
-		return GROUP;
+		return ACL_TAG_GROUP;
 	case ARCHIVE_ENTRY_ACL_MASK:
-		return MASK;
+		return ACL_TAG_MASK;
 	case ARCHIVE_ENTRY_ACL_OTHER:
-		return OTHER;
+		return ACL_TAG_OTHER;
 	default:
 		return 0;
 	}
 }
 
-static errcode_t add_acl_entry(const struct archive_scan *scan, struct acl *acl, int tag, int permissions, int id,
-                               const char *name)
-{
-	errcode_t error = vector_reserve(&acl->list, &acl->capacity, acl->count + 1, sizeof(*acl->list));
-	struct acl_entry entry = { .tag = (uint16_t)tag, .permissions = permissions & 7, .id = NO_ID };
-
-	if (error)
-		return fail(scan, error, NULL);
-	if ((tag == USER || tag == GROUP) && id >= 0)
-		entry.id = (uint32_t)id;
-	else if ((tag == USER || tag == GROUP) && scan->kind == &archive_kind_layer)
-		return fail(scan, EINVAL, "its ACL names a user or a group without a number");
-	else if ((tag == USER || tag == GROUP) && !find_id(tag, name, &entry.id))
-		return fail(scan, EINVAL, "its ACL names a user or a group that this host does not know");
-	acl->list[acl->count++] = entry;
-	return 0;
-}
-
-static int compare_entries(const void *one, const void *other)
-{
-	const struct acl_entry *first = one, *second = other;
-
-	if (first->tag != second->tag)
-		return first->tag < second->tag ? -1 : 1;
-	return first->id < second->id ? -1 : first->id > second->id;
-}
-
-/* An ACL that names somebody has a mask, by default what all of its group class may do. */
-static errcode_t complete(const struct archive_scan *scan, struct acl *acl, int *mask)
-{
-	int tags = 0, permissions = 0;
-
-	for (size_t i = 0; i < acl->count; i++) {
-		tags |= acl->list[i].tag;
-		if (acl->list[i].tag & (USER | GROUP_OBJ | GROUP))
-			permissions |= acl->list[i].permissions;
-		if (acl->list[i].tag == MASK)
-			*mask = acl->list[i].permissions;
-	}
-	if ((tags & (USER_OBJ | GROUP_OBJ | OTHER)) != (USER_OBJ | GROUP_OBJ | OTHER))
-		return fail(scan, EINVAL, "its ACL lacks the owner, the group or the others");
-	if (!(tags & MASK) && tags & (USER | GROUP)) {
-		*mask = permissions;
-		return add_acl_entry(scan, acl, MASK, permissions, -1, NULL);
-	}
-	return 0;
-}
-
-/* *bytes: the xattr's value, which the caller frees; NULL where there is no more than the mode says. */
-static errcode_t read_acl(const struct archive_scan *scan, int type, struct acl *acl, int *mask)
+/* An ACL as libarchive has it, of Solaris's tar and of formats other than tar. */
+static errcode_t take_entries(const struct archive_scan *scan, int type, struct acl *acl)
 {
 	int entry_type, permissions, tag, id;
 	const char *name;
+	errcode_t error = 0;
 
 	if (archive_entry_acl_reset(scan->entry, type) == 0)
 		return 0;
-	while (archive_entry_acl_next(scan->entry, type, &entry_type, &permissions, &tag, &id, &name) == ARCHIVE_OK) {
-		errcode_t error = tag_of(tag) ? add_acl_entry(scan, acl, tag_of(tag), permissions, id, name) :
-		                                fail(scan, EINVAL, "its ACL is not a POSIX one");
+	while (!error &&
+	       archive_entry_acl_next(scan->entry, type, &entry_type, &permissions, &tag, &id, &name) == ARCHIVE_OK) {
+		bool is_named = tag_of(tag) == ACL_TAG_USER || tag_of(tag) == ACL_TAG_GROUP;
 
-		if (error)
-			return error;
+		if (!tag_of(tag))
+			return fail(scan, EINVAL, "its ACL is not a POSIX one");
+		if (is_named && id == INT_MAX) /* which libarchive makes of every larger one, too */
+			return fail(scan, EOVERFLOW,
+			            "its ACL has an id of 2147483647 or more, which libarchive cannot tell apart");
+		if (!is_named || id >= 0)
+			error = acl_add(acl, tag_of(tag), (unsigned int)permissions, (uint32_t)id);
+		else
+			error = acl_add_name(acl, tag_of(tag), (unsigned int)permissions, name ? name : "");
 	}
-	errcode_t error = acl->count ? complete(scan, acl, mask) : 0;
-
-	if (acl->count)
-		qsort(acl->list, acl->count, sizeof(*acl->list), compare_entries);
 	return error;
 }
 
-/* The entries become the value in place, behind a version that goes before them. */
-static errcode_t add_acl(struct archive_scan *scan, int type, const char *name, uint32_t *count, int *mask)
+/* Libarchive has given what the ACL says of the owner, the group and the others to the mode. */
+static errcode_t take_from_mode(struct acl *acl, uint16_t mode)
+{
+	static const enum acl_tag tags[] = { ACL_TAG_OTHER, ACL_TAG_GROUP_OBJ, ACL_TAG_USER_OBJ };
+	errcode_t error = 0;
+
+	for (unsigned int i = 0; !error && i < sizeof(tags) / sizeof(*tags); i++)
+		if (acl->count && acl_permissions(acl, tags[i]) < 0)
+			error = acl_add(acl, tags[i], mode >> 3 * i, 0);
+	return error;
+}
+
+/* The mode's group bits are the mask, if there is one. An ACL of three entries says no more than the mode. */
+static void give_to_mode(struct acl *acl, uint16_t *mode)
+{
+	int mask = acl_permissions(acl, ACL_TAG_MASK), group = acl_permissions(acl, ACL_TAG_GROUP_OBJ);
+
+	if (!acl->count)
+		return;
+	*mode = (uint16_t)((*mode & ~0777) | acl_permissions(acl, ACL_TAG_USER_OBJ) << 6 |
+	                   (mask >= 0 ? mask : group) << 3 | acl_permissions(acl, ACL_TAG_OTHER));
+	if (acl->count == 3)
+		acl->count = 0;
+}
+
+/* What the header says, where that is known; libarchive changes it. */
+static errcode_t read_acl(struct archive_scan *scan, bool is_default, struct tree_node *node, struct acl *acl)
+{
+	const char *text = is_default ? scan->header.default_acl : scan->header.access_acl;
+	errcode_t error;
+
+	acl->is_default = is_default;
+	acl->is_foreign = scan->kind == &archive_kind_layer;
+	if (text)
+		error = acl_parse(acl, text);
+	else
+		error = take_entries(scan, is_default ? ARCHIVE_ENTRY_ACL_TYPE_DEFAULT : ARCHIVE_ENTRY_ACL_TYPE_ACCESS,
+		                     acl);
+	if (!error && !is_default)
+		error = take_from_mode(acl, node->mode);
+	return error;
+}
+
+static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *count, struct tree_node *node)
 {
 	struct acl acl = { 0 };
-	errcode_t error = read_acl(scan, type, &acl, mask);
-	size_t bytes = sizeof(uint32_t) + acl.count * sizeof(struct acl_entry);
-	char *value = !error && acl.count ? arena_alloc(&scan->acl_memory, bytes) : NULL;
+	const void *value = NULL;
+	size_t bytes;
+	errcode_t error = read_acl(scan, is_default, node, &acl);
 
-	if (!error && acl.count && !value)
-		error = fail(scan, ENOMEM, NULL);
-	if (value) {
-		memcpy(value, &(uint32_t){ htole32(ACL_VERSION) }, sizeof(uint32_t));
-		for (size_t i = 0; i < acl.count; i++) {
-			struct acl_entry entry = {
-				htole16(acl.list[i].tag),
-				htole16(acl.list[i].permissions),
-				htole32(acl.list[i].id),
-			};
-
-			memcpy(value + sizeof(uint32_t) + i * sizeof(entry), &entry, sizeof(entry));
-		}
-		error = add_xattr(scan, count, name, value, bytes);
-	}
+	if (!error)
+		error = acl_complete(&acl);
+	if (!error && !is_default)
+		give_to_mode(&acl, &node->mode);
+	if (!error)
+		error = acl_encode(&acl, &scan->member_memory, &value, &bytes);
+	if (value)
+		error = add_xattr(scan, count, is_default ? DEFAULT_NAME : ACCESS_NAME, value, bytes);
 	free(acl.list);
-	return error;
+	return error ? fail(scan, error, acl.why) : 0;
 }
 
 /* Of the same name the one that was added first stays: stored bytes, with numbers, go before text with names. */
@@ -212,7 +163,6 @@ static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 errcode_t archive_scan_xattrs(struct archive_scan *scan, struct tree_node *node)
 {
 	uint32_t count = 0;
-	int mask = -1, default_mask = -1;
 	const char *name;
 	const void *value;
 	size_t bytes;
@@ -223,15 +173,12 @@ errcode_t archive_scan_xattrs(struct archive_scan *scan, struct tree_node *node)
 			if (name && host_xattrs_are_kept(name))
 				error = add_xattr(scan, &count, name, value, bytes);
 	if (!error && !S_ISLNK(node->mode))
-		error = add_acl(scan, ARCHIVE_ENTRY_ACL_TYPE_ACCESS, ACCESS_NAME, &count, &mask);
+		error = add_acl(scan, false, &count, node);
 	if (!error && S_ISDIR(node->mode))
-		error = add_acl(scan, ARCHIVE_ENTRY_ACL_TYPE_DEFAULT, DEFAULT_NAME, &count, &default_mask);
-	/* libarchive has put the permissions of the group itself there. */
-	if (mask >= 0)
-		node->mode = (uint16_t)((node->mode & ~070) | mask << 3);
+		error = add_acl(scan, true, &count, node);
+	node->has_lost_acl = archive_entry_acl_types(scan->entry) & ARCHIVE_ENTRY_ACL_TYPE_NFS4;
 	if (!error && count && !scan->options->without_xattrs)
 		error = xattr_table_intern(scan->xattr_table, scan->xattrs, sort_unique(scan->xattrs, count),
 		                           &scan->last_set, &node->xattrs);
-	arena_destroy(&scan->acl_memory);
 	return error ? fail(scan, error, NULL) : 0;
 }

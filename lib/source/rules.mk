@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
 	lib/source/account_names.c \
+	lib/source/archive_acl.c \
 	lib/source/archive_contents.c \
+	lib/source/archive_header.c \
 	lib/source/archive_input.c \
 	lib/source/archive_kind.c \
 	lib/source/archive_member.c \
@@ -18,6 +20,7 @@ source_sources := \
 	lib/source/directory_source.c \
 	lib/source/exclude.c \
 	lib/source/file_flags.c \
+	lib/source/header_tap.c \
 	lib/source/host_xattrs.c \
 	lib/source/links_below.c \
 	lib/source/manifest_source.c \

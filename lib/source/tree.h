@@ -78,6 +78,7 @@ struct tree_node {
 	                         that target says (source/links_below.h) */
 	bool has_flags : 1;   /* flags are known; else a regular file of the host is still to be asked, others have none
 	                       */
+	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	union {

@@ -5,7 +5,7 @@
  * A member is one argument, "TYPE NAME KEY=VALUE...": TYPE as in tar's header, but f for a regular file, h for a hard
  * link, l for a symlink, d for a directory, c, b, p. Keys: link, mode (octal), uid, gid, mtime, major, minor; data: the
  * content; size: what the header says instead of data's length; pax.KEYWORD: a record before it; sum: a wrong
- * checksum. "end" writes what ends an archive, "cut" nothing but ends the arguments.
+ * checksum. "g NAME pax.KEYWORD=VALUE..." is a global extended header. "end" writes what ends an archive, "cut" nothing but ends the arguments.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -132,9 +132,11 @@ static void write_member(char *text)
 		fail("a member has no name");
 	type = strchr(types, member.type);
 	if (member.pax_bytes) {
-		write_header(&member, 'x', "pax", member.pax_bytes);
+		write_header(&member, member.type == 'g' ? 'g' : 'x', "pax", member.pax_bytes);
 		write_padded(member.pax, member.pax_bytes);
 	}
+	if (member.type == 'g')
+		return;
 	write_header(&member, type ? (char)('0' + (type - types)) : member.type, member.name,
 	             member.size == ~0ul ? strlen(member.data) : member.size);
 	write_padded(member.data, strlen(member.data));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 unit_tests := \
 	analyze_damage \
+	archive_acl \
 	archive_source \
 	arena \
 	buddy \
