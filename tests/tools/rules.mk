@@ -7,6 +7,7 @@ test_tools := \
 	orphans \
 	shuffle_names \
 	split_tree \
+	use_allocator \
 	without_calls
 
 # Libraries that are preloaded into what is tested.
