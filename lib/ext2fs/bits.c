@@ -44,6 +44,22 @@ uint32_t bits_next_zero(const uint64_t *words, uint32_t from, uint32_t end)
 	return next_bit(words, from, end, ~UINT64_C(0));
 }
 
+uint32_t bits_behind_last_one(const uint64_t *words, uint32_t from, uint32_t end)
+{
+	if (from >= end)
+		return from;
+
+	size_t index = (end - 1) / BITS_PER_WORD;
+	uint64_t found = words[index] & ~UINT64_C(0) >> (BITS_PER_WORD - 1 - (end - 1) % BITS_PER_WORD);
+	while (!found && index > from / BITS_PER_WORD)
+		found = words[--index];
+	if (!found)
+		return from;
+
+	uint32_t bit = (uint32_t)(index * BITS_PER_WORD) + BITS_PER_WORD - (uint32_t)__builtin_clzll(found);
+	return bit > from ? bit : from;
+}
+
 void bits_set_range(uint64_t *words, uint32_t from, uint32_t end)
 {
 	for (size_t index = from / BITS_PER_WORD; index < bits_words(end); index++)

@@ -88,7 +88,7 @@ void buddy_build(struct buddy *buddy)
 {
 	memset(buddy->order_bits, 0, buddy->capacity_bits / 8);
 	memset(buddy->counters, 0, sizeof(buddy->counters));
-	buddy->present = buddy->free_clusters = buddy->fragments = 0;
+	buddy->present = buddy->free_clusters = buddy->fragments = buddy->longest = 0;
 	bits_set_range(buddy->bitmap, buddy->clusters, buddy->capacity_bits);
 
 	uint32_t start = bits_next_zero(buddy->bitmap, 0, buddy->clusters);
@@ -99,6 +99,8 @@ void buddy_build(struct buddy *buddy)
 		cover(buddy, start, end);
 		buddy->free_clusters += end - start;
 		buddy->fragments++;
+		if (end - start > buddy->longest)
+			buddy->longest = end - start;
 		start = bits_next_zero(buddy->bitmap, end, buddy->clusters);
 	}
 }
@@ -156,7 +158,13 @@ void buddy_give(struct buddy *buddy, uint32_t start, uint32_t count)
 
 	assert(count && end <= buddy->clusters);
 	assert(bits_next_zero(buddy->bitmap, start, end) == end);
-	buddy->fragments += (uint32_t)(1 - free_neighbours(buddy, start, end));
+	int neighbours = free_neighbours(buddy, start, end);
+
+	buddy->fragments += (uint32_t)(1 - neighbours);
+	if (neighbours)
+		buddy->longest = buddy->clusters; /* to measure what it joins would take longer than all of this */
+	else if (count > buddy->longest)
+		buddy->longest = count;
 	cover(buddy, start, end);
 	bits_clear_range(buddy->bitmap, start, end);
 	buddy->free_clusters += count;
@@ -189,6 +197,71 @@ uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start)
 	return end < buddy->capacity_bits ? bits_next_one(buddy->bitmap, end, end + BITS_PER_WORD) : end;
 }
 
+bool buddy_find_buddy(const struct buddy *buddy, unsigned int order, uint32_t *start)
+{
+	if (order)
+		return buddy_find_order(buddy, order, start);
+	*start = bits_next_zero(buddy->bitmap, buddy->first_free, buddy->clusters);
+	return *start < buddy->clusters;
+}
+
+/*
+ * The first buddy of this order or above that begins in [from, clusters), clusters if there is none. next[] is what was
+ * found of each order before, 0: nothing yet.
+ */
+static uint32_t next_buddy(const struct buddy *buddy, unsigned int order, uint32_t from, uint32_t *next)
+{
+	uint32_t first = buddy->clusters;
+
+	for (; order < buddy->orders; order++) {
+		if (!(buddy->present >> order & 1))
+			continue;
+		if (!next[order] || next[order] - 1 < from) {
+			uint32_t bits = order_bit(buddy, order, 0), end = bits + (buddy->capacity_bits >> order);
+			uint32_t found =
+				bits_next_one(buddy->order_bits, bits + ((from + (1u << order) - 1) >> order), end);
+
+			next[order] = 1 + (found < end ? (found - bits) << order : buddy->clusters);
+		}
+		if (next[order] - 1 < first)
+			first = next[order] - 1;
+	}
+	return first;
+}
+
+uint32_t buddy_next_run(const struct buddy *buddy, uint32_t from, uint32_t least, uint32_t *end)
+{
+	/* A run of 2^(n+1) - 1 clusters holds a buddy of order n or above, wherever it lies. */
+	unsigned int order = 30 - (unsigned int)__builtin_clz(least + 1);
+	uint32_t next[BUDDY_MAX_ORDERS] = { 0 };
+	uint32_t longest = (2u << order) - 2, start;
+
+	if (from < buddy->first_free)
+		from = buddy->first_free;
+	if (from < buddy->clusters && !bits_test(buddy->bitmap, from)) {
+		*end = bits_next_one(buddy->bitmap, from, buddy->clusters);
+		if (*end - from >= least)
+			return from;
+		if (*end - from > longest)
+			longest = *end - from;
+		from = *end;
+	}
+	for (; from < buddy->clusters; from = *end) {
+		start = order ? next_buddy(buddy, order, from, next) :
+		                bits_next_zero(buddy->bitmap, from, buddy->clusters);
+		if (start == buddy->clusters)
+			break;
+		start = bits_behind_last_one(buddy->bitmap, from, start);
+		*end = buddy_run_end(buddy, start);
+		if (*end - start >= least)
+			return start;
+		if (*end - start > longest)
+			longest = *end - start;
+	}
+	*end = longest;
+	return buddy->clusters;
+}
+
 bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start)
 {
 	assert(order >= 1);
@@ -219,6 +292,8 @@ const char *buddy_check(const struct buddy *buddy, struct buddy *scratch)
 		return "fragments are miscounted";
 	if (buddy->first_free > scratch->first_free)
 		return "a free cluster lies before the first free one";
+	if (buddy->longest < scratch->longest)
+		return "a run is longer than the longest";
 	if (memcmp(buddy->counters, scratch->counters, sizeof(buddy->counters)) || buddy->present != scratch->present)
 		return "the orders' counters do not fit the bitmap";
 	if (memcmp(buddy->order_bits, scratch->order_bits, buddy->capacity_bits / 8))

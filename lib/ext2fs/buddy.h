@@ -23,6 +23,7 @@ struct buddy {
 	uint32_t free_clusters;
 	uint32_t fragments;     /* maximal runs of free clusters */
 	uint32_t first_free;    /* no cluster before it is free */
+	uint32_t longest;       /* no run has more clusters */
 	uint32_t capacity_bits; /* 8 * block size: a power of two */
 	uint32_t orders;
 	uint32_t present; /* bit k: counters[k] is not 0 */
@@ -55,6 +56,9 @@ static inline int buddy_largest_order(const struct buddy *buddy)
 /* Where a free buddy of the lowest order that is at least `order` (1 or more) begins; false: there is none. */
 bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start);
 
+/* The same of any order, 0 too: of that one a free cluster in use's pair. */
+bool buddy_find_buddy(const struct buddy *buddy, unsigned int order, uint32_t *start);
+
 /* The first free cluster in [from, end), end if there is none. */
 static inline uint32_t buddy_next_free(const struct buddy *buddy, uint32_t from, uint32_t end)
 {
@@ -72,6 +76,19 @@ static inline uint32_t buddy_next_used(const struct buddy *buddy, uint32_t from,
  * many steps as there are orders, whatever the run's length.
  */
 uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start);
+
+/*
+ * Where the first run begins in [from, clusters) that has at least `least` clusters; clusters if there is none: *end is
+ * then how long the longest one there may be. A run that `from` lies in counts from there. Only runs are measured that
+ * have a buddy as long as one of `least` clusters must have.
+ */
+uint32_t buddy_next_run(const struct buddy *buddy, uint32_t from, uint32_t least, uint32_t *end);
+
+/* The longest run in a group whose largest buddy is of this order, which is not the top one. */
+static inline uint32_t buddy_longest_run(unsigned int order)
+{
+	return (4u << order) - 2;
+}
 
 /* Recounts everything from the bitmap; NULL, or what is wrong (a literal). Needs twice buddy_bytes(). */
 const char *buddy_check(const struct buddy *buddy, struct buddy *scratch);

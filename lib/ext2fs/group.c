@@ -51,10 +51,17 @@ static void publish(struct ext2mb *mb, uint32_t number, const struct group_summa
 	move(mb->average, number, &group->average_set, summary->average_order);
 }
 
+static void publish_longest(struct group *group, uint32_t clusters)
+{
+	if (atomic_load_explicit(&group->longest, memory_order_relaxed) != clusters)
+		atomic_store_explicit(&group->longest, clusters, memory_order_relaxed);
+}
+
 static void publish_buddy(struct ext2mb *mb, uint32_t number)
 {
 	const struct buddy *buddy = mb->groups[number].buddy;
 
+	publish_longest(&mb->groups[number], buddy->longest);
 	publish(mb, number, &(struct group_summary){
 		.free_clusters = buddy->free_clusters,
 		.fragments = buddy->fragments,
@@ -79,6 +86,7 @@ static void publish_untouched(struct ext2mb *mb, uint32_t number, uint32_t free_
 {
 	int largest = last_set(free_clusters) - 1;
 
+	publish_longest(&mb->groups[number], free_clusters);
 	publish(mb, number, &(struct group_summary){
 		.free_clusters = free_clusters,
 		.fragments = free_clusters != 0,
@@ -182,6 +190,15 @@ void group_leave_changed(struct ext2mb *mb, uint32_t number)
 {
 	publish_buddy(mb, number);
 	lock_release(&mb->groups[number].lock);
+}
+
+void group_note_longest(struct ext2mb *mb, uint32_t number, uint32_t clusters)
+{
+	struct group *group = &mb->groups[number];
+
+	if (clusters < group->buddy->longest)
+		group->buddy->longest = clusters;
+	publish_longest(group, group->buddy->longest);
 }
 
 void group_leave(struct ext2mb *mb, uint32_t number)

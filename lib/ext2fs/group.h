@@ -40,6 +40,7 @@ struct group {
 	_Alignas(64) _Atomic uint64_t summary;
 	struct inode_group inodes;
 	_Atomic bool is_counted_corrupt;
+	_Atomic uint32_t longest; /* clusters: no run has more. A hint, from the buddy's */
 
 	_Alignas(64) struct lock lock;
 	uint8_t state;      /* enum group_state */
@@ -104,6 +105,11 @@ static inline uint32_t group_free_clusters(const struct group *group)
 	return (uint32_t)(atomic_load_explicit(&group->summary, memory_order_relaxed) & SUMMARY_COUNT_MASK);
 }
 
+static inline uint32_t group_longest(const struct group *group)
+{
+	return atomic_load_explicit(&group->longest, memory_order_relaxed);
+}
+
 struct ext2mb;
 
 /* Sets all groups up from their descriptors, without I/O. ENOMEM. */
@@ -121,6 +127,9 @@ MUST_CHECK errcode_t group_enter(struct ext2mb *mb, uint32_t number);
 
 /* Publishes the summary, moves the group to the sets where it belongs now, and releases the lock. */
 void group_leave_changed(struct ext2mb *mb, uint32_t number);
+
+/* With the group's lock held: no run has more clusters, as a look at all of them has shown. */
+void group_note_longest(struct ext2mb *mb, uint32_t number, uint32_t clusters);
 
 /* Releases the lock of a group that was only looked at. */
 void group_leave(struct ext2mb *mb, uint32_t number);

@@ -8,30 +8,27 @@ static bool take_run(struct ext2mb *mb, uint32_t number, uint32_t from, const st
                      uint32_t *start, uint32_t *taken)
 {
 	const struct buddy *buddy = mb->groups[number].buddy;
-	uint32_t end = from;
+	uint32_t end;
 
-	for (;;) {
-		*start = buddy_next_free(buddy, end, buddy->clusters);
-		if (*start == buddy->clusters)
-			return false;
-		end = buddy_next_used(buddy, *start, buddy->clusters);
-		if (end - *start < request->least)
-			continue;
-		*taken = end - *start < request->count ? end - *start : request->count;
-		group_take(mb, number, *start, *taken);
-		group_reserved_set(mb, number, *start, *taken);
-		return true;
+	*start = buddy_next_run(buddy, from, request->least, &end);
+	if (*start == buddy->clusters) {
+		if (!from)
+			group_note_longest(mb, number, end);
+		return false;
 	}
+	*taken = end - *start < request->count ? end - *start : request->count;
+	group_take(mb, number, *start, *taken);
+	group_reserved_set(mb, number, *start, *taken);
+	return true;
 }
 
 static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, const struct near_request *request,
                           uint64_t *position, uint32_t *taken)
 {
 	struct group *group = &mb->groups[number];
-	struct group_summary summary = group_summary_read(group); /* a hint */
 	uint32_t start;
 
-	if (!group_summary_may_have(&summary, request->least))
+	if (group_free_clusters(group) < request->least || group_longest(group) < request->least)
 		return false;
 	if (request->in_group)
 		lock_wait(&group->lock);

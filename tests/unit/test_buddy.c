@@ -157,6 +157,31 @@ static const struct {
 } sizes[] = { { 10, 8192 },  { 10, 5003 },  { 10, 8 },      { 11, 256 },
 	      { 12, 32768 }, { 12, 32767 }, { 16, 524288 }, { 16, 70001 } };
 
+/* The first run of at least so many clusters from a place on, or a bound for all that there are from there on. */
+static void compare_next_run(const struct buddy *buddy, const uint8_t *used, uint32_t from, uint32_t least)
+{
+	uint32_t longest = 0, start = from, end = from, found_end = 0;
+
+	while (start < buddy->clusters) {
+		while (start < buddy->clusters && used[start])
+			start++;
+		for (end = start; end < buddy->clusters && !used[end];)
+			end++;
+		if (end - start > longest)
+			longest = end - start;
+		if (end - start >= least)
+			break;
+		start = end;
+	}
+	ck_assert_uint_eq(buddy_next_run(buddy, from, least, &found_end), start);
+	if (start < buddy->clusters) {
+		ck_assert_uint_eq(found_end, end);
+	} else {
+		ck_assert_uint_ge(found_end, longest);
+		ck_assert_uint_lt(found_end, least);
+	}
+}
+
 START_TEST(test_model)
 {
 	struct random random = random_start("buddy");
@@ -178,6 +203,8 @@ START_TEST(test_model)
 		memset(used + start, !used[start], end - start);
 		if (operation % (count / (clusters <= 8192 ? 200 : 8) + 1) == 0)
 			compare(buddy, used);
+		if (operation % (count / 100 + 1) == 0)
+			compare_next_run(buddy, used, random_below(&random, 4) ? start : 0, most);
 	}
 	compare(buddy, used);
 	free(used);
@@ -194,7 +221,7 @@ START_TEST(test_bits)
 	for (unsigned int round = 0; round < 3000; round++) {
 		uint32_t from = (uint32_t)random_below(&random, 321);
 		uint32_t end = from + (uint32_t)random_below(&random, 321 - from);
-		uint32_t one = end, zero = end, ones = 0;
+		uint32_t one = end, zero = end, ones = 0, behind = from;
 
 		for (unsigned int index = 0; index < 5; index++)
 			words[index] = round % 3 == 0 ? 0 : round % 3 == 1 ? ~UINT64_C(0) : random_next(&random);
@@ -206,10 +233,13 @@ START_TEST(test_bits)
 			one = bytes[bit] ? bit : one;
 			zero = bytes[bit] ? zero : bit;
 			ones += bytes[bit];
+			if (behind == from && bytes[bit])
+				behind = bit + 1;
 		}
 		ck_assert_uint_eq(bits_next_one(words, from, end), one);
 		ck_assert_uint_eq(bits_next_zero(words, from, end), zero);
 		ck_assert_uint_eq(bits_count(words, from, end), ones);
+		ck_assert_uint_eq(bits_behind_last_one(words, from, end), behind);
 		if (round % 2)
 			bits_set_range(words, from, end);
 		else
