@@ -26,12 +26,25 @@
 #include "ext2fs/stripe.h"
 #include "ext2fs/window_owner.h"
 
+struct cluster_place {
+	uint32_t group;
+	uint32_t cluster; /* 0: there was none */
+};
+
+/* That no run was long enough is believed for some time, as it takes a look at all groups of an order. */
+struct vain_search {
+	uint32_t clusters; /* that were wanted */
+	uint32_t left;     /* searches for as many or more that are spared; 0: it is to be tried again */
+};
+
 struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* two lines: processors fetch them in pairs */
 	struct ext2mb *mb;
 	struct ext2mb_worker *next;
 	uint32_t number;     /* how many were opened before it */
 	uint32_t last_group; /* where it allocated last: where one without a goal begins */
+	struct vain_search in_vain;
+	struct cluster_place behind; /* its last request that had neither goal nor stream */
 	bool hints_are_due;
 	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
 	struct normalize_hints hints;

@@ -127,6 +127,9 @@ static struct normalize_goal choose_goal(const struct need *need)
 		.hints = need->worker->hints,
 	};
 
+	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
+	if (need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB && request.hints.largest_order >= 0)
+		request.hints.largest_order++;
 	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE)
 		return normalize(policies[need->mb->prealloc.normalization], &request);
 	struct normalize_goal goal = normalize_untouched(&request, request.count);

@@ -36,6 +36,9 @@ bool search_suits(const struct search *search, uint32_t number)
 		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
 	case GOAL_LENGTH_FAST:
 	case BEST_AVAILABLE:
+		if (search->by_order)
+			return summary.largest_order >= (int)search->order &&
+			       (!search->needs_all || group_longest(&search->mb->groups[number]) >= search->wanted);
 		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
 	case GOAL_LENGTH_SLOW:
 		if (search->is_whole)
@@ -142,17 +145,50 @@ static bool wants_stripes(const struct search *search)
 	       stripe_divides(&search->mb->stripe, search->wanted);
 }
 
+/* What needed no more than one look. */
+static void take_measured(struct search *search, uint32_t number, uint32_t start, uint32_t count)
+{
+	search->found++;
+	count_extents(search, 1);
+	take(search, number, start, count);
+}
+
 /* The lowest order that has a buddy long enough, the first of its buddies. */
 static void take_buddy(struct search *search, uint32_t number)
 {
 	unsigned int order = (unsigned int)__builtin_ctz(search->wanted);
 	uint32_t start;
 
-	if (!buddy_find_order(search->mb->groups[number].buddy, order, &start))
+	if (buddy_find_order(search->mb->groups[number].buddy, order, &start))
+		take_measured(search, number, start, search->wanted);
+}
+
+/* The first run that has all that is wanted, or nothing. */
+static void take_long_enough(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	uint32_t end, start = buddy_next_run(buddy, 0, search->wanted, &end);
+
+	if (start == buddy->clusters)
+		group_note_longest(search->mb, number, end);
+	else
+		take_measured(search, number, start, search->wanted);
+}
+
+/* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in. */
+static void take_largest(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	uint32_t start, end;
+
+	if (!buddy_find_buddy(buddy, search->order, &start))
 		return;
-	search->found++;
-	count_extents(search, 1);
-	take(search, number, start, search->wanted);
+	end = start + search->wanted;
+	if (search->wanted > 1u << search->order) {
+		start = bits_behind_last_one(buddy->bitmap, 0, start);
+		end = buddy_run_end(buddy, start);
+	}
+	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
 }
 
 static void remember_busy(struct search *search, uint32_t number)
@@ -186,6 +222,10 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 	stats_add(&search->worker->stats, COUNT_GROUPS_SCANNED, 1);
 	if (search->criterion == POWER_OF_TWO)
 		take_buddy(search, number);
+	else if (search->by_order && search->needs_all)
+		take_long_enough(search, number);
+	else if (search->by_order)
+		take_largest(search, number);
 	else if (wants_stripes(search))
 		walk_stripes(search, number);
 	else
@@ -218,6 +258,27 @@ errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start,
 		return 0;
 	}
 	take(search, number, start, count);
+	group_leave_changed(mb, number);
+	return 0;
+}
+
+errcode_t search_take_behind(struct search *search, uint32_t number, uint32_t start)
+{
+	if (search->wanted > 1)
+		return search_take_at(search, number, start, search->wanted);
+
+	struct ext2mb *mb = search->mb;
+	errcode_t error = group_enter(mb, number);
+	if (error)
+		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+
+	const struct buddy *buddy = mb->groups[number].buddy;
+	start = buddy_next_free(buddy, start, buddy->clusters);
+	if (start == buddy->clusters) {
+		group_leave(mb, number);
+		return 0;
+	}
+	take(search, number, start, 1);
 	group_leave_changed(mb, number);
 	return 0;
 }

@@ -43,6 +43,10 @@ struct search {
 	bool takes_first;     /* the first run that comes is good enough */
 
 	enum criterion criterion;
+	bool may_go_by_order;
+	bool by_order;      /* BEST_AVAILABLE goes by groups' largest buddies: see scan.c */
+	bool needs_all;     /* then: runs that are shorter than wanted do not do yet */
+	unsigned int order; /* and the buddy that the group must have */
 	enum search_status status;
 	uint32_t found;          /* runs looked at */
 	struct cluster_run best; /* what was taken in the end */
@@ -93,5 +97,8 @@ MUST_CHECK errcode_t search_take_best(struct search *search);
 
 /* Takes `start` of a group and what follows, up to wanted clusters, if at least `least` can be had. Waits. ENOMEM. */
 MUST_CHECK errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least);
+
+/* Takes wanted clusters that begin with `start` of a group or, if that is one only, the next free one. As above. */
+MUST_CHECK errcode_t search_take_behind(struct search *search, uint32_t number, uint32_t start);
 
 #endif

@@ -10,7 +10,7 @@
 	 EXT2MB_CHOICE_ORDERED_SETS | EXT2MB_CHOICE_SCAN_IN_PLACE | EXT2MB_CHOICE_ONE_DIRECTION)
 #define OURS                                                                                                           \
 	(EXT2MB_CHOICE_GOAL_FIRST | EXT2MB_CHOICE_WAIT_AT_EQUAL | EXT2MB_CHOICE_PADDED_GOALS |                         \
-	 EXT2MB_CHOICE_OWN_PENDING | EXT2MB_CHOICE_DIRECTORY_SHARES)
+	 EXT2MB_CHOICE_OWN_PENDING | EXT2MB_CHOICE_DIRECTORY_SHARES | EXT2MB_CHOICE_BY_LARGEST | EXT2MB_CHOICE_GO_ON)
 #define KERNEL_LEAST_GROUPS 16
 
 static const struct policy policies[] = {
@@ -39,6 +39,8 @@ static const struct ext2mb_choice choices[] = {
 	{ EXT2MB_CHOICE_PADDED_GOALS, 0, "padded-goals", "stream goals on lines of their own, stored on change" },
 	{ EXT2MB_CHOICE_OWN_PENDING, 0, "own-pending", "pending frees in their groups, no global list" },
 	{ EXT2MB_CHOICE_DIRECTORY_SHARES, 0, "directory-shares", "files and their inodes in their directory's group" },
+	{ EXT2MB_CHOICE_BY_LARGEST, 0, "by-largest", "the largest buddies where no average is long enough" },
+	{ EXT2MB_CHOICE_GO_ON, 0, "go-on", "without a goal, behind the worker's last request" },
 };
 
 #define CHOICES (sizeof(choices) / sizeof(*choices))

@@ -17,6 +17,7 @@ unit_tests := \
 	dirty_blocks \
 	discard \
 	ext2mb \
+	ext2mb_aged \
 	ext2mb_damage \
 	ext2mb_edges \
 	ext2mb_extremes \

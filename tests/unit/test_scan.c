@@ -224,6 +224,7 @@ START_TEST(test_lost_chunk)
 	make_free(6, 1024, 30);
 	make_free(8, 1024, 10);
 	make_free(10, 1024, 20);
+	test.mb->policy.choices &= ~EXT2MB_CHOICE_BY_LARGEST;
 	test.act = steal_best;
 	ck_assert_ok(ask(block_in(0, 1000), 100, 0, &extent));
 	/* The first that comes will then do. */
@@ -263,6 +264,84 @@ START_TEST(test_trimming)
 			make_free(4, search.best.start, expected);
 		}
 	}
+	close_full();
+}
+END_TEST
+
+/*
+ * What is nowhere free is not looked for: the groups with the largest buddies are tried, be they the first of their
+ * flex groups. A buddy that is long enough is cut; of what is shorter, all of the run that it lies in is taken.
+ */
+START_TEST(test_by_largest)
+{
+	static const struct {
+		uint32_t count;
+		uint32_t flags;
+		uint32_t group;
+		uint32_t start;
+		uint32_t taken;
+		uint32_t considered; /* groups: the start group for each criterion, and those that are tried */
+	} requests[] = {
+		{ 64, 0, 0, 1530, 42, 4 }, { 40, EXT2MB_ALLOC_WHOLE, 0, 1530, 40, 2 + GROUPS },
+		{ 50, 0, 0, 1530, 42, 3 }, { 32, 0, 0, 1536, 32, 4 },
+		{ 20, 0, 0, 1536, 20, 2 }, { 16, 0, 20, 1040, 16, 3 },
+	};
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	struct ext2mb_extent extent;
+
+	open_full();
+	test.mb->geometry.flex_groups = 16;
+	make_free(0, 1530, 42);
+	for (uint32_t group = 0; group < GROUPS; group += 5)
+		for (uint32_t cluster = 512; cluster < 1024; cluster += 8)
+			make_free(group, cluster, 7);
+	make_free(20, 1036, 24);
+	for (unsigned int index = 0; index < sizeof(requests) / sizeof(*requests); index++) {
+		ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
+		uint64_t extents = stats.extents_scanned;
+
+		ck_assert_ok(ask(block_in(5, 1000), requests[index].count, requests[index].flags, &extent));
+		ck_assert_uint_eq(extent.start, block_in(requests[index].group, requests[index].start));
+		ck_assert_uint_eq(extent.count, requests[index].taken);
+		ck_assert_uint_le(test.visits, requests[index].considered);
+		ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
+		ck_assert_uint_eq(stats.extents_scanned, extents + 1);
+		ck_assert_ok(ext2mb_free(test.worker, extent.start, extent.count));
+		ck_assert_ok(ext2mb_commit(test.mb));
+	}
+	close_full();
+}
+END_TEST
+
+/* Without a goal: behind the worker's last request if all of it is free there; a single block where the next one is. */
+START_TEST(test_go_on)
+{
+	struct ext2mb_extent extent;
+
+	open_full();
+	make_free(3, 1024, 12);
+	make_free(3, 1100, 3);
+	make_free(3, 1200, 5);
+	make_free(9, 1024, 4);
+	ck_assert_ok(ask(0, 5, 0, &extent));
+	ck_assert_uint_eq(extent.start, block_in(3, 1200));
+	/* A stream's request and one with a goal are no part of that. */
+	ck_assert_ok(ask(block_in(3, 1024), 2, 0, &extent));
+	ck_assert_uint_eq(extent.start, block_in(3, 1024));
+	ck_assert_ok(ask(0, 2, EXT2MB_ALLOC_STREAM, &extent));
+	make_free(3, 1200, 5);
+	ck_assert_ok(ask(0, 8, 0, &extent));
+	ck_assert_uint_eq(extent.start, block_in(3, 1028));
+	ck_assert_uint_eq(extent.count, 8);
+	for (uint32_t cluster = 1100; cluster < 1103; cluster++) {
+		ck_assert_ok(ask(0, 1, 0, &extent));
+		ck_assert_uint_eq(extent.start, block_in(3, cluster));
+		ck_assert_uint_eq(test.visits, 0);
+	}
+	ck_assert_ok(ask(0, 1, 0, &extent));
+	ck_assert_uint_eq(extent.start, block_in(3, 1200));
+	ck_assert_ok(ask(0, 3, 0, &extent));
+	ck_assert_uint_eq(extent.start, block_in(3, 1201));
 	close_full();
 }
 END_TEST
@@ -309,6 +388,8 @@ static Suite *scan_suite(void)
 	tcase_add_loop_test(scan, test_release_behind, 0, 2);
 	tcase_add_test(scan, test_lost_chunk);
 	tcase_add_test(scan, test_trimming);
+	tcase_add_test(scan, test_by_largest);
+	tcase_add_test(scan, test_go_on);
 	tcase_add_test(scan, test_streams);
 	suite_add_tcase(suite, scan);
 	return suite;
