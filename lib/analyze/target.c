@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <blkid/blkid.h>
 
@@ -39,6 +40,14 @@ static errcode_t find_partition(struct target *target, unsigned int partition, s
 	return 0;
 }
 
+/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
+static bool can_hold_filesystem(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
 /* A tag, unless there is a file of that name. */
 static bool is_tag(const char *name)
 {
@@ -56,7 +65,13 @@ errcode_t target_find(const char *name, uint64_t offset_bytes, unsigned int part
 		return is_tag(name) ? problem_set_reason(problem, ENODEV, name, "cannot find the filesystem",
 		                                         "no device has this tag") :
 		                      problem_set(problem, ENOMEM, name, "cannot find the filesystem");
-	errcode_t error = partition ? find_partition(target, partition, problem) : 0;
+	errcode_t error = can_hold_filesystem(target->path) ?
+	                          0 :
+	                          problem_set_reason(problem, EINVAL, name, "cannot open the filesystem",
+	                                             "it is neither a regular file nor a block device");
+
+	if (!error && partition)
+		error = find_partition(target, partition, problem);
 
 	if (error)
 		target_free(target);

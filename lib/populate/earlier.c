@@ -33,6 +33,14 @@ static bool is_same(const char *path, const char *image)
 	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
+/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
+static bool can_hold_filesystem(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
 errcode_t earlier_open(const char *path, const char *overwritten, uint64_t offset_bytes, struct earlier **ret,
                        struct problem *problem)
 {
@@ -42,6 +50,9 @@ errcode_t earlier_open(const char *path, const char *overwritten, uint64_t offse
 	if (overwritten && is_same(path, overwritten))
 		return problem_set_reason(problem, EINVAL, path, "cannot keep its layout",
 		                          "it is what is to be written to; give a copy of it");
+	if (!can_hold_filesystem(path))
+		return problem_set_reason(problem, EINVAL, path, "cannot open the earlier image",
+		                          "it is neither a regular file nor a block device");
 	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
 	earlier = calloc(1, sizeof(*earlier));
 	if (!earlier)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/arena.h"
+#include "support/text_line.h"
 #include "support/vector.h"
 
 enum component_kind { COMPONENT_LITERAL, COMPONENT_GLOB, COMPONENT_ANY_DEPTH };
@@ -144,18 +145,21 @@ errcode_t exclude_add_file(struct exclude *exclude, const char *path, struct pro
 {
 	SCOPE_FCLOSE FILE *file = fopen(path, "re");
 	SCOPE_FREE char *line = NULL;
-	size_t capacity = 0;
-	ssize_t bytes;
+	size_t capacity = 0, bytes;
 
 	if (!file)
 		return problem_set(problem, errno, path, "cannot open");
-	for (unsigned long number = 1; (bytes = getline(&line, &capacity, file)) >= 0; number++) {
-		errcode_t error = add_line(exclude, path, number, line, (size_t)bytes, problem);
+	for (unsigned long number = 1;; number++) {
+		errcode_t error = text_line_read(file, &line, &capacity, &bytes);
 
+		if (error)
+			return problem_set(problem, error, path, "cannot read");
+		if (!bytes)
+			return 0;
+		error = add_line(exclude, path, number, line, bytes, problem);
 		if (error)
 			return error;
 	}
-	return ferror(file) ? problem_set(problem, errno ? errno : EIO, path, "cannot read") : 0;
 }
 
 /* The component that begins at `at` ends at the next slash or at the end of the string. */

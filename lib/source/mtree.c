@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "source/mtree_keywords.h"
+#include "support/text_line.h"
 #include "support/vector.h"
 
 static const char blanks[] = " \t\r\n";
@@ -200,20 +201,26 @@ static size_t trimmed(const char *line, size_t bytes)
 static errcode_t parse(struct parser *parser, FILE *file)
 {
 	SCOPE_FREE char *line = NULL, *whole = NULL;
-	size_t line_capacity = 0, whole_capacity = 0, whole_bytes = 0;
+	size_t line_capacity = 0, whole_capacity = 0, whole_bytes = 0, got;
 	unsigned long number = 0;
-	ssize_t got;
 
-	while ((got = getline(&line, &line_capacity, file)) >= 0) {
-		size_t bytes = trimmed(line, (size_t)got);
+	for (;;) {
+		errcode_t error = text_line_read(file, &line, &line_capacity, &got);
+
+		if (error)
+			return error;
+		if (!got)
+			return whole_bytes ? take_line(parser, whole, whole_bytes) : 0;
+		size_t bytes = trimmed(line, got);
 		bool continues = bytes && line[bytes - 1] == '\\';
 
 		number++;
 		if (!whole_bytes)
 			parser->line = number;
 		bytes -= continues;
-		errcode_t error = vector_reserve(&whole, &whole_capacity, whole_bytes + bytes + 2, 1);
-
+		error = whole_bytes + bytes > TEXT_LINE_MOST_BYTES ?
+		                EFBIG :
+		                vector_reserve(&whole, &whole_capacity, whole_bytes + bytes + 2, 1);
 		if (error)
 			return fail(parser, error, NULL, NULL);
 		memcpy(whole + whole_bytes, line, bytes);
@@ -228,9 +235,6 @@ static errcode_t parse(struct parser *parser, FILE *file)
 			return error;
 		whole_bytes = 0;
 	}
-	if (ferror(file))
-		return errno ? errno : EIO;
-	return whole_bytes ? take_line(parser, whole, whole_bytes) : 0;
 }
 
 errcode_t mtree_read(FILE *file, const char *path, mtree_visit visit, void *context, struct problem *problem)

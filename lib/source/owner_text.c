@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "source/owner_map.h"
+#include "support/text_line.h"
 #include "support/units.h"
 #include "support/vector.h"
 
@@ -145,15 +146,19 @@ errcode_t owner_map_add_file(struct owner_map *map, const char *path, struct pro
 {
 	SCOPE_FCLOSE FILE *file = fopen(path, "re");
 	SCOPE_FREE char *line = NULL;
-	size_t capacity = 0;
+	size_t capacity = 0, bytes;
 
 	if (!file)
 		return problem_set(problem, errno, path, "cannot open");
-	for (unsigned long number = 1; getline(&line, &capacity, file) >= 0; number++) {
-		errcode_t error = add_line(map, path, number, line, problem);
+	for (unsigned long number = 1;; number++) {
+		errcode_t error = text_line_read(file, &line, &capacity, &bytes);
 
+		if (error)
+			return problem_set(problem, error, path, "cannot read");
+		if (!bytes)
+			return 0;
+		error = add_line(map, path, number, line, problem);
 		if (error)
 			return error;
 	}
-	return ferror(file) ? problem_set(problem, errno ? errno : EIO, path, "cannot read") : 0;
 }

@@ -10,6 +10,7 @@ support_sources := \
 	lib/support/problem.c \
 	lib/support/program.c \
 	lib/support/progress.c \
+	lib/support/text_line.c \
 	lib/support/units.c \
 	lib/support/utf8.c \
 	lib/support/vector.c \

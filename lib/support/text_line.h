@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Lines of the text files that options name, of which one may turn out to be /dev/zero. */
+#ifndef SUPPORT_TEXT_LINE_H
+#define SUPPORT_TEXT_LINE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "support/problem.h"
+
+#define TEXT_LINE_MOST_BYTES ((size_t)16 << 20)
+
+/*
+ * getline(3) that ends: the next line with its end, if it has one, and a NUL behind it; *bytes is 0 at the end of the
+ * file. EFBIG: it has more than TEXT_LINE_MOST_BYTES; errors of reading, ENOMEM. *line is the caller's to free.
+ */
+MUST_CHECK errcode_t text_line_read(FILE *file, char **line, size_t *capacity, size_t *bytes);
+
+#endif
