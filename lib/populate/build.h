@@ -16,6 +16,7 @@
 #include "populate/options.h"
 #include "populate/report.h"
 #include "populate/run_writer.h"
+#include "populate/zeros.h"
 #include "source/tree.h"
 #include "support/pool.h"
 
@@ -25,7 +26,7 @@ struct project;
 /* Where a node stands in the image: 24 bytes, there are as many as nodes. */
 struct placement {
 	uint32_t ino;      /* number: of a hard link, that of the first name */
-	uint32_t blocks;   /* needs: mapped data blocks; copy lowers it where zeros became holes */
+	uint32_t blocks;   /* needs: mapped data blocks */
 	bool is_long : 1;  /* place: which member of the union holds */
 	bool is_casefolded : 1; /* needs: a directory whose names are compared without case */
 	bool is_inline : 1;     /* needs: its content stands in the inode; it has no blocks */
@@ -120,7 +121,8 @@ struct build {
 	uint64_t extra_blocks; /* for that reason: beyond those that were counted */
 	uint64_t data_bytes; /* needs: of regular files, holes left out */
 	uint64_t known_zero_bytes; /* see populate/known_holes.h */
-	uint64_t zero_blocks; /* copy: beside those */
+	struct zero_list zeros; /* copy: beside those, in order */
+	uint64_t zero_blocks; /* of these */
 };
 
 static inline const struct tree_node *build_node(const struct build *build, uint32_t node)

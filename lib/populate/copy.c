@@ -53,21 +53,16 @@ struct piece {
 	uint32_t blocks;
 };
 
-/* Notes the clusters of zeros in a piece; one of nothing else, the usual way in which they come, is not written. */
+/* Notes the clusters of zeros in a piece. */
 static errcode_t look_for_zeros(const struct build *build, struct copy_worker *own, const struct piece *piece,
                                 const void *bytes, size_t data_bytes)
 {
 	const struct ondisk_format *format = &build->format;
-	uint64_t found;
 
 	/* A piece of a cluster says nothing of the whole cluster, which is what could be given back. */
 	if (format->block_bytes << format->cluster_bits > RUN_WRITER_BYTES)
 		return 0;
-	errcode_t error = zeros_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros, &found);
-
-	if (!error && found == piece->blocks)
-		run_writer_take_back(&own->writer, piece->blocks);
-	return error;
+	return zeros_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
 }
 
 /* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros behind the end of the file. */
@@ -291,16 +286,16 @@ static errcode_t open_workers(struct copying *copying)
 	return 0;
 }
 
-static errcode_t punch_zeros(const struct copying *copying)
+static errcode_t gather_zeros(const struct copying *copying)
 {
-	unsigned int count = pool_workers(copying->build->pool);
-	SCOPE_FREE struct zero_list *lists = calloc(count, sizeof(*lists));
+	struct build *build = copying->build;
+	errcode_t error = 0;
 
-	if (!lists)
-		return ENOMEM;
-	for (unsigned int worker = 0; worker < count; worker++)
-		lists[worker] = copying->workers[worker].zeros;
-	return zeros_punch(copying->build, lists, count);
+	build->zeros.count = 0;
+	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++)
+		error = zeros_join(&build->zeros, &copying->workers[worker].zeros);
+	build->zero_blocks = zeros_sort(&build->zeros);
+	return error;
 }
 
 static void close_workers(const struct copying *copying)
@@ -328,7 +323,7 @@ errcode_t copy_files(struct build *build)
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	if (!error)
-		error = punch_zeros(&copying);
+		error = gather_zeros(&copying);
 	close_workers(&copying);
 	free(list.jobs);
 	/* Does nothing where the cause is recorded already. */

@@ -18,19 +18,4 @@ struct long_map {
 /* A copy of the extents with room for map_blocks (zeros). NULL: no memory. The caller frees it with free(). */
 struct long_map *long_map_create(const struct file_extent *extents, uint32_t extent_count, uint32_t map_block_count);
 
-/* Blocks logical .. logical+count-1 of a file. */
-struct block_run {
-	uint32_t logical;
-	uint32_t count;
-};
-
-/*
- * Takes the runs (ascending, not overlapping, each within what the extents map) out of the extents. kept has
- * room for extent_count + run_count extents, freed for as many; freed extents have their logical set to 0.
- * Returns the numbers in *kept_count and *freed_count.
- */
-void extents_punch(const struct file_extent *extents, uint32_t extent_count, const struct block_run *runs,
-                   size_t run_count, struct file_extent *kept, uint32_t *kept_count, struct file_extent *freed,
-                   uint32_t *freed_count);
-
 #endif

@@ -53,8 +53,3 @@ errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t
 	writer->used_bytes += count_bytes;
 	return 0;
 }
-
-void run_writer_take_back(struct run_writer *writer, uint64_t blocks)
-{
-	writer->used_bytes -= blocks * writer->block_bytes;
-}

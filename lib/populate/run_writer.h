@@ -43,9 +43,6 @@ void run_writer_close(struct run_writer *writer);
  */
 MUST_CHECK errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes);
 
-/* Forgets the last `blocks` blocks that were reserved: they need not be written. */
-void run_writer_take_back(struct run_writer *writer, uint64_t blocks);
-
 /* Writes what is gathered. */
 MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);
 

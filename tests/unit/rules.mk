@@ -41,7 +41,6 @@ unit_tests := \
 	json \
 	layout \
 	lock \
-	long_map \
 	map_walk \
 	merge \
 	metadata \

@@ -11,19 +11,17 @@ static const struct ondisk_format clustered = { .block_bytes = 1024, .block_bits
 
 static char buffer[16 * 1024];
 
-static void expect_found(const struct ondisk_format *format, uint32_t logical, size_t count, uint64_t blocks,
-                         size_t run_count, const struct block_run *runs)
+static void expect_found(const struct ondisk_format *format, uint32_t logical, size_t count, size_t run_count,
+                         const struct zero_run *runs)
 {
 	struct zero_list list = { 0 };
-	uint64_t found;
 
-	ck_assert_int_eq(zeros_find(format, 7, logical, buffer, count, &list, &found), 0);
-	ck_assert_uint_eq(found, blocks);
+	ck_assert_int_eq(zeros_find(format, 7, logical, buffer, count, &list), 0);
 	ck_assert_uint_eq(list.count, run_count);
 	for (size_t run = 0; run < run_count; run++) {
 		ck_assert_uint_eq(list.runs[run].node, 7);
-		ck_assert_uint_eq(list.runs[run].run.logical, runs[run].logical);
-		ck_assert_uint_eq(list.runs[run].run.count, runs[run].count);
+		ck_assert_uint_eq(list.runs[run].logical, runs[run].logical);
+		ck_assert_uint_eq(list.runs[run].blocks, runs[run].blocks);
 	}
 	free(list.runs);
 }
@@ -47,38 +45,61 @@ END_TEST
 
 START_TEST(neighbouring_blocks_are_one_run)
 {
-	const struct block_run runs[] = { { 100, 2 }, { 104, 12 } };
+	const struct zero_run runs[] = { { 7, 100, 2 }, { 7, 104, 12 } };
 
 	memset(buffer, 0, sizeof(buffer));
 	buffer[2 * 1024] = 1;
 	buffer[4 * 1024 - 1] = 1;
-	expect_found(&plain, 100, sizeof(buffer), 14, 2, runs);
+	expect_found(&plain, 100, sizeof(buffer), 2, runs);
 }
 END_TEST
 
 START_TEST(the_tail_counts_as_a_block)
 {
-	const struct block_run run = { 2, 1 };
+	const struct zero_run run = { 7, 2, 1 };
 
 	memset(buffer, 'x', sizeof(buffer));
 	memset(buffer + 2 * 1024, 0, 10);
-	expect_found(&plain, 0, 2 * 1024 + 10, 1, 1, &run);
-	expect_found(&plain, 0, 2 * 1024 + 11, 0, 0, NULL);
+	expect_found(&plain, 0, 2 * 1024 + 10, 1, &run);
+	expect_found(&plain, 0, 2 * 1024 + 11, 0, NULL);
 }
 END_TEST
 
 START_TEST(a_cluster_counts_as_a_whole)
 {
-	const struct block_run run = { 8, 4 };
-	const struct block_run last = { 4, 2 };
+	const struct zero_run run = { 7, 8, 4 };
+	const struct zero_run last = { 7, 4, 2 };
 
 	memset(buffer, 'x', sizeof(buffer));
 	memset(buffer + 3 * 1024, 0, 1024); /* a part of a cluster */
 	memset(buffer + 8 * 1024, 0, 4 * 1024);
-	expect_found(&clustered, 0, sizeof(buffer), 4, 1, &run);
+	expect_found(&clustered, 0, sizeof(buffer), 1, &run);
 	/* The last cluster may be cut short by the end of the file. */
 	memset(buffer + 4 * 1024, 0, 2 * 1024);
-	expect_found(&clustered, 0, 5 * 1024 + 1, 2, 1, &last);
+	expect_found(&clustered, 0, 5 * 1024 + 1, 1, &last);
+}
+END_TEST
+
+START_TEST(lists_become_one_in_order)
+{
+	struct zero_list all = { 0 }, lists[3] = { 0 };
+	char zeros[3 * 1024] = { 0 };
+
+	/* Files 2, 1 and 1 again, found by three workers. */
+	ck_assert_int_eq(zeros_find(&plain, 2, 5, zeros, 2 * 1024, &lists[0]), 0);
+	ck_assert_int_eq(zeros_find(&plain, 1, 9, zeros, 3 * 1024, &lists[1]), 0);
+	ck_assert_int_eq(zeros_find(&plain, 1, 3, zeros, 1024, &lists[2]), 0);
+	for (int list = 0; list < 3; list++) {
+		ck_assert_int_eq(zeros_join(&all, &lists[list]), 0);
+		ck_assert_uint_eq(lists[list].count, 0);
+		free(lists[list].runs);
+	}
+	ck_assert_uint_eq(zeros_sort(&all), 6);
+	ck_assert_uint_eq(all.count, 3);
+	ck_assert_uint_eq(all.runs[0].logical, 3);
+	ck_assert_uint_eq(all.runs[1].logical, 9);
+	ck_assert_uint_eq(all.runs[2].node, 2);
+	free(all.runs);
 }
 END_TEST
 
@@ -91,6 +112,7 @@ int main(void)
 	tcase_add_test(tests, neighbouring_blocks_are_one_run);
 	tcase_add_test(tests, the_tail_counts_as_a_block);
 	tcase_add_test(tests, a_cluster_counts_as_a_whole);
+	tcase_add_test(tests, lists_become_one_in_order);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
