@@ -26,21 +26,25 @@ void report_print(const char *image, const struct populate_report *report)
 	units_format_bytes(report->free_blocks * report->block_bytes, free_space);
 	utf8_print(image, stdout);
 	printf(": %s, of which %s are free\n", size, free_space);
-	printf("%" PRIu64 " names, %" PRIu64 " inodes, %s of data\n", report->names, report->inodes, data);
+	printf("%" PRIu64 " name%s, %" PRIu64 " inode%s, %s of data\n", report->names, units_plural(report->names),
+	       report->inodes, units_plural(report->inodes), data);
 	for (uint32_t i = 0; report->source_count > 1 && i < report->source_count; i++) {
 		units_format_bytes(report->sources[i].data_bytes, data);
 		fputs("  ", stdout);
 		utf8_print(report->sources[i].path, stdout);
-		printf(": %" PRIu64 " names, %s of data\n", report->sources[i].names, data);
+		printf(": %" PRIu64 " name%s, %s of data\n", report->sources[i].names,
+		       units_plural(report->sources[i].names), data);
 	}
 	if (report->regular_files)
-		printf("%" PRIu64 " files with data in %" PRIu64 " extents: %.3f extents per file\n",
-		       report->regular_files, report->data_extents,
+		printf("%" PRIu64 " file%s with data in %" PRIu64 " extent%s: %.3f extents per file\n",
+		       report->regular_files, units_plural(report->regular_files), report->data_extents,
+		       units_plural(report->data_extents),
 		       (double)report->data_extents / (double)report->regular_files);
 	if (report->flagged_files)
 		printf("%" PRIu64 " files have file flags\n", report->flagged_files);
 	if (report->zero_blocks)
-		printf("%" PRIu64 " blocks of zeros became holes\n", report->zero_blocks);
+		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
+		       units_plural(report->zero_blocks));
 	if (report->verified)
 		puts("verified: e2fsck finds nothing, and all is as in the source");
 }

@@ -63,9 +63,9 @@ static void print_filesystem(const struct form *form)
 	const struct report_filesystem *filesystem = &form->report->filesystem;
 
 	utf8_print(filesystem->target, form->stream);
-	fprintf(form->stream, ": %s in %" PRIu64 " blocks of %u bytes, %u groups",
+	fprintf(form->stream, ": %s in %" PRIu64 " blocks of %u bytes, %u group%s",
 	        size_of(form, filesystem->blocks).text, filesystem->blocks, filesystem->block_bytes,
-	        filesystem->groups);
+	        filesystem->groups, units_plural(filesystem->groups));
 	if (filesystem->cluster_blocks > 1)
 		fprintf(form->stream, ", clusters of %u blocks", filesystem->cluster_blocks);
 	fputc('\n', form->stream);
@@ -165,8 +165,8 @@ static void print_free(const struct form *form, bool with_groups)
 	const struct histogram *sizes = &space->sizes;
 	FILE *stream = form->stream;
 
-	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extents\n", size_of(form, sizes->sum).text,
-	        percent(sizes->sum, form->report->filesystem.blocks), sizes->count);
+	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extent%s\n", size_of(form, sizes->sum).text,
+	        percent(sizes->sum, form->report->filesystem.blocks), sizes->count, units_plural(sizes->count));
 	if (space->unreadable_groups)
 		fprintf(stream, "  of %" PRIu64 " groups it is unknown: their bitmaps cannot be read\n",
 		        space->unreadable_groups);
@@ -200,8 +200,8 @@ static void print_seeks(const struct form *form, const char *name, const struct 
 static void print_other(const struct form *form, const char *name, const struct report_sums *sums)
 {
 	if (sums->files)
-		fprintf(form->stream, "  %s: %" PRIu64 " in %" PRIu64 " extents, %s\n", name, sums->files,
-		        sums->extents, size_of(form, sums->blocks).text);
+		fprintf(form->stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files,
+		        sums->extents, units_plural(sums->extents), size_of(form, sums->blocks).text);
 }
 
 static void print_files(const struct form *form)
@@ -210,12 +210,14 @@ static void print_files(const struct form *form)
 	const struct report_sums *sums = &files->regular;
 	FILE *stream = form->stream;
 
-	fprintf(stream, "\nFILES: %" PRIu64 " in %" PRIu64 " extents, %s\n", sums->files, sums->extents,
-	        size_of(form, sums->blocks).text);
-	fprintf(stream, "  ideal %" PRIu64 " extents; %" PRIu64 " files (%.1f%%) in more than that\n",
-	        sums->ideal_extents, sums->fragmented_files, percent(sums->fragmented_files, sums->files));
-	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " records in their maps\n",
-	        ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text, sums->records);
+	fprintf(stream, "\nFILES: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", sums->files, sums->extents,
+	        units_plural(sums->extents), size_of(form, sums->blocks).text);
+	fprintf(stream, "  ideal %" PRIu64 " extent%s; %" PRIu64 " file%s (%.1f%%) in more than that\n",
+	        sums->ideal_extents, units_plural(sums->ideal_extents), sums->fragmented_files,
+	        units_plural(sums->fragmented_files), percent(sums->fragmented_files, sums->files));
+	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " record%s in their maps\n",
+	        ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text, sums->records,
+	        units_plural(sums->records));
 	fprintf(stream,
 	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
 	        files->by_extents, files->largest_depth, files->by_indirect, sums->map_blocks);
@@ -244,8 +246,9 @@ static void print_directories(const struct form *form)
 	const struct report_sums *sums = &directories->sums;
 	FILE *stream = form->stream;
 
-	fprintf(stream, "\nDIRECTORIES: %" PRIu64 " with %" PRIu64 " names, %" PRIu64 " extents, %s\n",
-	        directories->count, directories->entries, sums->extents, size_of(form, sums->blocks).text);
+	fprintf(stream, "\nDIRECTORIES: %" PRIu64 " with %" PRIu64 " name%s, %" PRIu64 " extent%s, %s\n",
+	        directories->count, directories->entries, units_plural(directories->entries), sums->extents,
+	        units_plural(sums->extents), size_of(form, sums->blocks).text);
 	fprintf(stream, "  linear %" PRIu64 ", inside their inodes %" PRIu64 ", indexed", directories->linear,
 	        directories->inline_data);
 	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
@@ -331,9 +334,11 @@ static void print_unlink(const struct form *form)
 
 	fprintf(form->stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
 	fprintf(form->stream,
-	        "  all %" PRIu64 " files of %" PRIu64 " directories: %" PRIu64 " block bitmaps, %" PRIu64
-	        " inode bitmaps\n",
-	        unlink->files, unlink->directories, unlink->block_bitmaps, unlink->inode_bitmaps);
+	        "  all %" PRIu64 " file%s of %" PRIu64 " director%s: %" PRIu64 " block bitmap%s, %" PRIu64
+	        " inode bitmap%s\n",
+	        unlink->files, units_plural(unlink->files), unlink->directories,
+	        unlink->directories == 1 ? "y" : "ies", unlink->block_bitmaps, units_plural(unlink->block_bitmaps),
+	        unlink->inode_bitmaps, units_plural(unlink->inode_bitmaps));
 	fprintf(form->stream, "  written %" PRIu64 " times, each %.1f times\n", unlink->writes,
 	        ratio(unlink->writes, bitmaps));
 	if (!unlink->costly_count)

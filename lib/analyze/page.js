@@ -68,13 +68,13 @@ function table(caption, columns, rows) {
 
 function chart(title, from_title, rows, name_of, count_title, count_of, sum_title, sum_of) {
 	const all = rows.reduce((sum, row) => sum + sum_of(row), 0);
-	const most = rows.reduce((largest, row) => Math.max(largest, sum_of(row)), 1);
 	const bar = (row) => {
 		const text = `${name_of(row)}: ${number(count_of(row))} ${count_title}, ` +
 			`${percent(sum_of(row), all)} of the ${sum_title}`;
 		const filled = make("i");
 
-		filled.style.width = `${(100 * sum_of(row)) / most}%`;
+		// Of all, as the number beside it: 21 % must not look full.
+		filled.style.width = `${all ? (100 * sum_of(row)) / all : 0}%`;
 		return make("div", { class: "track", title: text, role: "img", "aria-label": text }, filled);
 	};
 	const made = table(title, [

@@ -123,7 +123,7 @@ static void take_name(void *context, const struct directory_entry *entry)
 	search->is_out_of_memory = search->is_out_of_memory || !search->first[low]->name;
 }
 
-static errcode_t read_names(struct search *search, struct directory_walker *walker)
+static errcode_t read_names(struct search *search, struct directory_walker *walker, struct damage_list *damage)
 {
 	const struct volume *volume = search->scan->volume;
 	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
@@ -142,6 +142,8 @@ static errcode_t read_names(struct search *search, struct directory_walker *walk
 
 		if (error == ENOMEM)
 			return error;
+		if (error && directory)
+			damage_add(damage, directory, 0, "inode table");
 		if (error)
 			continue;
 		search->first = search->by_parent + n;
@@ -183,7 +185,7 @@ static errcode_t search_names(struct search *search)
 	struct inode_scan *scan = search->scan;
 	struct directory_walker walker = { 0 };
 	uint64_t map_blocks = 0, directory_blocks = 0;
-	struct damage_list known = { 0 }; /* the scan has told of it */
+	struct damage_list damage = { 0 };
 	errcode_t error = want_ancestors(search);
 
 	if (error)
@@ -194,11 +196,14 @@ static errcode_t search_names(struct search *search)
 	for (size_t n = 0; n < search->count; n++)
 		search->by_parent[n] = &search->wanted[n];
 	qsort(search->by_parent, search->count, sizeof(struct wanted *), by_parent);
-	error = directory_walker_open(scan->volume, &known, &map_blocks, &directory_blocks, &walker);
+	error = directory_walker_open(scan->volume, &damage, &map_blocks, &directory_blocks, &walker);
 	if (error)
 		return error;
-	error = read_names(search, &walker);
+	error = read_names(search, &walker, &damage);
 	directory_walker_close(&walker);
+	/* What the scan has told of is not told twice; but a disk may fail only now. */
+	if (!scan->damage.count)
+		damage_merge(&scan->damage, &damage);
 	return error;
 }
 

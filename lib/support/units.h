@@ -18,6 +18,12 @@ MUST_CHECK errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, ui
 /* A decimal number in [minimum, maximum] with nothing after it. EINVAL or ERANGE. */
 MUST_CHECK errcode_t units_parse_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
 
+/* What a word has after a number but 1. */
+static inline const char *units_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 #define UNITS_TEXT_BYTES 32
 
 /* "512 B", "1.5 KiB", "20.0 GiB"; returns text. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "analyze/file_extents.h"
@@ -30,6 +31,18 @@ static uint8_t *pristine;
 static size_t image_bytes;
 static size_t *used; /* offsets of bytes that are neither zero nor FILLER */
 static size_t used_count;
+
+/* All reading of the image goes through it: the read of this number fails, and so do those after it; 0: none. */
+static unsigned int failing_read, reads;
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset)
+{
+	if (failing_read && ++reads >= failing_read) {
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_pread64, descriptor, bytes, count, offset);
+}
 
 static void run(const char *command)
 {
@@ -204,6 +217,38 @@ START_TEST(bigalloc_and_inline_data_survive)
 }
 END_TEST
 
+/* False: there was no such read. */
+static bool fail_from(unsigned int read)
+{
+	const struct analyze_options options = { .worst_limit = 5 };
+	struct report *report = calloc(1, sizeof(*report));
+	struct problem problem = { 0 };
+	struct volume volume;
+
+	ck_assert_int_eq(volume_open(image_path, 0, &volume, &report->filesystem, &problem), 0);
+	reads = 0;
+	failing_read = read;
+	ck_assert_int_eq(analyze(&volume, &options, report, &problem), 0);
+	failing_read = 0;
+	for (size_t n = 0; n < report->worst_count; n++)
+		ck_assert_msg(report->worst[n].path || report->damage_count, "read %u: a file has no name", read);
+	report_destroy(report);
+	volume_close(&volume);
+	free(report);
+	return reads >= read;
+}
+
+START_TEST(names_that_cannot_be_read_are_told)
+{
+	unsigned int read = 1;
+
+	make_image("-t ext4 -O ^has_journal -I 256");
+	while (fail_from(read))
+		read++;
+	ck_assert_uint_gt(read, 10);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("analyze_damage");
@@ -211,6 +256,7 @@ int main(void)
 
 	tcase_add_unchecked_fixture(tests, setup_folder, teardown_folder);
 	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, names_that_cannot_be_read_are_told);
 	tcase_add_test(tests, extents_survive);
 	tcase_add_test(tests, indirect_maps_survive);
 	tcase_add_test(tests, bigalloc_and_inline_data_survive);
