@@ -63,7 +63,7 @@ choose_options() {
 		"--free-inodes=1000" "-E packed_meta_blocks=1" "-E stride=16,stripe_width=64" "-E lazy_itable_init=0"
 	case $options$chosen in
 	*has_journal*-J* | *ext2*-J* | *resize_inode*resize=* | *ext[23]*-G* | *ext[23]*packed* | *flex_bg*-G*) ;;
-	*flex_bg*packed* | *bigalloc*-g* | *meta_bg*resize=*) ;;
+	*flex_bg*packed* | *bigalloc*-g* | *bigalloc*-i* | *meta_bg*resize=*) ;;
 	*) options="$options $chosen" ;;
 	esac
 	unset MKE2FS_CONFIG
