@@ -54,7 +54,7 @@ static void publish(struct ext2mb *mb, uint32_t number, const struct group_summa
 static void publish_longest(struct group *group, uint32_t clusters)
 {
 	if (atomic_load_explicit(&group->longest, memory_order_relaxed) != clusters)
-		atomic_store_explicit(&group->longest, clusters, memory_order_relaxed);
+		atomic_store_explicit(&group->longest, clusters, memory_order_release);
 }
 
 static void publish_buddy(struct ext2mb *mb, uint32_t number)

@@ -107,7 +107,7 @@ static inline uint32_t group_free_clusters(const struct group *group)
 
 static inline uint32_t group_longest(const struct group *group)
 {
-	return atomic_load_explicit(&group->longest, memory_order_relaxed);
+	return atomic_load_explicit(&group->longest, memory_order_acquire);
 }
 
 struct ext2mb;

@@ -42,7 +42,8 @@ bool search_suits(const struct search *search, uint32_t number)
 		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
 	case GOAL_LENGTH_SLOW:
 		if (search->is_whole)
-			return group_summary_may_have(&summary, search->wanted);
+			return group_summary_may_have(&summary, search->wanted) &&
+			       group_longest(&search->mb->groups[number]) >= search->wanted;
 		return summary.free_clusters >= search->wanted;
 	default:
 		return summary.free_clusters > 0;

@@ -71,6 +71,35 @@ START_TEST(test_by_summaries)
 }
 END_TEST
 
+/* A buddy of more than a quarter of the length lets the summaries pass: the first request looks, and the next do not. */
+START_TEST(test_looks_once)
+{
+	struct ext2mb_options options = { .struct_bytes = sizeof(options) };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_extent extent, freed = { .count = 0 };
+	struct small_image image;
+
+	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "128M");
+	small_image_open(&image, &options);
+	while (!ext2mb_alloc(image.worker, &request, &extent)) {
+		for (uint64_t block = 0; block + 8 <= extent.count; block += 16)
+			ck_assert_ok(ext2mb_free(image.worker, extent.start + block, 8));
+		if (extent.count > freed.count)
+			freed = extent;
+	}
+	ck_assert_ok(ext2mb_commit(image.mb));
+	ck_assert_error(ask_whole(image.worker, 12, &extent), EXT2MB_ET_NO_SPACE);
+	struct ext2mb_stats before = read_stats(&image);
+	ck_assert_error(ask_whole(image.worker, 12, &extent), EXT2MB_ET_NO_SPACE);
+	ck_assert_uint_eq(read_stats(&image).groups_scanned - before.groups_scanned, 0);
+	/* What joins two runs is found. */
+	ck_assert_ok(ext2mb_free(image.worker, freed.start + 8, 8));
+	ck_assert_ok(ext2mb_commit(image.mb));
+	ck_assert_ok(ask_whole(image.worker, 12, &extent));
+	close_image(&image);
+}
+END_TEST
+
 #define FILES 12
 
 struct books {
@@ -249,6 +278,7 @@ int main(void)
 	Suite *suite = suite_create("whole_run");
 	TCase *tests = mb_image_case(suite);
 
+	tcase_add_test(tests, test_looks_once);
 	tcase_add_loop_test(tests, test_by_summaries, 0, 4);
 	tcase_add_loop_test(tests, test_with_windows, 0, 4);
 	tcase_add_test(tests, test_others_keep_windows);
