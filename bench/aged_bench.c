@@ -97,7 +97,7 @@ struct piece {
 	uint64_t weight; /* of what is in use before it */
 };
 
-/* Marks [from, end) but the pieces, what is in use being spread before and behind them by their weights. */
+/* Marks [from, end) but the pieces, what is in use being spread before and after them by their weights. */
 static void mark_between(ext2_filsys fs, blk64_t from, uint64_t used, const struct piece *pieces, unsigned int count)
 {
 	uint64_t weights = 0, weight = 0, done = 0;
@@ -175,7 +175,7 @@ struct result {
 	uint64_t requests; /* that were satisfied as a whole */
 	uint64_t calls;
 	uint64_t blocks;
-	uint64_t extents; /* pieces of a file that lie one behind the other are one */
+	uint64_t extents; /* pieces of a file that lie one after the other are one */
 	double seconds;   /* of processor time */
 };
 
@@ -291,7 +291,7 @@ static void run_single(struct ext2mb *mb, const struct settings *settings, uint6
 	run_plain(mb, 1, blocks, result);
 }
 
-/* libext2fs's: the first run behind the last one; with EXT2_NEWRANGE_MIN_LENGTH the first that is long enough. */
+/* libext2fs's: the first run after the last one; with EXT2_NEWRANGE_MIN_LENGTH the first that is long enough. */
 static void run_new_range(ext2_filsys fs, int flags, uint64_t blocks, struct result *result)
 {
 	blk64_t start, count, end = 0;
@@ -330,7 +330,7 @@ static void run_stock_free_blocks(ext2_filsys fs, uint64_t blocks, struct result
 	result->seconds = processor_time() - begun;
 }
 
-/* Its caller's goal is the block behind the last one. */
+/* Its caller's goal is the block after the last one. */
 static void run_stock_single(ext2_filsys fs, uint64_t blocks, struct result *result)
 {
 	blk64_t start, end = 0;

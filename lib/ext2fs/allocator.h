@@ -44,7 +44,7 @@ struct ext2mb_worker {
 	uint32_t number;     /* how many were opened before it */
 	uint32_t last_group; /* where it allocated last: where one without a goal begins */
 	struct vain_search in_vain;
-	struct cluster_place behind; /* its last request that had neither goal nor stream */
+	struct cluster_place goes_on_at; /* after its last request that had neither goal nor stream */
 	bool hints_are_due;
 	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
 	struct normalize_hints hints;

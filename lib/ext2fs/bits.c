@@ -44,7 +44,7 @@ uint32_t bits_next_zero(const uint64_t *words, uint32_t from, uint32_t end)
 	return next_bit(words, from, end, ~UINT64_C(0));
 }
 
-uint32_t bits_behind_last_one(const uint64_t *words, uint32_t from, uint32_t end)
+uint32_t bits_after_last_one(const uint64_t *words, uint32_t from, uint32_t end)
 {
 	if (from >= end)
 		return from;

@@ -251,7 +251,7 @@ uint32_t buddy_next_run(const struct buddy *buddy, uint32_t from, uint32_t least
 		                bits_next_zero(buddy->bitmap, from, buddy->clusters);
 		if (start == buddy->clusters)
 			break;
-		start = bits_behind_last_one(buddy->bitmap, from, start);
+		start = bits_after_last_one(buddy->bitmap, from, start);
 		*end = buddy_run_end(buddy, start);
 		if (*end - start >= least)
 			return start;

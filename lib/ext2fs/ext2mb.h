@@ -69,7 +69,7 @@ enum ext2mb_policy {
 #define EXT2MB_CHOICE_OWN_PENDING 0x08000u       /* 8 and 9 overtaken: pending frees in their groups, no lock */
 #define EXT2MB_CHOICE_DIRECTORY_SHARES 0x10000u  /* a group has room for what its directories will hold */
 #define EXT2MB_CHOICE_BY_LARGEST 0x20000u        /* by the largest buddies where no average is long enough */
-#define EXT2MB_CHOICE_GO_ON 0x40000u             /* without a goal: behind the worker's last request */
+#define EXT2MB_CHOICE_GO_ON 0x40000u             /* without a goal: after the worker's last request */
 
 struct ext2mb_choice {
 	uint32_t choice;     /* EXT2MB_CHOICE_* */
@@ -158,7 +158,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 struct ext2mb_request {
 	size_t struct_bytes; /* sizeof(struct ext2mb_request) */
 	uint64_t goal;       /* a block, taken if all of count is free there, else near which to allocate; 0: none, so
-	                        behind the worker's last request without goal and stream, if all of count is free there */
+	                        after the worker's last request without goal and stream, if all of count is free there */
 	uint64_t limit;      /* EXT2MB_ALLOC_PACK: the first block not to be used; 0: the end of the filesystem */
 	uint64_t count;      /* blocks wanted */
 	uint64_t stream;     /* whose stream it is: the inode number, hashed to a stream goal */

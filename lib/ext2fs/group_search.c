@@ -186,7 +186,7 @@ static void take_largest(struct search *search, uint32_t number)
 		return;
 	end = start + search->wanted;
 	if (search->wanted > 1u << search->order) {
-		start = bits_behind_last_one(buddy->bitmap, 0, start);
+		start = bits_after_last_one(buddy->bitmap, 0, start);
 		end = buddy_run_end(buddy, start);
 	}
 	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);

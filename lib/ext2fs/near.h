@@ -16,7 +16,7 @@ struct near_request {
 };
 
 /*
- * Takes for a window, from the first run in the position's flex group that is long enough, looking behind the position
+ * Takes for a window, from the first run in the position's flex group that is long enough, looking after the position
  * and then before it. Groups that are busy are passed over: it is only a preference. With in_group the one group is
  * waited for. EXT2MB_ET_NO_SPACE.
  */

@@ -40,7 +40,7 @@ static const struct ext2mb_choice choices[] = {
 	{ EXT2MB_CHOICE_OWN_PENDING, 0, "own-pending", "pending frees in their groups, no global list" },
 	{ EXT2MB_CHOICE_DIRECTORY_SHARES, 0, "directory-shares", "files and their inodes in their directory's group" },
 	{ EXT2MB_CHOICE_BY_LARGEST, 0, "by-largest", "the largest buddies where no average is long enough" },
-	{ EXT2MB_CHOICE_GO_ON, 0, "go-on", "without a goal, behind the worker's last request" },
+	{ EXT2MB_CHOICE_GO_ON, 0, "go-on", "without a goal, after the worker's last request" },
 };
 
 #define CHOICES (sizeof(choices) / sizeof(*choices))

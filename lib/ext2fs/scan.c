@@ -87,7 +87,7 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 
 static errcode_t wait_for_busy(struct search *search);
 
-/* All groups whose largest buddy is of the order, the start group and those behind it first. */
+/* All groups whose largest buddy is of the order, the start group and those after it first. */
 static errcode_t sweep_largest(struct search *search, unsigned int order)
 {
 	const struct order_set *set = &search->mb->largest[order];
@@ -358,7 +358,7 @@ static bool goes_on_behind_last(const struct search *search, const struct scan_r
 static errcode_t try_behind_last(struct search *search)
 {
 	const struct ext2mb *mb = search->mb;
-	const struct cluster_place *next = &search->worker->behind;
+	const struct cluster_place *next = &search->worker->goes_on_at;
 
 	if (!next->cluster || next->cluster >= geometry_group_clusters(&mb->geometry, next->group) ||
 	    group_free_clusters(&mb->groups[next->group]) < search->wanted || search_looks_busy(search, next->group))
@@ -425,7 +425,7 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 		store_goal(mb, request->stream, &search.best);
 	worker->last_group = search.best.group;
 	if (goes_on_behind_last(&search, request))
-		worker->behind = (struct cluster_place){ search.best.group, search.best.start + search.best.count };
+		worker->goes_on_at = (struct cluster_place){ search.best.group, search.best.start + search.best.count };
 	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
 	*taken = search.best.count;
 	return 0;

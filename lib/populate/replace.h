@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a new file may take a regular file's place by rename(2). Whoever had the old one by another way than its name
- * would not see the new one: further hard links, bind mounts, loop devices, open descriptors.
+ * Whether a new file may take a regular file's place by rename(2). A program that reaches the old one by another way
+ * than its name would not see the new one: further hard links, bind mounts, loop devices, open descriptors.
  */
 #ifndef POPULATE_REPLACE_H
 #define POPULATE_REPLACE_H

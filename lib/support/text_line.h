@@ -11,7 +11,7 @@
 #define TEXT_LINE_MOST_BYTES ((size_t)16 << 20)
 
 /*
- * getline(3) that ends: the next line with its end, if it has one, and a NUL behind it; *bytes is 0 at the end of the
+ * getline(3) that ends: the next line with its end, if it has one, and a NUL after it; *bytes is 0 at the end of the
  * file. EFBIG: it has more than TEXT_LINE_MOST_BYTES; errors of reading, ENOMEM. *line is the caller's to free.
  */
 MUST_CHECK errcode_t text_line_read(FILE *file, char **line, size_t *capacity, size_t *bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A library to be preloaded: one allocation of the process fails, whoever asks for it, our code or a library.
+ * A library to be preloaded: one allocation of the process fails, of our code or of a library.
  *
  * FAIL_ALLOCATION=N	the Nth fails with ENOMEM (the first is 1; 0: none)
  * COUNT_ALLOCATIONS=FILE	when the process exits, FILE says how many there were

@@ -221,7 +221,7 @@ START_TEST(test_bits)
 	for (unsigned int round = 0; round < 3000; round++) {
 		uint32_t from = (uint32_t)random_below(&random, 321);
 		uint32_t end = from + (uint32_t)random_below(&random, 321 - from);
-		uint32_t one = end, zero = end, ones = 0, behind = from;
+		uint32_t one = end, zero = end, ones = 0, after = from;
 
 		for (unsigned int index = 0; index < 5; index++)
 			words[index] = round % 3 == 0 ? 0 : round % 3 == 1 ? ~UINT64_C(0) : random_next(&random);
@@ -233,13 +233,13 @@ START_TEST(test_bits)
 			one = bytes[bit] ? bit : one;
 			zero = bytes[bit] ? zero : bit;
 			ones += bytes[bit];
-			if (behind == from && bytes[bit])
-				behind = bit + 1;
+			if (after == from && bytes[bit])
+				after = bit + 1;
 		}
 		ck_assert_uint_eq(bits_next_one(words, from, end), one);
 		ck_assert_uint_eq(bits_next_zero(words, from, end), zero);
 		ck_assert_uint_eq(bits_count(words, from, end), ones);
-		ck_assert_uint_eq(bits_behind_last_one(words, from, end), behind);
+		ck_assert_uint_eq(bits_after_last_one(words, from, end), after);
 		if (round % 2)
 			bits_set_range(words, from, end);
 		else

@@ -388,7 +388,7 @@ START_TEST(test_long_run)
 	ck_assert(extent.start >= run && extent.start + extent.count <= run + clusters * test.cluster_blocks);
 	if (group_start != test.first)
 		ck_assert_uint_eq((extent.start - test.first) / test.cluster_blocks % 16, 0);
-	/* Without a stream it would go on behind the last one. */
+	/* Without a stream it would go on after the last one. */
 	expect_hit(17, EXT2MB_ALLOC_STREAM, GOAL_LENGTH_FAST, &extent);
 	ck_assert_uint_eq(extent.count, 17 * test.cluster_blocks);
 	while (!ask(0, test.blocks, EXT2MB_ALLOC_PACK, &extent))

@@ -313,7 +313,7 @@ START_TEST(test_by_largest)
 }
 END_TEST
 
-/* Without a goal: behind the worker's last request if all of it is free there; a single block where the next one is. */
+/* Without a goal: after the worker's last request if all of it is free there; a single block where the next one is. */
 START_TEST(test_go_on)
 {
 	struct ext2mb_extent extent;
