@@ -195,7 +195,7 @@ function map_section({ report, map }) {
 
 	return make("section", {},
 		make("h2", {}, "Map of the groups"),
-		make("p", { class: "faint" }, `${number(groups)} groups from the first to the last, ` +
+		make("p", { class: "faint" }, `${number(groups)} ${groups === 1 ? "group" : "groups"} from the first to the last, ` +
 			`${map.groups_per_cell === 1 ? "each a cell" : `${number(map.groups_per_cell)} in a cell`}; ` +
 			"grey, from below, is what is used."),
 		canvas, says,
