@@ -289,14 +289,16 @@ static errcode_t open_unpacker(struct archive_input *input)
 	bool is_empty = !input->buffer_bytes;
 
 	input->unpacker = archive_read_new();
-	if (!input->unpacker || archive_kind_support_packers(input->kind, input->unpacker))
+	if (!input->unpacker || archive_kind_support_packers(input->kind, input->unpacker) ||
+	    archive_read_set_callback_data(input->unpacker, input) != ARCHIVE_OK)
 		return ENOMEM;
-	archive_read_set_callback_data(input->unpacker, input);
 	archive_read_set_read_callback(input->unpacker, read_some);
 	bool is_open = archive_read_open1(input->unpacker) == ARCHIVE_OK &&
 	               archive_read_next_header(input->unpacker, &entry) == ARCHIVE_OK;
 
 	/* Any byte is something to the raw format. */
+	if (!is_open && !is_empty && archive_errno(input->unpacker) == ENOMEM)
+		return ENOMEM;
 	if (!is_open && !is_empty)
 		return input->error ? input->error : EBADMSG;
 	/* One filter is the file itself. */
@@ -325,9 +327,9 @@ static errcode_t begin_archive(struct archive_input *input)
 	if (error)
 		return error;
 	input->archive = archive_read_new();
-	if (!input->archive || archive_kind_support_formats(input->kind, input->archive))
+	if (!input->archive || archive_kind_support_formats(input->kind, input->archive) ||
+	    archive_read_set_callback_data(input->archive, input) != ARCHIVE_OK)
 		return ENOMEM;
-	archive_read_set_callback_data(input->archive, input);
 	archive_read_set_read_callback(input->archive, read_members);
 	if (input->is_regular && !input->unpacker) {
 		archive_read_set_skip_callback(input->archive, skip);
