@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/replace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -79,13 +80,20 @@ static bool is_same_file(const char *path, const struct stat *status)
 	return stat(path, &other) == 0 && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
 }
 
-/* backing: a file of sysfs that has the name of a loop device's file in its only line. */
-static bool is_backing_file(const char *backing, const struct stat *status)
+/* device: a name in /sys/block. */
+static bool is_backed_by(const char *device, const struct stat *status)
 {
-	SCOPE_FCLOSE FILE *file = fopen(backing, "re");
+	SCOPE_FREE char *backing = NULL;
 	SCOPE_FREE char *line = NULL;
 	size_t size = 0;
 
+	if (asprintf(&backing, "/sys/block/%s/loop/backing_file", device) < 0) {
+		backing = NULL;
+		return false;
+	}
+	SCOPE_FCLOSE FILE *file = fopen(backing, "re");
+
+	/* The file's name is the only line. */
 	if (!file || getline(&line, &size, file) <= 0)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
@@ -94,14 +102,15 @@ static bool is_backing_file(const char *backing, const struct stat *status)
 
 static bool has_loop_device(const struct stat *status)
 {
+	const struct dirent *entry;
 	bool found = false;
-	glob_t files;
+	/* glob(3) would do, but frees twice where it gets no memory (glibc 2.36). */
+	DIR *devices = opendir("/sys/block");
 
-	if (glob("/sys/block/loop*/loop/backing_file", GLOB_NOSORT, NULL, &files))
-		return false;
-	for (size_t file = 0; !found && file < files.gl_pathc; file++)
-		found = is_backing_file(files.gl_pathv[file], status);
-	globfree(&files);
+	while (!found && devices && (entry = readdir(devices)))
+		found = strncmp(entry->d_name, "loop", 4) == 0 && is_backed_by(entry->d_name, status);
+	if (devices)
+		closedir(devices);
 	return found;
 }
 
