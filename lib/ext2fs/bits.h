@@ -38,7 +38,7 @@ uint32_t bits_next_one(const uint64_t *words, uint32_t from, uint32_t end);
 /* The first clear bit in the range, end if there is none. */
 uint32_t bits_next_zero(const uint64_t *words, uint32_t from, uint32_t end);
 
-/* The bit after the last set one in the range, from if there is none. */
+/* The bit after the last set one in the range; from, if no bit is set. */
 uint32_t bits_after_last_one(const uint64_t *words, uint32_t from, uint32_t end);
 
 void bits_set_range(uint64_t *words, uint32_t from, uint32_t end);

@@ -125,41 +125,33 @@ errcode_t exclude_add(struct exclude *exclude, const char *text, const char *ori
 	return 0;
 }
 
-static errcode_t add_line(struct exclude *exclude, const char *path, unsigned long number, char *line, size_t bytes,
-                          struct problem *problem)
+/* The lines of a file of patterns. */
+struct pattern_file {
+	struct exclude *exclude;
+	const char *path;
+};
+
+static errcode_t add_line(void *context, unsigned long number, char *line, size_t bytes, struct problem *problem)
 {
+	const struct pattern_file *file = context;
 	SCOPE_FREE char *origin = NULL;
 
 	if (bytes && line[bytes - 1] == '\n')
 		line[--bytes] = '\0';
 	if (!bytes || *line == '#')
 		return 0;
-	if (asprintf(&origin, "%s:%lu", path, number) < 0)
-		return problem_set(problem, ENOMEM, path, "cannot add pattern");
+	if (asprintf(&origin, "%s:%lu", file->path, number) < 0)
+		return problem_set(problem, ENOMEM, file->path, "cannot add pattern");
 	if (strlen(line) != bytes)
 		return refuse(problem, origin, line, "is followed by a NUL");
-	return exclude_add(exclude, line, origin, problem);
+	return exclude_add(file->exclude, line, origin, problem);
 }
 
 errcode_t exclude_add_file(struct exclude *exclude, const char *path, struct problem *problem)
 {
-	SCOPE_FCLOSE FILE *file = fopen(path, "re");
-	SCOPE_FREE char *line = NULL;
-	size_t capacity = 0, bytes;
+	struct pattern_file file = { exclude, path };
 
-	if (!file)
-		return problem_set(problem, errno, path, "cannot open");
-	for (unsigned long number = 1;; number++) {
-		errcode_t error = text_line_read(file, &line, &capacity, &bytes);
-
-		if (error)
-			return problem_set(problem, error, path, "cannot read");
-		if (!bytes)
-			return 0;
-		error = add_line(exclude, path, number, line, bytes, problem);
-		if (error)
-			return error;
-	}
+	return text_line_each(path, add_line, &file, problem);
 }
 
 /* The component that begins at `at` ends at the next slash or at the end of the string. */

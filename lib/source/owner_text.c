@@ -121,44 +121,38 @@ static errcode_t parse_rule(char *line, struct owner_rule *rule, struct problem 
 	return error;
 }
 
-static errcode_t add_line(struct owner_map *map, const char *path, unsigned long number, char *line,
-                          struct problem *problem)
+/* The lines of a file of rules. */
+struct rule_file {
+	struct owner_map *map;
+	const char *path;
+};
+
+static errcode_t add_line(void *context, unsigned long number, char *line, size_t bytes, struct problem *problem)
 {
+	const struct rule_file *file = context;
+	struct owner_map *map = file->map;
 	const char *start = line + strspn(line, " \t\n");
 
+	(void)bytes;
 	if (!*start || *start == '#')
 		return 0;
 	errcode_t error = vector_reserve(&map->rules, &map->rule_capacity, map->rule_count + 1, sizeof(*map->rules));
 
 	if (error)
-		return problem_set(problem, error, path, "cannot read rules");
+		return problem_set(problem, error, file->path, "cannot read rules");
 	struct owner_rule *rule = &map->rules[map->rule_count++];
 
 	*rule = (struct owner_rule){ 0 };
-	if (asprintf(&rule->origin, "%s:%lu", path, number) < 0) {
+	if (asprintf(&rule->origin, "%s:%lu", file->path, number) < 0) {
 		rule->origin = NULL;
-		return problem_set(problem, ENOMEM, path, "cannot read rules");
+		return problem_set(problem, ENOMEM, file->path, "cannot read rules");
 	}
 	return parse_rule(line, rule, problem);
 }
 
 errcode_t owner_map_add_file(struct owner_map *map, const char *path, struct problem *problem)
 {
-	SCOPE_FCLOSE FILE *file = fopen(path, "re");
-	SCOPE_FREE char *line = NULL;
-	size_t capacity = 0, bytes;
+	struct rule_file file = { map, path };
 
-	if (!file)
-		return problem_set(problem, errno, path, "cannot open");
-	for (unsigned long number = 1;; number++) {
-		errcode_t error = text_line_read(file, &line, &capacity, &bytes);
-
-		if (error)
-			return problem_set(problem, error, path, "cannot read");
-		if (!bytes)
-			return 0;
-		error = add_line(map, path, number, line, problem);
-		if (error)
-			return error;
-	}
+	return text_line_each(path, add_line, &file, problem);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "support/cleanup.h"
 #include "support/vector.h"
 
 errcode_t text_line_read(FILE *file, char **line, size_t *capacity, size_t *bytes)
@@ -28,4 +29,25 @@ errcode_t text_line_read(FILE *file, char **line, size_t *capacity, size_t *byte
 		(*line)[count] = '\0';
 	*bytes = count;
 	return 0;
+}
+
+errcode_t text_line_each(const char *path, text_line_taker take, void *context, struct problem *problem)
+{
+	SCOPE_FCLOSE FILE *file = fopen(path, "re");
+	SCOPE_FREE char *line = NULL;
+	size_t capacity = 0, bytes;
+
+	if (!file)
+		return problem_set(problem, errno, path, "cannot open");
+	for (unsigned long number = 1;; number++) {
+		errcode_t error = text_line_read(file, &line, &capacity, &bytes);
+
+		if (error)
+			return problem_set(problem, error, path, "cannot read");
+		if (!bytes)
+			return 0;
+		error = take(context, number, line, bytes, problem);
+		if (error)
+			return error;
+	}
 }
