@@ -9,6 +9,7 @@
 
 #include "ext2fs/fs_errors.h"
 #include "support/interrupt.h"
+#include "support/loop_device.h"
 #include "support/vector.h"
 
 static void describe(struct earlier *earlier)
@@ -22,6 +23,7 @@ static void describe(struct earlier *earlier)
 	earlier->inode_count = super->s_inodes_count;
 }
 
+/* By another name too: a link, or a loop device. */
 static bool is_same(const char *path, const char *image)
 {
 	struct stat there, here;
@@ -30,6 +32,10 @@ static bool is_same(const char *path, const char *image)
 		return false;
 	if (S_ISBLK(there.st_mode) && S_ISBLK(here.st_mode))
 		return there.st_rdev == here.st_rdev;
+	if (S_ISBLK(there.st_mode))
+		return loop_device_is_backed_by(&there, &here);
+	if (S_ISBLK(here.st_mode))
+		return loop_device_is_backed_by(&here, &there);
 	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/replace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/interrupt.h"
+#include "support/loop_device.h"
 
 /* A detached loop device closes its file a little later, and indexers look at new files for a moment. */
 #define ATTEMPTS 20
@@ -73,51 +73,10 @@ static bool is_open_elsewhere(const char *path)
 	return fcntl(descriptor, F_SETLEASE, F_UNLCK) < 0;
 }
 
-static bool is_same_file(const char *path, const struct stat *status)
-{
-	struct stat other;
-
-	return stat(path, &other) == 0 && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
-}
-
-/* device: a name in /sys/block. */
-static bool is_backed_by(const char *device, const struct stat *status)
-{
-	SCOPE_FREE char *backing = NULL;
-	SCOPE_FREE char *line = NULL;
-	size_t size = 0;
-
-	if (asprintf(&backing, "/sys/block/%s/loop/backing_file", device) < 0) {
-		backing = NULL;
-		return false;
-	}
-	SCOPE_FCLOSE FILE *file = fopen(backing, "re");
-
-	/* The file's name is the only line. */
-	if (!file || getline(&line, &size, file) <= 0)
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	return is_same_file(line, status);
-}
-
-static bool has_loop_device(const struct stat *status)
-{
-	const struct dirent *entry;
-	bool found = false;
-	/* glob(3) would do, but frees twice where it gets no memory (glibc 2.36). */
-	DIR *devices = opendir("/sys/block");
-
-	while (!found && devices && (entry = readdir(devices)))
-		found = strncmp(entry->d_name, "loop", 4) == 0 && is_backed_by(entry->d_name, status);
-	if (devices)
-		closedir(devices);
-	return found;
-}
-
 /* NULL: nobody is known to use it. */
 static const char *current_use(const struct replacement *replacement)
 {
-	if (has_loop_device(&replacement->status))
+	if (loop_device_has_open(&replacement->status))
 		return "a loop device has it open";
 	return is_open_elsewhere(replacement->path) ? "it is open elsewhere" : NULL;
 }
