@@ -32,12 +32,13 @@ void flags_note_unread(const struct build *build, uint32_t node)
 	build->placements[node].knows_flags = true;
 }
 
-/* With what ext4 cannot store. */
+/* With what ext4 cannot store. What belongs to projects is left out with them (populate/projects.h). */
 static uint32_t given(const struct build *build, uint32_t node)
 {
 	const struct placement *placement = &build->placements[node];
+	uint32_t flags = placement->knows_flags ? placement->flags : build_node(build, node)->flags;
 
-	return placement->knows_flags ? placement->flags : build_node(build, node)->flags;
+	return flags & ~FILE_FLAGS_OF_PROJECT;
 }
 
 uint32_t flags_of(const struct build *build, uint32_t node)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "source/content_reader.h"
+#include "source/file_flags.h"
 #include "support/interrupt.h"
 
 #define CHUNK_NODES 1024
@@ -92,6 +93,7 @@ static errcode_t read_node(const struct build *build, struct content_reader *rea
 	struct project *project = &build->projects[number];
 	struct attributes attributes = { 0 };
 
+	project->is_inherited = S_ISDIR(node->mode) && (node->flags & FILE_FLAGS_OF_PROJECT);
 	if (!tree_is_of_host(build->tree, node))
 		return 0;
 	errcode_t error = ask(reader, build->tree, number, &attributes);

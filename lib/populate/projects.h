@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The projects that files belong to (feature project), as host directories say; archives and manifests know none.
+ * The projects that files belong to (feature project), as host directories say. Archives and manifests know none, only
+ * whether what is made in a directory will be in its project.
  * mke2fs -d leaves them out: after it all files are project 0's.
  */
 #ifndef POPULATE_PROJECTS_H

@@ -85,6 +85,7 @@ static const struct {
 	{ "securedeletion", FS_SECRM_FL },
 	{ "undel", FS_UNRM_FL },
 	{ "dax", FS_DAX_FL },
+	{ "projinherit", FS_PROJINHERIT_FL },
 };
 
 static bool is_word(const char *name, const char *text, size_t bytes)
