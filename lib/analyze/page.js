@@ -69,7 +69,8 @@ function table(caption, columns, rows) {
 function chart(title, from_title, rows, name_of, count_title, count_of, sum_title, sum_of) {
 	const all = rows.reduce((sum, row) => sum + sum_of(row), 0);
 	const bar = (row) => {
-		const text = `${name_of(row)}: ${number(count_of(row))} ${count_title}, ` +
+		const counted = count_of(row) === 1 ? count_title.replace(/s$/, "") : count_title;
+		const text = `${name_of(row)}: ${number(count_of(row))} ${counted}, ` +
 			`${percent(sum_of(row), all)} of the ${sum_title}`;
 		const filled = make("i");
 
