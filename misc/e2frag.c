@@ -255,6 +255,8 @@ static void check_command(struct command *command)
 		usage_error("--compare: shows text or JSON, of whole filesystems");
 	if (command->html && (command->path_count || (command->form != FORM_TEXT && command->form != FORM_JSON)))
 		usage_error("--html: is beside text or JSON, of whole filesystems");
+	if (command->html && strcmp(command->html, "-") == 0)
+		usage_error("--html: standard output has the text or JSON; name a file (./- if it is to be called so)");
 	if (!command->path_count && command->form == FORM_FILEFRAG)
 		usage_error("--format=filefrag: --path=PATH is missing");
 	if (command->form == FORM_E2FREEFRAG && options->without_free)
