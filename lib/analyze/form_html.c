@@ -82,8 +82,10 @@ static errcode_t write_reports(const struct form *form)
 	return json_end(&json);
 }
 
-static void write_escaped(const char *text, size_t count, FILE *stream)
+static ssize_t write_escaped(void *context, const char *text, size_t count)
 {
+	FILE *stream = context;
+
 	for (size_t n = 0; n < count; n++) {
 		switch (text[n]) {
 		case '<':
@@ -99,25 +101,23 @@ static void write_escaped(const char *text, size_t count, FILE *stream)
 			fputc(text[n], stream);
 		}
 	}
+	return (ssize_t)count;
 }
 
-/* For browsers that run no scripts: the form in text. */
+/* For browsers that run no scripts: the form in text. Not by open_memstream(3), which loses what it has no memory for. */
 static errcode_t write_plain(const struct form *form)
 {
-	SCOPE_FREE char *text = NULL;
-	size_t count;
-	FILE *memory = open_memstream(&text, &count);
+	char buffer[BUFSIZ];
+	FILE *escaped = fopencookie(form->stream, "w", (cookie_io_functions_t){ .write = write_escaped });
 
-	if (!memory)
+	if (!escaped)
 		return ENOMEM;
+	setvbuf(escaped, buffer, _IOFBF, sizeof(buffer));
 	if (form->after)
-		form_compare(&form->figures[0], &form->figures[1], form->parts, memory);
+		form_compare(&form->figures[0], &form->figures[1], form->parts, escaped);
 	else
-		form_text(form->before, form->parts, memory);
-	if (fclose(memory))
-		return ENOMEM;
-	write_escaped(text, count, form->stream);
-	return 0;
+		form_text(form->before, form->parts, escaped);
+	return fclose(escaped) ? EIO : 0;
 }
 
 static errcode_t write_part(const struct form *form, const char *name, size_t length)

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/json_document.h"
 #include "support/whole_io.h"
 
 #define ACTION "cannot use the report"
@@ -181,25 +181,17 @@ static errcode_t take(const struct reading *reading, struct saved_report *report
 
 static errcode_t parse(struct reading *reading, size_t bytes, struct saved_report *report)
 {
-	json_tokener *tokener = json_tokener_new();
+	json_object *document;
+	size_t wrong_byte;
+	errcode_t error = json_document_parse(report->text, bytes, &document, &wrong_byte);
 
-	if (!tokener)
-		return ENOMEM;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-	/* What json-c has no memory for is not in the document, whose parsing is called a success. */
-	errno = 0;
-	json_object *document = json_tokener_parse_ex(tokener, report->text, (int)bytes);
-	bool lacks_memory = errno == ENOMEM;
-	bool is_whole = json_tokener_get_error(tokener) == json_tokener_success;
-	size_t end = json_tokener_get_parse_end(tokener);
-
-	json_tokener_free(tokener);
+	if (error == EBADMSG)
+		return problem_set_reason(reading->problem, EINVAL, reading->path, ACTION,
+		                          "it is not JSON: see byte %zu", wrong_byte);
+	if (error)
+		return error;
 	reading->document = document;
-	errcode_t error = lacks_memory ? ENOMEM :
-	                  is_whole     ? take(reading, report) :
-	                                 problem_set_reason(reading->problem, EINVAL, reading->path, ACTION,
-	                                                    "it is not JSON: see byte %zu", end);
-
+	error = take(reading, report);
 	json_object_put(document);
 	return error;
 }
@@ -235,8 +227,6 @@ errcode_t saved_report_read(const char *path, struct saved_report *report, struc
 
 	if (error)
 		return problem_set(problem, error, path, "cannot read the report");
-	while (bytes && strchr(" \t\r\n", report->text[bytes - 1]))
-		bytes--;
 	report->text[bytes] = '\0';
 	error = parse(&reading, bytes, report);
 	return error ? problem_set(problem, error, path, ACTION) : 0;

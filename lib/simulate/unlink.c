@@ -184,14 +184,14 @@ static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 }
 
 /* Block bitmaps that hold the blocks of a directory's files, on average. */
-static double bitmaps_per_directory(const struct unlink_job *job)
+static errcode_t bitmaps_per_directory(const struct unlink_job *job, double *ret)
 {
 	const struct image *image = job->simulation->image;
 	struct dirty_blocks seen;
-	uint64_t sum;
+	errcode_t error = dirty_blocks_open(&seen, image->group_count);
 
-	if (dirty_blocks_open(&seen, image->group_count))
-		return 0;
+	if (error)
+		return problem_set(job->simulation->problem, error, image->path, "cannot count bitmaps");
 	for (uint32_t number = 0; number < job->directory_count; number++) {
 		const struct file_set *set = job->directories[number];
 
@@ -203,9 +203,9 @@ static double bitmaps_per_directory(const struct unlink_job *job)
 				                          image->blocks_per_group,
 				                  number + 1);
 	}
-	sum = seen.writes;
+	*ret = (double)seen.writes / job->directory_count;
 	dirty_blocks_close(&seen);
-	return (double)sum / job->directory_count;
+	return 0;
 }
 
 static errcode_t delete_all(struct unlink_job *job)
@@ -244,6 +244,7 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 {
 	struct simulation *simulation = job->simulation;
 	struct streams_cost cost;
+	double bitmaps = 0;
 	errcode_t error = prepare(job, streams);
 
 	if (error)
@@ -253,13 +254,15 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 	                    &cost);
 	if (!error)
 		error = make_rest(job);
+	if (!error)
+		error = bitmaps_per_directory(job, &bitmaps);
 	if (error)
 		return error;
 	result_add(simulation->result, &(struct result_value){ NULL, "extract_seconds", "Seconds to extract",
 	                                                       RESULT_MEASURED, cost.seconds, 2 });
 	result_add(simulation->result,
 	           &(struct result_value){ NULL, "bitmaps_per_directory", "Block bitmaps of a directory's files",
-	                                   RESULT_LAYOUT, bitmaps_per_directory(job), 1 });
+	                                   RESULT_LAYOUT, bitmaps, 1 });
 	if (simulation->settings[KEEP].number)
 		return 0;
 	return delete_all(job);

@@ -285,6 +285,7 @@ errcode_t archive_header_read(struct archive_scan *scan)
 	if (!error && !bytes)
 		error = EBADMSG;
 	if (error)
-		return archive_scan_problem(scan, error, "cannot read", "its header cannot be looked at");
+		return archive_scan_problem(scan, error, "cannot read",
+		                            error == ENOMEM ? NULL : "its header cannot be looked at");
 	return read_tar(scan, (const char *)bytes, count);
 }

@@ -122,7 +122,8 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 	errcode_t error = header_tap_leave(&input->tap, consumed > 0 ? (uint64_t)consumed : 0);
 
 	if (error) {
-		archive_set_error(archive, (int)error, "a header is too large");
+		archive_set_error(archive, (int)error, "%s",
+		                  error == ENOMEM ? strerror(ENOMEM) : "a header is too large");
 		return ARCHIVE_FATAL;
 	}
 	la_ssize_t count = input->unpacker ? unpack_some(archive, input, bytes) : read_some(archive, context, bytes);

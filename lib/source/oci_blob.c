@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "support/interrupt.h"
+#include "support/json_document.h"
 
 #define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -125,23 +126,15 @@ static errcode_t read_some(int descriptor, void *bytes, size_t count, size_t *go
 
 static errcode_t parse(const char *path, const char *text, size_t bytes, json_object **ret, struct problem *problem)
 {
-	json_tokener *tokener = json_tokener_new();
+	SCOPE_DOCUMENT json_object *document = NULL;
+	size_t wrong_byte;
+	errcode_t error = json_document_parse(text, bytes, &document, &wrong_byte);
 
-	if (!tokener)
-		return problem_set(problem, ENOMEM, path, "cannot read");
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-	/* What json-c has no memory for is not in the document, whose parsing is called a success. */
-	errno = 0;
-	SCOPE_DOCUMENT json_object *document = json_tokener_parse_ex(tokener, text, (int)bytes);
-	bool lacks_memory = errno == ENOMEM;
-	bool is_whole = json_tokener_get_error(tokener) == json_tokener_success;
-	size_t end = json_tokener_get_parse_end(tokener);
-
-	json_tokener_free(tokener);
-	if (lacks_memory)
-		return problem_set(problem, ENOMEM, path, "cannot read");
-	if (!is_whole)
-		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not JSON: see byte %zu", end);
+	if (error == EBADMSG)
+		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not JSON: see byte %zu",
+		                          wrong_byte);
+	if (error)
+		return problem_set(problem, error, path, "cannot read");
 	if (!json_object_is_type(document, json_type_object))
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not a JSON object");
 	*ret = TAKE(document);

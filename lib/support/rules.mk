@@ -6,6 +6,7 @@ support_sources := \
 	lib/support/histogram.c \
 	lib/support/interrupt.c \
 	lib/support/json.c \
+	lib/support/json_document.c \
 	lib/support/loop_device.c \
 	lib/support/pool.c \
 	lib/support/problem.c \

@@ -48,7 +48,8 @@ static bool is_within(const char *function)
 /*
  * libext2fs (1.47.0 to 1.47.2) crashes when these have no memory: it clears what it has not got, frees what it has not
  * set, goes on without a cache. Our code sees to it that there is some before it calls them (ext2fs/fs_errors.h).
- * So does libarchive (3.6.2): it uses an entry that it has not got, and filters while it opens an archive.
+ * So does libarchive (3.6.2): it uses an entry that it has not got, and filters while it opens an archive, such as
+ * liblzma's decoder that liblzma had no memory for. And json-c (0.16): it uses a name that it has not got.
  */
 static bool would_crash(const void *caller)
 {
@@ -58,7 +59,10 @@ static bool would_crash(const void *caller)
 
 	if (!dladdr(caller, &symbol))
 		return false;
-	if (strstr(symbol.dli_fname, "libarchive") && (is_within("archive_read_open1") || is_within("archive_read_new")))
+	if ((strstr(symbol.dli_fname, "libarchive") || strstr(symbol.dli_fname, "liblzma")) &&
+	    (is_within("archive_read_open1") || is_within("archive_read_new")))
+		return true;
+	if (symbol.dli_sname && strstr(symbol.dli_sname, "strdup") && is_within("json_tokener_parse_ex"))
 		return true;
 	/* One of its own, for which there is no name: unix_io, which gives up its caches before they are there (1.47.2). */
 	if (!symbol.dli_sname)

@@ -39,6 +39,7 @@ unit_tests := \
 	inode \
 	inode_alloc \
 	json \
+	json_document \
 	layout \
 	lock \
 	map_walk \

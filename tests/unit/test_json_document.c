@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "support/json_document.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unit.h"
+
+static const struct {
+	const char *text, *wanted; /* wanted: what json-c writes of it; NULL: it is refused */
+	size_t wrong_byte;
+} texts[] = {
+	{ "{}", "{}", 0 },
+	{ " \n{\"a\": [1, -2, 3.5, \"x}\"], \"b\": {\"c\": null}}\n\t ",
+	  "{\"a\":[1,-2,3.5,\"x}\"],\"b\":{\"c\":null}}", 0 },
+	{ "[true, false]", "[true,false]", 0 },
+	{ "\"text\"", "\"text\"", 0 },
+	{ "", NULL, 0 },
+	{ "   ", NULL, 3 },
+	{ "{\"a\": 1", NULL, 7 },
+	{ "{\"a\": 1}}", NULL, 8 },
+	{ "{\"a\": 1} {}", NULL, 9 },
+	{ "{\"a\": 1,}", NULL, 8 },
+	{ "nothing", NULL, 1 },
+};
+
+START_TEST(all_of_the_text_is_the_document)
+{
+	json_object *document;
+	size_t wrong_byte;
+	errcode_t error = json_document_parse(texts[_i].text, strlen(texts[_i].text), &document, &wrong_byte);
+
+	if (texts[_i].wanted) {
+		ck_assert_int_eq(error, 0);
+		ck_assert_str_eq(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN), texts[_i].wanted);
+		json_object_put(document);
+	} else {
+		ck_assert_int_eq(error, EBADMSG);
+		ck_assert_uint_eq(wrong_byte, texts[_i].wrong_byte);
+		ck_assert_ptr_null(document);
+	}
+}
+END_TEST
+
+/* What lies after the text is not looked at: files are not strings. */
+START_TEST(text_ends_where_it_is_said_to)
+{
+	json_object *document;
+	size_t wrong_byte;
+
+	ck_assert_int_eq(json_document_parse("{}}", 2, &document, &wrong_byte), 0);
+	json_object_put(document);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("json_document");
+	TCase *tests = tcase_create("json_document");
+
+	tcase_add_loop_test(tests, all_of_the_text_is_the_document, 0, sizeof(texts) / sizeof(*texts));
+	tcase_add_test(tests, text_ends_where_it_is_said_to);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
