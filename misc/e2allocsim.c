@@ -8,10 +8,10 @@
 #include "e2allocsim_all.h"
 #include "e2allocsim_options.h"
 #include "ext2fs/ext2mb_err.h"
-#include "simulate/report.h"
+#include "simulate/results/report.h"
 #include "standard_streams.h"
-#include "support/flush.h"
-#include "support/interrupt.h"
+#include "support/io/flush.h"
+#include "support/work/interrupt.h"
 
 const char tool_name[] = "e2allocsim";
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "standard_streams.h"
-#include "support/units.h"
+#include "support/text/units.h"
 #include "support/vector.h"
 
 #define MOST_THREADS 1024

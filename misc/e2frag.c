@@ -10,15 +10,15 @@
 #include <ext2fs/ext2fs.h>
 
 #include "analyze/analyze.h"
-#include "analyze/file_extents.h"
-#include "analyze/forms.h"
-#include "analyze/paths.h"
+#include "analyze/forms/file_extents.h"
+#include "analyze/forms/forms.h"
+#include "analyze/read/paths.h"
 #include "e2frag_page.h"
 #include "e2frag_subject.h"
 #include "standard_streams.h"
-#include "support/flush.h"
-#include "support/interrupt.h"
-#include "support/units.h"
+#include "support/io/flush.h"
+#include "support/work/interrupt.h"
+#include "support/text/units.h"
 #include "usage.h"
 
 #define EXIT_SCORE 3

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "populate/text_file.h"
-#include "support/interrupt.h"
+#include "populate/output/text_file.h"
+#include "support/work/interrupt.h"
 
 struct page {
 	const struct report *before, *after;

@@ -3,7 +3,7 @@
 #ifndef MISC_E2FRAG_PAGE_H
 #define MISC_E2FRAG_PAGE_H
 
-#include "analyze/forms.h"
+#include "analyze/forms/forms.h"
 
 /*
  * Writes the page of form_html() to path; after is NULL but for comparisons. A file gets its name once it is whole: a

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "analyze/saved_report.h"
-#include "analyze/target.h"
-#include "analyze/volume.h"
+#include "analyze/forms/saved_report.h"
+#include "analyze/read/target.h"
+#include "analyze/read/volume.h"
 
 /* A filesystem that is open, and its report; or, with is_saved, a report alone that was written by --json. */
 struct subject {

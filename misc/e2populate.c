@@ -15,9 +15,9 @@
 #include "ext2fs/ext2mb_err.h"
 #include "populate/populate.h"
 #include "standard_streams.h"
-#include "support/interrupt.h"
-#include "support/program.h"
-#include "support/utf8.h"
+#include "support/work/interrupt.h"
+#include "support/work/program.h"
+#include "support/text/utf8.h"
 
 const char tool_name[] = "e2populate";
 

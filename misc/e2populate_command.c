@@ -7,11 +7,11 @@
 #include <ext2fs/ext2fs.h>
 
 #include "e2populate_options.h"
-#include "populate/extended.h"
-#include "source/archive_kind.h"
-#include "source/oci_image.h"
+#include "populate/format/extended.h"
+#include "source/archive/archive_kind.h"
+#include "source/layers/oci_image.h"
 #include "standard_streams.h"
-#include "support/units.h"
+#include "support/text/units.h"
 #include "support/vector.h"
 
 static const char usage_text[] =

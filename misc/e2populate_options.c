@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "standard_streams.h"
-#include "support/units.h"
+#include "support/text/units.h"
 
 static void take_threads(struct command *command, const char *argument)
 {

@@ -4,7 +4,7 @@
 #define MISC_E2POPULATE_OPTIONS_H
 
 #include "populate/options.h"
-#include "support/progress.h"
+#include "support/work/progress.h"
 #include "usage.h"
 
 #define MOST_THREADS 1024

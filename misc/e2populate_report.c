@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "support/flush.h"
-#include "support/json.h"
-#include "support/units.h"
-#include "support/utf8.h"
+#include "support/io/flush.h"
+#include "support/text/json.h"
+#include "support/text/units.h"
+#include "support/text/utf8.h"
 
 void report_print_size(const char *image, const struct populate_report *report)
 {

@@ -7,7 +7,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "support/flush.h"
+#include "support/io/flush.h"
 
 void standard_streams_open(void)
 {

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "analyze/by_directory.h"
-#include "analyze/paths.h"
-#include "analyze/unlink.h"
-#include "analyze/verdict.h"
+#include "analyze/measure/by_directory.h"
+#include "analyze/read/paths.h"
+#include "analyze/measure/unlink.h"
+#include "analyze/measure/verdict.h"
 
 static errcode_t name_worst(struct inode_scan *scan, struct report *report)
 {

@@ -3,8 +3,8 @@
 #ifndef ANALYZE_ANALYZE_H
 #define ANALYZE_ANALYZE_H
 
-#include "analyze/free_space.h"
-#include "support/progress.h"
+#include "analyze/read/free_space.h"
+#include "support/work/progress.h"
 
 struct analyze_options {
 	unsigned int threads; /* 0: none beside the caller */

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 analyze_sources := \
 	lib/analyze/analyze.c \
-	lib/analyze/by_directory.c \
-	lib/analyze/damage.c \
-	lib/analyze/directory_walk.c \
-	lib/analyze/figures.c \
-	lib/analyze/file_extents.c \
-	lib/analyze/form_compare.c \
-	lib/analyze/form_e2freefrag.c \
-	lib/analyze/form_e4defrag.c \
-	lib/analyze/form_html.c \
-	lib/analyze/form_json.c \
-	lib/analyze/form_text.c \
-	lib/analyze/free_space.c \
-	lib/analyze/inode_scan.c \
-	lib/analyze/layout.c \
-	lib/analyze/map_walk.c \
-	lib/analyze/paths.c \
+	lib/analyze/measure/by_directory.c \
+	lib/analyze/read/damage.c \
+	lib/analyze/read/directory_walk.c \
+	lib/analyze/measure/figures.c \
+	lib/analyze/forms/file_extents.c \
+	lib/analyze/forms/form_compare.c \
+	lib/analyze/forms/form_e2freefrag.c \
+	lib/analyze/forms/form_e4defrag.c \
+	lib/analyze/forms/form_html.c \
+	lib/analyze/forms/form_json.c \
+	lib/analyze/forms/form_text.c \
+	lib/analyze/read/free_space.c \
+	lib/analyze/read/inode_scan.c \
+	lib/analyze/measure/layout.c \
+	lib/analyze/read/map_walk.c \
+	lib/analyze/read/paths.c \
 	lib/analyze/report.c \
-	lib/analyze/saved_report.c \
-	lib/analyze/scan_worker.c \
-	lib/analyze/score.c \
-	lib/analyze/target.c \
-	lib/analyze/unlink.c \
-	lib/analyze/verdict.c \
-	lib/analyze/volume.c \
-	lib/analyze/worst.c
+	lib/analyze/forms/saved_report.c \
+	lib/analyze/read/scan_worker.c \
+	lib/analyze/measure/score.c \
+	lib/analyze/read/target.c \
+	lib/analyze/measure/unlink.c \
+	lib/analyze/measure/verdict.c \
+	lib/analyze/read/volume.c \
+	lib/analyze/measure/worst.c
 # What pages are made of: each becomes a string, page_css and so on.
-analyze_texts := lib/analyze/page.css lib/analyze/page.html lib/analyze/page.js
+analyze_texts := lib/analyze/forms/page.css lib/analyze/forms/page.html lib/analyze/forms/page.js

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/allocator.h"
 
-#include "ext2fs/group_index.h"
+#include "ext2fs/group/group_index.h"
 
 static errcode_t create_index(struct ext2mb *mb, const struct ext2mb_options *options)
 {

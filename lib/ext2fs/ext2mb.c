@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "ext2fs/allocator.h"
-#include "ext2fs/check.h"
+#include "ext2fs/check/check.h"
 #include "ext2fs/free.h"
-#include "ext2fs/group_index.h"
-#include "ext2fs/inode_alloc.h"
-#include "ext2fs/pack.h"
-#include "ext2fs/reserve.h"
-#include "ext2fs/scan.h"
+#include "ext2fs/group/group_index.h"
+#include "ext2fs/inode/inode_alloc.h"
+#include "ext2fs/search/pack.h"
+#include "ext2fs/search/reserve.h"
+#include "ext2fs/search/scan.h"
 #include "ext2fs/sync.h"
-#include "ext2fs/whole_run.h"
+#include "ext2fs/search/whole_run.h"
 
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/free.h"
 
-#include "ext2fs/group_reserved.h"
+#include "ext2fs/group/group_reserved.h"
 
 /* The part of a range that lies in one group. */
 struct piece {

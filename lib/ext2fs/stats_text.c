@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "ext2fs/group_index.h"
+#include "ext2fs/group/group_index.h"
 
 #define KERNEL_COLUMNS 14 /* orders in mb_groups, whatever the block size */
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/extended.h"
-#include "source/metadata.h"
-#include "source/xattr_sets.h"
+#include "populate/format/extended.h"
+#include "source/mtree/metadata.h"
+#include "source/tree/xattr_sets.h"
 
 static errcode_t set_root_permissions(struct build *build, const char *text)
 {

@@ -12,13 +12,13 @@
 #include "ondisk/file_map.h"
 #include "ondisk/format.h"
 #include "ondisk/xattr.h"
-#include "populate/long_map.h"
+#include "populate/plan/long_map.h"
 #include "populate/options.h"
 #include "populate/report.h"
-#include "populate/run_writer.h"
-#include "populate/zeros.h"
-#include "source/tree.h"
-#include "support/pool.h"
+#include "populate/data/run_writer.h"
+#include "populate/data/zeros.h"
+#include "source/tree/tree.h"
+#include "support/work/pool.h"
 
 struct earlier;
 struct project;
@@ -30,7 +30,7 @@ struct placement {
 	bool is_long : 1;  /* place: which member of the union holds */
 	bool is_casefolded : 1; /* needs: a directory whose names are compared without case */
 	bool is_inline : 1;     /* needs: its content stands in the inode; it has no blocks */
-	bool knows_flags : 1;   /* copy, or seal: flags are those of the file that was asked (populate/flags.h) */
+	bool knows_flags : 1;   /* copy, or seal: flags are those of the file that was asked (populate/metadata/flags.h) */
 	uint32_t xattr_share : 28; /* needs: which of its xattr set's blocks it uses; 2^22 are enough for all inodes */
 	uint32_t flags;
 	union { /* of a node with blocks */
@@ -58,7 +58,7 @@ struct xattr_value {
 	uint32_t hash;
 	uint32_t references; /* entries, in inodes and in blocks, that name it */
 	uint64_t clusters; /* place: that its inode owns */
-	uint32_t next; /* in its bucket, see populate/xattr_values.h */
+	uint32_t next; /* in its bucket, see populate/metadata/xattr_values.h */
 	uint32_t ino; /* number */
 	struct long_map *map; /* place; owned */
 };
@@ -89,13 +89,13 @@ struct build {
 
 	struct image image; /* format: for what is written without libext2fs */
 	const char *image_path; /* the temporary name, or that of what is written in place */
-	bool in_place; /* see populate/output.h */
+	bool in_place; /* see populate/output/output.h */
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker **workers; /* one for each of the pool's */
 	struct ondisk_format format;
 	struct image_geometry geometry;
-	unsigned int quota_types; /* see populate/quota.h */
+	unsigned int quota_types; /* see populate/metadata/quota.h */
 	bool has_mmp; /* the feature is on */
 	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */
 	ext2_ino_t lost_found; /* format: that of mke2fs, if it is kept; else 0 */
@@ -109,7 +109,7 @@ struct build {
 	uint32_t directory_count;
 	uint32_t *items_by_inode; /* number: build_items() of them, ascending by inode number: nodes, and behind the
 	                             last node's number xattr values */
-	struct project *projects; /* needs: one for each node, see populate/projects.h; NULL: all are 0 */
+	struct project *projects; /* needs: one for each node, see populate/metadata/projects.h; NULL: all are 0 */
 	struct xattr_store *xattrs; /* needs: one for each of the tree's sets */
 	struct xattr_value *xattr_values; /* needs */
 	size_t xattr_value_count, xattr_value_capacity;
@@ -120,7 +120,7 @@ struct build {
 	unsigned int enlargements; /* how often the size that was chosen did not do */
 	uint64_t extra_blocks; /* for that reason: beyond those that were counted */
 	uint64_t data_bytes; /* needs: of regular files, holes left out */
-	uint64_t known_zero_bytes; /* see populate/known_holes.h */
+	uint64_t known_zero_bytes; /* see populate/data/known_holes.h */
 	struct zero_list zeros; /* copy: beside those, in order */
 	uint64_t zero_blocks; /* of these */
 };

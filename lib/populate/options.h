@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "source/exclude.h"
-#include "source/owner_map.h"
+#include "source/owners/owner_map.h"
 #include "source/sources.h"
-#include "support/progress.h"
+#include "support/work/progress.h"
 
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
@@ -18,7 +18,7 @@ struct populate_options {
 	const char *image;        /* what is made: a regular file, or a block device */
 	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
 	bool in_place;            /* a file that is there is written; otherwise a new one takes its place */
-	bool android_sparse;      /* the file is to have Android's sparse format, see populate/android_sparse.h */
+	bool android_sparse;      /* the file is to have Android's sparse format, see populate/output/android_sparse.h */
 	const char *size; /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
 	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
 	const char *extended;     /* all -E options, joined by commas; NULL: none */
@@ -44,7 +44,7 @@ struct populate_options {
 	bool without_xattrs;      /* leave them all out */
 	bool without_flags;       /* likewise file flags; those that metadata gives stay */
 	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
-	const char *metadata;     /* a manifest for source/metadata.h; NULL: none */
+	const char *metadata;     /* a manifest for source/mtree/metadata.h; NULL: none */
 	struct progress *progress; /* may be NULL */
 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/units.h"
+#include "support/text/units.h"
 
 #define PATCHES 17
 #define STRIPE_BLOCKS 64 /* 256 KiB: 4 disks of data with chunks of 64 KiB */

@@ -4,7 +4,7 @@
 #define SIMULATE_SIMULATE_H
 
 #include "simulate/configuration.h"
-#include "simulate/workload.h"
+#include "simulate/workloads/workload.h"
 
 struct simulate_options {
 	const char *image;

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/directory_source.h"
-#include "source/file_flags.h"
-#include "source/open_below.h"
-#include "support/whole_io.h"
+#include "source/host/directory_source.h"
+#include "source/tree/file_flags.h"
+#include "source/host/open_below.h"
+#include "support/io/whole_io.h"
 
 struct content_reader {
 	const struct tree *tree;

@@ -3,7 +3,7 @@
 #ifndef SOURCE_CONTENT_READER_H
 #define SOURCE_CONTENT_READER_H
 
-#include "source/tree.h"
+#include "source/tree/tree.h"
 
 /* One worker's; what it opens, it opens when it is needed first. */
 struct content_reader;
@@ -32,7 +32,7 @@ MUST_CHECK errcode_t content_reader_locate(struct content_reader *reader, uint32
 MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
                                          struct problem *problem);
 
-/* The flags of that file (source/file_flags.h); 0 where it is not a file of the host. */
+/* The flags of that file (source/tree/file_flags.h); 0 where it is not a file of the host. */
 uint32_t content_reader_flags(const struct content_reader *reader);
 
 /*

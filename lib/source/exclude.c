@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support/arena.h"
-#include "support/text_line.h"
+#include "support/text/text_line.h"
 #include "support/vector.h"
 
 enum component_kind { COMPONENT_LITERAL, COMPONENT_GLOB, COMPONENT_ANY_DEPTH };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/directory_source.h"
+#include "source/host/directory_source.h"
 
 struct source source_of(const char *name)
 {

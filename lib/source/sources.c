@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/oci_image.h"
+#include "source/layers/oci_image.h"
 #include "source/source.h"
 #include "support/vector.h"
 

@@ -3,18 +3,18 @@
 #ifndef SOURCE_SOURCES_H
 #define SOURCE_SOURCES_H
 
-#include "source/directory_source.h"
-#include "source/merge.h"
+#include "source/host/directory_source.h"
+#include "source/layers/merge.h"
 
 /* How sources are laid over each other. */
 struct source_layering {
 	enum whiteouts whiteouts; /* of directories and archives; the layers of OCI images have their own */
-	bool keeps_whiteouts;     /* as overlayfs has them, see source/merge.h */
+	bool keeps_whiteouts;     /* as overlayfs has them, see source/layers/merge.h */
 };
 
 /*
  * Reads count sources (at least one), each as source_scan() does or, "oci:DIR[:REF]", all layers of an OCI image
- * (source/oci_image.h), and merges them in this order. Archives that follow each other are read side by side, as many
+ * (source/layers/oci_image.h), and merges them in this order. Archives that follow each other are read side by side, as many
  * at a time as the pool has workers, which bounds the memory that unpacking takes. tree->origins[].source numbers what
  * was merged, beginning with 0. The problem names the source and, where one is concerned, the name within.
  */

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_HOST_TREE_H
 
 #include "seeded_random.h"
-#include "source/directory_source.h"
+#include "source/host/directory_source.h"
 
 /* Around all tests: the directory below which they work, in TMPDIR; its removal. */
 void host_tree_begin(void);

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "analyze/file_extents.h"
-#include "analyze/forms.h"
+#include "analyze/forms/file_extents.h"
+#include "analyze/forms/forms.h"
 #include "seeded_random.h"
 #include "unit.h"
 

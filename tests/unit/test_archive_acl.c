@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/archive_acl.h"
+#include "source/archive/archive_acl.h"
 
 #include <stdlib.h>
 #include <string.h>

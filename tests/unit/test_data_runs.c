@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* data_runs: which blocks a file's data is rounded out to. */
-#include "populate/data_runs.h"
+#include "populate/plan/data_runs.h"
 
 #include "unit.h"
 

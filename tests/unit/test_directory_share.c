@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "ext2fs/allocator.h"
-#include "ext2fs/inode_group.h"
+#include "ext2fs/group/inode_group.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/directory_source.h"
+#include "source/host/directory_source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include <sys/xattr.h>
 
 #include "host_tree.h"
-#include "source/host_xattrs.h"
-#include "support/interrupt.h"
+#include "source/host/host_xattrs.h"
+#include "support/work/interrupt.h"
 #include "unit.h"
 
 static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "simulate/dirty_blocks.h"
+#include "simulate/image/dirty_blocks.h"
 
 #include "unit.h"
 

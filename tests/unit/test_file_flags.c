@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/file_flags.h"
+#include "source/tree/file_flags.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

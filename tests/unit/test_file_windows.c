@@ -2,8 +2,8 @@
 /* The windows of a file and the runs of a pool for small files, against models that are arrays. */
 #include <string.h>
 
-#include "ext2fs/file_windows.h"
-#include "ext2fs/small_runs.h"
+#include "ext2fs/preallocation/file_windows.h"
+#include "ext2fs/preallocation/small_runs.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ext2fs/allocator.h"
-#include "ext2fs/group_reserved.h"
+#include "ext2fs/group/group_reserved.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

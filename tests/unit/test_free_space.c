@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The free space of filesystems with random bitmaps, counted by libext2fs bit by bit. */
-#include "analyze/free_space.h"
+#include "analyze/read/free_space.h"
 
 #include <string.h>
 

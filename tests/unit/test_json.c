@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "support/json.h"
+#include "support/text/json.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "support/utf8.h"
+#include "support/text/utf8.h"
 #include "unit.h"
 
 static char *text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "support/json_document.h"
+#include "support/text/json_document.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/layout.h"
+#include "analyze/measure/layout.h"
 
-#include "analyze/score.h"
+#include "analyze/measure/score.h"
 #include "unit.h"
 
 #define FAR 1000

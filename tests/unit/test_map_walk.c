@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Walks over maps that are made by hand on a filesystem that is only a file of blocks: right ones and hostile ones. */
-#include "analyze/map_walk.h"
+#include "analyze/read/map_walk.h"
 
 #include <endian.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/merge.h"
+#include "source/layers/merge.h"
 
 #include <errno.h>
 #include <string.h>

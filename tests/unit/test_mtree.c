@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/mtree.h"
+#include "source/mtree/mtree.h"
 
 #include <errno.h>
 #include <inttypes.h>

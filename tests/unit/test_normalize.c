@@ -2,7 +2,7 @@
 /* Each policy's documented examples and edges, and what must hold for any request. */
 #include <string.h>
 
-#include "ext2fs/normalize.h"
+#include "ext2fs/preallocation/normalize.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "ext2fs/bits.h"
-#include "ext2fs/normalize.h"
+#include "ext2fs/core/bits.h"
+#include "ext2fs/preallocation/normalize.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -20,7 +20,7 @@ static void let_others_in(void)
 }
 #define ORPHAN_SLOTS_BETWEEN_STEPS() let_others_in()
 
-#include "ext2fs/orphan_slots.c"
+#include "ext2fs/orphan/orphan_slots.c"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

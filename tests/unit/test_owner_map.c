@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/owner_map.h"
+#include "source/owners/owner_map.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "host_tree.h"
-#include "source/xattr_sets.h"
+#include "source/tree/xattr_sets.h"
 #include "unit.h"
 
 #define PASSWD "root:x:0:0:root:/root:/bin/sh\nbroken\nweb:x:33:33::/:\nweb:x:34:34::/:\nlost:x:-1:0::/:\n"

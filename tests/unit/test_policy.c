@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "ext2fs/allocator.h"
-#include "ext2fs/group_index.h"
+#include "ext2fs/group/group_index.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"
@@ -20,7 +20,7 @@
 /* Does on cue what another thread might do when a group is about to be looked into. */
 static void (*on_look)(uint32_t number);
 #define SCAN_MEANWHILE(search, number, waits) (on_look ? on_look(number) : (void)0)
-#include "../../lib/ext2fs/scan.c"
+#include "../../lib/ext2fs/search/scan.c"
 
 #define THREADS 4
 #define MOST_OWNED 400

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "simulate/processors.h"
+#include "simulate/streams/processors.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "simulate/result.h"
+#include "simulate/results/result.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "simulate/scalability.h"
+#include "simulate/results/scalability.h"
 
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 struct search;
 static void meanwhile(const struct search *search, uint32_t number, bool waits);
 #define SCAN_MEANWHILE(search, number, waits) meanwhile(search, number, waits)
-#include "../../lib/ext2fs/scan.c"
+#include "../../lib/ext2fs/search/scan.c"
 
 #define GROUP_BLOCKS 2048
 #define GROUPS 40

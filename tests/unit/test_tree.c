@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree.h"
+#include "source/tree/tree.h"
 
 #include <string.h>
 #include <sys/stat.h>

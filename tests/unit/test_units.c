@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "support/units.h"
+#include "support/text/units.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "support/whole_io.h"
+#include "support/io/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/worst.h"
+#include "analyze/measure/worst.h"
 
 #include <stdlib.h>
 
-#include "analyze/damage.h"
+#include "analyze/read/damage.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which block of their xattr set inodes share: 1024 at a time, for as many inodes as there can be. */
 #include "ondisk/xattr.h"
-#include "populate/xattrs.h"
+#include "populate/metadata/xattrs.h"
 #include "unit.h"
 
 START_TEST(shares)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* zeros_find(): which blocks of a buffer hold only zeros. */
-#include "populate/zeros.h"
+#include "populate/data/zeros.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/xattr_table.h"
+#include "source/tree/xattr_table.h"
 #include "support/vector.h"
 
 #define MOST_XATTRS 8

@@ -10,7 +10,7 @@
 #ifndef TESTS_UNIT_TEXT_TREE_H
 #define TESTS_UNIT_TEXT_TREE_H
 
-#include "source/tree.h"
+#include "source/tree/tree.h"
 
 #define TEXT_TREE_PATH_BYTES 200
 
@@ -26,7 +26,7 @@ char *tree_text(const struct tree *tree);
 /* Checks the tree and compares its text. */
 void text_tree_expect(const struct tree *tree, const char *text);
 
-/* qsort's comparison of paths below the root ("a/b"): the order of nodes that source/tree.h promises. */
+/* qsort's comparison of paths below the root ("a/b"): the order of nodes that source/tree/tree.h promises. */
 int text_tree_compare_paths(const char *one, const char *other);
 
 #endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyze/measure/figures.h"
+#include "analyze/forms/forms.h"
+#include "support/text/utf8.h"
+
+struct form {
+	const struct figure_values *before, *after;
+	FILE *stream;
+};
+
+static bool is_shown(const struct figure *figure, const struct form_parts *parts)
+{
+	return figure->is_of_files ? parts->files : parts->free_space;
+}
+
+static void print_figures(const struct form *form, const struct form_parts *parts)
+{
+	for (size_t n = 0; n < FIGURE_COUNT; n++) {
+		const struct figure *figure = &figures[n];
+
+		if (!is_shown(figure, parts))
+			continue;
+		double before = form->before->values[n], after = form->after->values[n];
+		int decimals = (int)figure->decimals;
+
+		fprintf(form->stream, "  %-28s %15.*f %15.*f", figure->name, decimals, before, decimals, after);
+		if (before > 0)
+			fprintf(form->stream, " %+9.1f%%", 100 * (after - before) / before);
+		else if (after > 0)
+			fprintf(form->stream, " %10s", "new");
+		fputc('\n', form->stream);
+	}
+}
+
+static void print_name(const struct form *form, const char *title, const struct figure_values *values)
+{
+	fprintf(form->stream, "%s: ", title);
+	utf8_print(values->target, form->stream);
+	if (values->damage_count)
+		fprintf(form->stream, " (%" PRIu64 " pieces of it cannot be read)", values->damage_count);
+	fputc('\n', form->stream);
+}
+
+void form_compare(const struct figure_values *before, const struct figure_values *after, const struct form_parts *parts,
+                  FILE *stream)
+{
+	struct form form = { before, after, stream };
+
+	print_name(&form, "first ", before);
+	print_name(&form, "second", after);
+	fprintf(stream, "\n  %-28s %15s %15s %10s\n", "", "first", "second", "change");
+	print_figures(&form, parts);
+}
+
+void form_json_change(struct json *json, const struct figure_values *before, const struct figure_values *after,
+                      const struct form_parts *parts)
+{
+	static const char *const wishes[] = { "any", "low", "high" };
+
+	json_open_object(json, "change");
+	for (size_t n = 0; n < FIGURE_COUNT; n++) {
+		const struct figure *figure = &figures[n];
+
+		if (!is_shown(figure, parts))
+			continue;
+		double first = before->values[n], second = after->values[n];
+
+		json_open_row(json, figure->key);
+		json_string(json, "name", figure->name);
+		json_string(json, "better", wishes[figure->wish]);
+		json_number(json, "before", first, figure->decimals);
+		json_number(json, "after", second, figure->decimals);
+		json_number(json, "difference", second - first, figure->decimals);
+		json_number(json, "percent", first > 0 ? 100 * (second - first) / first : NAN, 1);
+		json_close_object(json);
+	}
+	json_close_object(json);
+}
+
+static void write_compared(struct json *json, const char *key, const struct compared *compared,
+                           const struct form_parts *parts)
+{
+	if (compared->report)
+		form_json_object(json, key, compared->report, parts);
+	else
+		json_document(json, key, compared->saved);
+}
+
+errcode_t form_compare_json(const struct compared *before, const struct compared *after,
+                            const struct form_parts *parts, FILE *stream)
+{
+	struct json json = { .stream = stream };
+
+	json_open_object(&json, NULL);
+	write_compared(&json, "before", before, parts);
+	write_compared(&json, "after", after, parts);
+	form_json_change(&json, &before->figures, &after->figures, parts);
+	json_close_object(&json);
+	return json_end(&json);
+}

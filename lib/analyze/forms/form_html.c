@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "analyze/forms/forms.h"
+#include "support/io/flush.h"
+
+/* More than a screen can show apart; filesystems of more groups than that have several in a cell. */
+#define MOST_CELLS 4096
+
+extern const char page_html[], page_css[], page_js[];
+
+struct form {
+	const struct report *before, *after;
+	const struct form_parts *parts;
+	FILE *stream;
+	struct figure_values figures[2]; /* of both */
+};
+
+/* Rows of numbers, because there may be thousands: free blocks, their extents, the largest of these, all blocks. */
+static void write_cell(struct json *json, const struct report *report, uint32_t from, uint32_t to)
+{
+	const struct report_filesystem *filesystem = &report->filesystem;
+	uint64_t free_clusters = 0, extents = 0, largest = 0, unreadable = 0;
+	uint64_t start = (uint64_t)from * filesystem->blocks_per_group;
+	uint64_t end = (uint64_t)to * filesystem->blocks_per_group;
+	uint64_t all = filesystem->blocks - filesystem->first_block;
+
+	for (uint32_t number = from; number < to; number++) {
+		const struct report_group *group = &report->free.groups[number];
+
+		free_clusters += group->free_clusters;
+		extents += group->fragments;
+		largest = group->largest_clusters > largest ? group->largest_clusters : largest;
+		unreadable += group->is_unreadable;
+	}
+	json_open_array(json, NULL);
+	json_unsigned(json, NULL, free_clusters * filesystem->cluster_blocks);
+	json_unsigned(json, NULL, extents);
+	json_unsigned(json, NULL, largest * filesystem->cluster_blocks);
+	json_unsigned(json, NULL, (end < all ? end : all) - start);
+	json_unsigned(json, NULL, unreadable);
+	json_close_array(json);
+}
+
+static void write_map(struct json *json, const struct report *report)
+{
+	uint32_t groups = report->filesystem.groups;
+	uint32_t per_cell = groups / MOST_CELLS + !!(groups % MOST_CELLS);
+
+	json_open_row(json, "map");
+	json_unsigned(json, "groups_per_cell", per_cell);
+	json_open_array(json, "cells");
+	for (uint32_t from = 0; from < groups; from += per_cell)
+		write_cell(json, report, from, groups - from < per_cell ? groups : from + per_cell);
+	json_close_array(json);
+	json_close_object(json);
+}
+
+static void write_subject(struct json *json, const struct report *report, const struct form_parts *parts)
+{
+	json_open_object(json, NULL);
+	form_json_object(json, "report", report, parts);
+	if (parts->free_space)
+		write_map(json, report);
+	json_close_object(json);
+}
+
+static errcode_t write_reports(const struct form *form)
+{
+	struct json json = { .stream = form->stream, .is_in_html = true };
+
+	json_open_object(&json, NULL);
+	json_open_array(&json, "subjects");
+	write_subject(&json, form->before, form->parts);
+	if (form->after)
+		write_subject(&json, form->after, form->parts);
+	json_close_array(&json);
+	if (form->after)
+		form_json_change(&json, &form->figures[0], &form->figures[1], form->parts);
+	json_close_object(&json);
+	return json_end(&json);
+}
+
+static ssize_t write_escaped(void *context, const char *text, size_t count)
+{
+	FILE *stream = context;
+
+	for (size_t n = 0; n < count; n++) {
+		switch (text[n]) {
+		case '<':
+			fputs("&lt;", stream);
+			break;
+		case '>':
+			fputs("&gt;", stream);
+			break;
+		case '&':
+			fputs("&amp;", stream);
+			break;
+		default:
+			fputc(text[n], stream);
+		}
+	}
+	return (ssize_t)count;
+}
+
+/* For browsers that run no scripts: the form in text. Not by open_memstream(3), which loses what it has no memory for. */
+static errcode_t write_plain(const struct form *form)
+{
+	char buffer[BUFSIZ];
+	FILE *escaped = fopencookie(form->stream, "w", (cookie_io_functions_t){ .write = write_escaped });
+
+	if (!escaped)
+		return ENOMEM;
+	setvbuf(escaped, buffer, _IOFBF, sizeof(buffer));
+	if (form->after)
+		form_compare(&form->figures[0], &form->figures[1], form->parts, escaped);
+	else
+		form_text(form->before, form->parts, escaped);
+	return fclose(escaped) ? EIO : 0;
+}
+
+static errcode_t write_part(const struct form *form, const char *name, size_t length)
+{
+	if (!strncmp(name, "style", length))
+		fputs(page_css, form->stream);
+	else if (!strncmp(name, "script", length))
+		fputs(page_js, form->stream);
+	else if (!strncmp(name, "reports", length))
+		return write_reports(form);
+	else
+		return write_plain(form);
+	return 0;
+}
+
+errcode_t form_html(const struct report *before, const struct report *after, const struct form_parts *parts,
+                    FILE *stream)
+{
+	struct form_parts all = { parts->free_space, parts->files, false, parts->files, parts->files };
+	struct form form = { .before = before, .after = after, .parts = &all, .stream = stream };
+	const char *at = page_html, *mark;
+
+	if (after) {
+		figures_take(before, &form.figures[0]);
+		figures_take(after, &form.figures[1]);
+	}
+
+	/* Parts have their places at {{NAME}}. */
+	while ((mark = strstr(at, "{{"))) {
+		const char *name = mark + 2, *end = strstr(name, "}}");
+
+		fwrite(at, 1, (size_t)(mark - at), stream);
+		errcode_t error = write_part(&form, name, (size_t)(end - name));
+
+		if (error)
+			return error;
+		at = end + 2;
+	}
+	fputs(at, stream);
+	return flush_output(stream);
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+
+#include "analyze/forms/forms.h"
+
+struct form {
+	struct json *json;
+	const struct report *report;
+	double block_kilobytes;
+};
+
+static void write_filesystem(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report_filesystem *filesystem = &form->report->filesystem;
+
+	json_open_object(json, "filesystem");
+	json_string(json, "target", filesystem->target);
+	json_string(json, "device", filesystem->device);
+	json_unsigned(json, "offset_bytes", filesystem->offset_bytes);
+	json_string(json, "label", filesystem->label);
+	json_string(json, "uuid", filesystem->uuid);
+	json_unsigned(json, "block_bytes", filesystem->block_bytes);
+	json_unsigned(json, "cluster_blocks", filesystem->cluster_blocks);
+	json_unsigned(json, "blocks", filesystem->blocks);
+	json_unsigned(json, "blocks_per_group", filesystem->blocks_per_group);
+	json_unsigned(json, "groups", filesystem->groups);
+	json_unsigned(json, "inodes", filesystem->inodes);
+	json_boolean(json, "mounted", filesystem->is_mounted);
+	json_boolean(json, "needs_recovery", filesystem->needs_recovery);
+	json_close_object(json);
+}
+
+/* The powers of two that have values; what the values are is in the keys. */
+static void write_histogram(struct json *json, const char *key, const struct histogram *histogram, const char *from_key,
+                            const char *sum_key)
+{
+	json_open_array(json, key);
+	for (unsigned int power = 0; power < HISTOGRAM_POWERS; power++) {
+		uint64_t count, sum;
+
+		histogram_power(histogram, power, &count, &sum);
+		if (!count)
+			continue;
+		json_open_row(json, NULL);
+		json_unsigned(json, from_key, UINT64_C(1) << power);
+		json_unsigned(json, "count", count);
+		json_unsigned(json, sum_key, sum);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_percentiles(struct json *json, const char *key, const struct histogram *histogram)
+{
+	static const struct {
+		const char *key;
+		double percent;
+	} shown[] = { { "p1", 1 },   { "p5", 5 },   { "p10", 10 }, { "p25", 25 }, { "p50", 50 },
+		      { "p75", 75 }, { "p90", 90 }, { "p95", 95 }, { "p99", 99 } };
+
+	json_open_row(json, key);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		json_unsigned(json, shown[n].key, histogram_percentile(histogram, shown[n].percent));
+	json_close_object(json);
+}
+
+static void write_groups(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report_free *space = &form->report->free;
+
+	json_open_array(json, "groups");
+	for (uint32_t number = 0; number < form->report->filesystem.groups; number++) {
+		const struct report_group *group = &space->groups[number];
+
+		json_open_row(json, NULL);
+		json_unsigned(json, "group", number);
+		if (group->is_unreadable)
+			json_boolean(json, "unreadable", true);
+		json_unsigned(json, "free_clusters", group->free_clusters);
+		json_unsigned(json, "fragments", group->fragments);
+		json_unsigned(json, "first_free", group->first_free);
+		json_unsigned(json, "largest_clusters", group->largest_clusters);
+		json_open_array(json, "orders");
+		for (unsigned int order = 0; order < space->orders; order++)
+			json_unsigned(json, NULL, group->orders[order]);
+		json_close_array(json);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_zones(struct form *form)
+{
+	struct json *json = form->json;
+
+	json_open_array(json, "zones");
+	for (size_t n = 0; n < form->report->free.zone_count; n++) {
+		const struct report_zone *zone = &form->report->free.zones[n];
+
+		json_open_row(json, NULL);
+		json_unsigned(json, "first_group", zone->first_group);
+		json_unsigned(json, "groups", zone->groups);
+		json_unsigned(json, "blocks", zone->blocks);
+		json_unsigned(json, "free_blocks", zone->free_blocks);
+		json_unsigned(json, "extents", zone->extents);
+		json_unsigned(json, "largest_blocks", zone->largest);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_free(struct form *form, bool with_groups)
+{
+	struct json *json = form->json;
+	const struct report_free *space = &form->report->free;
+	const struct histogram *sizes = &space->sizes;
+	double kilobytes = form->block_kilobytes;
+
+	json_open_object(json, "free");
+	json_unsigned(json, "extents", sizes->count);
+	json_unsigned(json, "blocks", sizes->sum);
+	json_number(json, "min_kb", (double)sizes->minimum * kilobytes, 0);
+	json_number(json, "max_kb", (double)sizes->maximum * kilobytes, 0);
+	json_number(json, "avg_kb", histogram_mean(sizes) * kilobytes, 1);
+	json_number(json, "median_kb", (double)histogram_percentile(sizes, 50) * kilobytes, 0);
+	json_number(json, "weighted_median_kb", (double)histogram_weighted_percentile(sizes, 50) * kilobytes, 0);
+	json_number(json, "largest_allocatable_kb", (double)space->largest_allocatable * kilobytes, 0);
+	json_unsigned(json, "largest_start", space->largest_start);
+	json_unsigned(json, "superblock_free_blocks", space->superblock_free_blocks);
+	json_unsigned(json, "reserved_blocks", space->reserved_blocks);
+	json_unsigned(json, "unreadable_groups", space->unreadable_groups);
+	if (space->chunk_blocks) {
+		json_unsigned(json, "chunk_blocks", space->chunk_blocks);
+		json_unsigned(json, "chunks", space->chunks);
+		json_unsigned(json, "free_chunks", space->free_chunks);
+	}
+	write_percentiles(json, "percentiles_blocks", sizes);
+	write_histogram(json, "histogram", sizes, "from_blocks", "blocks");
+	write_zones(form);
+	if (with_groups)
+		write_groups(form);
+	json_close_object(json);
+}
+
+static void write_seeks(struct json *json, const char *key, const struct seek_counts *seeks)
+{
+	json_open_row(json, key);
+	json_unsigned(json, "jumps", seeks->jumps);
+	json_unsigned(json, "far", seeks->far);
+	json_unsigned(json, "backward", seeks->backward);
+	json_close_object(json);
+}
+
+/* What files of all kinds have in common, into the object that is open. */
+static void write_sums(struct form *form, const struct report_sums *sums)
+{
+	struct json *json = form->json;
+	double files = sums->files ? (double)sums->files : 1;
+	double extents = sums->extents ? (double)sums->extents : 1;
+
+	json_unsigned(json, "count", sums->files);
+	json_unsigned(json, "blocks", sums->blocks);
+	json_unsigned(json, "extents", sums->extents);
+	json_unsigned(json, "ideal_extents", sums->ideal_extents);
+	json_unsigned(json, "runs", sums->runs);
+	json_unsigned(json, "records", sums->records);
+	json_number(json, "avg_extents", (double)sums->extents / files, 3);
+	json_number(json, "avg_extent_kb", (double)sums->blocks / extents * form->block_kilobytes, 1);
+	json_unsigned(json, "fragmented_files", sums->fragmented_files);
+	json_unsigned(json, "map_blocks", sums->map_blocks);
+	json_unsigned(json, "unwritten_blocks", sums->unwritten_blocks);
+	json_unsigned(json, "unwritten_extents", sums->unwritten_records);
+	json_unsigned(json, "holes", sums->holes);
+	write_seeks(json, "seeks_inside", &sums->inside);
+}
+
+static void write_files(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report_files *files = &form->report->files;
+
+	json_open_object(json, "files");
+	write_sums(form, &files->regular);
+	json_number(json, "score", files->score, 2);
+	json_number(json, "ratio", files->ratio, 3);
+	write_seeks(json, "seeks_between", &files->between);
+	json_unsigned(json, "inodes", files->inodes);
+	json_unsigned(json, "empty", files->empty);
+	json_unsigned(json, "inline_data", files->inline_data);
+	json_unsigned(json, "by_extents", files->by_extents);
+	json_unsigned(json, "by_indirect", files->by_indirect);
+	json_unsigned(json, "largest_depth", files->largest_depth);
+	json_unsigned(json, "xattr_blocks", files->xattr_blocks);
+	write_percentiles(json, "extents_per_file_percentiles", &files->extents_per_file);
+	write_histogram(json, "extents_per_file_histogram", &files->extents_per_file, "from_extents", "extents");
+	write_percentiles(json, "extent_blocks_percentiles", &files->extent_blocks);
+	write_histogram(json, "extent_blocks_histogram", &files->extent_blocks, "from_blocks", "blocks");
+	json_open_object(json, "symlinks");
+	write_sums(form, &files->symlinks);
+	json_close_object(json);
+	json_open_object(json, "xattr_values");
+	write_sums(form, &files->xattr_values);
+	json_close_object(json);
+	json_close_object(json);
+}
+
+static void write_directories(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report_directories *directories = &form->report->directories;
+
+	json_open_object(json, "directories");
+	write_sums(form, &directories->sums);
+	json_unsigned(json, "all", directories->count);
+	json_unsigned(json, "entries", directories->entries);
+	json_unsigned(json, "inline_data", directories->inline_data);
+	json_unsigned(json, "linear", directories->linear);
+	json_open_array(json, "indexed_by_levels");
+	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
+		json_unsigned(json, NULL, directories->indexed[level]);
+	json_close_array(json);
+	write_percentiles(json, "blocks_percentiles", &directories->blocks_per_directory);
+	json_close_object(json);
+}
+
+static void write_path(struct json *json, const char *path)
+{
+	if (path)
+		json_string(json, "path", path);
+	else
+		json_null(json, "path");
+}
+
+static void write_worst(struct form *form)
+{
+	struct json *json = form->json;
+
+	json_open_array(json, "worst");
+	for (size_t n = 0; n < form->report->worst_count; n++) {
+		const struct report_file *file = &form->report->worst[n];
+
+		json_open_row(json, NULL);
+		write_path(json, file->path);
+		json_unsigned(json, "inode", file->ino);
+		json_unsigned(json, "extents", file->extents);
+		json_unsigned(json, "ideal", file->ideal_extents);
+		json_unsigned(json, "blocks", file->blocks);
+		json_unsigned(json, "runs", file->runs);
+		json_unsigned(json, "records", file->records);
+		json_unsigned(json, "size_bytes", file->size_bytes);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_by_directory(struct form *form)
+{
+	struct json *json = form->json;
+
+	json_open_array(json, "by_directory");
+	for (size_t n = 0; n < form->report->by_directory_count; n++) {
+		const struct report_directory *directory = &form->report->by_directory[n];
+
+		json_open_row(json, NULL);
+		write_path(json, directory->path);
+		json_unsigned(json, "inode", directory->ino);
+		json_unsigned(json, "files", directory->files);
+		json_unsigned(json, "blocks", directory->blocks);
+		json_unsigned(json, "extents", directory->extents);
+		json_unsigned(json, "ideal", directory->ideal_extents);
+		json_unsigned(json, "runs", directory->runs);
+		json_number(json, "score", directory->score, 2);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_sharers(struct json *json, const struct report_shared_bitmap *shared)
+{
+	json_open_array(json, "most");
+	for (unsigned int n = 0; n < REPORT_SHARERS && shared->most[n].files; n++) {
+		json_open_row(json, NULL);
+		write_path(json, shared->most[n].path);
+		json_unsigned(json, "inode", shared->most[n].ino);
+		json_unsigned(json, "files", shared->most[n].files);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_unlink_rows(struct json *json, const struct report_unlink *unlink)
+{
+	json_open_array(json, "costly");
+	for (size_t n = 0; n < unlink->costly_count; n++) {
+		const struct report_unlink_directory *row = &unlink->costly[n];
+
+		json_open_row(json, NULL);
+		write_path(json, row->path);
+		json_unsigned(json, "inode", row->ino);
+		json_unsigned(json, "files", row->files);
+		json_unsigned(json, "block_bitmaps", row->block_bitmaps);
+		json_unsigned(json, "shared_bitmaps", row->shared_bitmaps);
+		json_unsigned(json, "inode_bitmaps", row->inode_bitmaps);
+		json_unsigned(json, "writes", row->writes);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	json_open_array(json, "shared");
+	for (size_t n = 0; n < unlink->shared_count; n++) {
+		json_open_row(json, NULL);
+		json_unsigned(json, "group", unlink->shared[n].group);
+		json_unsigned(json, "directories", unlink->shared[n].directories);
+		write_sharers(json, &unlink->shared[n]);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_unlink(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report_unlink *unlink = form->report->unlink;
+
+	json_open_object(json, "unlink");
+	json_unsigned(json, "batch_files", unlink->batch_files);
+	json_unsigned(json, "directories", unlink->directories);
+	json_unsigned(json, "files", unlink->files);
+	json_unsigned(json, "block_bitmaps", unlink->block_bitmaps);
+	json_unsigned(json, "inode_bitmaps", unlink->inode_bitmaps);
+	json_unsigned(json, "writes", unlink->writes);
+	json_unsigned(json, "shared_bitmaps", unlink->shared_bitmaps);
+	write_unlink_rows(json, unlink);
+	json_close_object(json);
+}
+
+static void write_verdict(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report_verdict *verdict = &form->report->verdict;
+
+	json_open_object(json, "verdict");
+	json_number(json, "score", verdict->score, 2);
+	json_string(json, "words", score_band_words(verdict->band));
+	json_open_array(json, "advice");
+	for (unsigned int n = 0; n < verdict->advice_count; n++)
+		json_string(json, NULL, verdict->advice[n]);
+	json_close_array(json);
+	json_close_object(json);
+}
+
+static void write_damage(struct form *form)
+{
+	struct json *json = form->json;
+	const struct report *report = form->report;
+
+	json_open_object(json, "unreadable");
+	json_unsigned(json, "count", report->damage_count);
+	json_open_array(json, "first");
+	for (uint64_t n = 0; n < report->damage_count && n < REPORT_MAX_DAMAGE; n++) {
+		json_open_row(json, NULL);
+		json_string(json, "what", report->damage[n].what);
+		json_unsigned(json, "inode", report->damage[n].ino);
+		json_unsigned(json, "block", report->damage[n].block);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	json_close_object(json);
+}
+
+void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts)
+{
+	struct form form = {
+		.json = json,
+		.report = report,
+		.block_kilobytes = report->filesystem.block_bytes / 1024.0,
+	};
+
+	json_open_object(json, key);
+	write_filesystem(&form);
+	if (parts->free_space)
+		write_free(&form, parts->groups);
+	if (parts->files) {
+		write_files(&form);
+		write_directories(&form);
+		write_worst(&form);
+		if (parts->by_directory)
+			write_by_directory(&form);
+		if (parts->unlink)
+			write_unlink(&form);
+		write_verdict(&form);
+	}
+	write_damage(&form);
+	json_close_object(json);
+}
+
+errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream)
+{
+	struct json json = { .stream = stream };
+
+	form_json_object(&json, NULL, report, parts);
+	return json_end(&json);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/forms/forms.h"
+#include "support/text/units.h"
+#include "support/text/utf8.h"
+
+#define BAR_COLUMNS 26
+#define KERNEL_COLUMNS 14
+
+struct form {
+	const struct report *report;
+	FILE *stream;
+};
+
+/* Sizes in text are for reading: the JSON has exact numbers. */
+struct size_text {
+	char text[UNITS_TEXT_BYTES];
+};
+
+static struct size_text size_of(const struct form *form, uint64_t blocks)
+{
+	struct size_text size;
+
+	units_format_bytes(blocks * form->report->filesystem.block_bytes, size.text);
+	return size;
+}
+
+/* Not in whole blocks. */
+static struct size_text mean_of(const struct form *form, uint64_t blocks, uint64_t count)
+{
+	struct size_text size;
+	double bytes = count ? (double)blocks * form->report->filesystem.block_bytes / (double)count : 0;
+
+	units_format_bytes((uint64_t)(bytes + 0.5), size.text);
+	return size;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_bar(const struct form *form, uint64_t part, uint64_t whole)
+{
+	unsigned int columns = (unsigned int)(percent(part, whole) * BAR_COLUMNS / 100 + 0.5);
+
+	/* What is there can be seen. */
+	if (part && !columns)
+		columns = 1;
+	for (unsigned int n = 0; n < columns; n++)
+		fputc('#', form->stream);
+}
+
+static void print_filesystem(const struct form *form)
+{
+	const struct report_filesystem *filesystem = &form->report->filesystem;
+
+	utf8_print(filesystem->target, form->stream);
+	fprintf(form->stream, ": %s in %" PRIu64 " blocks of %u bytes, %u group%s",
+	        size_of(form, filesystem->blocks).text, filesystem->blocks, filesystem->block_bytes,
+	        filesystem->groups, units_plural(filesystem->groups));
+	if (filesystem->cluster_blocks > 1)
+		fprintf(form->stream, ", clusters of %u blocks", filesystem->cluster_blocks);
+	fputc('\n', form->stream);
+	if (filesystem->label[0]) {
+		fputs("label ", form->stream);
+		utf8_print(filesystem->label, form->stream);
+		fputs(", ", form->stream);
+	}
+	fprintf(form->stream, "UUID %s\n", filesystem->uuid);
+}
+
+/* Rows of powers of two; values of sizes in bytes, others as they are. */
+static void print_histogram(const struct form *form, const struct histogram *histogram, bool is_size,
+                            const char *value_title, const char *count_title, const char *sum_title)
+{
+	fprintf(form->stream, "  %12s  %12s  %14s  share of the %s\n", value_title, count_title, sum_title, sum_title);
+	for (unsigned int power = 0; power < 49; power++) {
+		uint64_t count, sum;
+		char from[UNITS_TEXT_BYTES];
+
+		histogram_power(histogram, power, &count, &sum);
+		if (!count)
+			continue;
+		if (is_size)
+			units_format_bytes((uint64_t)form->report->filesystem.block_bytes << power, from);
+		else
+			snprintf(from, sizeof(from), "%" PRIu64, UINT64_C(1) << power);
+		fprintf(form->stream, "  %12s  %12" PRIu64 "  %14" PRIu64 "  %5.1f%% ", from, count, sum,
+		        percent(sum, histogram->sum));
+		print_bar(form, sum, histogram->sum);
+		fputc('\n', form->stream);
+	}
+}
+
+static void print_size_percentiles(const struct form *form, const struct histogram *histogram)
+{
+	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
+
+	fputs("  percent:", form->stream);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		fprintf(form->stream, " %8u%%", shown[n]);
+	fputs("\n     size:", form->stream);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		fprintf(form->stream, "%10s", size_of(form, histogram_percentile(histogram, shown[n])).text);
+	fputc('\n', form->stream);
+}
+
+static void print_count_percentiles(const struct form *form, const struct histogram *histogram, const char *name)
+{
+	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
+
+	fputs("  percent:", form->stream);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		fprintf(form->stream, " %8u%%", shown[n]);
+	fprintf(form->stream, "\n%9s:", name);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		fprintf(form->stream, "%10" PRIu64, histogram_percentile(histogram, shown[n]));
+	fputc('\n', form->stream);
+}
+
+/* A row of digits, one a zone: 0 is full, 9 is free. */
+static void print_zones(const struct form *form)
+{
+	const struct report_free *space = &form->report->free;
+
+	fprintf(form->stream, "  from the first group to the last (0 full, 9 free), %u groups a digit:\n  ",
+	        space->zone_count ? space->zones[0].groups : 0);
+	for (size_t n = 0; n < space->zone_count; n++)
+		fputc('0' + (int)(ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99), form->stream);
+	fputc('\n', form->stream);
+}
+
+/* The kernel's own form of mb_groups, which has room for 14 orders whatever the block size. */
+static void print_groups(const struct form *form)
+{
+	const struct report_free *space = &form->report->free;
+	unsigned int columns = space->orders > KERNEL_COLUMNS ? space->orders : KERNEL_COLUMNS;
+
+	fputs("\n#group: free  frags first [", form->stream);
+	for (unsigned int order = 0; order < columns; order++)
+		fprintf(form->stream, " 2^%-3u", order);
+	fputs(" ]\n", form->stream);
+	for (uint32_t number = 0; number < form->report->filesystem.groups; number++) {
+		const struct report_group *group = &space->groups[number];
+
+		fprintf(form->stream, "#%-5u: %-5u %-5u %-5u [", number, group->free_clusters, group->fragments,
+		        group->first_free);
+		for (unsigned int order = 0; order < columns; order++)
+			fprintf(form->stream, " %-5u", group->orders[order]);
+		fprintf(form->stream, " ]%s\n", group->is_unreadable ? " cannot be read" : "");
+	}
+}
+
+static void print_free(const struct form *form, bool with_groups)
+{
+	const struct report_free *space = &form->report->free;
+	const struct histogram *sizes = &space->sizes;
+	FILE *stream = form->stream;
+
+	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extent%s\n", size_of(form, sizes->sum).text,
+	        percent(sizes->sum, form->report->filesystem.blocks), sizes->count, units_plural(sizes->count));
+	if (space->unreadable_groups)
+		fprintf(stream, "  of %" PRIu64 " groups it is unknown: their bitmaps cannot be read\n",
+		        space->unreadable_groups);
+	if (space->chunk_blocks)
+		fprintf(stream, "  chunks of %s: %" PRIu64 " of %" PRIu64 " free (%.1f%%)\n",
+		        size_of(form, space->chunk_blocks).text, space->free_chunks, space->chunks,
+		        percent(space->free_chunks, space->chunks));
+	if (!sizes->count)
+		return;
+	fprintf(stream, "  smallest %s, mean %s, largest %s (at block %" PRIu64 ")\n",
+	        size_of(form, sizes->minimum).text, mean_of(form, sizes->sum, sizes->count).text,
+	        size_of(form, sizes->maximum).text, space->largest_start);
+	fprintf(stream, "  half of it in extents of %s or more; one allocation: up to %s\n",
+	        size_of(form, histogram_weighted_percentile(sizes, 50)).text,
+	        size_of(form, space->largest_allocatable).text);
+	print_size_percentiles(form, sizes);
+	print_histogram(form, sizes, true, "size from", "extents", "blocks");
+	if (space->zone_count > 1)
+		print_zones(form);
+	if (with_groups)
+		print_groups(form);
+}
+
+static void print_seeks(const struct form *form, const char *name, const struct seek_counts *seeks)
+{
+	fprintf(form->stream, "  %s: %" PRIu64 " jumps, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
+	        seeks->far, seeks->backward);
+}
+
+/* One line for what only some filesystems have. */
+static void print_other(const struct form *form, const char *name, const struct report_sums *sums)
+{
+	if (sums->files)
+		fprintf(form->stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files,
+		        sums->extents, units_plural(sums->extents), size_of(form, sums->blocks).text);
+}
+
+static void print_files(const struct form *form)
+{
+	const struct report_files *files = &form->report->files;
+	const struct report_sums *sums = &files->regular;
+	FILE *stream = form->stream;
+
+	fprintf(stream, "\nFILES: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", sums->files, sums->extents,
+	        units_plural(sums->extents), size_of(form, sums->blocks).text);
+	fprintf(stream, "  ideal %" PRIu64 " extent%s; %" PRIu64 " file%s (%.1f%%) in more than that\n",
+	        sums->ideal_extents, units_plural(sums->ideal_extents), sums->fragmented_files,
+	        units_plural(sums->fragmented_files), percent(sums->fragmented_files, sums->files));
+	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " record%s in their maps\n",
+	        ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text, sums->records,
+	        units_plural(sums->records));
+	fprintf(stream,
+	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
+	        files->by_extents, files->largest_depth, files->by_indirect, sums->map_blocks);
+	if (files->empty || files->inline_data)
+		fprintf(stream, "  beside these: %" PRIu64 " without blocks, %" PRIu64 " inside their inodes\n",
+		        files->empty, files->inline_data);
+	if (sums->holes || sums->unwritten_records)
+		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->holes,
+		        size_of(form, sums->unwritten_blocks).text, sums->unwritten_records);
+	print_other(form, "long symbolic links", &files->symlinks);
+	print_other(form, "inodes of xattr values", &files->xattr_values);
+	if (!sums->files)
+		return;
+	fputs("  reading them by inode number:\n", stream);
+	print_seeks(form, "  within files", &sums->inside);
+	print_seeks(form, "  from file to file", &files->between);
+	print_count_percentiles(form, &files->extents_per_file, "extents");
+	print_histogram(form, &files->extents_per_file, false, "extents from", "files", "extents");
+	print_size_percentiles(form, &files->extent_blocks);
+	print_histogram(form, &files->extent_blocks, true, "size from", "extents", "blocks");
+}
+
+static void print_directories(const struct form *form)
+{
+	const struct report_directories *directories = &form->report->directories;
+	const struct report_sums *sums = &directories->sums;
+	FILE *stream = form->stream;
+
+	fprintf(stream, "\nDIRECTORIES: %" PRIu64 " with %" PRIu64 " name%s, %" PRIu64 " extent%s, %s\n",
+	        directories->count, directories->entries, units_plural(directories->entries), sums->extents,
+	        units_plural(sums->extents), size_of(form, sums->blocks).text);
+	fprintf(stream, "  linear %" PRIu64 ", inside their inodes %" PRIu64 ", indexed", directories->linear,
+	        directories->inline_data);
+	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
+		if (!level || directories->indexed[level])
+			fprintf(stream, "%s %" PRIu64 " (%u %s)", level ? "," : "", directories->indexed[level],
+			        level + 1, level ? "levels" : "level");
+	fprintf(stream, "\n  in more extents than needed: %" PRIu64 "\n", sums->fragmented_files);
+}
+
+static void print_path(const struct form *form, const char *path, uint32_t ino)
+{
+	if (path)
+		utf8_print(path, form->stream);
+	else
+		fprintf(form->stream, "(no name: inode %u)", ino);
+	fputc('\n', form->stream);
+}
+
+static void print_worst(const struct form *form)
+{
+	if (!form->report->worst_count)
+		return;
+	fprintf(form->stream, "\nWORST FILES\n  %10s %10s %7s %10s  %s\n", "runs", "extents", "ideal", "size",
+	        "path");
+	for (size_t n = 0; n < form->report->worst_count; n++) {
+		const struct report_file *file = &form->report->worst[n];
+
+		fprintf(form->stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  ", file->runs, file->extents,
+		        file->ideal_extents, size_of(form, file->blocks).text);
+		print_path(form, file->path, file->ino);
+	}
+}
+
+static void print_by_directory(const struct form *form)
+{
+	fprintf(form->stream, "\nBY DIRECTORY\n  %5s %9s %10s %10s %9s %10s  %s\n", "score", "files", "runs", "extents",
+	        "ideal", "size", "path");
+	for (size_t n = 0; n < form->report->by_directory_count; n++) {
+		const struct report_directory *directory = &form->report->by_directory[n];
+
+		fprintf(form->stream, "  %5.0f %9" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9" PRIu64 " %10s  ",
+		        directory->score, directory->files, directory->runs, directory->extents,
+		        directory->ideal_extents, size_of(form, directory->blocks).text);
+		print_path(form, directory->path, directory->ino);
+	}
+}
+
+static void print_costly(const struct form *form, const struct report_unlink *unlink)
+{
+	fputs("                         block  of them    inode\n"
+	      "     writes     files  bitmaps   shared  bitmaps  path\n",
+	      form->stream);
+	for (size_t n = 0; n < unlink->costly_count; n++) {
+		const struct report_unlink_directory *row = &unlink->costly[n];
+
+		fprintf(form->stream, "  %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ",
+		        row->writes, row->files, row->block_bitmaps, row->shared_bitmaps, row->inode_bitmaps);
+		print_path(form, row->path, row->ino);
+	}
+}
+
+static void print_shared(const struct form *form, const struct report_unlink *unlink)
+{
+	fprintf(form->stream, "  block bitmaps that directories share: %" PRIu64 "\n", unlink->shared_bitmaps);
+	if (unlink->shared_count)
+		fprintf(form->stream, "  %9s %11s %9s  %s\n", "group", "directories", "files", "most of them in");
+	for (size_t n = 0; n < unlink->shared_count; n++) {
+		const struct report_shared_bitmap *shared = &unlink->shared[n];
+
+		fprintf(form->stream, "  %9u %11u", shared->group, shared->directories);
+		for (unsigned int sharer = 0; sharer < REPORT_SHARERS && shared->most[sharer].files; sharer++) {
+			fprintf(form->stream, sharer ? "%34" PRIu64 "  " : " %9" PRIu64 "  ",
+			        shared->most[sharer].files);
+			print_path(form, shared->most[sharer].path, shared->most[sharer].ino);
+		}
+	}
+}
+
+static void print_unlink(const struct form *form)
+{
+	const struct report_unlink *unlink = form->report->unlink;
+	uint64_t bitmaps = unlink->block_bitmaps + unlink->inode_bitmaps;
+
+	fprintf(form->stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
+	fprintf(form->stream,
+	        "  all %" PRIu64 " file%s of %" PRIu64 " director%s: %" PRIu64 " block bitmap%s, %" PRIu64
+	        " inode bitmap%s\n",
+	        unlink->files, units_plural(unlink->files), unlink->directories,
+	        unlink->directories == 1 ? "y" : "ies", unlink->block_bitmaps, units_plural(unlink->block_bitmaps),
+	        unlink->inode_bitmaps, units_plural(unlink->inode_bitmaps));
+	fprintf(form->stream, "  written %" PRIu64 " times, each %.1f times\n", unlink->writes,
+	        ratio(unlink->writes, bitmaps));
+	if (!unlink->costly_count)
+		return;
+	print_costly(form, unlink);
+	print_shared(form, unlink);
+}
+
+void form_damage(const struct report *report, const char *indent, FILE *stream)
+{
+	uint64_t shown = report->damage_count < REPORT_MAX_DAMAGE ? report->damage_count : REPORT_MAX_DAMAGE;
+
+	for (uint64_t n = 0; n < shown; n++) {
+		const struct report_damage *damage = &report->damage[n];
+
+		fprintf(stream, "%s%s", indent, damage->what);
+		if (damage->ino)
+			fprintf(stream, " of inode %u", damage->ino);
+		if (damage->block)
+			fprintf(stream, " at block %" PRIu64, damage->block);
+		fputc('\n', stream);
+	}
+	if (report->damage_count > shown)
+		fprintf(stream, "%sand %" PRIu64 " more\n", indent, report->damage_count - shown);
+}
+
+static void print_verdict(const struct form *form)
+{
+	const struct report_verdict *verdict = &form->report->verdict;
+
+	fprintf(form->stream, "\nSCORE: %.0f of 100, %s (0-30 fine, 31-55 a little, 56- defragment)\n", verdict->score,
+	        score_band_words(verdict->band));
+	for (unsigned int n = 0; n < verdict->advice_count; n++)
+		fprintf(form->stream, "  %s\n", verdict->advice[n]);
+}
+
+void form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
+{
+	struct form form = { report, stream };
+
+	print_filesystem(&form);
+	if (parts->free_space)
+		print_free(&form, parts->groups);
+	if (parts->files) {
+		print_files(&form);
+		print_directories(&form);
+		print_worst(&form);
+		if (parts->by_directory)
+			print_by_directory(&form);
+		if (parts->unlink)
+			print_unlink(&form);
+	}
+	if (report->damage_count) {
+		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage_count);
+		form_damage(report, "  ", stream);
+	}
+	if (parts->files)
+		print_verdict(&form);
+}

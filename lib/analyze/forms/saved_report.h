@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A report that e2frag --json has written, read back for a comparison: its figures, and its text as it is. */
+#ifndef ANALYZE_SAVED_REPORT_H
+#define ANALYZE_SAVED_REPORT_H
+
+#include "analyze/measure/figures.h"
+#include "support/problem.h"
+
+/* A larger one is refused; one of a filesystem of 16 TiB with all its groups has some 20 MiB. */
+#define SAVED_REPORT_BYTES (256u << 20)
+
+struct saved_report {
+	char *text;   /* the document, a JSON object; owned */
+	char *target; /* what it is a report of; owned */
+	struct figure_values figures;
+};
+
+/* Is the file one to be read so? It is regular and begins with a brace, as a boot block hardly does. */
+bool saved_report_is(const char *path);
+
+/*
+ * Reads and checks it: a report of e2frag whose numbers are there, are numbers, and fit each other. Zeroes *report
+ * first; saved_report_free() in any case. EINVAL with a reason, EFBIG, ENOMEM, errors of open(2) and read(2); the
+ * problem names the file.
+ */
+MUST_CHECK errcode_t saved_report_read(const char *path, struct saved_report *report, struct problem *problem);
+
+void saved_report_free(struct saved_report *report);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/measure/by_directory.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analyze/read/paths.h"
+
+#define NO_ROW UINT32_MAX
+#define UNKNOWN UINT32_MAX /* depth */
+#define OPEN (UINT32_MAX - 1)
+
+struct row {
+	uint32_t ino;
+	uint32_t depth;
+	uint32_t parent; /* row; NO_ROW: none */
+	uint64_t files, blocks, extents, runs, ideal;
+};
+
+struct by_directory {
+	struct inode_scan *scan;
+	uint32_t *depths; /* by directory: its place in scan->directories; the root has 0 */
+	uint32_t *
+		row_of; /* by directory: its own row or that of the ancestor that has one; NO_ROW: not below the root */
+	struct row *rows;
+	uint32_t row_count;
+};
+
+static void new_row(struct by_directory *totals, size_t place, uint32_t depth, uint32_t parent)
+{
+	totals->row_of[place] = totals->row_count;
+	totals->rows[totals->row_count++] = (struct row){
+		.ino = totals->scan->directories[place],
+		.depth = depth,
+		.parent = parent,
+	};
+}
+
+/* Up to the first directory that is known, and from there down again; damage may have made a circle of them. */
+static void settle(struct by_directory *totals, size_t place, size_t *way, unsigned int depth)
+{
+	const struct inode_scan *scan = totals->scan;
+	size_t length = 0;
+
+	while (place != SIZE_MAX && totals->depths[place] == UNKNOWN) {
+		totals->depths[place] = OPEN;
+		way[length++] = place;
+		place = scan->directories[place] == EXT2_ROOT_INO ?
+		                SIZE_MAX :
+		                inode_scan_place(scan, scan->parents[scan->directories[place]]);
+	}
+	bool is_root = length && scan->directories[way[length - 1]] == EXT2_ROOT_INO;
+	bool is_lost =
+		!is_root && (place == SIZE_MAX || totals->depths[place] == OPEN || totals->row_of[place] == NO_ROW);
+
+	while (length--) {
+		size_t below = way[length];
+
+		if (is_lost) {
+			totals->depths[below] = 0;
+			continue;
+		}
+		uint32_t own = place == SIZE_MAX ? 0 : totals->depths[place] + 1;
+		uint32_t parent = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
+
+		totals->depths[below] = own;
+		if (own <= depth)
+			new_row(totals, below, own, parent);
+		else
+			totals->row_of[below] = parent;
+		place = below;
+	}
+}
+
+errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct by_directory **ret)
+{
+	size_t count = scan->directory_count;
+	SCOPE_FREE size_t *way = malloc((count + 1) * sizeof(*way));
+	struct by_directory *totals = calloc(1, sizeof(*totals));
+
+	if (!totals || !way) {
+		free(totals);
+		return ENOMEM;
+	}
+	totals->scan = scan;
+	totals->depths = malloc((count + 1) * sizeof(*totals->depths));
+	totals->row_of = malloc((count + 1) * sizeof(*totals->row_of));
+	totals->rows = malloc((count + 1) * sizeof(*totals->rows));
+	if (!totals->depths || !totals->row_of || !totals->rows) {
+		by_directory_close(totals);
+		return ENOMEM;
+	}
+	memset(totals->depths, 0xff, count * sizeof(*totals->depths));
+	memset(totals->row_of, 0xff, count * sizeof(*totals->row_of));
+	for (size_t place = 0; place < count; place++)
+		settle(totals, place, way, depth);
+	*ret = totals;
+	return 0;
+}
+
+void by_directory_close(struct by_directory *totals)
+{
+	if (!totals)
+		return;
+	free(totals->depths);
+	free(totals->row_of);
+	free(totals->rows);
+	free(totals);
+}
+
+static void add(uint64_t *sum, uint64_t count)
+{
+	__atomic_fetch_add(sum, count, __ATOMIC_RELAXED);
+}
+
+static void take_file(void *context, unsigned int worker, const struct visited_inode *file)
+{
+	struct by_directory *totals = context;
+	size_t place = inode_scan_place(totals->scan, file->directory);
+	uint32_t number = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
+
+	(void)worker;
+	if (number == NO_ROW)
+		return;
+	struct row *row = &totals->rows[number];
+
+	add(&row->files, 1);
+	add(&row->blocks, file->layout->blocks);
+	add(&row->extents, file->layout->extents);
+	add(&row->runs, file->layout->runs);
+	add(&row->ideal, score_ideal(file->layout->blocks, totals->scan->span_blocks));
+}
+
+struct inode_visitor by_directory_visitor(struct by_directory *totals)
+{
+	return (struct inode_visitor){ .file = take_file, .context = totals };
+}
+
+/* Every row comes after that of its parent. */
+static void add_up(struct by_directory *totals)
+{
+	for (uint32_t number = totals->row_count; number-- > 0;) {
+		const struct row *row = &totals->rows[number];
+
+		if (row->parent == NO_ROW)
+			continue;
+		struct row *parent = &totals->rows[row->parent];
+
+		parent->files += row->files;
+		parent->blocks += row->blocks;
+		parent->extents += row->extents;
+		parent->runs += row->runs;
+		parent->ideal += row->ideal;
+	}
+}
+
+/* As a tree is listed: a slash comes before all other bytes. */
+static int by_path(const void *left, const void *right)
+{
+	const unsigned char *a = (const unsigned char *)((const struct report_directory *)left)->path;
+	const unsigned char *b = (const unsigned char *)((const struct report_directory *)right)->path;
+
+	while (*a && *a == *b)
+		a++, b++;
+	int first = *a == '/' ? 1 : *a, second = *b == '/' ? 1 : *b;
+
+	return first - second;
+}
+
+static struct report_directory directory_of(const struct row *row)
+{
+	return (struct report_directory){
+		.ino = row->ino,
+		.files = row->files,
+		.blocks = row->blocks,
+		.extents = row->extents,
+		.runs = row->runs,
+		.ideal_extents = row->ideal,
+		.score = score_of(row->runs, row->ideal, row->blocks),
+	};
+}
+
+errcode_t by_directory_finish(struct by_directory *totals, struct report *report)
+{
+	SCOPE_FREE uint32_t *inos = calloc((size_t)totals->row_count + 1, sizeof(*inos));
+	SCOPE_FREE const char **paths = malloc(((size_t)totals->row_count + 1) * sizeof(*paths));
+	size_t count = 0, named = 0;
+
+	report->by_directory = malloc(((size_t)totals->row_count + 1) * sizeof(*report->by_directory));
+	if (!inos || !paths || !report->by_directory)
+		return ENOMEM;
+	add_up(totals);
+	for (uint32_t number = 0; number < totals->row_count; number++) {
+		if (!totals->rows[number].files)
+			continue;
+		inos[count] = totals->rows[number].ino;
+		report->by_directory[count++] = directory_of(&totals->rows[number]);
+	}
+	errcode_t error = paths_find(totals->scan, inos, count, &report->arena, paths);
+
+	if (error)
+		return error;
+	for (size_t n = 0; n < count; n++) {
+		if (!paths[n])
+			continue;
+		report->by_directory[named] = report->by_directory[n];
+		report->by_directory[named++].path = paths[n];
+	}
+	report->by_directory_count = named;
+	qsort(report->by_directory, named, sizeof(*report->by_directory), by_path);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/measure/layout.h"
+
+void seek_count(struct seek_counts *seeks, uint64_t from, uint64_t to, uint64_t far_blocks)
+{
+	if (from == to)
+		return;
+	seeks->jumps++;
+	seeks->far += (from < to ? to - from : from - to) > far_blocks;
+	seeks->backward += to < from;
+}
+
+void seek_merge(struct seek_counts *to, const struct seek_counts *from)
+{
+	to->jumps += from->jumps;
+	to->far += from->far;
+	to->backward += from->backward;
+}
+
+/* filefrag's rule: next on the disk, or as far on as in the file, which what was a hole once may fill. */
+static bool goes_on(const struct map_record *last, const struct map_record *record)
+{
+	return record->physical == last->physical + last->count ||
+	       record->physical == last->physical + (record->logical - last->logical);
+}
+
+static void begin_extent(struct file_layout *layout, struct histogram *sizes)
+{
+	if (layout->run_blocks && sizes)
+		histogram_add(sizes, layout->run_blocks);
+	layout->extents++;
+	layout->run_blocks = 0;
+}
+
+void layout_add(struct file_layout *layout, const struct map_record *record, uint64_t far_blocks,
+                struct histogram *sizes)
+{
+	const struct map_record *last = &layout->last;
+	uint64_t logical_end = layout->records ? last->logical + last->count : 0;
+	bool is_next = record->logical == logical_end;
+
+	layout->holes += !is_next;
+	if (!layout->records) {
+		layout->first_physical = record->physical;
+		layout->runs++;
+		begin_extent(layout, sizes);
+	} else {
+		uint64_t physical_end = last->physical + last->count;
+
+		layout->runs +=
+			!is_next || record->physical != physical_end || record->is_unwritten != last->is_unwritten;
+		seek_count(&layout->seeks, physical_end, record->physical, far_blocks);
+		if (!goes_on(last, record))
+			begin_extent(layout, sizes);
+	}
+	layout->records++;
+	layout->blocks += record->count;
+	layout->run_blocks += record->count;
+	if (record->is_unwritten) {
+		layout->unwritten_records++;
+		layout->unwritten_blocks += record->count;
+	}
+	layout->last = *record;
+}
+
+void layout_end(struct file_layout *layout, struct histogram *sizes)
+{
+	if (layout->run_blocks && sizes)
+		histogram_add(sizes, layout->run_blocks);
+	layout->run_blocks = 0;
+}

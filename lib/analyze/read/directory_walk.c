@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/directory_walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ondisk/inode.h"
+
+#define BUFFER_BYTES 65536    /* at least a block of the largest size */
+#define INLINE_PARENT_BYTES 4 /* in front of the entries in i_block: the parent's inode number, as .. would have it */
+
+struct walk {
+	struct directory_walker *walker;
+	uint32_t ino;
+	directory_entry_function function;
+	void *context;
+	struct directory_shape *shape;
+	struct file_layout *layout;
+	uint64_t far_blocks;
+};
+
+errcode_t directory_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *map_blocks_read,
+                                uint64_t *directory_blocks_read, struct directory_walker *walker)
+{
+	errcode_t error = map_walker_open(volume, damage, map_blocks_read, &walker->map);
+
+	if (error)
+		return error;
+	walker->blocks_read = directory_blocks_read;
+	walker->buffer_blocks = BUFFER_BYTES >> volume->format.block_bits;
+	walker->bytes = malloc(BUFFER_BYTES);
+	if (walker->bytes)
+		return 0;
+	map_walker_close(&walker->map);
+	return ENOMEM;
+}
+
+void directory_walker_close(struct directory_walker *walker)
+{
+	map_walker_close(&walker->map);
+	free(walker->bytes);
+	walker->bytes = NULL;
+}
+
+static bool is_dot(const struct directory_entry *entry)
+{
+	return entry->name_bytes && entry->name[0] == '.' &&
+	       (entry->name_bytes == 1 || (entry->name_bytes == 2 && entry->name[1] == '.'));
+}
+
+static void take_entries(struct walk *walk, const uint8_t *bytes, size_t count, uint64_t block)
+{
+	struct directory_cursor cursor = { .bytes = bytes, .byte_count = count };
+	struct directory_entry entry;
+
+	while (directory_entries_next(&cursor, &entry)) {
+		if (is_dot(&entry))
+			continue;
+		walk->shape->entries++;
+		walk->function(walk->context, &entry);
+	}
+	if (cursor.is_damaged)
+		damage_add(walk->walker->map.damage, walk->ino, block, "directory block");
+}
+
+static void take_blocks(struct walk *walk, uint64_t logical, uint64_t block, uint32_t count)
+{
+	struct directory_walker *walker = walk->walker;
+	const struct volume *volume = walker->map.volume;
+	size_t block_bytes = volume->format.block_bytes;
+	uint64_t read = __atomic_add_fetch(walker->blocks_read, count, __ATOMIC_RELAXED);
+
+	if (read > volume->geometry.end_block) {
+		damage_add(walker->map.damage, walk->ino, block, "directory block that belongs to several directories");
+		return;
+	}
+	if (volume_read(volume, block, count, walker->bytes)) {
+		damage_add(walker->map.damage, walk->ino, block, "directory block");
+		return;
+	}
+	if (!logical && walk->shape->is_indexed) {
+		int levels = directory_entries_index_levels(walker->bytes, block_bytes);
+
+		walk->shape->index_levels = levels < 0 ? 0 : (unsigned int)levels;
+	}
+	for (uint32_t n = 0; n < count; n++)
+		take_entries(walk, walker->bytes + n * block_bytes, block_bytes, block + n);
+}
+
+static void take_record(void *context, const struct map_record *record)
+{
+	struct walk *walk = context;
+	uint32_t most = walk->walker->buffer_blocks;
+
+	if (walk->layout)
+		layout_add(walk->layout, record, walk->far_blocks, NULL);
+	if (record->is_unwritten)
+		return;
+	for (uint32_t done = 0; done < record->count;) {
+		uint32_t count = record->count - done < most ? record->count - done : most;
+
+		take_blocks(walk, record->logical + done, record->physical + done, count);
+		done += count;
+	}
+}
+
+static void take_inline(struct walk *walk, const void *raw, const struct inode_view *inode)
+{
+	size_t count;
+	const uint8_t *rest = inode_view_inline_rest(&walk->walker->map.volume->format, raw, &count);
+
+	take_entries(walk, inode->root + INLINE_PARENT_BYTES, INODE_ROOT_BYTES - INLINE_PARENT_BYTES, 0);
+	if (rest)
+		take_entries(walk, rest, count, 0);
+}
+
+void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
+                    directory_entry_function function, void *context, struct directory_shape *shape,
+                    struct file_layout *layout, uint64_t far_blocks)
+{
+	struct walk walk = { walker, ino, function, context, shape, layout, far_blocks };
+
+	*shape = (struct directory_shape){
+		.is_inline = inode->flags & EXT4_INLINE_DATA_FL,
+		.is_indexed = inode->flags & EXT2_INDEX_FL,
+	};
+	if (shape->is_inline)
+		take_inline(&walk, raw, inode);
+	else
+		map_walk(&walker->map, ino, inode, take_record, &walk, &shape->map);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Going through the names in a directory: linear, indexed or inside its inode. */
+#ifndef ANALYZE_DIRECTORY_WALK_H
+#define ANALYZE_DIRECTORY_WALK_H
+
+#include "analyze/read/map_walk.h"
+#include "ondisk/directory_entries.h"
+
+/* One worker's means, beside those of the walks over maps. */
+struct directory_walker {
+	struct map_walker map;
+	uint64_t *blocks_read; /* of directories, shared and limited like the map's */
+	uint8_t *bytes;        /* of blocks that are being read */
+	uint32_t buffer_blocks;
+};
+
+/* What a walk says of the directory itself. */
+struct directory_shape {
+	struct map_shape map;
+	bool is_inline;
+	bool is_indexed;
+	unsigned int index_levels; /* below the first block, if indexed */
+	uint64_t entries;          /* without . and .. */
+};
+
+/* Is shown each entry but . and .., in the order of the blocks. */
+typedef void (*directory_entry_function)(void *context, const struct directory_entry *entry);
+
+/* Both counters outlive the walker. ENOMEM. */
+MUST_CHECK errcode_t directory_walker_open(const struct volume *volume, struct damage_list *damage,
+                                           uint64_t *map_blocks_read, uint64_t *directory_blocks_read,
+                                           struct directory_walker *walker);
+void directory_walker_close(struct directory_walker *walker);
+
+/*
+ * Shows all entries. raw: the inode's bytes, of which inode is the view. layout (NULL: not wanted) gets the
+ * directory's own blocks, not yet ended. What cannot be read is damage.
+ */
+void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
+                    directory_entry_function function, void *context, struct directory_shape *shape,
+                    struct file_layout *layout, uint64_t far_blocks);
+
+#endif

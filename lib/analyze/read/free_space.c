@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/free_space.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ext2fs/core/bits.h"
+
+#define BATCH_GROUPS 64 /* a task's; with flex_bg the bitmaps of 16 or more lie side by side and are read at once */
+#define MOST_ZONES 64
+
+/* What is known of a group once its bitmap has been read, in clusters. Extents at its borders may go on beyond. */
+struct group_space {
+	uint32_t leading;  /* free at its start; all of it if the group is empty */
+	uint32_t trailing; /* free at its end */
+	uint32_t free;
+	uint32_t fragments;
+	uint32_t largest;
+};
+
+struct worker {
+	uint64_t *bitmaps;      /* of BATCH_GROUPS groups */
+	struct histogram sizes; /* of extents that touch no border */
+	uint64_t largest, largest_start;
+	uint64_t free_chunks;
+	uint64_t unreadable;
+	struct damage_list damage;
+};
+
+struct reading {
+	const struct volume *volume;
+	const struct free_space_options *options;
+	struct group_space *groups;
+	struct report_group *details; /* NULL: not wanted */
+	struct worker *workers;
+	unsigned int orders;
+};
+
+/* Counts a whole free extent, in blocks. */
+static void take_extent(struct worker *worker, const struct free_space_options *options, uint64_t start, uint64_t count)
+{
+	histogram_add(&worker->sizes, count);
+	if (count > worker->largest || (count == worker->largest && start < worker->largest_start)) {
+		worker->largest = count;
+		worker->largest_start = start;
+	}
+	if (options->chunk_blocks) {
+		uint64_t chunk = options->chunk_blocks;
+		uint64_t first = (start + chunk - 1) / chunk, end = (start + count) / chunk;
+
+		worker->free_chunks += end > first ? end - first : 0;
+	}
+}
+
+/* How the buddy allocator cuts a free run: the largest aligned powers of two. */
+static void count_orders(struct report_group *details, unsigned int orders, uint32_t from, uint32_t end)
+{
+	while (from < end) {
+		unsigned int order = 31 - (unsigned int)__builtin_clz(end - from);
+		unsigned int aligned = from ? (unsigned int)__builtin_ctz(from) : order;
+
+		order = order < aligned ? order : aligned;
+		order = order < orders ? order : orders - 1;
+		details->orders[order]++;
+		from += UINT32_C(1) << order;
+	}
+}
+
+static void take_group(const struct reading *reading, struct worker *worker, uint32_t number, const uint64_t *bitmap)
+{
+	const struct geometry *geometry = &reading->volume->geometry;
+	uint32_t clusters = geometry_group_clusters(geometry, number);
+	struct group_space *space = &reading->groups[number];
+	struct report_group *details = reading->details ? &reading->details[number] : NULL;
+
+	for (uint32_t end, from = bits_next_zero(bitmap, 0, clusters); from < clusters;
+	     from = bits_next_zero(bitmap, end, clusters)) {
+		end = bits_next_one(bitmap, from, clusters);
+		uint32_t count = end - from;
+
+		if (details && !space->fragments)
+			details->first_free = from;
+		if (details)
+			count_orders(details, reading->orders, from, end);
+		space->free += count;
+		space->fragments++;
+		space->largest = count > space->largest ? count : space->largest;
+		if (!from)
+			space->leading = count;
+		if (end == clusters)
+			space->trailing = count;
+		if (from && end < clusters)
+			take_extent(worker, reading->options, geometry_block(geometry, number, from),
+			            (uint64_t)count << geometry->cluster_bits);
+	}
+	if (details) {
+		if (!space->fragments)
+			details->first_free = clusters;
+		details->free_clusters = space->free;
+		details->fragments = space->fragments;
+		details->largest_clusters = space->largest;
+	}
+}
+
+/* A bitmap that was never written has only the filesystem's own metadata in use. */
+static void make_bitmap(const struct volume *volume, uint32_t number, uint64_t *bitmap)
+{
+	const struct geometry *geometry = &volume->geometry;
+	uint64_t start = geometry_block(geometry, number, 0);
+	uint64_t end = geometry_block(geometry, number, geometry_group_clusters(geometry, number));
+	uint64_t round_up = (UINT64_C(1) << geometry->cluster_bits) - 1;
+
+	memset(bitmap, 0, volume->format.block_bytes);
+	for (size_t index = fs_zones_search(&volume->zones, start);
+	     index < volume->zones.count && volume->zones.items[index].start < end; index++) {
+		const struct fs_zone *zone = &volume->zones.items[index];
+		uint64_t from = zone->start > start ? zone->start - start : 0;
+		uint64_t to = (zone->start + zone->count < end ? zone->start + zone->count : end) - start;
+
+		bits_set_range(bitmap, (uint32_t)(from >> geometry->cluster_bits),
+		               (uint32_t)((to + round_up) >> geometry->cluster_bits));
+	}
+}
+
+/* How many groups from this one on have bitmaps on disk that lie side by side. */
+static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint32_t end)
+{
+	const struct volume_group *group = volume->group;
+	uint32_t next = number;
+
+	while (next < end && group[next].block_bitmap && !group[next].is_uninitialised &&
+	       group[next].block_bitmap == group[number].block_bitmap + (next - number))
+		next++;
+	return next - number;
+}
+
+static void lose_group(const struct reading *reading, struct worker *worker, uint32_t number)
+{
+	worker->unreadable++;
+	if (reading->details)
+		reading->details[number].is_unreadable = true;
+	damage_add(&worker->damage, 0, geometry_block(&reading->volume->geometry, number, 0),
+	           "free space of the group");
+}
+
+/* Reads the bitmaps of count groups at once, or if that fails one by one. */
+static void take_groups(const struct reading *reading, struct worker *worker, uint32_t number, uint32_t count)
+{
+	const struct volume *volume = reading->volume;
+	size_t words = volume->format.block_bytes / sizeof(uint64_t);
+	errcode_t error = volume_read(volume, volume->group[number].block_bitmap, count, worker->bitmaps);
+
+	if (error && count > 1) {
+		for (uint32_t n = 0; n < count; n++)
+			take_groups(reading, worker, number + n, 1);
+		return;
+	}
+	if (error) {
+		lose_group(reading, worker, number);
+		return;
+	}
+	bits_from_disk(worker->bitmaps, count * words);
+	for (uint32_t n = 0; n < count; n++)
+		take_group(reading, worker, number + n, worker->bitmaps + n * words);
+}
+
+static errcode_t read_batch(void *context, unsigned int index, size_t batch, struct problem *problem)
+{
+	const struct reading *reading = context;
+	const struct volume *volume = reading->volume;
+	struct worker *worker = &reading->workers[index];
+	uint32_t number = (uint32_t)batch * BATCH_GROUPS;
+	uint32_t end =
+		volume->geometry.groups - number < BATCH_GROUPS ? volume->geometry.groups : number + BATCH_GROUPS;
+
+	(void)problem;
+	if (!worker->bitmaps)
+		worker->bitmaps = malloc((size_t)BATCH_GROUPS << volume->format.block_bits);
+	if (!worker->bitmaps)
+		return ENOMEM;
+	while (number < end) {
+		uint32_t count = side_by_side(volume, number, end);
+
+		if (count) {
+			take_groups(reading, worker, number, count);
+			number += count;
+			continue;
+		}
+		if (volume->group[number].is_uninitialised) {
+			make_bitmap(volume, number, worker->bitmaps);
+			take_group(reading, worker, number, worker->bitmaps);
+		} else {
+			lose_group(reading, worker, number);
+		}
+		number++;
+	}
+	return 0;
+}
+
+/* Extents that touch their groups' borders, joined across them. */
+static void join_groups(const struct reading *reading, struct worker *total)
+{
+	const struct geometry *geometry = &reading->volume->geometry;
+	uint64_t start = 0, count = 0; /* the extent that reaches up to the group, in blocks */
+
+	for (uint32_t number = 0; number < geometry->groups; number++) {
+		const struct group_space *space = &reading->groups[number];
+		uint32_t clusters = geometry_group_clusters(geometry, number);
+
+		if (space->leading && !count)
+			start = geometry_block(geometry, number, 0);
+		count += (uint64_t)space->leading << geometry->cluster_bits;
+		if (space->leading == clusters)
+			continue;
+		if (count)
+			take_extent(total, reading->options, start, count);
+		start = geometry_block(geometry, number, clusters - space->trailing);
+		count = (uint64_t)space->trailing << geometry->cluster_bits;
+	}
+	if (count)
+		take_extent(total, reading->options, start, count);
+}
+
+static errcode_t make_zones(const struct reading *reading, struct report_free *free_space)
+{
+	const struct geometry *geometry = &reading->volume->geometry;
+	uint32_t per_zone = (geometry->groups + MOST_ZONES - 1) / MOST_ZONES;
+
+	free_space->zone_count = (geometry->groups + per_zone - 1) / per_zone;
+	free_space->zones = calloc(free_space->zone_count, sizeof(*free_space->zones));
+	if (!free_space->zones)
+		return ENOMEM;
+	for (uint32_t number = 0; number < geometry->groups; number++) {
+		const struct group_space *space = &reading->groups[number];
+		struct report_zone *zone = &free_space->zones[number / per_zone];
+		uint64_t largest = (uint64_t)space->largest << geometry->cluster_bits;
+
+		if (number % per_zone == 0)
+			zone->first_group = number;
+		zone->groups++;
+		zone->blocks += (uint64_t)geometry_group_clusters(geometry, number) << geometry->cluster_bits;
+		zone->free_blocks += (uint64_t)space->free << geometry->cluster_bits;
+		zone->extents += space->fragments;
+		zone->largest = largest > zone->largest ? largest : zone->largest;
+		if (largest > free_space->largest_allocatable)
+			free_space->largest_allocatable = largest;
+	}
+	return 0;
+}
+
+static void merge_worker(struct worker *total, const struct worker *worker)
+{
+	histogram_merge(&total->sizes, &worker->sizes);
+	if (worker->largest > total->largest ||
+	    (worker->largest == total->largest && worker->largest_start < total->largest_start)) {
+		total->largest = worker->largest;
+		total->largest_start = worker->largest_start;
+	}
+	total->free_chunks += worker->free_chunks;
+	total->unreadable += worker->unreadable;
+	damage_merge(&total->damage, &worker->damage);
+}
+
+/* The first worker's results are everybody's in the end. */
+static errcode_t finish(const struct reading *reading, unsigned int workers, struct report_free *free_space,
+                        struct damage_list *damage)
+{
+	struct worker *total = &reading->workers[0];
+
+	for (unsigned int index = 1; index < workers; index++)
+		merge_worker(total, &reading->workers[index]);
+	join_groups(reading, total);
+	free_space->sizes = total->sizes;
+	free_space->largest_start = total->largest_start;
+	free_space->free_chunks = total->free_chunks;
+	free_space->unreadable_groups = total->unreadable;
+	damage_merge(damage, &total->damage);
+	return make_zones(reading, free_space);
+}
+
+errcode_t free_space_read(const struct volume *volume, struct pool *pool, const struct free_space_options *options,
+                          struct report_free *free_space, struct damage_list *damage)
+{
+	uint32_t groups = volume->geometry.groups;
+	unsigned int workers = pool_workers(pool);
+	SCOPE_FREE struct group_space *spaces = calloc(groups, sizeof(*spaces));
+	SCOPE_FREE struct worker *each = calloc(workers, sizeof(*each));
+	struct reading reading = { .volume = volume, .options = options, .groups = spaces, .workers = each };
+
+	free_space->superblock_free_blocks = volume->free_blocks;
+	free_space->reserved_blocks = volume->reserved_blocks;
+	free_space->chunk_blocks = options->chunk_blocks;
+	if (options->chunk_blocks)
+		free_space->chunks = (volume->geometry.end_block + options->chunk_blocks - 1) / options->chunk_blocks;
+	free_space->orders = reading.orders = volume->format.block_bits + 2;
+	if (options->with_groups)
+		free_space->groups = reading.details = calloc(groups, sizeof(*free_space->groups));
+	if (!spaces || !each || (options->with_groups && !free_space->groups))
+		return ENOMEM;
+	errcode_t error = pool_run(pool, (groups + BATCH_GROUPS - 1) / BATCH_GROUPS, read_batch, &reading, NULL);
+
+	if (!error)
+		error = finish(&reading, workers, free_space, damage);
+	for (unsigned int index = 0; index < workers; index++)
+		free(each[index].bitmaps);
+	return error;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/inode_scan.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/read/scan_worker.h"
+#include "ondisk/inode.h"
+#include "support/vector.h"
+
+#define CHUNK_BYTES (512u << 10) /* of an inode table: a task's; at least a block of the largest size */
+
+/* One call of inode_scan_run(). */
+struct run {
+	struct inode_scan *scan;
+	unsigned int parts;
+	const struct inode_visitor *visitor;
+	struct scan_worker *workers;
+	uint32_t chunk_blocks;
+	uint32_t chunks_per_group;
+	struct scan_segment *segments; /* of all workers, by inode, for the second step */
+	size_t segment_count;
+	uint32_t *large; /* indexes of those whose files are yet to be walked */
+	size_t large_count;
+};
+
+/* The walk over one file's map. */
+struct file_walk {
+	const struct run *run;
+	struct histogram *sizes;
+	const struct inode_visitor *visitor; /* NULL: nobody sees the records */
+	unsigned int worker;
+	uint32_t ino;
+	struct file_layout layout;
+	struct map_shape shape;
+};
+
+errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode)
+{
+	const struct geometry *geometry = &volume->geometry;
+	size_t inode_bytes = volume->format.inode_bytes;
+
+	if (!ino || ino > volume->inodes || (ino - 1) / geometry->inodes_per_group >= geometry->groups)
+		return EXT2_ET_BAD_INODE_NUM;
+
+	uint64_t table = volume->group[(ino - 1) / geometry->inodes_per_group].inode_table;
+	uint64_t offset = (uint64_t)((ino - 1) % geometry->inodes_per_group) * inode_bytes;
+	SCOPE_FREE uint8_t *block = malloc(volume->format.block_bytes);
+
+	if (!block)
+		return ENOMEM;
+	if (!table)
+		return EXT2_ET_BAD_INODE_NUM;
+	errcode_t error = volume_read(volume, table + (offset >> geometry->block_bits), 1, block);
+
+	if (error)
+		return error;
+	memcpy(bytes, block + (offset & (volume->format.block_bytes - 1)), inode_bytes);
+	inode_view_read(&volume->format, bytes, inode);
+	return 0;
+}
+
+static void see_record(void *context, const struct map_record *record)
+{
+	struct file_walk *walk = context;
+
+	layout_add(&walk->layout, record, walk->run->scan->far_blocks, walk->sizes);
+	if (walk->visitor)
+		walk->visitor->record(walk->visitor->context, walk->worker, walk->ino, record);
+}
+
+static void add_to_sums(struct report_sums *sums, const struct file_layout *layout, const struct map_shape *shape,
+                        uint64_t ideal)
+{
+	sums->files += !!layout->blocks;
+	sums->blocks += layout->blocks;
+	sums->records += layout->records;
+	sums->extents += layout->extents;
+	sums->runs += layout->runs;
+	sums->ideal_extents += ideal;
+	sums->map_blocks += shape->blocks;
+	sums->fragmented_files += layout->extents > ideal;
+	sums->unwritten_blocks += layout->unwritten_blocks;
+	sums->unwritten_records += layout->unwritten_records;
+	sums->holes += layout->holes;
+	seek_merge(&sums->inside, &layout->seeks);
+}
+
+static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
+                             const struct file_walk *walk)
+{
+	const struct file_layout *layout = &walk->layout;
+	struct report_files *files = &run->workers[index].files;
+	uint64_t ideal = score_ideal(layout->blocks, run->scan->span_blocks);
+
+	if (!layout->blocks) {
+		files->empty++;
+		return 0;
+	}
+	add_to_sums(&files->regular, layout, &walk->shape, ideal);
+	histogram_add(&files->extents_per_file, layout->extents);
+	if (inode->flags & EXT4_EXTENTS_FL) {
+		files->by_extents++;
+		if (walk->shape.depth > files->largest_depth)
+			files->largest_depth = walk->shape.depth;
+	} else {
+		files->by_indirect++;
+	}
+	if (run->visitor && run->visitor->file)
+		run->visitor->file(run->visitor->context, index,
+		                   &(struct visited_inode){ ino, run->scan->parents[ino], inode, layout });
+	return worst_add(&run->workers[index].worst, &(struct report_file){
+							     .ino = ino,
+							     .blocks = layout->blocks,
+							     .extents = layout->extents,
+							     .runs = layout->runs,
+							     .records = layout->records,
+							     .ideal_extents = ideal,
+							     .size_bytes = inode->size_bytes,
+						     });
+}
+
+/* Walks a regular file. *segment gets where it begins and ends, if it has blocks. */
+static errcode_t walk_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
+                              struct scan_segment *segment)
+{
+	struct scan_worker *worker = &run->workers[index];
+	struct file_walk walk = {
+		.run = run,
+		.sizes = &worker->files.extent_blocks,
+		.visitor = run->visitor && run->visitor->record ? run->visitor : NULL,
+		.worker = index,
+		.ino = ino,
+	};
+
+	map_walk(&worker->walker.map, ino, inode, see_record, &walk, &walk.shape);
+	layout_end(&walk.layout, walk.sizes);
+	*segment = (struct scan_segment){
+		.ino = ino,
+		.has_blocks = walk.layout.blocks,
+		.first = walk.layout.first_physical,
+		.end = walk.layout.last.physical + walk.layout.last.count,
+	};
+	return add_regular(run, index, ino, inode, &walk);
+}
+
+static void walk_other(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
+                       struct report_sums *sums)
+{
+	struct file_walk walk = { .run = run, .ino = ino };
+
+	map_walk(&run->workers[index].walker.map, ino, inode, see_record, &walk, &walk.shape);
+	add_to_sums(sums, &walk.layout, &walk.shape, score_ideal(walk.layout.blocks, run->scan->span_blocks));
+}
+
+static errcode_t take_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode)
+{
+	struct scan_worker *worker = &run->workers[index];
+	struct scan_segment segment;
+
+	if (inode->flags & EXT4_EA_INODE_FL) {
+		walk_other(run, index, ino, inode, &worker->files.xattr_values);
+		return 0;
+	}
+	if (inode->flags & EXT4_INLINE_DATA_FL) {
+		worker->files.inline_data++;
+		return 0;
+	}
+	/* A few large files may be most of the work, and lie in one chunk: they become tasks of their own. */
+	if (map_is_large(inode))
+		return scan_worker_add_segment(worker, &(struct scan_segment){ .ino = ino, .is_large = true });
+	errcode_t error = walk_regular(run, index, ino, inode, &segment);
+
+	if (!error && segment.has_blocks)
+		error = scan_worker_add_segment(worker, &segment);
+	return error;
+}
+
+struct parent_finder {
+	const struct inode_scan *scan;
+	uint32_t directory;
+};
+
+/* Of several names' directories the lowest number, whoever comes first. */
+static void note_parent(void *context, const struct directory_entry *entry)
+{
+	const struct parent_finder *finder = context;
+
+	if (entry->ino > finder->scan->volume->inodes)
+		return;
+	uint32_t *parent = &finder->scan->parents[entry->ino];
+	uint32_t known = __atomic_load_n(parent, __ATOMIC_RELAXED);
+
+	while (!known || finder->directory < known)
+		if (__atomic_compare_exchange_n(parent, &known, finder->directory, true, __ATOMIC_RELAXED,
+		                                __ATOMIC_RELAXED))
+			return;
+}
+
+static errcode_t take_directory(const struct run *run, unsigned int index, uint32_t ino, const void *raw,
+                                const struct inode_view *inode)
+{
+	struct scan_worker *worker = &run->workers[index];
+	struct report_directories *report = &worker->directories_report;
+	struct parent_finder finder = { run->scan, ino };
+	struct file_layout layout = { 0 };
+	struct directory_shape shape;
+	errcode_t error = vector_reserve(&worker->directories, &worker->directory_capacity, worker->directory_count + 1,
+	                                 sizeof(*worker->directories));
+
+	if (error)
+		return error;
+	worker->directories[worker->directory_count++] = ino;
+	directory_walk(&worker->walker, ino, raw, inode, note_parent, &finder, &shape, &layout, run->scan->far_blocks);
+	report->count++;
+	report->entries += shape.entries;
+	if (shape.is_inline)
+		report->inline_data++;
+	else if (shape.is_indexed)
+		report->indexed[shape.index_levels]++;
+	else
+		report->linear++;
+	histogram_add(&report->blocks_per_directory, layout.blocks);
+	add_to_sums(&report->sums, &layout, &shape.map, score_ideal(layout.blocks, run->scan->span_blocks));
+	return 0;
+}
+
+static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t ino, const void *raw)
+{
+	struct report_files *files = &run->workers[index].files;
+	struct inode_view inode;
+
+	inode_view_read(&run->scan->volume->format, raw, &inode);
+	if (!inode.links || volume_owns_inode(run->scan->volume, ino))
+		return 0;
+	if (S_ISDIR(inode.mode) && (run->parts & INODE_SCAN_DIRECTORIES)) {
+		errcode_t error = take_directory(run, index, ino, raw, &inode);
+
+		if (error)
+			return error;
+	}
+	if (!(run->parts & INODE_SCAN_FILES))
+		return 0;
+	files->inodes++;
+	files->xattr_blocks += !!inode.xattr_block;
+	if (S_ISREG(inode.mode))
+		return take_regular(run, index, ino, &inode);
+	if (S_ISLNK(inode.mode) && inode.size_bytes > INODE_FAST_SYMLINK_BYTES && !(inode.flags & EXT4_INLINE_DATA_FL))
+		walk_other(run, index, ino, &inode, &files->symlinks);
+	return 0;
+}
+
+/* Where directories and files are looked at one after the other, the table is read twice and lost once. */
+static void lose_table(const struct run *run, struct scan_worker *worker, uint32_t ino, uint64_t block)
+{
+	if (run->parts & INODE_SCAN_FILES)
+		damage_add(&worker->damage, ino, block, "inode table");
+}
+
+/* A table that cannot be read at once is read block by block, and what is lost reads as unused inodes. */
+static void read_table(const struct run *run, struct scan_worker *worker, uint32_t first_ino, uint64_t block,
+                       uint32_t count)
+{
+	const struct volume *volume = run->scan->volume;
+	uint32_t inodes_per_block = volume->format.block_bytes / volume->format.inode_bytes;
+
+	if (!volume_read(volume, block, count, worker->table))
+		return;
+	for (uint32_t n = 0; n < count; n++) {
+		uint8_t *bytes = worker->table + ((size_t)n << volume->format.block_bits);
+		bool is_end = block + n >= volume->readable_end;
+
+		if (!is_end && !volume_read(volume, block + n, 1, bytes))
+			continue;
+		memset(bytes, 0, (size_t)(is_end ? count - n : 1) << volume->format.block_bits);
+		lose_table(run, worker, first_ino + n * inodes_per_block, block + n);
+		if (is_end)
+			return;
+	}
+}
+
+/* The first blocks of a directory whose few extents are all in its inode. */
+static void expect_entries(const struct volume *volume, const struct inode_view *inode)
+{
+	struct extent_node root;
+
+	if (!(inode->flags & EXT4_EXTENTS_FL) || !extent_node_read(inode->root, INODE_ROOT_BYTES, &root) || root.depth)
+		return;
+	for (unsigned int n = 0; n < root.count; n++) {
+		struct extent_node_leaf leaf = extent_node_leaf(&root, n);
+
+		if (volume_has_blocks(volume, leaf.physical, leaf.count))
+			volume_expect(volume, leaf.physical, leaf.count < 16 ? leaf.count : 16);
+	}
+}
+
+/* Lets the system read at the same time what the walks over these inodes will want piece by piece. */
+static void expect_maps(struct scan_worker *worker, const struct volume *volume, uint32_t inodes)
+{
+	for (uint32_t n = 0; n < inodes; n++) {
+		struct inode_view inode;
+		uint64_t blocks[4];
+
+		inode_view_read(&volume->format, worker->table + (size_t)n * volume->format.inode_bytes, &inode);
+		if (!inode.links || (!S_ISREG(inode.mode) && !S_ISDIR(inode.mode)) ||
+		    (inode.flags & EXT4_INLINE_DATA_FL))
+			continue;
+		unsigned int count = map_first_blocks(volume, &inode, blocks);
+
+		if (S_ISDIR(inode.mode))
+			expect_entries(volume, &inode);
+		for (unsigned int child = 0; child < count; child++)
+			volume_expect(volume, blocks[child], 1);
+	}
+}
+
+static errcode_t scan_chunk(void *context, unsigned int index, size_t task, struct problem *problem)
+{
+	const struct run *run = context;
+	const struct volume *volume = run->scan->volume;
+	struct scan_worker *worker = &run->workers[index];
+	uint32_t group = (uint32_t)(task / run->chunks_per_group);
+	uint32_t first_block = (uint32_t)(task % run->chunks_per_group) * run->chunk_blocks;
+	uint32_t per_block = volume->format.block_bytes / volume->format.inode_bytes;
+	uint32_t used = volume->group[group].inodes_used, first = first_block * per_block;
+	uint32_t first_ino = group * volume->geometry.inodes_per_group + first + 1;
+
+	(void)problem;
+	if (used <= first)
+		return 0;
+	if (!volume->group[group].inode_table) {
+		lose_table(run, worker, first_ino, 0);
+		return 0;
+	}
+	uint32_t blocks = (used - first + per_block - 1) / per_block;
+
+	blocks = blocks < run->chunk_blocks ? blocks : run->chunk_blocks;
+	read_table(run, worker, first_ino, volume->group[group].inode_table + first_block, blocks);
+	uint32_t inodes = used - first < blocks * per_block ? used - first : blocks * per_block;
+
+	expect_maps(worker, volume, inodes);
+	progress_add(run->scan->progress, 0, inodes);
+	worker->is_in_segment = false;
+	for (uint32_t n = 0; n < inodes; n++) {
+		errcode_t error =
+			take_inode(run, index, first_ino + n, worker->table + (size_t)n * volume->format.inode_bytes);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem)
+{
+	const struct run *run = context;
+	struct scan_segment *segment = &run->segments[run->large[task]];
+	struct scan_worker *worker = &run->workers[index];
+	struct inode_view inode;
+	uint32_t ino = segment->ino;
+
+	(void)problem;
+	errcode_t error = inode_read(run->scan->volume, ino, worker->table, &inode);
+	if (error == ENOMEM)
+		return error;
+	if (error) {
+		damage_add(&worker->damage, ino, 0, "inode table");
+		return 0;
+	}
+	return walk_regular(run, index, ino, &inode, segment);
+}
+
+static int by_ino(const void *left, const void *right)
+{
+	const struct scan_segment *a = left, *b = right;
+
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+/* All workers' segments in order, and which of them are large files. */
+static errcode_t gather_segments(struct run *run, unsigned int workers)
+{
+	size_t count = 0;
+
+	for (unsigned int index = 0; index < workers; index++)
+		count += run->workers[index].segment_count;
+	run->segments = malloc((count + 1) * sizeof(*run->segments));
+	run->large = malloc((count + 1) * sizeof(*run->large));
+	if (!run->segments || !run->large)
+		return ENOMEM;
+	for (unsigned int index = 0; index < workers; index++) {
+		const struct scan_worker *worker = &run->workers[index];
+
+		if (worker->segment_count)
+			memcpy(run->segments + run->segment_count, worker->segments,
+			       worker->segment_count * sizeof(*run->segments));
+		run->segment_count += worker->segment_count;
+	}
+	qsort(run->segments, count, sizeof(*run->segments), by_ino);
+	for (size_t n = 0; n < count; n++)
+		if (run->segments[n].is_large)
+			run->large[run->large_count++] = (uint32_t)n;
+	return 0;
+}
+
+/* Steps from file to file that no worker saw both ends of. */
+static void join_segments(const struct run *run)
+{
+	const struct scan_segment *last = NULL;
+
+	for (size_t n = 0; n < run->segment_count; n++) {
+		const struct scan_segment *segment = &run->segments[n];
+
+		if (!segment->has_blocks)
+			continue;
+		if (last)
+			seek_count(&run->scan->files.between, last->end, segment->first, run->scan->far_blocks);
+		last = segment;
+	}
+}
+
+static errcode_t run_steps(struct run *run)
+{
+	struct inode_scan *scan = run->scan;
+	unsigned int workers = pool_workers(scan->pool);
+	size_t tasks = (size_t)scan->volume->geometry.groups * run->chunks_per_group;
+	errcode_t error = 0;
+
+	for (unsigned int index = 0; index < workers && !error; index++)
+		error = scan_worker_open(&run->workers[index], scan, CHUNK_BYTES);
+	if (!error)
+		error = pool_run(scan->pool, tasks, scan_chunk, run, NULL);
+	if (!error)
+		error = gather_segments(run, workers);
+	if (!error)
+		error = pool_run(scan->pool, run->large_count, scan_large, run, NULL);
+	for (unsigned int index = 0; index < workers && !error; index++)
+		error = scan_worker_merge(scan, &run->workers[index]);
+	if (!error)
+		join_segments(run);
+	return error;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitor)
+{
+	const struct volume *volume = scan->volume;
+	unsigned int workers = pool_workers(scan->pool);
+	SCOPE_FREE struct scan_worker *each = calloc(workers, sizeof(*each));
+	uint32_t chunk_blocks = CHUNK_BYTES >> volume->format.block_bits;
+	struct run run = {
+		.scan = scan,
+		.parts = parts,
+		.visitor = visitor,
+		.workers = each,
+		.chunk_blocks = chunk_blocks,
+		.chunks_per_group = (volume->inode_table_blocks + chunk_blocks - 1) / chunk_blocks,
+	};
+
+	if (!each)
+		return ENOMEM;
+	errcode_t error = run_steps(&run);
+
+	for (unsigned int index = 0; index < workers; index++)
+		scan_worker_close(&each[index]);
+	free(run.segments);
+	free(run.large);
+	if (error)
+		return error;
+	if ((parts & INODE_SCAN_DIRECTORIES) && scan->directory_count)
+		qsort(scan->directories, scan->directory_count, sizeof(*scan->directories), by_number);
+	worst_sort(&scan->worst);
+	const struct report_sums *regular = &scan->files.regular;
+
+	scan->files.ratio = score_ratio(regular->runs, regular->ideal_extents, regular->blocks);
+	scan->files.score = score_of(regular->runs, regular->ideal_extents, regular->blocks);
+	return 0;
+}
+
+errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, size_t worst_limit, uint64_t span_blocks,
+                          struct inode_scan *scan)
+{
+	*scan = (struct inode_scan){
+		.volume = volume,
+		.pool = pool,
+		.worst_limit = worst_limit,
+		.far_blocks = (uint64_t)volume->geometry.clusters_per_group << volume->geometry.cluster_bits,
+		.span_blocks = span_blocks,
+		.worst = { .limit = worst_limit },
+		.parents = calloc((size_t)volume->inodes + 1, sizeof(*scan->parents)),
+	};
+	return scan->parents ? 0 : ENOMEM;
+}
+
+void inode_scan_close(struct inode_scan *scan)
+{
+	free(scan->parents);
+	free(scan->directories);
+	free(scan->worst.files);
+}
+
+size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino)
+{
+	const uint32_t *found = scan->directory_count ? bsearch(&ino, scan->directories, scan->directory_count,
+	                                                        sizeof(ino), by_number) :
+	                                                NULL;
+
+	return found ? (size_t)(found - scan->directories) : SIZE_MAX;
+}

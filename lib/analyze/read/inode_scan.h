@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All inodes in use, in parallel: big reads of the inode tables, and for those whose maps are not in the inode, of the
+ * maps. Memory: 4 bytes an inode for the directory that it is in, 4 a directory, a few blocks a worker.
+ */
+#ifndef ANALYZE_INODE_SCAN_H
+#define ANALYZE_INODE_SCAN_H
+
+#include "analyze/read/directory_walk.h"
+#include "analyze/measure/worst.h"
+#include "support/work/pool.h"
+#include "support/work/progress.h"
+
+#define INODE_SCAN_DIRECTORIES 0x1u /* read directories: who is whose parent */
+#define INODE_SCAN_FILES 0x2u       /* add up all else; with a visitor, after the directories are known */
+
+/* What a visitor is shown of an inode that has blocks. */
+struct visited_inode {
+	uint32_t ino;
+	uint32_t directory; /* one that names it: the lowest inode number of these; 0: none does, or not known yet */
+	const struct inode_view *inode;
+	const struct file_layout *layout; /* ended; of regular files only */
+};
+
+/*
+ * Called for every regular file with blocks, in several threads, each worker number in one at a time. record is called
+ * before it for each record of the file's map (NULL: not wanted); all calls for a file come together.
+ */
+struct inode_visitor {
+	void (*record)(void *context, unsigned int worker, uint32_t ino, const struct map_record *record);
+	void (*file)(void *context, unsigned int worker, const struct visited_inode *file);
+	void *context;
+};
+
+struct inode_scan {
+	const struct volume *volume;
+	struct pool *pool;
+	struct progress *progress; /* NULL: not shown; the caller's to set */
+	size_t worst_limit;
+	uint64_t far_blocks, span_blocks;
+
+	/* Found by INODE_SCAN_DIRECTORIES. */
+	uint32_t *parents;     /* by inode number: the directory that names it, 0: none */
+	uint32_t *directories; /* inode numbers, ascending */
+	size_t directory_count;
+
+	/* Found by INODE_SCAN_FILES. */
+	struct report_files files;
+	struct report_directories directories_report;
+	struct worst_files worst; /* sorted, without paths */
+
+	struct damage_list damage; /* of both */
+	uint64_t map_blocks_read, directory_blocks_read;
+};
+
+/* ENOMEM. */
+MUST_CHECK errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, size_t worst_limit,
+                                     uint64_t span_blocks, struct inode_scan *scan);
+void inode_scan_close(struct inode_scan *scan);
+
+/* parts: one or both of the flags, each once. visitor may be NULL. ENOMEM; what cannot be read is damage. */
+MUST_CHECK errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitor);
+
+/* A directory's place in the list of them; SIZE_MAX if it is none. */
+size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino);
+
+/* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. */
+MUST_CHECK errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/map_walk.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ondisk/inode.h"
+
+#define LARGEST_RUN (UINT32_C(1) << 30)
+
+/* One walk. */
+struct walk {
+	struct map_walker *walker;
+	uint32_t ino;
+	map_record_function function;
+	void *context;
+	struct map_shape *shape;
+	uint64_t next_logical;     /* what comes must not lie before it */
+	struct map_record pending; /* of an indirect map, being joined; count 0: none */
+};
+
+errcode_t map_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *blocks_read,
+                          struct map_walker *walker)
+{
+	*walker = (struct map_walker){ .volume = volume, .damage = damage, .blocks_read = blocks_read };
+	walker->levels = malloc((size_t)EXTENT_TREE_MAX_DEPTH << volume->format.block_bits);
+	walker->children = malloc(((size_t)1 << volume->format.block_bits) / sizeof(uint32_t) * sizeof(uint64_t));
+	if (walker->levels && walker->children)
+		return 0;
+	map_walker_close(walker);
+	return ENOMEM;
+}
+
+void map_walker_close(struct map_walker *walker)
+{
+	free(walker->levels);
+	free(walker->children);
+	*walker = (struct map_walker){ 0 };
+}
+
+static void lose(struct walk *walk, uint64_t block, const char *what)
+{
+	walk->shape->is_damaged = true;
+	damage_add(walk->walker->damage, walk->ino, block, what);
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Lets the system read a node's children, in the order of the disk, while the first of them is looked at. */
+static void expect_children(const struct map_walker *walker, unsigned int count)
+{
+	const struct volume *volume = walker->volume;
+	uint64_t *blocks = walker->children;
+
+	qsort(blocks, count, sizeof(*blocks), by_number);
+	for (unsigned int next, n = 0; n < count; n = next) {
+		for (next = n + 1; next < count && blocks[next] == blocks[next - 1] + 1;)
+			next++;
+		if (volume_has_blocks(volume, blocks[n], next - n))
+			volume_expect(volume, blocks[n], next - n);
+	}
+}
+
+/* A block of the map into the buffer of its level; NULL, and damage, if it cannot be had. */
+static const uint8_t *read_map_block(struct walk *walk, uint64_t block, unsigned int level)
+{
+	struct map_walker *walker = walk->walker;
+	const struct volume *volume = walker->volume;
+	uint8_t *bytes = walker->levels + ((size_t)level << volume->format.block_bits);
+	uint64_t read = __atomic_add_fetch(walker->blocks_read, 1, __ATOMIC_RELAXED);
+
+	if (!volume_has_blocks(volume, block, 1) || volume_read(volume, block, 1, bytes)) {
+		lose(walk, block, "block of a map");
+		return NULL;
+	}
+	if (read > volume->geometry.end_block) {
+		lose(walk, block, "block of a map that belongs to several files");
+		return NULL;
+	}
+	walk->shape->blocks++;
+	return bytes;
+}
+
+static void take_leaf(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
+{
+	for (unsigned int n = 0; n < node->count; n++) {
+		struct extent_node_leaf leaf = extent_node_leaf(node, n);
+		struct map_record record = { leaf.logical, leaf.physical, leaf.count, leaf.is_unwritten };
+
+		if (!leaf.count || leaf.logical < walk->next_logical || record.logical + record.count > end ||
+		    !volume_has_blocks(walk->walker->volume, leaf.physical, leaf.count)) {
+			lose(walk, block, "extent");
+			continue;
+		}
+		walk->next_logical = record.logical + record.count;
+		walk->function(walk->context, &record);
+	}
+}
+
+/*
+ * All below a node; end: the logical block where its right neighbour begins. Entries must ascend within these bounds
+ * and no node but the root may be empty, so none can be met twice however they point at each other.
+ */
+static void take_node(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
+{
+	if (!node->depth) {
+		take_leaf(walk, node, end, block);
+		return;
+	}
+	for (unsigned int n = 0; n < node->count; n++)
+		walk->walker->children[n] = extent_node_index(node, n).block;
+	expect_children(walk->walker, node->count);
+	for (unsigned int n = 0; n < node->count; n++) {
+		struct extent_node_index index = extent_node_index(node, n);
+		uint64_t child_end = n + 1 < node->count ? extent_node_index(node, n + 1).logical : end;
+		struct extent_node child;
+
+		if (index.logical < walk->next_logical || child_end <= index.logical || child_end > end) {
+			lose(walk, index.block, "extent tree");
+			continue;
+		}
+		walk->next_logical = index.logical;
+		const uint8_t *bytes = read_map_block(walk, index.block, node->depth - 1);
+		if (!bytes)
+			continue;
+		if (!extent_node_read(bytes, walk->walker->volume->format.block_bytes, &child) || !child.count ||
+		    child.depth != node->depth - 1) {
+			lose(walk, index.block, "extent tree");
+			continue;
+		}
+		take_node(walk, &child, child_end, index.block);
+	}
+}
+
+static void flush_pending(struct walk *walk)
+{
+	if (walk->pending.count)
+		walk->function(walk->context, &walk->pending);
+	walk->pending.count = 0;
+}
+
+/* One block of a file with an indirect map, joined with the one before if it follows it. */
+static void take_block(struct walk *walk, uint64_t logical, uint64_t physical)
+{
+	struct map_record *pending = &walk->pending;
+
+	if (!volume_has_blocks(walk->walker->volume, physical, 1)) {
+		lose(walk, physical, "block of a file");
+		return;
+	}
+	if (pending->count && logical == pending->logical + pending->count &&
+	    physical == pending->physical + pending->count && pending->count < LARGEST_RUN) {
+		pending->count++;
+		return;
+	}
+	flush_pending(walk);
+	*pending = (struct map_record){ logical, physical, 1, false };
+}
+
+static uint32_t pointer_at(const uint8_t *bytes, uint32_t index)
+{
+	uint32_t raw;
+
+	memcpy(&raw, bytes + index * sizeof(raw), sizeof(raw));
+	return le32toh(raw);
+}
+
+/* An indirect block: height 1 points to the file's blocks, 2 and 3 to indirect blocks. */
+static void take_indirect(struct walk *walk, uint64_t block, unsigned int height, uint64_t logical)
+{
+	struct map_walker *walker = walk->walker;
+	unsigned int address_bits = walker->volume->format.block_bits - 2;
+	uint32_t pointers = UINT32_C(1) << address_bits;
+	const uint8_t *bytes = read_map_block(walk, block, height - 1);
+
+	if (!bytes)
+		return;
+	if (height > 1) {
+		unsigned int count = 0;
+
+		for (uint32_t n = 0; n < pointers; n++)
+			if (pointer_at(bytes, n))
+				walker->children[count++] = pointer_at(bytes, n);
+		expect_children(walker, count);
+	}
+	for (uint32_t n = 0; n < pointers; n++) {
+		uint64_t at = logical + ((uint64_t)n << (address_bits * (height - 1)));
+		uint32_t pointer = pointer_at(bytes, n);
+
+		if (pointer && height == 1)
+			take_block(walk, at, pointer);
+		else if (pointer)
+			take_indirect(walk, pointer, height - 1, at);
+	}
+}
+
+static void walk_indirect(struct walk *walk, const uint8_t *root)
+{
+	unsigned int address_bits = walk->walker->volume->format.block_bits - 2;
+	uint64_t logical = EXT2_NDIR_BLOCKS;
+
+	for (uint32_t n = 0; n < EXT2_NDIR_BLOCKS; n++)
+		if (pointer_at(root, n))
+			take_block(walk, n, pointer_at(root, n));
+	for (unsigned int height = 1; height <= 3; height++) {
+		uint32_t pointer = pointer_at(root, EXT2_NDIR_BLOCKS + height - 1);
+
+		if (pointer) {
+			walk->shape->depth = height;
+			take_indirect(walk, pointer, height, logical);
+		}
+		logical += UINT64_C(1) << (height * address_bits);
+	}
+	flush_pending(walk);
+}
+
+void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, map_record_function function,
+              void *context, struct map_shape *shape)
+{
+	struct walk walk = { walker, ino, function, context, shape, 0, { 0 } };
+	struct extent_node root;
+
+	*shape = (struct map_shape){ 0 };
+	if (!(inode->flags & EXT4_EXTENTS_FL)) {
+		walk_indirect(&walk, inode->root);
+		return;
+	}
+	if (!extent_node_read(inode->root, INODE_ROOT_BYTES, &root)) {
+		lose(&walk, 0, "extent tree");
+		return;
+	}
+	shape->depth = root.depth;
+	take_node(&walk, &root, UINT64_C(1) << 32, 0);
+}
+
+unsigned int map_first_blocks(const struct volume *volume, const struct inode_view *inode, uint64_t blocks[4])
+{
+	struct extent_node root;
+	unsigned int count = 0;
+
+	if (!(inode->flags & EXT4_EXTENTS_FL)) {
+		for (uint32_t n = EXT2_IND_BLOCK; n < EXT2_N_BLOCKS; n++)
+			blocks[count++] = pointer_at(inode->root, n);
+	} else if (extent_node_read(inode->root, INODE_ROOT_BYTES, &root) && root.depth) {
+		for (; count < root.count && count < 4; count++)
+			blocks[count] = extent_node_index(&root, count).block;
+	}
+	unsigned int kept = 0;
+
+	for (unsigned int n = 0; n < count; n++)
+		if (volume_has_blocks(volume, blocks[n], 1))
+			blocks[kept++] = blocks[n];
+	return kept;
+}
+
+bool map_is_large(const struct inode_view *inode)
+{
+	struct extent_node root;
+
+	if (!(inode->flags & EXT4_EXTENTS_FL))
+		return pointer_at(inode->root, EXT2_DIND_BLOCK) || pointer_at(inode->root, EXT2_TIND_BLOCK);
+	return extent_node_read(inode->root, INODE_ROOT_BYTES, &root) && root.depth > 1;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Going through a file's map, an extent tree or an indirect map, record by record: one block of each level in memory.
+ */
+#ifndef ANALYZE_MAP_WALK_H
+#define ANALYZE_MAP_WALK_H
+
+#include "analyze/read/damage.h"
+#include "analyze/read/volume.h"
+#include "analyze/measure/layout.h"
+#include "ondisk/extent_node.h"
+#include "ondisk/inode_view.h"
+
+/* One worker's means. */
+struct map_walker {
+	const struct volume *volume;
+	struct damage_list *damage;
+	/*
+	 * Shared by all walkers: blocks of maps that were read. Each belongs to one file, so there cannot be more than
+	 * the filesystem has blocks: what ends images that are made to be read for ever.
+	 */
+	uint64_t *blocks_read;
+	uint8_t *levels; /* EXTENT_TREE_MAX_DEPTH blocks */
+	uint64_t *children;
+};
+
+/* What a walk says of the map itself. */
+struct map_shape {
+	uint64_t blocks;    /* of the map, beside the inode */
+	unsigned int depth; /* 0: all is in the inode */
+	bool is_damaged;    /* and so not all records were seen */
+};
+
+/* Is shown each record, in logical order. */
+typedef void (*map_record_function)(void *context, const struct map_record *record);
+
+/* blocks_read outlives the walker. ENOMEM. */
+MUST_CHECK errcode_t map_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *blocks_read,
+                                     struct map_walker *walker);
+void map_walker_close(struct map_walker *walker);
+
+/*
+ * Shows all records of inode ino, whose i_block is a map. What cannot be read or be right is left out and is damage:
+ * blocks out of bounds, logical blocks not in order.
+ */
+void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, map_record_function function,
+              void *context, struct map_shape *shape);
+
+/* Blocks that i_block of such an inode points to as parts of its map, to be expected before it is walked: up to 4. */
+unsigned int map_first_blocks(const struct volume *volume, const struct inode_view *inode, uint64_t blocks[4]);
+
+/* True if the walk reads so much that it is worth a task of its own. */
+bool map_is_large(const struct inode_view *inode);
+
+#endif

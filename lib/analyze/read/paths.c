@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/paths.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ext2fs/core/bits.h"
+#include "support/text/units.h"
+#include "support/vector.h"
+
+/* The kernel takes paths of up to 4096 bytes; longer ones were made piece by piece, or by damage and have no end. */
+#define LONGEST_PATH_BYTES 16384
+
+/* An inode whose name is wanted. */
+struct wanted {
+	uint32_t ino;
+	uint32_t parent;
+	const char *name; /* from the arena */
+};
+
+struct search {
+	struct inode_scan *scan;
+	struct arena *arena;
+	struct wanted *wanted; /* by inode number, each once */
+	size_t count, capacity;
+	struct wanted **by_parent;
+	bool is_out_of_memory;
+
+	/* The directory that is being read: those in it. */
+	struct wanted **first;
+	size_t here;
+};
+
+static int by_ino(const void *left, const void *right)
+{
+	const struct wanted *a = left, *b = right;
+
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+static int by_parent(const void *left, const void *right)
+{
+	const struct wanted *a = *(struct wanted *const *)left, *b = *(struct wanted *const *)right;
+
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	return by_ino(a, b);
+}
+
+static struct wanted *find(const struct search *search, uint32_t ino)
+{
+	struct wanted key = { .ino = ino };
+
+	return search->count ? bsearch(&key, search->wanted, search->count, sizeof(key), by_ino) : NULL;
+}
+
+static void sort_and_join(struct search *search)
+{
+	size_t kept = 0;
+
+	if (search->count)
+		qsort(search->wanted, search->count, sizeof(*search->wanted), by_ino);
+	for (size_t n = 0; n < search->count; n++)
+		if (!kept || search->wanted[kept - 1].ino != search->wanted[n].ino)
+			search->wanted[kept++] = search->wanted[n];
+	search->count = kept;
+}
+
+static errcode_t want(struct search *search, uint32_t ino)
+{
+	errcode_t error =
+		vector_reserve(&search->wanted, &search->capacity, search->count + 1, sizeof(*search->wanted));
+
+	if (!error)
+		search->wanted[search->count++] = (struct wanted){ .ino = ino, .parent = search->scan->parents[ino] };
+	return error;
+}
+
+/* Adds the directories above what is wanted, each once: a chain of a million of them takes a million steps. */
+static errcode_t want_ancestors(struct search *search)
+{
+	const uint32_t *parents = search->scan->parents;
+	SCOPE_FREE uint64_t *known = calloc(bits_words((size_t)search->scan->volume->inodes + 1), sizeof(*known));
+	size_t count = search->count;
+
+	if (!known)
+		return ENOMEM;
+	for (size_t n = 0; n < count; n++)
+		bits_set(known, search->wanted[n].ino);
+	for (size_t n = 0; n < count; n++) {
+		uint32_t ino = search->wanted[n].ino;
+
+		while (ino != EXT2_ROOT_INO && parents[ino] && !bits_test(known, parents[ino])) {
+			ino = parents[ino];
+			bits_set(known, ino);
+			errcode_t error = want(search, ino);
+
+			if (error)
+				return error;
+		}
+	}
+	sort_and_join(search);
+	return 0;
+}
+
+static void take_name(void *context, const struct directory_entry *entry)
+{
+	struct search *search = context;
+	size_t low = 0, high = search->here;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (search->first[middle]->ino < entry->ino)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == search->here || search->first[low]->ino != entry->ino || search->first[low]->name)
+		return;
+	search->first[low]->name = arena_copy_string(search->arena, entry->name, entry->name_bytes);
+	search->is_out_of_memory = search->is_out_of_memory || !search->first[low]->name;
+}
+
+static errcode_t read_names(struct search *search, struct directory_walker *walker, struct damage_list *damage)
+{
+	const struct volume *volume = search->scan->volume;
+	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
+	size_t next;
+
+	if (!raw)
+		return ENOMEM;
+	for (size_t n = 0; n < search->count; n = next) {
+		uint32_t directory = search->by_parent[n]->parent;
+		struct directory_shape shape;
+		struct inode_view inode;
+
+		for (next = n + 1; next < search->count && search->by_parent[next]->parent == directory;)
+			next++;
+		errcode_t error = inode_read(volume, directory, raw, &inode);
+
+		if (error == ENOMEM)
+			return error;
+		if (error && directory)
+			damage_add(damage, directory, 0, "inode table");
+		if (error)
+			continue;
+		search->first = search->by_parent + n;
+		search->here = next - n;
+		directory_walk(walker, directory, raw, &inode, take_name, search, &shape, NULL, 0);
+		if (search->is_out_of_memory)
+			return ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * *path gets a copy in the arena, or NULL where the way up does not lead to the root within LONGEST_PATH_BYTES, which
+ * is as much as buffer has room for.
+ */
+static errcode_t join_path(struct search *search, uint32_t ino, char *buffer, const char **path)
+{
+	size_t start = LONGEST_PATH_BYTES;
+
+	*path = NULL;
+	for (struct wanted *wanted; ino != EXT2_ROOT_INO; ino = wanted->parent) {
+		wanted = find(search, ino);
+		size_t length = wanted && wanted->name ? strlen(wanted->name) : 0;
+
+		if (!wanted || !wanted->name || length >= start)
+			return 0;
+		start -= length;
+		memcpy(buffer + start, wanted->name, length);
+		buffer[--start] = '/';
+	}
+	if (start == LONGEST_PATH_BYTES)
+		buffer[--start] = '/';
+	*path = arena_copy_string(search->arena, buffer + start, LONGEST_PATH_BYTES - start);
+	return *path ? 0 : ENOMEM;
+}
+
+static errcode_t search_names(struct search *search)
+{
+	struct inode_scan *scan = search->scan;
+	struct directory_walker walker = { 0 };
+	uint64_t map_blocks = 0, directory_blocks = 0;
+	struct damage_list damage = { 0 };
+	errcode_t error = want_ancestors(search);
+
+	if (error)
+		return error;
+	search->by_parent = malloc((search->count + 1) * sizeof(struct wanted *));
+	if (!search->by_parent)
+		return ENOMEM;
+	for (size_t n = 0; n < search->count; n++)
+		search->by_parent[n] = &search->wanted[n];
+	qsort(search->by_parent, search->count, sizeof(struct wanted *), by_parent);
+	error = directory_walker_open(scan->volume, &damage, &map_blocks, &directory_blocks, &walker);
+	if (error)
+		return error;
+	error = read_names(search, &walker, &damage);
+	directory_walker_close(&walker);
+	/* What the scan has told of is not told twice; but a disk may fail only now. */
+	if (!scan->damage.count)
+		damage_merge(&scan->damage, &damage);
+	return error;
+}
+
+errcode_t paths_find(struct inode_scan *scan, const uint32_t *inos, size_t count, struct arena *arena,
+                     const char **paths)
+{
+	SCOPE_FREE char *buffer = malloc(LONGEST_PATH_BYTES);
+	struct search search = { .scan = scan, .arena = arena };
+	errcode_t error = buffer ? 0 : ENOMEM;
+
+	for (size_t n = 0; n < count && !error; n++)
+		error = want(&search, inos[n]);
+	if (!error)
+		error = search_names(&search);
+	for (size_t n = 0; n < count && !error; n++)
+		error = join_path(&search, inos[n], buffer, &paths[n]);
+	free(search.wanted);
+	free(search.by_parent);
+	return error;
+}
+
+/* One component of a path. */
+struct component {
+	const char *name;
+	size_t bytes;
+	uint32_t ino; /* 0: not found yet */
+};
+
+static void compare_name(void *context, const struct directory_entry *entry)
+{
+	struct component *component = context;
+
+	if (entry->name_bytes == component->bytes && !memcmp(entry->name, component->name, component->bytes))
+		component->ino = entry->ino;
+}
+
+static errcode_t look_up_component(const struct volume *volume, struct directory_walker *walker, uint32_t directory,
+                                   struct component *component)
+{
+	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
+	struct directory_shape shape;
+	struct inode_view inode;
+
+	if (!raw)
+		return ENOMEM;
+	errcode_t error = inode_read(volume, directory, raw, &inode);
+
+	if (error)
+		return error;
+	if (!S_ISDIR(inode.mode))
+		return ENOTDIR;
+	directory_walk(walker, directory, raw, &inode, compare_name, component, &shape, NULL, 0);
+	return component->ino ? 0 : ENOENT;
+}
+
+static errcode_t parse_number(const struct volume *volume, const char *path, uint32_t *ino)
+{
+	SCOPE_FREE char *digits = strdup(path + 1);
+	uint64_t number;
+
+	if (!digits)
+		return ENOMEM;
+	if (*digits)
+		digits[strlen(digits) - 1] = '\0';
+	if (units_parse_number(digits, 1, volume->inodes, &number))
+		return EINVAL;
+	*ino = (uint32_t)number;
+	return 0;
+}
+
+errcode_t paths_lookup(const struct volume *volume, const char *path, struct damage_list *damage, uint32_t *ino)
+{
+	struct directory_walker walker;
+	uint64_t map_blocks = 0, directory_blocks = 0;
+	size_t length = strlen(path);
+
+	if (*path == '<' && path[length - 1] == '>')
+		return parse_number(volume, path, ino);
+	errcode_t error = directory_walker_open(volume, damage, &map_blocks, &directory_blocks, &walker);
+
+	if (error)
+		return error;
+	*ino = EXT2_ROOT_INO;
+	while (!error && *(path += strspn(path, "/"))) {
+		struct component component = { .name = path, .bytes = strcspn(path, "/") };
+
+		path += component.bytes;
+		if (component.bytes == 1 && *component.name == '.')
+			continue;
+		error = look_up_component(volume, &walker, *ino, &component);
+		*ino = component.ino;
+	}
+	directory_walker_close(&walker);
+	return error;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From inode numbers to paths and back, reading only the directories on the way. */
+#ifndef ANALYZE_PATHS_H
+#define ANALYZE_PATHS_H
+
+#include "analyze/read/inode_scan.h"
+#include "support/arena.h"
+
+/*
+ * The paths of count inodes (the same one may come twice), after the directories were scanned: paths[n] for inos[n],
+ * from the arena, "/" for the root; NULL for what no directory names, or only directories that nothing names, and where
+ * the path would be longer than 16 KiB. Of several names one in the lowest-numbered directory is taken. Memory: some
+ * 100 bytes for each inode and directory on the way. ENOMEM; what cannot be read is damage.
+ */
+MUST_CHECK errcode_t paths_find(struct inode_scan *scan, const uint32_t *inos, size_t count, struct arena *arena,
+                                const char **paths);
+
+/*
+ * The inode that a path names: components are looked up from the root, symbolic links are not followed; "<123>" is
+ * inode 123, as in debugfs(8). ENOENT, ENOTDIR, EINVAL (no such inode number), ENOMEM, errors in reading.
+ */
+MUST_CHECK errcode_t paths_lookup(const struct volume *volume, const char *path, struct damage_list *damage,
+                                  uint32_t *ino);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/target.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <blkid/blkid.h>
+
+#define SECTOR_BYTES 512 /* libblkid's, whatever the device's own */
+
+static void cleanup_probe(blkid_probe *probe)
+{
+	blkid_free_probe(*probe);
+}
+
+static errcode_t find_partition(struct target *target, unsigned int partition, struct problem *problem)
+{
+	errno = 0;
+	__attribute__((cleanup(cleanup_probe))) blkid_probe probe = blkid_new_probe_from_filename(target->path);
+
+	if (!probe)
+		return problem_set(problem, errno ? errno : EINVAL, target->path, "cannot open");
+	blkid_partlist list = blkid_probe_get_partitions(probe);
+
+	if (!list || !blkid_partlist_numof_partitions(list))
+		return problem_set_reason(problem, EINVAL, target->path, "cannot find the partition",
+		                          "there is no partition table");
+	blkid_partition found = blkid_partlist_get_partition_by_partno(list, (int)partition);
+
+	if (!found)
+		return problem_set_reason(problem, ENOENT, target->path, "cannot find the partition",
+		                          "none has the number %u", partition);
+	blkid_loff_t start = blkid_partition_get_start(found);
+
+	if (start < 0 || start > INT64_MAX / SECTOR_BYTES)
+		return problem_set_reason(problem, EINVAL, target->path, "cannot find the partition",
+		                          "it begins nowhere");
+	target->offset_bytes = (uint64_t)start * SECTOR_BYTES;
+	return 0;
+}
+
+/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
+static bool can_hold_filesystem(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
+/* A tag, unless there is a file of that name. */
+static bool is_tag(const char *name)
+{
+	const char *equals = strchr(name, '=');
+
+	return equals && !memchr(name, '/', (size_t)(equals - name)) && access(name, F_OK);
+}
+
+errcode_t target_find(const char *name, uint64_t offset_bytes, unsigned int partition, struct target *target,
+                      struct problem *problem)
+{
+	*target = (struct target){ .offset_bytes = offset_bytes };
+	target->path = is_tag(name) ? blkid_evaluate_spec(name, NULL) : strdup(name);
+	if (!target->path)
+		return is_tag(name) ? problem_set_reason(problem, ENODEV, name, "cannot find the filesystem",
+		                                         "no device has this tag") :
+		                      problem_set(problem, ENOMEM, name, "cannot find the filesystem");
+	errcode_t error = can_hold_filesystem(target->path) ?
+	                          0 :
+	                          problem_set_reason(problem, EINVAL, name, "cannot open the filesystem",
+	                                             "it is neither a regular file nor a block device");
+
+	if (!error && partition)
+		error = find_partition(target, partition, problem);
+
+	if (error)
+		target_free(target);
+	return error;
+}
+
+void target_free(struct target *target)
+{
+	free(target->path);
+	target->path = NULL;
+}
+
+unsigned int target_partitions(const char *path)
+{
+	__attribute__((cleanup(cleanup_probe))) blkid_probe probe = blkid_new_probe_from_filename(path);
+	blkid_partlist list = probe ? blkid_probe_get_partitions(probe) : NULL;
+	int count = list ? blkid_partlist_numof_partitions(list) : 0;
+
+	return count > 0 ? (unsigned int)count : 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/read/volume.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <uuid/uuid.h>
+
+#include "ext2fs/core/bits.h"
+#include "ext2fs/fs/fs_errors.h"
+#include "support/io/whole_io.h"
+
+static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
+{
+	const struct ext2_super_block *super = fs->super;
+	struct geometry *geometry = &volume->geometry;
+	errcode_t error = ondisk_format_read(super, &volume->format);
+
+	if (error)
+		return EXT2_ET_CORRUPT_SUPERBLOCK;
+	uint64_t bits_per_block = UINT64_C(8) << volume->format.block_bits;
+
+	*geometry = (struct geometry){
+		.first_block = super->s_first_data_block,
+		.end_block = ext2fs_blocks_count(fs->super),
+		.groups = fs->group_desc_count,
+		.clusters_per_group = super->s_clusters_per_group,
+		.inodes_per_group = super->s_inodes_per_group,
+		.first_inode = EXT2_FIRST_INODE(super),
+		.flex_groups = 1,
+		.cluster_bits = volume->format.cluster_bits,
+		.block_bits = volume->format.block_bits,
+	};
+	if (geometry->first_block > 1 || geometry->first_block >= geometry->end_block ||
+	    geometry->end_block > ((uint64_t)INT64_MAX - volume->offset_bytes) >> geometry->block_bits)
+		return EXT2_ET_CORRUPT_SUPERBLOCK;
+	geometry->clusters = (geometry->end_block - geometry->first_block) >> geometry->cluster_bits;
+
+	uint64_t per_group = geometry->clusters_per_group;
+	uint64_t groups = per_group ? (geometry->clusters + per_group - 1) / per_group : 0;
+
+	/* A last cluster that is cut off may be all that its group has, which then is none, nor are the blocks. */
+	if (!per_group || per_group % 8 || per_group > bits_per_block || geometry->groups < groups ||
+	    geometry->groups > groups + 1 || per_group << geometry->cluster_bits != super->s_blocks_per_group)
+		return EXT2_ET_CORRUPT_SUPERBLOCK;
+	if (geometry->groups > groups)
+		geometry->end_block = geometry->first_block + (geometry->clusters << geometry->cluster_bits);
+	geometry->groups = (uint32_t)groups;
+	if (!geometry->inodes_per_group || geometry->inodes_per_group > bits_per_block ||
+	    (uint64_t)geometry->inodes_per_group * fs->group_desc_count != super->s_inodes_count)
+		return EXT2_ET_CORRUPT_SUPERBLOCK;
+	return groups ? 0 : EXT2_ET_CORRUPT_SUPERBLOCK;
+}
+
+static void read_group(ext2_filsys fs, const struct volume *volume, uint32_t number, struct volume_group *group)
+{
+	uint64_t bitmap = ext2fs_block_bitmap_loc(fs, number);
+	uint64_t table = ext2fs_inode_table_loc(fs, number);
+	uint32_t inodes = volume->geometry.inodes_per_group;
+
+	*group = (struct volume_group){
+		.block_bitmap = volume_has_blocks(volume, bitmap, 1) && bitmap < volume->readable_end ? bitmap : 0,
+		.inode_table =
+			volume_has_blocks(volume, table, volume->inode_table_blocks) && table < volume->readable_end ?
+				table :
+				0,
+		.inodes_used = inodes,
+	};
+	if (!ext2fs_has_group_desc_csum(fs))
+		return;
+	uint32_t unused = ext2fs_bg_itable_unused(fs, number);
+
+	group->is_uninitialised = ext2fs_bg_flags_test(fs, number, EXT2_BG_BLOCK_UNINIT);
+	if (ext2fs_bg_flags_test(fs, number, EXT2_BG_INODE_UNINIT))
+		group->inodes_used = 0;
+	else if (unused <= inodes)
+		group->inodes_used = inodes - unused;
+}
+
+static errcode_t read_groups(ext2_filsys fs, struct volume *volume)
+{
+	uint32_t groups = volume->geometry.groups;
+	SCOPE_FREE uint64_t *suspect = calloc(bits_words(groups), sizeof(*suspect));
+
+	volume->group = calloc(groups, sizeof(*volume->group));
+	if (!volume->group || !suspect)
+		return ENOMEM;
+	for (uint32_t number = 0; number < groups; number++)
+		read_group(fs, volume, number, &volume->group[number]);
+	return fs_zones_find(fs, &volume->geometry, &volume->zones, suspect);
+}
+
+static void describe(ext2_filsys fs, const struct volume *volume, struct report_filesystem *filesystem)
+{
+	const struct ext2_super_block *super = fs->super;
+	unsigned int flex = ext2fs_has_feature_flex_bg(fs->super) ? super->s_log_groups_per_flex : 0;
+	int mounted = 0;
+
+	memcpy(filesystem->label, super->s_volume_name, sizeof(super->s_volume_name));
+	filesystem->label[sizeof(super->s_volume_name)] = '\0';
+	uuid_unparse(super->s_uuid, filesystem->uuid);
+	filesystem->device = volume->path;
+	filesystem->offset_bytes = volume->offset_bytes;
+	filesystem->block_bytes = volume->format.block_bytes;
+	filesystem->cluster_blocks = UINT32_C(1) << volume->format.cluster_bits;
+	filesystem->blocks_per_group = super->s_blocks_per_group;
+	filesystem->groups = volume->geometry.groups;
+	filesystem->inodes = volume->inodes;
+	filesystem->first_block = volume->geometry.first_block;
+	filesystem->blocks = volume->geometry.end_block;
+	filesystem->span_blocks = score_span(super->s_blocks_per_group, flex);
+	filesystem->has_extents = volume->format.extents;
+	filesystem->needs_recovery = ext2fs_has_feature_journal_needs_recovery(fs->super);
+	if (!ext2fs_check_if_mounted(volume->path, &mounted))
+		filesystem->is_mounted = mounted & EXT2_MF_MOUNTED;
+}
+
+/* Where the device ends, so that what a hostile superblock claims beyond it costs no time. */
+static void find_end(struct volume *volume, int descriptor)
+{
+	off_t end = lseek(descriptor, 0, SEEK_END);
+	uint64_t bytes = end > 0 && (uint64_t)end > volume->offset_bytes ? (uint64_t)end - volume->offset_bytes : 0;
+	uint64_t blocks = bytes >> volume->format.block_bits;
+
+	volume->readable_end = blocks < volume->geometry.end_block ? blocks : volume->geometry.end_block;
+}
+
+static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume, struct report_filesystem *filesystem)
+{
+	const struct ext2_super_block *super = fs->super;
+	errcode_t error = read_geometry(fs, volume);
+
+	if (error)
+		return error;
+	find_end(volume, descriptor);
+	volume->inode_table_blocks = fs->inode_blocks_per_group;
+	volume->inodes = super->s_inodes_count;
+	volume->free_blocks = ext2fs_free_blocks_count(fs->super);
+	volume->reserved_blocks = ext2fs_r_blocks_count(fs->super);
+	volume->own_inodes[0] = super->s_journal_inum;
+	volume->own_inodes[1] = ext2fs_has_feature_quota(fs->super) ? super->s_prj_quota_inum : 0;
+	volume->own_inodes[2] = ext2fs_has_feature_orphan_file(fs->super) ? super->s_orphan_file_inum : 0;
+	error = read_groups(fs, volume);
+	if (error) {
+		free(volume->group);
+		return error;
+	}
+	describe(fs, volume, filesystem);
+	return 0;
+}
+
+errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
+                      struct report_filesystem *filesystem, struct problem *problem)
+{
+	char io_options[64] = "";
+	ext2_filsys fs;
+
+	*volume = (struct volume){ .descriptor = -1, .path = path, .offset_bytes = offset_bytes };
+	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return problem_set(problem, errno, path, "cannot open");
+	if (offset_bytes)
+		snprintf(io_options, sizeof(io_options), "offset=%" PRIu64, offset_bytes);
+	errcode_t error = fs_open(path, offset_bytes ? io_options : NULL,
+	                          EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP | EXT2_FLAG_IGNORE_CSUM_ERRORS |
+	                                  EXT2_FLAG_SOFTSUPP_FEATURES,
+	                          &fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot open the filesystem");
+	error = read_all(fs, descriptor, volume, filesystem);
+	ext2fs_free(fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot read the filesystem");
+	volume->descriptor = descriptor;
+	descriptor = -1;
+	return 0;
+}
+
+void volume_close(struct volume *volume)
+{
+	close(volume->descriptor);
+	free(volume->group);
+	fs_zones_free(&volume->zones);
+}
+
+bool volume_owns_inode(const struct volume *volume, uint32_t ino)
+{
+	if (ino < volume->geometry.first_inode)
+		return ino != EXT2_ROOT_INO;
+	for (size_t n = 0; n < sizeof(volume->own_inodes) / sizeof(*volume->own_inodes); n++)
+		if (ino == volume->own_inodes[n])
+			return true;
+	return false;
+}
+
+errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes)
+{
+	uint64_t at = volume->offset_bytes + (block << volume->format.block_bits);
+	errcode_t error = whole_read(volume->descriptor, bytes, count << volume->format.block_bits, at);
+
+	return error == ENODATA ? EXT2_ET_SHORT_READ : error;
+}
+
+void volume_expect(const struct volume *volume, uint64_t block, uint64_t count)
+{
+	posix_fadvise(volume->descriptor, (off_t)(volume->offset_bytes + (block << volume->format.block_bits)),
+	              (off_t)(count << volume->format.block_bits), POSIX_FADV_WILLNEED);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A filesystem to be looked at: what its superblock and group descriptors say, checked, and reading from any thread.
+ * The one file of this folder that touches libext2fs's state, and only while it opens.
+ */
+#ifndef ANALYZE_VOLUME_H
+#define ANALYZE_VOLUME_H
+
+#include <stddef.h>
+
+#include "analyze/report.h"
+#include "ext2fs/fs/fs_zones.h"
+#include "ext2fs/core/geometry.h"
+#include "ondisk/format.h"
+#include "support/problem.h"
+
+/* What is needed of a group's descriptor. Blocks of 0: out of bounds, so the part cannot be read. */
+struct volume_group {
+	uint64_t block_bitmap;
+	uint64_t inode_table;
+	uint32_t inodes_used;  /* at the front of its inode table: the rest was never written */
+	bool is_uninitialised; /* the bitmap was never written: only the metadata is in use */
+};
+
+struct volume {
+	int descriptor;
+	const char *path;      /* the caller's */
+	uint64_t offset_bytes; /* of the filesystem */
+	struct ondisk_format format;
+	struct geometry geometry;
+	uint64_t readable_end; /* the first block that is not there: the device may be shorter than it should be */
+	uint32_t inode_table_blocks; /* of a group */
+	uint32_t inodes;
+	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
+	struct volume_group *group;
+	struct fs_zones zones;                 /* where the filesystem's own metadata lies */
+	uint64_t free_blocks, reserved_blocks; /* as the superblock says */
+};
+
+/*
+ * Opens path and fills in all of it, and of report the filesystem's part. Checksums are not verified: what is wrong
+ * shows in what is read. Errors: those of libext2fs and of the system; volume_close() is due only after success.
+ */
+MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
+                                 struct report_filesystem *filesystem, struct problem *problem);
+
+void volume_close(struct volume *volume);
+
+/* True for the inodes that hold no file of a user: reserved ones but for the root, quota files, the orphan file. */
+bool volume_owns_inode(const struct volume *volume, uint32_t ino);
+
+/* Reads count blocks. EXT2_ET_SHORT_READ where the device ends earlier. Any thread. */
+MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes);
+
+/* Tells the system that they will be read soon. Any thread. */
+void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);
+
+/* True if all of them are the filesystem's, and none its superblock's; reading them is another matter. */
+static inline bool volume_has_blocks(const struct volume *volume, uint64_t block, uint64_t count)
+{
+	const struct geometry *geometry = &volume->geometry;
+
+	return block > geometry->first_block && block < geometry->end_block && count <= geometry->end_block - block;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/check/check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "ext2fs/core/bits.h"
+#include "ext2fs/check/check_windows.h"
+#include "ext2fs/group/group_index.h"
+#include "ext2fs/group/inode_group.h"
+
+struct report {
+	char *why;
+	size_t why_bytes;
+};
+
+static errcode_t __attribute__((format(printf, 2, 3))) fails(const struct report *report, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (report->why)
+		vsnprintf(report->why, report->why_bytes, format, arguments);
+	va_end(arguments);
+	return EXT2MB_ET_CHECK_FAILED;
+}
+
+/* The group must be in the set that it has recorded, in no other, and in the one where the policy wants it. */
+static errcode_t check_sets(struct ext2mb *mb, uint32_t number, enum index_kind kind,
+                            const struct group_summary *summary, const struct report *report)
+{
+	const char *name = kind == INDEX_LARGEST ? "largest order" : "average fragment";
+	const struct group *group = &mb->groups[number];
+	int recorded = kind == INDEX_LARGEST ? group->largest_set : group->average_set;
+	int order = group_index_expected(mb, number, kind, summary);
+
+	if (recorded != order)
+		return fails(report, "group %u: in %s set %d but its order is %d", number, name, recorded, order);
+	for (int set = 0; set < (int)mb->orders; set++)
+		if (group_index_has(mb, kind, (unsigned int)set, number) != (set == order))
+			return fails(report, "group %u: wrongly %s %s set %d", number,
+			             set == order ? "absent from" : "in", name, set);
+	if (order >= 0 && !mb->base_lists[kind] &&
+	    group_index_next(mb, kind, (unsigned int)order, ORDER_SET_NONE, number, number + 1) != number)
+		return fails(report, "group %u: not found in %s set %d", number, name, order);
+	return 0;
+}
+
+static errcode_t check_pending(const struct ext2mb *mb, uint32_t number, const struct report *report)
+{
+	const struct group *group = &mb->groups[number];
+	uint32_t previous_end = 0;
+	uint32_t previous_epoch = 0;
+
+	if (order_set_has(&mb->pending, number) != (group->pending.count > 0))
+		return fails(report, "group %u: pending frees and their set disagree", number);
+	for (uint32_t index = 0; index < group->pending.count; index++) {
+		const struct pending_run *run = &group->pending.runs[index];
+		uint32_t end = run->start + run->count;
+
+		if (group->state != GROUP_LOADED || !run->count || end > group->buddy->clusters ||
+		    bits_next_zero(group->buddy->bitmap, run->start, end) != end)
+			return fails(report, "group %u: pending free at %u is not in use", number, run->start);
+		if (index && run->start < previous_end)
+			return fails(report, "group %u: pending frees overlap at %u", number, run->start);
+		if (index && run->start == previous_end && run->epoch == previous_epoch)
+			return fails(report, "group %u: pending frees are not merged at %u", number, run->start);
+		previous_end = end;
+		previous_epoch = run->epoch;
+	}
+	return 0;
+}
+
+static errcode_t check_blocks(struct ext2mb *mb, uint32_t number, struct buddy *scratch, const struct report *report)
+{
+	const struct group *group = &mb->groups[number];
+	struct group_summary summary = group_summary_read(group);
+
+	if (summary.state != (enum group_state)group->state)
+		return fails(report, "group %u: summary says state %d, not %d", number, summary.state, group->state);
+	if (lock_looks_held(&group->lock) || lock_looks_held(&group->inodes.lock))
+		return fails(report, "group %u: locked", number);
+	if (group->state == GROUP_LOADED) {
+		const struct buddy *buddy = group->buddy;
+		const char *wrong = buddy_check(buddy, scratch);
+
+		if (wrong)
+			return fails(report, "group %u: %s", number, wrong);
+		if (summary.free_clusters != buddy->free_clusters || summary.fragments != buddy->fragments ||
+		    summary.largest_order != buddy_largest_order(buddy) ||
+		    summary.average_order != group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders))
+			return fails(report, "group %u: summary is out of date", number);
+	}
+	errcode_t error = 0;
+	if (!mb->has_stale_index)
+		error = check_sets(mb, number, INDEX_LARGEST, &summary, report);
+	if (!error && !mb->has_stale_index)
+		error = check_sets(mb, number, INDEX_AVERAGE, &summary, report);
+	if (!error)
+		error = check_pending(mb, number, report);
+	return error;
+}
+
+static errcode_t check_inodes(const struct ext2mb *mb, uint32_t number, const struct report *report)
+{
+	const struct inode_group *inodes = &mb->groups[number].inodes;
+	uint32_t per_group = mb->geometry.inodes_per_group;
+
+	if (inodes->state != GROUP_LOADED)
+		return 0;
+	if (per_group - bits_count(inodes->bitmap, 0, per_group) != inode_group_free(mb, number))
+		return fails(report, "group %u: free inodes are miscounted", number);
+	if (bits_next_zero(inodes->bitmap, 0, per_group) < inodes->first_free)
+		return fails(report, "group %u: a free inode lies before the first free one", number);
+	if (bits_next_one(inodes->bitmap, per_group - inodes->unused_inodes, per_group) != per_group)
+		return fails(report, "group %u: an inode in use lies among the never used", number);
+	return 0;
+}
+
+errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
+{
+	struct report report = { why, why_bytes };
+	uint64_t free_clusters = 0;
+	uint64_t free_inodes = 0;
+	SCOPE_FREE struct buddy *scratch = malloc(buddy_bytes(mb->geometry.block_bits));
+
+	if (!scratch)
+		return ENOMEM;
+	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
+		errcode_t error = check_blocks(mb, number, scratch, &report);
+
+		if (!error)
+			error = check_inodes(mb, number, &report);
+		if (error)
+			return error;
+		free_clusters += group_free_clusters(&mb->groups[number]);
+		free_inodes += inode_group_free(mb, number);
+	}
+	const char *wrong = mb->base_pending ? base_pending_check(mb) : NULL;
+	if (wrong)
+		return fails(&report, "%s", wrong);
+	if (free_clusters << mb->geometry.cluster_bits != ext2mb_free_blocks(mb))
+		return fails(&report, "%llu blocks are free in all groups, but %llu are counted",
+		             (unsigned long long)(free_clusters << mb->geometry.cluster_bits),
+		             (unsigned long long)ext2mb_free_blocks(mb));
+	if (free_inodes != ext2mb_free_inodes(mb))
+		return fails(&report, "%llu inodes are free in all groups, but %llu are counted",
+		             (unsigned long long)free_inodes, (unsigned long long)ext2mb_free_inodes(mb));
+	return check_windows(mb, why, why_bytes);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/core/stripe.h"
+
+/* As in the kernel: a stripe of one block is none, and one is of no use that is longer than a group or cuts clusters.
+ */
+static bool is_usable(uint32_t blocks, const struct geometry *geometry)
+{
+	uint64_t cluster_mask = (UINT64_C(1) << geometry->cluster_bits) - 1;
+	uint64_t group_blocks = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
+
+	return blocks > 1 && blocks <= group_blocks && !(blocks & cluster_mask) &&
+	       !(geometry->first_block & cluster_mask);
+}
+
+struct stripe stripe_choose(const struct ext2mb_options *options, const struct fs_state *state)
+{
+	const struct geometry *geometry = &state->geometry;
+	uint32_t blocks = options ? options->stripe_blocks : 0;
+
+	if (!blocks)
+		blocks = fs_state_stripe_width(state);
+	if (!is_usable(blocks, geometry) && !(options && options->stripe_blocks))
+		blocks = fs_state_stride(state);
+	if (!is_usable(blocks, geometry))
+		return (struct stripe){ 0 };
+
+	uint64_t group_blocks = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
+	return (struct stripe){
+		.blocks = blocks,
+		.clusters = blocks >> geometry->cluster_bits,
+		.fits_buddies =
+			!(blocks & (blocks - 1)) && geometry->first_block % blocks == 0 && group_blocks % blocks == 0,
+	};
+}

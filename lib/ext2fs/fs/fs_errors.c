@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "ext2fs/fs/fs_errors.h"
+
+/* More than its caches of blocks, 32 of up to 64 KiB, and of inodes. */
+#define OPEN_BYTES (3 * 1024 * 1024)
+
+/* As many as libext2fs takes by itself. */
+#define CACHED_INODES 4
+
+errcode_t fs_memory_ahead(size_t bytes)
+{
+	/* Compilers leave out what is allocated and freed without a use. */
+	void *volatile ahead = malloc(bytes);
+
+	if (!ahead)
+		return ENOMEM;
+	free(ahead);
+	return 0;
+}
+
+errcode_t fs_error_of(errcode_t returned)
+{
+	if (returned == EXT2_ET_NO_MEMORY)
+		return ENOMEM;
+	return !returned && (errno == ENOMEM || errno == EIO) ? errno : returned;
+}
+
+errcode_t fs_open(const char *path, const char *io_options, int flags, ext2_filsys *fs)
+{
+	*fs = NULL;
+	errcode_t error = fs_memory_ahead(OPEN_BYTES);
+
+	if (!error)
+		error = FS_ERROR_OF(ext2fs_open2(path, io_options, flags, 0, 0, unix_io_manager, fs));
+	if (!error)
+		error = FS_ERROR_OF(ext2fs_create_inode_cache(*fs, CACHED_INODES));
+	if (error && *fs)
+		ext2fs_free(TAKE(*fs));
+	return error;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/fs/fs_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ext2fs/core/bits.h"
+#include "ext2fs/ext2mb.h"
+#include "ext2fs/fs/fs_zones.h"
+
+static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
+{
+	const struct ext2_super_block *super = fs->super;
+	unsigned int block_bits = EXT2_BLOCK_SIZE_BITS(super);
+	uint64_t bits_per_block = UINT64_C(8) << block_bits;
+	uint64_t blocks = ext2fs_blocks_count(fs->super);
+
+	if (block_bits < EXT2_MIN_BLOCK_LOG_SIZE || block_bits > EXT2_MAX_BLOCK_LOG_SIZE ||
+	    super->s_first_data_block >= blocks || fs->cluster_ratio_bits < 0 || fs->cluster_ratio_bits > 20)
+		return EXT2MB_ET_BAD_GEOMETRY;
+
+	*geometry = (struct geometry){
+		.first_block = super->s_first_data_block,
+		.end_block = blocks,
+		.groups = fs->group_desc_count,
+		.clusters_per_group = super->s_clusters_per_group,
+		.inodes_per_group = super->s_inodes_per_group,
+		.first_inode = EXT2_FIRST_INODE(super),
+		.flex_groups = 1,
+		.cluster_bits = (unsigned int)fs->cluster_ratio_bits,
+		.block_bits = block_bits,
+	};
+	uint64_t data_blocks = blocks - geometry->first_block;
+	geometry->clusters = data_blocks >> geometry->cluster_bits;
+	if (geometry->clusters << geometry->cluster_bits != data_blocks)
+		return EXT2MB_ET_BAD_GEOMETRY;
+
+	uint64_t per_group = geometry->clusters_per_group;
+	if (!per_group || per_group % 8 || per_group > bits_per_block ||
+	    per_group << geometry->cluster_bits != super->s_blocks_per_group ||
+	    geometry->groups != (geometry->clusters + per_group - 1) / per_group)
+		return EXT2MB_ET_BAD_GEOMETRY;
+	if (geometry->first_inode < EXT2_GOOD_OLD_FIRST_INO || !geometry->inodes_per_group || geometry->inodes_per_group % 8 ||
+	    geometry->inodes_per_group > bits_per_block ||
+	    (uint64_t)geometry->inodes_per_group * geometry->groups != super->s_inodes_count)
+		return EXT2MB_ET_BAD_GEOMETRY;
+	if (ext2fs_has_feature_flex_bg(fs->super) && super->s_log_groups_per_flex < 32)
+		geometry->flex_groups = 1u << super->s_log_groups_per_flex;
+	return 0;
+}
+
+errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs)
+{
+	*state = (struct fs_state){ .fs = fs, .has_descriptor_checksums = ext2fs_has_group_desc_csum(fs) };
+	/* Replayed later, the journal would bring old bitmaps back. */
+	if (fs->flags & EXT2_FLAG_RW && ext2fs_has_feature_journal_needs_recovery(fs->super))
+		return EXT2MB_ET_NEEDS_RECOVERY;
+	errcode_t error = read_geometry(fs, &state->geometry);
+	if (error)
+		return error;
+
+	state->suspect = calloc(bits_words(state->geometry.groups), sizeof(uint64_t));
+	if (!state->suspect)
+		return ENOMEM;
+	error = fs_zones_find(fs, &state->geometry, &state->zones, state->suspect);
+	if (error) {
+		free(state->suspect);
+		return error;
+	}
+	pthread_mutex_init(&state->lock, NULL);
+	return 0;
+}
+
+void fs_state_close(struct fs_state *state)
+{
+	pthread_mutex_destroy(&state->lock);
+	fs_zones_free(&state->zones);
+	free(state->suspect);
+}
+
+uint32_t fs_state_stripe_width(const struct fs_state *state)
+{
+	return state->fs->super->s_raid_stripe_width;
+}
+
+uint32_t fs_state_stride(const struct fs_state *state)
+{
+	return state->fs->super->s_raid_stride;
+}
+
+errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts)
+{
+	uint32_t inodes = state->geometry.inodes_per_group;
+
+	*counts = (struct group_counts){
+		.free_clusters = ext2fs_bg_free_blocks_count(state->fs, group),
+		.free_inodes = ext2fs_bg_free_inodes_count(state->fs, group),
+		.directories = ext2fs_bg_used_dirs_count(state->fs, group),
+	};
+	if (state->has_descriptor_checksums)
+		counts->unused_inodes = ext2fs_bg_flags_test(state->fs, group, EXT2_BG_INODE_UNINIT) ?
+		                                inodes :
+		                                ext2fs_bg_itable_unused(state->fs, group);
+	if (bits_test(state->suspect, group) || counts->free_inodes > inodes || counts->unused_inodes > inodes ||
+	    counts->free_clusters > geometry_group_clusters(&state->geometry, group) ||
+	    counts->directories > inodes - counts->free_inodes)
+		return EXT2MB_ET_CORRUPT_GROUP;
+	return 0;
+}
+
+static bool is_uninitialised(const struct fs_state *state, uint32_t group, uint16_t flag)
+{
+	return state->has_descriptor_checksums && ext2fs_bg_flags_test(state->fs, group, flag);
+}
+
+static bool trusts_checksums(const struct fs_state *state)
+{
+	return !(state->fs->flags & EXT2_FLAG_IGNORE_CSUM_ERRORS);
+}
+
+static errcode_t read_bitmap(struct fs_state *state, uint64_t block, uint64_t *words)
+{
+	pthread_mutex_lock(&state->lock);
+	errcode_t error = io_channel_read_blk64(state->fs->io, block, 1, words);
+	pthread_mutex_unlock(&state->lock);
+	return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
+}
+
+/* Under the lock, for libext2fs clears the checksum in the descriptor while it computes it anew. */
+static bool is_descriptor_right(struct fs_state *state, uint32_t group)
+{
+	if (!trusts_checksums(state))
+		return true;
+	pthread_mutex_lock(&state->lock);
+	bool is_right = ext2fs_group_desc_csum_verify(state->fs, group);
+	pthread_mutex_unlock(&state->lock);
+	return is_right;
+}
+
+/* The clusters of the group that the filesystem's own metadata occupies, zone by zone. */
+struct zone_walk {
+	size_t index;
+	uint32_t from;
+	uint32_t end;
+};
+
+static bool next_zone(const struct fs_state *state, uint32_t group, struct zone_walk *walk)
+{
+	const struct geometry *geometry = &state->geometry;
+	uint64_t start = geometry_block(geometry, group, 0);
+	uint64_t end = geometry_block(geometry, group, geometry_group_clusters(geometry, group));
+	uint64_t round_up = (UINT64_C(1) << geometry->cluster_bits) - 1;
+
+	if (!walk->end)
+		walk->index = fs_zones_search(&state->zones, start);
+	if (walk->index == state->zones.count || state->zones.items[walk->index].start >= end)
+		return false;
+
+	const struct fs_zone *zone = &state->zones.items[walk->index++];
+	uint64_t zone_end = zone->start + zone->count;
+	walk->from = zone->start > start ? (uint32_t)((zone->start - start) >> geometry->cluster_bits) : 0;
+	walk->end = (uint32_t)(((zone_end < end ? zone_end : end) - start + round_up) >> geometry->cluster_bits);
+	return true;
+}
+
+static errcode_t read_block_bitmap(struct fs_state *state, uint32_t group, uint64_t *words)
+{
+	const struct geometry *geometry = &state->geometry;
+	size_t bytes = geometry->clusters_per_group / 8;
+
+	if (state->fs->block_map) {
+		uint64_t first = (geometry->first_block >> geometry->cluster_bits) +
+		                 (uint64_t)group * geometry->clusters_per_group;
+		pthread_mutex_lock(&state->lock);
+		errcode_t error = ext2fs_get_block_bitmap_range2(state->fs->block_map, first,
+		                                                 geometry_group_clusters(geometry, group), words);
+		pthread_mutex_unlock(&state->lock);
+		return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
+	}
+	errcode_t error = read_bitmap(state, ext2fs_block_bitmap_loc(state->fs, group), words);
+	if (error)
+		return error;
+	if (trusts_checksums(state) && !ext2fs_block_bitmap_csum_verify(state->fs, group, (char *)words, (int)bytes))
+		return EXT2MB_ET_CORRUPT_GROUP;
+	return 0;
+}
+
+errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t *words)
+{
+	uint32_t clusters = geometry_group_clusters(&state->geometry, group);
+
+	memset(words, 0, geometry_block_bytes(&state->geometry));
+	if (!is_descriptor_right(state, group))
+		return EXT2MB_ET_CORRUPT_GROUP;
+	if (is_uninitialised(state, group, EXT2_BG_BLOCK_UNINIT)) {
+		for (struct zone_walk walk = { 0 }; next_zone(state, group, &walk);)
+			bits_set_range(words, walk.from, walk.end);
+	} else {
+		errcode_t error = read_block_bitmap(state, group, words);
+		if (error)
+			return error;
+		bits_from_disk(words, geometry_block_bytes(&state->geometry) / sizeof(*words));
+		for (struct zone_walk walk = { 0 }; next_zone(state, group, &walk);)
+			if (bits_next_zero(words, walk.from, walk.end) != walk.end)
+				return EXT2MB_ET_CORRUPT_GROUP;
+	}
+	if (clusters - bits_count(words, 0, clusters) != ext2fs_bg_free_blocks_count(state->fs, group))
+		return EXT2MB_ET_CORRUPT_GROUP;
+	return 0;
+}
+
+static errcode_t read_inode_bitmap(struct fs_state *state, uint32_t group, uint64_t *words)
+{
+	uint32_t inodes = state->geometry.inodes_per_group;
+
+	if (state->fs->inode_map) {
+		pthread_mutex_lock(&state->lock);
+		errcode_t error = ext2fs_get_inode_bitmap_range2(state->fs->inode_map, 1 + (uint64_t)group * inodes,
+		                                                 inodes, words);
+		pthread_mutex_unlock(&state->lock);
+		return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
+	}
+	/* The bitmap is a whole block on disk; only its first bytes are kept. */
+	SCOPE_FREE uint64_t *block = malloc(geometry_block_bytes(&state->geometry));
+	if (!block)
+		return ENOMEM;
+	errcode_t error = read_bitmap(state, ext2fs_inode_bitmap_loc(state->fs, group), block);
+	if (error)
+		return error;
+	memcpy(words, block, (inodes + 7) / 8);
+	if (trusts_checksums(state) &&
+	    !ext2fs_inode_bitmap_csum_verify(state->fs, group, (char *)block, (int)(inodes / 8)))
+		return EXT2MB_ET_CORRUPT_GROUP;
+	return 0;
+}
+
+errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group, uint64_t *words)
+{
+	uint32_t inodes = state->geometry.inodes_per_group;
+
+	memset(words, 0, bits_words(inodes) * sizeof(*words));
+	if (!is_descriptor_right(state, group))
+		return EXT2MB_ET_CORRUPT_GROUP;
+	if (!is_uninitialised(state, group, EXT2_BG_INODE_UNINIT)) {
+		errcode_t error = read_inode_bitmap(state, group, words);
+		if (error)
+			return error;
+		bits_from_disk(words, bits_words(inodes));
+	}
+	if (inodes - bits_count(words, 0, inodes) != ext2fs_bg_free_inodes_count(state->fs, group))
+		return EXT2MB_ET_CORRUPT_GROUP;
+	return 0;
+}
+
+bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count)
+{
+	size_t index = fs_zones_search(&state->zones, start);
+
+	return index < state->zones.count && state->zones.items[index].start < start + count;
+}

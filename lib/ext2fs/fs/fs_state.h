@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the allocator knows of the filesystem on disk. fs_state.c, fs_zones.c and fs_writeback.c are the only files
+ * that touch libext2fs's filesystem, its bitmaps, descriptors and counters. Sizes and counts are checked once, here;
+ * everything above works with the geometry and with (group, cluster in the group).
+ */
+#ifndef EXT2FS_FS_STATE_H
+#define EXT2FS_FS_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "ext2fs/fs/fs_zones.h"
+#include "ext2fs/core/geometry.h"
+#include "support/problem.h"
+
+struct fs_state {
+	ext2_filsys fs;
+	struct geometry geometry;
+	bool has_descriptor_checksums; /* only then do the UNINIT flags and itable_unused mean anything */
+	struct fs_zones zones;
+	uint64_t *suspect;    /* a bit per group whose bitmaps or inode table lie where they cannot be */
+	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
+};
+
+/* EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. */
+MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs);
+void fs_state_close(struct fs_state *state);
+
+/* The superblock's, in blocks; 0: none. */
+uint32_t fs_state_stripe_width(const struct fs_state *state);
+uint32_t fs_state_stride(const struct fs_state *state);
+
+/* What the descriptor says. No I/O. */
+struct group_counts {
+	uint32_t free_clusters;
+	uint32_t free_inodes;
+	uint32_t directories;
+	uint32_t unused_inodes; /* at the end of the inode table, never used */
+};
+
+/* EXT2MB_ET_CORRUPT_GROUP if it is impossible or the group suspect. */
+MUST_CHECK errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts);
+
+/*
+ * The group's block bitmap as words, one block of them; those of never-initialised groups are made up without
+ * I/O. EXT2MB_ET_CORRUPT_GROUP when it cannot be read or believed. Any thread.
+ */
+MUST_CHECK errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t *words);
+
+/* The same for its inode bitmap: bits_words(inodes_per_group) words. */
+MUST_CHECK errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group, uint64_t *words);
+
+/* Whether any block of the range is the filesystem's own. Any thread. */
+bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count);
+
+/* What is to be written back of a group; a NULL bitmap stays as it is. */
+struct group_writeback {
+	const uint64_t *block_bitmap;
+	uint32_t free_clusters;
+	const uint64_t *inode_bitmap;
+	uint32_t free_inodes;
+	uint32_t directories;
+	uint32_t unused_inodes;
+};
+
+/* Writes bitmaps and fills in the descriptor, with their checksums. buffer: one block. Single-threaded. */
+MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group,
+                                          const struct group_writeback *writeback, uint8_t *buffer);
+
+/* Makes the superblock's counters the sums of the descriptors', to be written by ext2fs_flush() or _close(). */
+void fs_state_write_totals(struct fs_state *state);
+
+#endif

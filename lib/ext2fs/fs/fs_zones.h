@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where the filesystem's own metadata lies: superblocks, descriptors and the blocks reserved for more of them,
+ * bitmaps, inode tables, the multiple mount protection block. None of it may be freed or handed out.
+ */
+#ifndef EXT2FS_FS_ZONES_H
+#define EXT2FS_FS_ZONES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "ext2fs/core/geometry.h"
+#include "support/problem.h"
+
+struct fs_zone {
+	uint64_t start; /* in blocks */
+	uint64_t count;
+};
+
+/* Ascending, disjoint, merged. */
+struct fs_zones {
+	struct fs_zone *items;
+	size_t count;
+};
+
+/*
+ * Finds them all and sets a bit in suspect (one per group) for every group whose bitmaps or inode table lie
+ * outside the filesystem or in other metadata. ENOMEM.
+ */
+MUST_CHECK errcode_t fs_zones_find(ext2_filsys fs, const struct geometry *geometry, struct fs_zones *zones,
+                                   uint64_t *suspect);
+void fs_zones_free(struct fs_zones *zones);
+
+/* The index of the first zone that ends after block; count if there is none. Any thread. */
+size_t fs_zones_search(const struct fs_zones *zones, uint64_t block);
+
+#endif

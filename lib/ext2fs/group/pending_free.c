@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/group/pending_free.h"
+
+#include <errno.h>
+#include <string.h>
+
+void pending_free_destroy(struct pending_free *pending)
+{
+	free(pending->runs);
+	*pending = (struct pending_free){ 0 };
+}
+
+errcode_t pending_free_reserve(struct pending_free *pending)
+{
+	if (pending->count < pending->capacity)
+		return 0;
+
+	uint32_t capacity = pending->capacity ? 2 * pending->capacity : 8;
+	struct pending_run *runs = realloc(pending->runs, capacity * sizeof(*runs));
+	if (!runs)
+		return ENOMEM;
+	pending->runs = runs;
+	pending->capacity = capacity;
+	return 0;
+}
+
+/* The first run that ends after the cluster. */
+static uint32_t search(const struct pending_free *pending, uint32_t cluster)
+{
+	uint32_t low = 0;
+	uint32_t high = pending->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (pending->runs[middle].start + pending->runs[middle].count > cluster)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, uint32_t count)
+{
+	uint32_t index = search(pending, start);
+
+	return index < pending->count && pending->runs[index].start < start + count;
+}
+
+void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t epoch)
+{
+	uint32_t index = search(pending, start);
+	struct pending_run *next = pending->runs + index;
+	struct pending_run *previous = index ? next - 1 : NULL;
+	bool joins_previous = previous && previous->epoch == epoch && previous->start + previous->count == start;
+	bool joins_next = index < pending->count && next->epoch == epoch && next->start == start + count;
+
+	if (joins_previous && joins_next) {
+		previous->count += count + next->count;
+		memmove(next, next + 1, (--pending->count - index) * sizeof(*next));
+	} else if (joins_previous) {
+		previous->count += count;
+	} else if (joins_next) {
+		next->start = start;
+		next->count += count;
+	} else {
+		memmove(next + 1, next, (pending->count++ - index) * sizeof(*next));
+		*next = (struct pending_run){ start, count, epoch };
+	}
+}
+
+/* Epochs are counted modulo 2^32. */
+static bool is_later(const struct pending_run *run, uint32_t epoch)
+{
+	return (int32_t)(run->epoch - epoch) > 0;
+}
+
+bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t epoch, uint32_t *start,
+                       uint32_t *count)
+{
+	uint32_t index = search(pending, from);
+
+	while (index < pending->count && is_later(&pending->runs[index], epoch))
+		index++;
+	if (index == pending->count)
+		return false;
+	uint32_t end = *start = pending->runs[index].start;
+	for (; index < pending->count && pending->runs[index].start == end; index++) {
+		if (is_later(&pending->runs[index], epoch))
+			break;
+		end += pending->runs[index].count;
+	}
+	*count = end - *start;
+	return true;
+}
+
+uint32_t pending_free_release(struct pending_free *pending, uint32_t epoch, pending_free_visit visit, void *context)
+{
+	uint32_t kept = 0;
+	uint32_t released = 0;
+	struct pending_run joined = { 0 };
+
+	for (uint32_t index = 0; index < pending->count; index++) {
+		struct pending_run run = pending->runs[index];
+
+		if (is_later(&run, epoch)) {
+			pending->runs[kept++] = run;
+			continue;
+		}
+		released += run.count;
+		if (joined.count && joined.start + joined.count == run.start) {
+			joined.count += run.count;
+			continue;
+		}
+		if (joined.count)
+			visit(context, joined.start, joined.count);
+		joined = run;
+	}
+	if (joined.count)
+		visit(context, joined.start, joined.count);
+	pending->count = kept;
+	if (!kept)
+		pending_free_destroy(pending);
+	return released;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The public functions for files: arguments are checked, and what a file's own windows serve is served here. */
+#include "ext2fs/preallocation/file.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext2fs/preallocation/directory.h"
+#include "ext2fs/group/group_reserved.h"
+#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/search/reserve.h"
+
+void file_clear_served(struct ext2mb_file *file)
+{
+	uint64_t position;
+	uint32_t count;
+
+	if (file_windows_take_served(&file->windows, &position, &count))
+		group_reserved_clear(file->mb, position, count);
+}
+
+errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, uint32_t most, struct file_taken *taken)
+{
+	file_clear_served(file);
+	errcode_t error = file_windows_take_any(&file->windows, logical, most, &taken->position, &taken->count);
+	if (!error && taken->count)
+		group_reserved_clear(file->mb, taken->position, taken->count);
+	return error;
+}
+
+/* Gives back what lies in the windows; the lock is held and the windows are destroyed. */
+static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
+{
+	struct file_windows *windows = &file->windows;
+	uint64_t clusters = 0;
+
+	if (!windows->count)
+		return 0;
+	file_clear_served(file);
+	reserve_move_begin(stats);
+	for (uint32_t index = 0; index < windows->count; index++) {
+		reserve_give_back(file->mb, stats, windows->windows[index].position, windows->windows[index].count);
+		clusters += windows->windows[index].count;
+	}
+	file_count_windows(stats, windows->count, 0);
+	windows->count = 0;
+	reserve_move_end(stats);
+	return clusters;
+}
+
+static struct ext2mb_file *file_of(const struct window_owner *owner)
+{
+	return (struct ext2mb_file *)((char *)owner - offsetof(struct ext2mb_file, owner));
+}
+
+static bool overlaps(const struct file_windows *windows, const struct window_range *range)
+{
+	for (uint32_t index = 0; index < windows->count; index++)
+		if (window_overlaps(range, windows->windows[index].position, windows->windows[index].count))
+			return true;
+	return false;
+}
+
+static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats,
+                        const struct window_range *range)
+{
+	struct ext2mb_file *file = file_of(owner);
+
+	(void)mb;
+	lock_wait(&file->lock);
+	uint64_t clusters = range && !overlaps(&file->windows, range) ? 0 : give_all_back(file, stats);
+	lock_release(&file->lock);
+	return clusters;
+}
+
+static void visit_all(const struct window_owner *owner, window_visit visit, void *context)
+{
+	const struct file_windows *windows = &file_of(owner)->windows;
+
+	for (uint32_t index = 0; index < windows->count; index++)
+		visit(context, windows->windows[index].position, windows->windows[index].count);
+}
+
+static void clear_served(struct window_owner *owner)
+{
+	struct ext2mb_file *file = file_of(owner);
+
+	lock_wait(&file->lock);
+	file_clear_served(file);
+	lock_release(&file->lock);
+}
+
+static const struct window_owner_kind file_kind = { discard, visit_all, clear_served };
+
+errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info, struct ext2mb_file **ret)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+	uint64_t inodes = (uint64_t)geometry->groups * geometry->inodes_per_group;
+
+	if (info->struct_bytes < sizeof(*info) || info->flags & ~EXT2MB_FILE_FINAL || !info->ino ||
+	    info->ino > inodes || info->parent > inodes || info->blocks > NORMALIZE_END)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	struct ext2mb_file *file = aligned_alloc(_Alignof(struct ext2mb_file), sizeof(*file));
+	if (!file)
+		return ENOMEM;
+	memset(file, 0, sizeof(*file));
+	file->owner.kind = &file_kind;
+	file->mb = worker->mb;
+	file->ino = info->ino;
+	file->parent = info->parent;
+	file->is_final = info->flags & EXT2MB_FILE_FINAL;
+	file->blocks = info->blocks;
+	file->end = file->is_final ? 0 : info->blocks;
+	*ret = file;
+	return 0;
+}
+
+errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file)
+{
+	if (file->directory || !file->parent || file->mb->prealloc.small_windows != EXT2MB_SMALL_DIRECTORY)
+		return 0;
+	return directory_get(worker, file->parent, &file->directory);
+}
+
+struct small_pool *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file)
+{
+	return file->directory ? directory_first_pool(file->directory) : &worker->pool;
+}
+
+bool file_uses_worker_pool(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
+{
+	return !file->directory || worker_goes_in_order(worker);
+}
+
+static bool stayed_small(const struct ext2mb_file *file)
+{
+	const struct prealloc *prealloc = &file->mb->prealloc;
+
+	return !file->is_final && file->last_physical && file->blocks <= prealloc->small_file_blocks &&
+	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->small_windows != EXT2MB_SMALL_NONE;
+}
+
+/* It began among small files, and more of them come behind it. */
+static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
+{
+	return file->directory && file->may_have_windows && worker_goes_in_order(worker);
+}
+
+/*
+ * What a small file leaves over is for the next one: the groups would only get splinters. And from now on there are
+ * small files here.
+ */
+static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *file)
+{
+	struct file_windows *windows = &file->windows;
+
+	if (file_find_directory(worker, file))
+		return;
+	struct small_pool *pool = file_pool(worker, file);
+	small_pool_want(pool);
+	if (file_uses_worker_pool(worker, file))
+		pool = &worker->pool;
+	lock_wait(&file->lock);
+	file_clear_served(file);
+	reserve_move_begin(&worker->stats);
+	for (uint32_t index = 0; index < windows->count; index++)
+		small_pool_return(
+			worker, pool,
+			&(struct small_run){ windows->windows[index].position, windows->windows[index].count });
+	file_count_windows(&worker->stats, windows->count, 0);
+	windows->count = 0;
+	reserve_move_end(&worker->stats);
+	lock_release(&file->lock);
+}
+
+void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
+{
+	if (!file)
+		return;
+	if (stayed_small(file) || lies_among_small(worker, file))
+		leave_to_others(worker, file);
+	if (file->is_registered) {
+		discard(&file->owner, file->mb, &worker->stats, NULL);
+		window_register_remove(&worker->mb->windows, &file->owner);
+	}
+	if (file->directory)
+		directory_put(worker, file->directory);
+	file_windows_destroy(&file->windows);
+	free(file);
+}
+
+void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks)
+{
+	if (file->is_registered)
+		discard(&file->owner, file->mb, &worker->stats, NULL);
+	file->blocks = file->end = normalize_least(blocks, NORMALIZE_END);
+	if (file->last_logical != blocks)
+		file->last_logical = file->last_physical = 0;
+}
+
+static bool is_aligned(const struct geometry *geometry, uint64_t blocks)
+{
+	return !(blocks & ((UINT64_C(1) << geometry->cluster_bits) - 1));
+}
+
+static bool is_neighbour(const struct geometry *geometry, uint64_t block)
+{
+	return !block || (block >= geometry->first_block && block <= geometry->end_block &&
+	                  is_aligned(geometry, block - geometry->first_block));
+}
+
+static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_request *request)
+{
+	uint64_t end = request->logical + request->count;
+
+	if (request->struct_bytes < sizeof(*request) || request->flags & ~EXT2MB_FILE_UNWRITTEN || !request->count ||
+	    request->logical >= NORMALIZE_END || request->count > NORMALIZE_END - request->logical ||
+	    !is_aligned(geometry, request->logical | request->count))
+		return false;
+	if (!is_neighbour(geometry, request->left_physical) || !is_neighbour(geometry, request->right_physical))
+		return false;
+	return !request->hole_end ||
+	       (request->hole_start <= request->logical && end <= request->hole_end &&
+	        request->hole_end <= NORMALIZE_END && is_aligned(geometry, request->hole_start | request->hole_end));
+}
+
+/* Remembers where this file's last blocks are. */
+static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2mb_extent *extent)
+{
+	file->last_logical = logical + extent->count;
+	file->last_physical = extent->start + extent->count;
+	if (file->last_logical > file->end)
+		file->end = file->last_logical;
+	if (file->end > file->blocks)
+		file->blocks = file->end;
+}
+
+/* What the file's own windows have for the request, which may be nothing. */
+static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                                   const struct ext2mb_file_request *request, struct file_taken *taken)
+{
+	unsigned int cluster_bits = worker->mb->geometry.cluster_bits;
+
+	lock_wait(&file->lock);
+	uint32_t windows_before = file->windows.count;
+	errcode_t error = file_take(file, (uint32_t)(request->logical >> cluster_bits),
+	                            (uint32_t)(request->count >> cluster_bits), taken);
+	uint32_t windows_after = file->windows.count;
+	lock_release(&file->lock);
+	file->may_have_windows = windows_after;
+	if (error || !taken->count)
+		return error;
+	stats_add(&worker->stats, COUNT_WINDOW_HITS, 1);
+	reserve_serve(worker, taken->count);
+	file_count_windows(&worker->stats, windows_before, windows_after);
+	return 0;
+}
+
+errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                            const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+	struct file_taken taken = { 0 };
+	errcode_t error = 0;
+
+	if (!is_valid(geometry, request))
+		return EXT2MB_ET_BAD_ARGUMENT;
+	if (file->may_have_windows)
+		error = take_from_windows(worker, file, request, &taken);
+	if (error)
+		return error;
+	if (!taken.count) {
+		stats_add(&worker->stats, COUNT_REQUESTS, 1);
+		error = file_search(worker, file, request, &taken);
+		if (error)
+			return error;
+		stats_add(&worker->stats, COUNT_SUCCESSES, 1);
+	}
+	*extent = (struct ext2mb_extent){
+		.start = geometry->first_block + (taken.position << geometry->cluster_bits),
+		.count = (uint64_t)taken.count << geometry->cluster_bits,
+	};
+	extend(file, request->logical, extent);
+	return 0;
+}

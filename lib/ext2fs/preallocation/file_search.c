@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What a file needs and has no window for: from a small file's window, or by a search that may leave a window. */
+#include "ext2fs/preallocation/file.h"
+
+#include "ext2fs/preallocation/directory.h"
+#include "ext2fs/search/free_groups.h"
+#include "ext2fs/group/group_reserved.h"
+#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/search/pack.h"
+#include "ext2fs/search/reserve.h"
+
+#define MUCH_SHARE 16u  /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
+#define SMALLEST_FLEX 4 /* groups in a flex group whose first one is kept for directories */
+
+struct need {
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	struct ext2mb_file *file;
+	const struct ext2mb_file_request *request;
+	uint64_t count;      /* blocks: the request's, cut where one of the file's windows begins */
+	uint64_t hole_start; /* blocks */
+	uint64_t hole_end;
+	uint64_t left_physical;
+	uint64_t right_physical;
+};
+
+static uint32_t to_clusters(const struct need *need, uint64_t blocks)
+{
+	return (uint32_t)(blocks >> need->mb->geometry.cluster_bits);
+}
+
+static uint32_t logical_of(const struct need *need)
+{
+	return to_clusters(need, need->request->logical);
+}
+
+/* What is known of the hole: from the caller, from the file's end, or no more than that the request is one. */
+static void find_hole(struct need *need)
+{
+	const struct ext2mb_file_request *request = need->request;
+	const struct ext2mb_file *file = need->file;
+	uint64_t cluster = UINT64_C(1) << need->mb->geometry.cluster_bits;
+
+	need->right_physical = request->hole_end ? request->right_physical : 0;
+	need->left_physical = request->left_physical;
+	if (request->hole_end) {
+		need->hole_start = request->hole_start;
+		need->hole_end = request->hole_end;
+	} else if (request->logical >= file->end) {
+		need->hole_start = normalize_least(normalize_round_up(file->end, cluster), request->logical);
+		need->hole_end = normalize_round_down(NORMALIZE_END, cluster);
+	} else {
+		need->hole_start = request->logical;
+		need->hole_end = request->logical + request->count;
+	}
+	if (!need->left_physical && file->last_physical && file->last_logical == need->hole_start)
+		need->left_physical = file->last_physical;
+}
+
+/* With the file's lock: other windows of the file are no part of the hole. */
+static void clip_hole(struct need *need)
+{
+	unsigned int bits = need->mb->geometry.cluster_bits;
+	uint64_t start = need->hole_start >> bits;
+	uint64_t end = need->hole_end >> bits;
+
+	file_windows_clip_hole(&need->file->windows, logical_of(need), &start, &end);
+	if (start << bits != need->hole_start)
+		need->left_physical = 0;
+	if (end << bits != need->hole_end)
+		need->right_physical = 0;
+	need->hole_start = start << bits;
+	need->hole_end = end << bits;
+	need->count = normalize_least(need->request->count, need->hole_end - need->request->logical);
+}
+
+/* Of the cluster behind the left neighbour, for our own policy; 0: there is none. */
+static uint64_t left_position(const struct need *need)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || !need->left_physical)
+		return 0;
+	return (need->left_physical - geometry->first_block) >> geometry->cluster_bits;
+}
+
+/* --- Large files -------------------------------------------------------------------------------------------- */
+
+/*
+ * Where the longest extents of a file that has no other ones end, our own windows end too, unless that cuts the
+ * request or a stripe. Files often end there as well, and then nothing of their last window is left over.
+ */
+static void clip_at_extent(struct need *need)
+{
+	uint64_t stripe = need->mb->stripe.blocks;
+	uint64_t unit = normalize_most(NORMALIZE_WRITTEN_MAX, UINT64_C(1) << need->mb->geometry.cluster_bits);
+	uint64_t end = normalize_round_up(need->request->logical + need->count, unit);
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || (stripe && end % stripe) ||
+	    need->count > unit - need->request->logical % unit || end >= need->hole_end)
+		return;
+	need->hole_end = end;
+	need->right_physical = 0;
+}
+
+static struct normalize_goal choose_goal(const struct need *need)
+{
+	static const enum normalize_policy policies[] = {
+		[EXT2MB_NORMALIZE_EXT2MB] = NORMALIZE_EXT2MB,
+		[EXT2MB_NORMALIZE_TABLE] = NORMALIZE_TABLE,
+		[EXT2MB_NORMALIZE_POW2] = NORMALIZE_POW2,
+	};
+	const struct ext2mb_file *file = need->file;
+	struct normalize_request request = {
+		.geometry = &need->mb->geometry,
+		.stripe_blocks = need->mb->stripe.blocks,
+		.start = need->request->logical,
+		.count = need->count,
+		.whole_count = need->request->whole_count,
+		.file_blocks = file->blocks,
+		.unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN,
+		.final_size = file->is_final,
+		.hole_start = need->hole_start,
+		.hole_end = need->hole_end,
+		.left_physical = need->left_physical,
+		.right_physical = need->right_physical,
+		.hints = need->worker->hints,
+	};
+
+	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
+	if (need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB && request.hints.largest_order >= 0)
+		request.hints.largest_order++;
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE)
+		return normalize(policies[need->mb->prealloc.normalization], &request);
+	struct normalize_goal goal = normalize_untouched(&request, request.count);
+	normalize_adjoin(&request, &goal);
+	return goal;
+}
+
+/*
+ * Behind or before a neighbour; a part of it only if that begins where the request does. What continues the left
+ * neighbour might end before the request begins.
+ */
+static errcode_t take_at_neighbour(const struct need *need, const struct normalize_goal *goal,
+                                   struct file_window *window)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
+	struct scan_request scan = {
+		.goal = (goal->physical - geometry->first_block) >> geometry->cluster_bits,
+		.has_goal = true,
+		.count = to_clusters(need, goal->try_count),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | (may_be_short ? 0 : EXT2MB_ALLOC_WHOLE),
+	};
+
+	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
+		return EXT2MB_ET_NO_SPACE;
+	window->logical = to_clusters(need, goal->start);
+	return reserve_take(need->worker, &scan, &window->position, &window->count);
+}
+
+/*
+ * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole: windows of
+ * a group's length would leave every group that holds metadata to nobody.
+ */
+static errcode_t take_near(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	uint32_t count = to_clusters(need, goal->count);
+	uint32_t asked = to_clusters(need, normalize_least(need->count, goal->count));
+	struct near_request near = {
+		.position = (need->left_physical - geometry->first_block) >> geometry->cluster_bits,
+		.count = count,
+		.least = (uint32_t)normalize_most(count / 2, asked),
+	};
+	errcode_t error = need->left_physical ? reserve_take_near(need->worker, &near, &window->position, &window->count) :
+	                                        EXT2MB_ET_NO_SPACE;
+
+	if (!error)
+		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
+		                                     window->count);
+	return error;
+}
+
+static errcode_t take_anywhere(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	uint32_t count = to_clusters(need, goal->count);
+	uint32_t asked = to_clusters(need, normalize_least(need->count, goal->count));
+	struct scan_request scan = {
+		.count = count,
+		.asked = asked,
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM,
+	};
+	errcode_t error = reserve_take(need->worker, &scan, &window->position, &window->count);
+
+	if (!error)
+		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
+		                                     window->count);
+	return error;
+}
+
+/* A file that has outgrown the small ones goes on in the window where it lies. */
+static errcode_t take_of_pool(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	struct small_pool *pool = &need->worker->pool;
+
+	if (!goal->try_count || goal->start != need->request->logical || !left_position(need))
+		return EXT2MB_ET_NO_SPACE;
+	window->logical = to_clusters(need, goal->start);
+	window->position = left_position(need);
+	reserve_move_begin(&need->worker->stats);
+	lock_wait(&pool->lock);
+	bool found =
+		small_runs_take_at(&pool->runs, window->position, to_clusters(need, goal->count), &window->count);
+	lock_release(&pool->lock);
+	reserve_move_end(&need->worker->stats);
+	return found ? 0 : EXT2MB_ET_NO_SPACE;
+}
+
+/* Where directories are written one after the other, a file that is known whole joins the small ones. */
+static errcode_t take_behind_small(const struct need *need, const struct normalize_goal *goal,
+                                   struct file_window *window)
+{
+	uint32_t count = to_clusters(need, goal->count);
+	const struct near_request near = { .position = need->worker->pool.next, .count = count, .least = count };
+
+	if (!near.position || !need->file->is_final || goal->try_count || !worker_goes_in_order(need->worker))
+		return EXT2MB_ET_NO_SPACE;
+	window->logical = to_clusters(need, goal->start);
+	return reserve_take_near(need->worker, &near, &window->position, &window->count);
+}
+
+static errcode_t take_at(const struct need *need, const struct normalize_goal *goal, uint64_t position,
+                         struct file_window *window)
+{
+	const struct scan_request scan = {
+		.goal = position,
+		.has_goal = true,
+		.count = to_clusters(need, goal->count),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY,
+	};
+
+	window->logical = to_clusters(need, goal->start);
+	return reserve_take(need->worker, &scan, &window->position, &window->count);
+}
+
+/* More than a group, all of it known to be needed, goes where several groups are free. */
+static errcode_t take_free_groups(const struct need *need, const struct normalize_goal *goal,
+                                  struct file_window *window)
+{
+	struct ext2mb *mb = need->mb;
+	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
+	uint64_t stripe = mb->stripe.blocks, position;
+	const struct free_groups_request wanted = {
+		.from = scan_stream_group(mb, need->file->ino),
+		.clusters = to_clusters(need, need->request->count),
+		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
+		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
+	};
+
+	if (wanted.clusters <= mb->geometry.clusters_per_group || !free_groups_find(mb, &wanted, &position))
+		return EXT2MB_ET_NO_SPACE;
+	return take_at(need, goal, position, window);
+}
+
+/* As writeback asks for a file that is longer than what is kept in memory. */
+static bool asks_for_much(const struct need *need)
+{
+	return !need->file->is_final &&
+	       to_clusters(need, need->count) >= need->mb->geometry.clusters_per_group / MUCH_SHARE;
+}
+
+/* A file that begins with much, and has no known end, begins a free group: there it can grow. */
+static errcode_t begin_free_group(const struct need *need, const struct normalize_goal *goal,
+                                  struct file_window *window)
+{
+	struct ext2mb *mb = need->mb;
+	uint64_t position;
+
+	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
+	    !free_groups_first(mb, scan_stream_group(mb, need->file->ino), &position))
+		return EXT2MB_ET_NO_SPACE;
+	return take_at(need, goal, position, window);
+}
+
+/* Whether all that is wanted is free behind the left neighbour, be it in the next group. */
+static bool fits_behind(const struct need *need, const struct normalize_goal *goal)
+{
+	uint64_t position = left_position(need), end = position + to_clusters(need, goal->count), start;
+	uint32_t count;
+
+	while (goal->try_count && position < end) {
+		if (pack_find(need->mb, position, end, &start, &count) || start != position)
+			return false;
+		position += count;
+	}
+	return position >= end;
+}
+
+/*
+ * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than behind the
+ * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
+ * free extents again (143 instead of 84).
+ */
+static errcode_t begin_extent(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+{
+	uint64_t position = left_position(need);
+	bool begins = position && goal->start == need->request->logical && goal->start % NORMALIZE_WRITTEN_MAX == 0 &&
+	              goal->count == NORMALIZE_WRITTEN_MAX && !(need->request->flags & EXT2MB_FILE_UNWRITTEN);
+
+	if (!begins || !asks_for_much(need) || fits_behind(need, goal) ||
+	    !free_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
+		return EXT2MB_ET_NO_SPACE;
+	return take_at(need, goal, position, window);
+}
+
+typedef errcode_t (*take_attempt)(const struct need *need, const struct normalize_goal *goal,
+                                  struct file_window *window);
+
+/* The first that succeeds. Whatever fails with NO_SPACE has taken nothing. */
+static errcode_t take_by(const struct need *need, const struct normalize_goal *goal, const take_attempt *attempts,
+                         size_t count, struct file_window *window)
+{
+	errcode_t error = EXT2MB_ET_NO_SPACE;
+
+	for (size_t index = 0; index < count && error == EXT2MB_ET_NO_SPACE; index++)
+		error = attempts[index](need, goal, window);
+	return error;
+}
+
+/* The file's lock is held. What is found and is more than the request is a window, of which the request is served. */
+static errcode_t take_large(const struct need *need, struct file_taken *taken)
+{
+	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere };
+	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour,
+		                             take_free_groups, begin_free_group, take_near,
+		                             take_behind_small, take_anywhere };
+	bool is_ours = need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB;
+	struct file_windows *windows = &need->file->windows;
+	struct normalize_goal goal = choose_goal(need);
+	struct file_window window;
+	errcode_t error = file_windows_reserve(windows, 2);
+
+	if (!error)
+		error = is_ours ? take_by(need, &goal, ours, sizeof(ours) / sizeof(*ours), &window) :
+		                  take_by(need, &goal, kernels, sizeof(kernels) / sizeof(*kernels), &window);
+	if (error)
+		return error;
+	if (window.logical == logical_of(need) && window.count <= to_clusters(need, need->count)) {
+		*taken = (struct file_taken){ window.position, window.count };
+		group_reserved_clear(need->mb, window.position, window.count);
+		return 0;
+	}
+	file_clear_served(need->file);
+	file_windows_add(windows, &window);
+	return file_take(need->file, logical_of(need), to_clusters(need, need->count), taken);
+}
+
+/* --- Small files -------------------------------------------------------------------------------------------- */
+
+/* A file of no more than so many blocks, as far as is known, may share windows with others. */
+static bool may_be_small(const struct need *need)
+{
+	uint64_t end = need->request->logical + need->request->count;
+
+	return need->mb->prealloc.small_windows != EXT2MB_SMALL_NONE &&
+	       normalize_most(end, need->file->blocks) <= need->mb->prealloc.small_file_blocks;
+}
+
+/*
+ * The kernel goes by the size alone, so that every large file begins with 16 blocks elsewhere. With our own policy a
+ * file that may still grow begins in a window of its own, unless there have been small files here, or directory after
+ * directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files of
+ * 1 GiB: 64 free extents more).
+ */
+static bool is_small(const struct need *need)
+{
+	struct small_pool *pool = file_pool(need->worker, need->file);
+
+	if (need->file->is_final)
+		small_pool_want(pool);
+	return need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || small_pool_is_wanted(pool) ||
+	       worker_goes_in_order(need->worker);
+}
+
+/*
+ * A file that goes on gets the rest of what a small file may have in one slice, with our own policy, so that files
+ * which grow side by side in one window do not alternate block by block. The first piece of a file gets no slice, as
+ * most small files are written at once; but it does where directories are written one after the other: what is not
+ * used of it is what the next file begins with, and if it is not known to be whole it may be written back in part.
+ */
+static uint32_t slice_clusters(const struct need *need)
+{
+	const struct ext2mb_file *file = need->file;
+	uint64_t limit = normalize_least(need->mb->prealloc.small_file_blocks, need->hole_end);
+	uint64_t room = to_clusters(need, limit - normalize_least(limit, need->request->logical));
+	uint32_t count = to_clusters(need, need->count);
+	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
+	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
+
+	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !may_go_on)
+		return count;
+	return (uint32_t)normalize_most(count, room);
+}
+
+/* Whether the windows of directories lie in their groups, as their files' inodes do. */
+static bool has_shares(const struct need *need)
+{
+	return need->file->directory && need->mb->policy.choices & EXT2MB_CHOICE_DIRECTORY_SHARES;
+}
+
+/*
+ * Near the parent: with shares where the group's blocks are divided as its inodes are, so that directories that are
+ * neighbours by inode are neighbours on disk. Else as the kernel does it, in the second group of the parent's flex
+ * group: the first one is for directories.
+ */
+static uint64_t small_goal(const struct need *need)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	ext2_ino_t near = need->file->parent ? need->file->parent : need->file->ino;
+	uint32_t group = (near - 1) / geometry->inodes_per_group;
+
+	if (has_shares(need)) {
+		uint64_t in_group = (near - 1) % geometry->inodes_per_group;
+
+		return (uint64_t)group * geometry->clusters_per_group +
+		       in_group * geometry->clusters_per_group / geometry->inodes_per_group;
+	}
+
+	if (geometry->flex_groups >= SMALLEST_FLEX) {
+		group -= group % geometry->flex_groups;
+		if (group + 1 < geometry->groups)
+			group++;
+	}
+	return (uint64_t)group * geometry->clusters_per_group;
+}
+
+static struct small_pool *lock_pool(const struct need *need)
+{
+	if (need->file->directory && !file_uses_worker_pool(need->worker, need->file))
+		return directory_lock_pool(need->worker, need->file->directory);
+	lock_wait(&need->worker->pool.lock);
+	return &need->worker->pool;
+}
+
+/* The file's lock is held. What the request does not need of a slice becomes a window of the file. */
+static errcode_t take_small(const struct need *need, struct file_taken *taken)
+{
+	struct file_windows *windows = &need->file->windows;
+	struct stats *stats = &need->worker->stats;
+	uint32_t count = to_clusters(need, need->count);
+	const struct small_request request = {
+		.goal = small_goal(need),
+		.count = count,
+		.most = slice_clusters(need),
+		.in_group = has_shares(need),
+		.behind = left_position(need),
+	};
+	bool may_move = request.most > count;
+	struct small_run run;
+	errcode_t error = file_windows_reserve(windows, 1);
+
+	if (error)
+		return error;
+	if (may_move)
+		reserve_move_begin(stats);
+	struct small_pool *pool = lock_pool(need);
+	error = small_pool_take(need->worker, pool, &request, &run);
+	lock_release(&pool->lock);
+	if (!error) {
+		*taken = (struct file_taken){ run.position, run.count < count ? run.count : count };
+		group_reserved_clear(need->mb, taken->position, taken->count);
+		file_clear_served(need->file);
+		if (run.count > count)
+			file_windows_add(windows, &(struct file_window){ run.position + count, logical_of(need) + count,
+			                                                 run.count - count });
+	}
+	if (may_move)
+		reserve_move_end(stats);
+	return error;
+}
+
+/* --- Either ------------------------------------------------------------------------------------------------- */
+
+/* What cannot be done with the file's lock in hand. */
+static errcode_t prepare(const struct need *need, bool *small)
+{
+	struct ext2mb_file *file = need->file;
+
+	reserve_hints(need->worker);
+	if (*small) {
+		errcode_t error = file_find_directory(need->worker, file);
+		if (error)
+			return error;
+		*small = is_small(need);
+	}
+	bool may_get_window = *small ? slice_clusters(need) > to_clusters(need, need->count) :
+	                               need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE;
+	if (may_get_window && !file->is_registered) {
+		window_register_add(&need->mb->windows, &file->owner, need->worker->number);
+		file->is_registered = true;
+	}
+	return 0;
+}
+
+/* The last clusters are handed out without a window. */
+static errcode_t take_last(const struct need *need, struct file_taken *taken)
+{
+	struct scan_request scan = {
+		.count = need->count >> need->mb->geometry.cluster_bits,
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM,
+	};
+
+	return reserve_take_under_pressure(need->worker, &scan, &taken->position, &taken->count);
+}
+
+errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, const struct ext2mb_file_request *request,
+                      struct file_taken *taken)
+{
+	struct need need = {
+		.worker = worker,
+		.mb = worker->mb,
+		.file = file,
+		.request = request,
+		.count = request->count,
+	};
+	bool small = may_be_small(&need);
+
+	find_hole(&need);
+	errcode_t error = prepare(&need, &small);
+	if (error)
+		return error;
+	lock_wait(&file->lock);
+	uint32_t windows_before = file->windows.count;
+	clip_hole(&need);
+	if (!small)
+		clip_at_extent(&need);
+	error = small ? take_small(&need, taken) : take_large(&need, taken);
+	uint32_t windows_after = file->windows.count;
+	lock_release(&file->lock);
+	file->may_have_windows = windows_after;
+	file_count_windows(&worker->stats, windows_before, windows_after);
+	if (error == EXT2MB_ET_NO_SPACE)
+		return take_last(&need, taken);
+	if (!error)
+		reserve_serve(worker, taken->count);
+	return error;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/search/group_search.h"
+
+#include "ext2fs/compare/contention.h"
+#include "ext2fs/group/group_reserved.h"
+
+/* The kernel's mb_max_to_scan and mb_min_to_scan. */
+#define MOST_TO_SCAN 200 /* runs, before what there is must do */
+#define LEAST_TO_SCAN 10 /* runs, before one that is long enough is taken though a better fit may follow */
+#define SMALLEST_FLEX 4  /* groups in a flex group whose first one is kept for directories */
+
+void contention_pretend(struct ext2mb *mb, const struct contention *contention)
+{
+	mb->contention = contention;
+}
+
+static bool seems_busy(const struct ext2mb *mb, uint32_t number)
+{
+	return mb->contention && mb->contention->is_busy(mb->contention->context, number);
+}
+
+bool search_looks_busy(const struct search *search, uint32_t number)
+{
+	return lock_looks_held(&search->mb->groups[number].lock) || seems_busy(search->mb, number);
+}
+
+bool search_suits(const struct search *search, uint32_t number)
+{
+	const struct geometry *geometry = &search->mb->geometry;
+	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
+
+	switch (search->criterion) {
+	case POWER_OF_TWO:
+		if (geometry->flex_groups >= SMALLEST_FLEX && number % geometry->flex_groups == 0)
+			return false;
+		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
+	case GOAL_LENGTH_FAST:
+	case BEST_AVAILABLE:
+		if (search->by_order)
+			return summary.largest_order >= (int)search->order &&
+			       (!search->needs_all || group_longest(&search->mb->groups[number]) >= search->wanted);
+		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
+	case GOAL_LENGTH_SLOW:
+		if (search->is_whole)
+			return group_summary_may_have(&summary, search->wanted) &&
+			       group_longest(&search->mb->groups[number]) >= search->wanted;
+		return summary.free_clusters >= search->wanted;
+	default:
+		return summary.free_clusters > 0;
+	}
+}
+
+static void take(struct search *search, uint32_t number, uint32_t start, uint32_t count)
+{
+	search->best = (struct cluster_run){ number, start, count };
+	search->status = SEARCH_HAS_TAKEN;
+	group_take(search->mb, number, start, count);
+	if (search->reserves)
+		group_reserved_set(search->mb, number, start, count);
+	if (search->mb->contention)
+		search->mb->contention->has_taken(search->mb->contention->context, number);
+}
+
+static void count_extents(struct search *search, uint32_t count)
+{
+	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, count);
+	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, count);
+}
+
+/* Weighs a run of the group; true when there is no need to look any further in this group. */
+static bool weigh(struct search *search, const struct cluster_run *run)
+{
+	struct cluster_run *best = &search->best;
+
+	search->found++;
+	if (run->count == search->wanted || search->takes_first) {
+		*best = *run;
+		if (run->count == search->wanted)
+			stats_add(&search->worker->stats, COUNT_LENGTH_HITS, 1);
+		return true;
+	}
+	if (best->count < search->wanted ? run->count > best->count :
+	                                   run->count >= search->wanted && run->count < best->count)
+		*best = *run;
+	if (search->found > MOST_TO_SCAN) {
+		search->status = SEARCH_IS_OVER;
+		stats_add(&search->worker->stats, COUNT_BREAKS, 1);
+		return true;
+	}
+	return best->count >= search->wanted && search->found > LEAST_TO_SCAN;
+}
+
+/* Measures the group's runs from its first free cluster on. */
+static void walk(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	bool skips_short = search->is_whole || search->criterion < GOAL_LENGTH_SLOW;
+	uint32_t left = buddy->free_clusters;
+	uint32_t end = 0;
+	uint32_t found_before = search->found;
+
+	for (uint32_t fragments = buddy->fragments; fragments; fragments--) {
+		uint32_t start = buddy_next_free(buddy, end, buddy->clusters);
+		end = fragments == 1 ? start + left : buddy_run_end(buddy, start); /* the last is all that is left */
+		left -= end - start;
+		if (skips_short && end - start < search->wanted)
+			continue;
+		if (weigh(search, &(struct cluster_run){ number, start, end - start }))
+			break;
+	}
+	count_extents(search, search->found - found_before);
+
+	const struct cluster_run *best = &search->best;
+	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
+		take(search, number, best->start, best->count < search->wanted ? best->count : search->wanted);
+}
+
+/*
+ * The first place where a stripe begins and all of the length is free. (The kernel takes one stripe there, however
+ * many were asked for: with more, a file of the RAID would be in more extents than it need be.)
+ */
+static void walk_stripes(struct search *search, uint32_t number)
+{
+	const struct stripe *stripe = &search->mb->stripe;
+	const struct geometry *geometry = &search->mb->geometry;
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	uint32_t start = stripe_next(stripe, geometry, number, buddy_next_free(buddy, 0, buddy->clusters));
+
+	while (start < buddy->clusters && search->wanted <= buddy->clusters - start) {
+		uint32_t end = start + search->wanted;
+		uint32_t used = buddy_next_used(buddy, start, end);
+
+		if (used == end) {
+			search->found++;
+			count_extents(search, 1);
+			take(search, number, start, search->wanted);
+			return;
+		}
+		start = stripe_next(stripe, geometry, number, buddy_next_free(buddy, used, buddy->clusters));
+	}
+}
+
+static bool wants_stripes(const struct search *search)
+{
+	return (search->criterion == GOAL_LENGTH_FAST || search->criterion == BEST_AVAILABLE) &&
+	       stripe_divides(&search->mb->stripe, search->wanted);
+}
+
+/* What needed no more than one look. */
+static void take_measured(struct search *search, uint32_t number, uint32_t start, uint32_t count)
+{
+	search->found++;
+	count_extents(search, 1);
+	take(search, number, start, count);
+}
+
+/* The lowest order that has a buddy long enough, the first of its buddies. */
+static void take_buddy(struct search *search, uint32_t number)
+{
+	unsigned int order = (unsigned int)__builtin_ctz(search->wanted);
+	uint32_t start;
+
+	if (buddy_find_order(search->mb->groups[number].buddy, order, &start))
+		take_measured(search, number, start, search->wanted);
+}
+
+/* The first run that has all that is wanted, or nothing. */
+static void take_long_enough(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	uint32_t end, start = buddy_next_run(buddy, 0, search->wanted, &end);
+
+	if (start == buddy->clusters)
+		group_note_longest(search->mb, number, end);
+	else
+		take_measured(search, number, start, search->wanted);
+}
+
+/* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in. */
+static void take_largest(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	uint32_t start, end;
+
+	if (!buddy_find_buddy(buddy, search->order, &start))
+		return;
+	end = start + search->wanted;
+	if (search->wanted > 1u << search->order) {
+		start = bits_after_last_one(buddy->bitmap, 0, start);
+		end = buddy_run_end(buddy, start);
+	}
+	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
+}
+
+static void remember_busy(struct search *search, uint32_t number)
+{
+	stats_add(&search->worker->stats, COUNT_BUSY_SKIPS, 1);
+	if (search->busy_count < SEARCH_REMEMBERED)
+		search->busy[search->busy_count++] = number;
+}
+
+errcode_t search_group(struct search *search, uint32_t number, bool waits)
+{
+	struct ext2mb *mb = search->mb;
+	struct lock *lock = &mb->groups[number].lock;
+
+	stats_add(&search->worker->stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
+	if (!search_suits(search, number))
+		return 0;
+	if (waits) {
+		lock_wait(lock);
+	} else if (seems_busy(mb, number) || !lock_try(lock)) {
+		remember_busy(search, number);
+		return 0;
+	}
+	errcode_t error = group_load(mb, number);
+	if (!error && search->reserves)
+		error = group_reserved_prepare(mb, number);
+	if (error || !search_suits(search, number)) {
+		group_leave(mb, number);
+		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+	}
+	stats_add(&search->worker->stats, COUNT_GROUPS_SCANNED, 1);
+	if (search->criterion == POWER_OF_TWO)
+		take_buddy(search, number);
+	else if (search->by_order && search->needs_all)
+		take_long_enough(search, number);
+	else if (search->by_order)
+		take_largest(search, number);
+	else if (wants_stripes(search))
+		walk_stripes(search, number);
+	else
+		walk(search, number);
+	if (search->status == SEARCH_HAS_TAKEN)
+		group_leave_changed(mb, number);
+	else
+		group_leave(mb, number);
+	return 0;
+}
+
+errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least)
+{
+	struct ext2mb *mb = search->mb;
+	errcode_t error = group_enter(mb, number);
+
+	if (error)
+		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+	error = search->reserves ? group_reserved_prepare(mb, number) : 0;
+	if (error) {
+		group_leave(mb, number);
+		return error;
+	}
+
+	const struct buddy *buddy = mb->groups[number].buddy;
+	uint32_t end = search->wanted < buddy->clusters - start ? start + search->wanted : buddy->clusters;
+	uint32_t count = buddy_next_used(buddy, start, end) - start;
+	if (count < least || !count) {
+		group_leave(mb, number);
+		return 0;
+	}
+	take(search, number, start, count);
+	group_leave_changed(mb, number);
+	return 0;
+}
+
+errcode_t search_take_behind(struct search *search, uint32_t number, uint32_t start)
+{
+	if (search->wanted > 1)
+		return search_take_at(search, number, start, search->wanted);
+
+	struct ext2mb *mb = search->mb;
+	errcode_t error = group_enter(mb, number);
+	if (error)
+		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+
+	const struct buddy *buddy = mb->groups[number].buddy;
+	start = buddy_next_free(buddy, start, buddy->clusters);
+	if (start == buddy->clusters) {
+		group_leave(mb, number);
+		return 0;
+	}
+	take(search, number, start, 1);
+	group_leave_changed(mb, number);
+	return 0;
+}
+
+errcode_t search_take_best(struct search *search)
+{
+	return search_take_at(search, search->best.group, search->best.start, 1);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/search/scan.h"
+
+#include <sched.h>
+
+#include "ext2fs/compare/base_scan.h"
+
+#define MOST_OF_FIRST 16     /* groups of the first set, whose averages may be too short */
+#define VAIN_SEARCHES 64     /* for which it is believed that nothing is long enough */
+#define LEAST_POWER_OF_TWO 2 /* clusters: the kernel's mb_order2_req */
+
+/* The unit test includes this file and here does what another thread might. */
+#ifndef SCAN_MEANWHILE
+#define SCAN_MEANWHILE(search, number, waits)
+#endif
+
+static bool goes_on(const struct search *search, errcode_t error)
+{
+	return !error && search->status == SEARCH_GOES_ON;
+}
+
+static unsigned int last_set(uint32_t value)
+{
+	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
+}
+
+errcode_t scan_look_into(struct search *search, uint32_t number, bool waits)
+{
+	SCAN_MEANWHILE(search, number, waits);
+	return search_group(search, number, waits || !(search->mb->policy.choices & EXT2MB_CHOICE_TRY_LOCK));
+}
+
+static bool goes_by_order(const struct search *search)
+{
+	const struct ext2mb *mb = search->mb;
+
+	return search->may_go_by_order && !stripe_divides(&mb->stripe, search->wanted) &&
+	       (last_set(search->wanted - 1) < mb->orders || order_set_is_empty(&mb->largest[mb->orders - 1]));
+}
+
+/* Tries so many members of a set in [from, end), but the start group if it has had its turn with this length. */
+static errcode_t sweep_set(struct search *search, const struct order_set *set, uint32_t from, uint32_t end,
+                           uint32_t most)
+{
+	bool was_in_start_group = search->criterion != BEST_AVAILABLE;
+	errcode_t error = 0;
+
+	while (most-- && goes_on(search, error)) {
+		uint32_t number = order_set_next(set, from, end);
+
+		if (number == ORDER_SET_NONE)
+			break;
+		if (number != search->start_group || !was_in_start_group)
+			error = scan_look_into(search, number, false);
+		from = number + 1;
+	}
+	return error;
+}
+
+static errcode_t sweep_orders(struct search *search, const struct order_set *sets, unsigned int first,
+                              uint32_t most_of_first, uint32_t from, uint32_t end)
+{
+	errcode_t error = 0;
+
+	for (unsigned int order = first; order < search->mb->orders && goes_on(search, error); order++)
+		if (!order_set_is_empty(&sets[order]))
+			error = sweep_set(search, &sets[order], from, end, order == first ? most_of_first : UINT32_MAX);
+	return error;
+}
+
+/* Trims the length order by order, each time looking only where the average fragment just fits. */
+static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t end)
+{
+	unsigned int order = last_set(search->wanted) - 1;
+	unsigned int least = search_least_order(search);
+	uint32_t wanted = search->wanted;
+	errcode_t error = 0;
+
+	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
+		search->wanted = search_trim(search, 1u << trimmed, wanted);
+		int set = group_average_order(search->wanted, 1, search->mb->orders);
+		error = sweep_set(search, &search->mb->average[set], from, end, UINT32_MAX);
+	}
+	search->wanted = wanted;
+	return error;
+}
+
+static errcode_t wait_for_busy(struct search *search);
+
+/* All groups whose largest buddy is of the order, the start group and those after it first. */
+static errcode_t sweep_largest(struct search *search, unsigned int order)
+{
+	const struct order_set *set = &search->mb->largest[order];
+	errcode_t error = 0;
+
+	if (order_set_is_empty(set))
+		return 0;
+	search->order = order;
+	error = sweep_set(search, set, search->start_group, search->mb->geometry.groups, UINT32_MAX);
+	if (goes_on(search, error))
+		error = sweep_set(search, set, 0, search->start_group, UINT32_MAX);
+	return goes_on(search, error) ? wait_for_busy(search) : error;
+}
+
+/*
+ * Runs that are long enough without having a buddy that is, among the groups of the largest order. There may be none
+ * for a long time: then all of the groups are looked at in vain, by what they know of their longest runs.
+ */
+static errcode_t sweep_unaligned(struct search *search, unsigned int order)
+{
+	struct vain_search *in_vain = &search->worker->in_vain;
+
+	if (search->wanted > buddy_longest_run(order))
+		return 0;
+	if (in_vain->left && search->wanted >= in_vain->clusters) {
+		in_vain->left--;
+		return 0;
+	}
+	search->needs_all = true;
+	errcode_t error = sweep_largest(search, order);
+	search->needs_all = false;
+	if (goes_on(search, error))
+		*in_vain = (struct vain_search){ search->wanted, VAIN_SEARCHES };
+	return error;
+}
+
+/*
+ * Our own way where no group's average is long enough: by the largest buddies. The shortest that are long enough, else
+ * runs that are, else the longest buddies that there are, with what is free around them.
+ */
+static errcode_t sweep_by_order(struct search *search)
+{
+	unsigned int least = last_set(search->wanted - 1);
+	errcode_t error = 0;
+	bool is_longest = true;
+
+	search->by_order = true;
+	for (unsigned int order = least; order < search->mb->orders && goes_on(search, error); order++)
+		error = sweep_largest(search, order);
+	for (unsigned int order = least < search->mb->orders ? least : search->mb->orders;
+	     order-- && !search->is_whole && goes_on(search, error);) {
+		if (order_set_is_empty(&search->mb->largest[order]))
+			continue;
+		if (is_longest)
+			error = sweep_unaligned(search, order);
+		if (goes_on(search, error))
+			error = sweep_largest(search, order);
+		is_longest = false;
+	}
+	search->by_order = false;
+	return error;
+}
+
+/* The part of an indexed criterion's sweep that lies in [from, end). */
+static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
+{
+	switch (search->criterion) {
+	case POWER_OF_TWO:
+		return sweep_orders(search, search->mb->largest, (unsigned int)__builtin_ctz(search->wanted),
+		                    UINT32_MAX, from, end);
+	case GOAL_LENGTH_FAST:
+		return sweep_orders(search, search->mb->average,
+		                    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders),
+		                    goes_by_order(search) ? MOST_OF_FIRST : UINT32_MAX, from, end);
+	default:
+		return sweep_trimmed(search, from, end);
+	}
+}
+
+/*
+ * The start group first, whatever set it is in (the kernel lost that between 6.16 and 6.17), then all orders on
+ * [start, n), then on [0, start): in one direction, so that threads follow rather than meet one another.
+ */
+static errcode_t sweep_indexed(struct search *search)
+{
+	errcode_t error = 0;
+
+	if (search->criterion == BEST_AVAILABLE && goes_by_order(search))
+		return sweep_by_order(search);
+	if (search->criterion != BEST_AVAILABLE)
+		error = scan_look_into(search, search->start_group, false);
+	if (goes_on(search, error))
+		error = sweep_range(search, search->start_group, search->mb->geometry.groups);
+	if (goes_on(search, error))
+		error = sweep_range(search, 0, search->start_group);
+	return error;
+}
+
+static errcode_t sweep_all(struct search *search, bool waits)
+{
+	uint32_t groups = search->mb->geometry.groups;
+	errcode_t error = 0;
+
+	for (uint32_t number = search->start_group; number < groups && goes_on(search, error); number++)
+		error = scan_look_into(search, number, waits);
+	for (uint32_t number = 0; number < search->start_group && goes_on(search, error); number++)
+		error = scan_look_into(search, number, waits);
+	return error;
+}
+
+/* Contention must not look like scarcity: before quality is lowered, wait for groups that were only busy. */
+static errcode_t wait_for_busy(struct search *search)
+{
+	errcode_t error = 0;
+
+	if (!(search->mb->policy.choices & EXT2MB_CHOICE_WAIT_AT_EQUAL))
+		search->busy_count = 0;
+	for (unsigned int index = 0; index < search->busy_count && goes_on(search, error); index++) {
+		stats_add(&search->worker->stats, COUNT_BUSY_WAITS, 1);
+		error = scan_look_into(search, search->busy[index], true);
+	}
+	search->busy_count = 0;
+	return error;
+}
+
+static errcode_t sweep(struct search *search)
+{
+	if (search->criterion >= GOAL_LENGTH_SLOW ||
+	    !atomic_load_explicit(&search->mb->is_indexed, memory_order_relaxed))
+		return sweep_all(search, false);
+	return search->mb->has_default_scan ? sweep_indexed(search) : base_scan_sweep(search);
+}
+
+static errcode_t try_criterion(struct search *search, enum criterion criterion)
+{
+	search->criterion = criterion;
+	errcode_t error = sweep(search);
+	if (goes_on(search, error))
+		error = wait_for_busy(search);
+	if (goes_on(search, error))
+		stats_add(&search->worker->stats, COUNT_CRITERION_FAILURES + criterion, 1);
+	return error;
+}
+
+/*
+ * The last resort uses no index and waits for every group, so it finds what there is. That it found nothing
+ * is only a proof if nothing was being released from its beginning to its end.
+ */
+static errcode_t try_everything(struct search *search)
+{
+	struct ext2mb *mb = search->mb;
+
+	search->criterion = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
+	for (;;) {
+		uint64_t ended = atomic_load(&mb->releases_ended);
+		errcode_t error = sweep_all(search, true);
+
+		if (!goes_on(search, error) || search->best.count || atomic_load(&mb->releases_begun) == ended)
+			return error;
+		stats_add(&search->worker->stats, COUNT_REPEATED_SWEEPS, 1);
+		sched_yield();
+	}
+}
+
+/* Goes down the criteria until something is taken, or is at least known to be the best that there was. */
+static errcode_t try_criteria(struct search *search)
+{
+	bool is_power_of_two = search->wanted >= LEAST_POWER_OF_TWO && !(search->wanted & (search->wanted - 1)) &&
+	                       last_set(search->wanted) <= search->mb->orders;
+	errcode_t error = 0;
+
+	/* The buddy would be in the wrong place, and the walk that looks for the right one comes next. */
+	if (stripe_divides(&search->mb->stripe, search->wanted) && !search->mb->stripe.fits_buddies)
+		is_power_of_two = false;
+
+	/* The last resort of a request that is for all or nothing is the slow criterion itself. */
+	unsigned int end = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
+	for (unsigned int criterion = is_power_of_two ? POWER_OF_TWO : GOAL_LENGTH_FAST;
+	     criterion < end && goes_on(search, error); criterion++)
+		error = try_criterion(search, criterion);
+	if (goes_on(search, error))
+		error = try_everything(search);
+	return error;
+}
+
+/* A best that was only remembered may be gone by now; then the first that comes will do. */
+static errcode_t settle(struct search *search)
+{
+	errcode_t error = 0;
+
+	while (search->status != SEARCH_HAS_TAKEN && search->best.count && !error) {
+		error = search_take_best(search);
+		if (error || search->status == SEARCH_HAS_TAKEN)
+			break;
+		stats_add(&search->worker->stats, COUNT_LOST_CHUNKS, 1);
+		search->best.count = 0;
+		search->takes_first = true;
+		search->status = SEARCH_GOES_ON;
+		error = try_everything(search);
+	}
+	return error;
+}
+
+static errcode_t try_goal(struct search *search, const struct scan_request *request)
+{
+	uint32_t per_group = search->mb->geometry.clusters_per_group;
+	uint32_t group = (uint32_t)(request->goal / per_group);
+	uint32_t start = (uint32_t)(request->goal % per_group);
+	bool goal_only = request->flags & EXT2MB_ALLOC_GOAL_ONLY;
+	const struct stripe *stripe = &search->mb->stripe;
+
+	/* One whole stripe should be that, not the ends of two, even at the price of a gap. */
+	if (!goal_only && stripe->clusters && search->wanted == stripe->clusters &&
+	    stripe_next(stripe, &search->mb->geometry, group, start) != start)
+		return 0;
+	errcode_t error = search_take_at(search, group, start, goal_only && !search->is_whole ? 1 : search->wanted);
+
+	if (search->status == SEARCH_HAS_TAKEN)
+		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
+	return error;
+}
+
+static uint32_t load_goal(struct ext2mb *mb, uint64_t stream, uint32_t *start)
+{
+	if (!mb->base_goals)
+		return goals_load(&mb->goals, stream);
+
+	struct base_goal goal = base_goals_load(mb->base_goals, stream);
+	*start = goal.start;
+	return goal.group;
+}
+
+uint32_t scan_stream_group(struct ext2mb *mb, uint64_t stream)
+{
+	uint32_t start;
+
+	return load_goal(mb, stream, &start);
+}
+
+static void store_goal(struct ext2mb *mb, uint64_t stream, const struct cluster_run *taken)
+{
+	if (!mb->base_goals)
+		goals_store(&mb->goals, stream, taken->group);
+	else
+		base_goals_store(mb->base_goals, stream, &(struct base_goal){ taken->group, taken->start });
+}
+
+/* Before patch 3 only the very cluster was a hit, before patch 2 it was one among the others. */
+static void count_stream_hit(struct search *search, uint32_t goal_start)
+{
+	uint32_t choices = search->mb->policy.choices;
+
+	if (choices & EXT2MB_CHOICE_STREAM_GROUP || search->best.start == goal_start)
+		stats_add(&search->worker->stats,
+		          choices & EXT2MB_CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS, 1);
+}
+
+static bool goes_on_behind_last(const struct search *search, const struct scan_request *request)
+{
+	return search->mb->policy.choices & EXT2MB_CHOICE_GO_ON && !request->has_goal && !search->reserves &&
+	       !(request->flags & (EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY));
+}
+
+/*
+ * Behind the worker's last request of this kind, and a single cluster where the next one is free: whichever group is
+ * taken from is used up in the end. Measuring the group's runs for each cluster took 3 to 5 times as long.
+ */
+static errcode_t try_behind_last(struct search *search)
+{
+	const struct ext2mb *mb = search->mb;
+	const struct cluster_place *next = &search->worker->goes_on_at;
+
+	if (!next->cluster || next->cluster >= geometry_group_clusters(&mb->geometry, next->group) ||
+	    group_free_clusters(&mb->groups[next->group]) < search->wanted || search_looks_busy(search, next->group))
+		return 0;
+	if (stripe_divides(&mb->stripe, search->wanted) &&
+	    stripe_next(&mb->stripe, &mb->geometry, next->group, next->cluster) != next->cluster)
+		return 0;
+	errcode_t error = search_take_behind(search, next->group, next->cluster);
+	if (search->status == SEARCH_HAS_TAKEN)
+		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
+	return error;
+}
+
+static errcode_t search_all(struct search *search, const struct scan_request *request)
+{
+	struct ext2mb *mb = search->mb;
+	bool is_stream = request->flags & EXT2MB_ALLOC_STREAM;
+	uint32_t goal_start = 0;
+
+	search->start_group = request->has_goal ? (uint32_t)(request->goal / mb->geometry.clusters_per_group) :
+	                                          search->worker->last_group;
+	if (is_stream)
+		search->start_group = load_goal(mb, request->stream, &goal_start);
+	errcode_t error = try_criteria(search);
+	if (!error)
+		error = settle(search);
+	if (error || search->status != SEARCH_HAS_TAKEN)
+		return error;
+
+	stats_add(&search->worker->stats, COUNT_CRITERION_HITS + search->criterion, 1);
+	if (is_stream && search->best.group == search->start_group)
+		count_stream_hit(search, goal_start);
+	return 0;
+}
+
+errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
+{
+	struct ext2mb *mb = worker->mb;
+	struct search search = {
+		.worker = worker,
+		.mb = mb,
+		.is_whole = request->flags & EXT2MB_ALLOC_WHOLE,
+		.reserves = request->reserves,
+	};
+	errcode_t error = 0;
+
+	/* Not for the windows that the kernel's normalizations make: they are looked for as the kernel does it. */
+	search.may_go_by_order = mb->policy.choices & EXT2MB_CHOICE_BY_LARGEST &&
+	                         (!request->asked || mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB);
+	search.wanted = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
+	                                                                   mb->geometry.clusters_per_group;
+	search.original = request->asked && request->asked < search.wanted ? (uint32_t)request->asked : search.wanted;
+	if (request->has_goal)
+		error = try_goal(&search, request);
+	else if (goes_on_behind_last(&search, request))
+		error = try_behind_last(&search);
+	if (goes_on(&search, error) && !(request->flags & EXT2MB_ALLOC_GOAL_ONLY))
+		error = search_all(&search, request);
+	if (error)
+		return error;
+	if (search.status != SEARCH_HAS_TAKEN)
+		return EXT2MB_ET_NO_SPACE;
+	if (request->flags & EXT2MB_ALLOC_STREAM)
+		store_goal(mb, request->stream, &search.best);
+	worker->last_group = search.best.group;
+	if (goes_on_behind_last(&search, request))
+		worker->goes_on_at = (struct cluster_place){ search.best.group, search.best.start + search.best.count };
+	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
+	*taken = search.best.count;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The search for free space: the goal, then five criteria of falling quality, as the kernel's mballoc has them. */
+#ifndef EXT2FS_SCAN_H
+#define EXT2FS_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ext2fs/allocator.h"
+#include "ext2fs/search/group_search.h"
+
+/* In clusters; goal is a position. */
+struct scan_request {
+	uint64_t goal;
+	bool has_goal; /* else the goal is only where to begin to look */
+	uint64_t count;
+	uint64_t asked; /* of these, what is really needed: lengths are not trimmed below; 0: all */
+	uint64_t stream;
+	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */
+	bool reserves;  /* it is for a window */
+};
+
+/* The group of the stream's goal, wherever the policy keeps it. Any thread; a hint. */
+uint32_t scan_stream_group(struct ext2mb *mb, uint64_t stream);
+
+/* search_group(), which see, but without patch 1 it always waits. */
+MUST_CHECK errcode_t scan_look_into(struct search *search, uint32_t number, bool waits);
+
+/* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, ENOMEM. */
+MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
+			       uint32_t *taken);
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/data/copy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/metadata/flags.h"
+#include "populate/data/run_writer.h"
+#include "populate/data/zeros.h"
+#include "source/content_reader.h"
+#include "support/work/interrupt.h"
+#include "support/vector.h"
+
+/* Files above this are cut into slices of this size; a multiple of every cluster size that a buffer holds. */
+#define SLICE_BYTES (8u << 20)
+/* A job of small files ends when they have gathered this much data. */
+#define JOB_BYTES (2u << 20)
+/* What an empty file or a hole costs beside its data, so that a job of many tiny files ends as well. */
+#define FILE_COST_BYTES 2048u
+
+/* Regular files first .. end-1, or one slice of file `first`. */
+struct copy_job {
+	uint32_t first, end;
+	uint32_t slice; /* for end == first */
+	bool is_last;   /* slice of its file */
+};
+
+/* What each worker has of its own. */
+struct copy_worker {
+	struct content_reader *reader;
+	struct run_writer writer;
+	struct zero_list zeros;
+};
+
+struct copying {
+	struct build *build;
+	struct copy_job *jobs;
+	struct copy_worker *workers;
+};
+
+static bool has_content(const struct build *build, uint32_t node)
+{
+	return S_ISREG(build_node(build, node)->mode) && build->placements[node].blocks &&
+	       !tree_node_is_link(build->tree, node);
+}
+
+/* Where one extent, or a part of it, comes from and goes to. */
+struct piece {
+	uint32_t node;
+	uint32_t logical;
+	uint64_t physical;
+	uint32_t blocks;
+};
+
+/* Notes the clusters of zeros in a piece. */
+static errcode_t look_for_zeros(const struct build *build, struct copy_worker *own, const struct piece *piece,
+                                const void *bytes, size_t data_bytes)
+{
+	const struct ondisk_format *format = &build->format;
+
+	/* A piece of a cluster says nothing of the whole cluster, which is what could be given back. */
+	if (format->block_bytes << format->cluster_bits > RUN_WRITER_BYTES)
+		return 0;
+	return zeros_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
+}
+
+/* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros behind the end of the file. */
+static errcode_t copy_piece(const struct build *build, struct copy_worker *own, const struct piece *piece,
+                            struct problem *problem)
+{
+	const struct ondisk_format *format = &build->format;
+	uint64_t offset = (uint64_t)piece->logical << format->block_bits;
+	size_t space = (size_t)piece->blocks << format->block_bits;
+	uint64_t left = build_node(build, piece->node)->size_bytes - offset;
+	size_t data_bytes = left < space ? (size_t)left : space;
+	void *bytes;
+
+	errcode_t error = run_writer_reserve(&own->writer, piece->physical, piece->blocks, &bytes);
+	if (error)
+		return problem_set(problem, error, build->options->image, "cannot write");
+	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
+	if (error)
+		return error;
+	memset((char *)bytes + data_bytes, 0, space - data_bytes);
+	error = look_for_zeros(build, own, piece, bytes, data_bytes);
+	if (error)
+		return problem_set(problem, error, NULL, "cannot note zeros");
+	progress_add(build->options->progress, data_bytes, 0);
+	return 0;
+}
+
+/* The first extent that ends behind a block: walking there would cost each slice of a file in pieces all of them. */
+static uint32_t extent_at(const struct file_extent *extents, uint32_t count, uint64_t block)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((uint64_t)extents[middle].logical + extents[middle].count <= block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Copies blocks [first, end) of the reader's file. */
+static errcode_t copy_range(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
+                            uint64_t end, struct problem *problem)
+{
+	const uint32_t most = RUN_WRITER_BYTES >> build->format.block_bits;
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+
+	for (uint32_t number = extent_at(extents, count, first); number < count && extents[number].logical < end;
+	     number++) {
+		const struct file_extent *extent = &extents[number];
+		uint64_t from = extent->logical > first ? extent->logical : first;
+		uint64_t to = (uint64_t)extent->logical + extent->count;
+
+		to = to < end ? to : end;
+		while (from < to) {
+			struct piece piece = {
+				.node = node,
+				.logical = (uint32_t)from,
+				.physical = extent->physical + (from - extent->logical),
+				.blocks = to - from < most ? (uint32_t)(to - from) : most,
+			};
+			errcode_t error = copy_piece(build, own, &piece, problem);
+
+			if (error)
+				return error;
+			from += piece.blocks;
+		}
+	}
+	return 0;
+}
+
+static errcode_t copy_one(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
+                          uint64_t end, struct problem *problem)
+{
+	errcode_t error = content_reader_open(own->reader, node, problem);
+
+	if (error)
+		return error;
+	/* Slices of a large file are tasks side by side, and none of them has its node. */
+	if (end == UINT64_MAX && flags_are_missing(build, node))
+		flags_note(build, node, own->reader);
+	return copy_range(build, own, node, first, end, problem);
+}
+
+static errcode_t copy_files_of_job(const struct build *build, struct copy_worker *own, const struct copy_job *job,
+                                   struct problem *problem)
+{
+	uint64_t files = 0;
+
+	for (uint32_t node = job->first; node < job->end; node++) {
+		/* Large files have jobs of their own. */
+		if (!has_content(build, node) || build_node(build, node)->size_bytes > SLICE_BYTES)
+			continue;
+		errcode_t error = copy_one(build, own, node, 0, UINT64_MAX, problem);
+
+		if (error)
+			return error;
+		files++;
+	}
+	progress_add(build->options->progress, 0, files);
+	return 0;
+}
+
+static errcode_t copy_slice(const struct build *build, struct copy_worker *own, const struct copy_job *job,
+                            struct problem *problem)
+{
+	uint64_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
+	uint64_t first = job->slice * slice_blocks;
+
+	errcode_t error = copy_one(build, own, job->first, first, first + slice_blocks, problem);
+
+	if (!error)
+		progress_add(build->options->progress, 0, job->is_last);
+	return error;
+}
+
+static errcode_t run_job(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct copying *copying = context;
+	const struct copy_job *job = &copying->jobs[index];
+	struct copy_worker *own = &copying->workers[worker];
+	errcode_t error;
+
+	if (interrupt_pending())
+		return EINTR;
+	if (job->end == job->first)
+		error = copy_slice(copying->build, own, job, problem);
+	else
+		error = copy_files_of_job(copying->build, own, job, problem);
+	if (error)
+		return error;
+	error = run_writer_flush(&own->writer);
+	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
+}
+
+struct job_list {
+	struct copy_job *jobs;
+	size_t count, capacity;
+	uint64_t files;
+};
+
+static errcode_t add_job(struct job_list *list, uint32_t first, uint32_t end, uint32_t slice)
+{
+	errcode_t error = vector_reserve(&list->jobs, &list->capacity, list->count + 1, sizeof(*list->jobs));
+
+	if (!error)
+		list->jobs[list->count++] = (struct copy_job){ first, end, slice, false };
+	return error;
+}
+
+/* Only slices with data: a file of 15 TiB with a single block would be opened two million times for the others. */
+static errcode_t add_slices(const struct build *build, struct job_list *list, uint32_t node)
+{
+	const uint32_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
+	struct file_extent single;
+	uint32_t count, next = 0;
+	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+	errcode_t error = 0;
+
+	for (uint32_t number = 0; !error && number < count; number++) {
+		uint32_t slice = extents[number].logical / slice_blocks;
+		uint32_t last = (extents[number].logical + (extents[number].count - 1)) / slice_blocks;
+
+		for (slice = slice > next ? slice : next; !error && slice <= last; slice++)
+			error = add_job(list, node, node, slice);
+		next = last + 1;
+	}
+	if (!error && count)
+		list->jobs[list->count - 1].is_last = true;
+	return error;
+}
+
+/* Cuts the tree into jobs: large files first, since one that begins last would be waited for by all. */
+static errcode_t list_jobs(const struct build *build, struct job_list *list)
+{
+	uint32_t node_count = build->tree->node_count, first = 0;
+	uint64_t cost_bytes = 0;
+	errcode_t error = 0;
+
+	for (uint32_t node = 0; !error && node < node_count; node++) {
+		list->files += has_content(build, node);
+		if (has_content(build, node) && build_node(build, node)->size_bytes > SLICE_BYTES)
+			error = add_slices(build, list, node);
+	}
+	for (uint32_t node = 0; !error && node < node_count; node++) {
+		uint64_t size_bytes = build_node(build, node)->size_bytes;
+
+		if (has_content(build, node) && size_bytes <= SLICE_BYTES)
+			cost_bytes += size_bytes + FILE_COST_BYTES;
+		if (cost_bytes >= JOB_BYTES || (node + 1 == node_count && cost_bytes)) {
+			error = add_job(list, first, node + 1, 0);
+			first = node + 1;
+			cost_bytes = 0;
+		}
+	}
+	return error;
+}
+
+static errcode_t open_workers(struct copying *copying)
+{
+	struct build *build = copying->build;
+	unsigned int count = pool_workers(build->pool);
+
+	copying->workers = calloc(count, sizeof(*copying->workers));
+	if (!copying->workers)
+		return ENOMEM;
+	for (unsigned int worker = 0; worker < count; worker++) {
+		struct copy_worker *own = &copying->workers[worker];
+		errcode_t error = content_reader_create(build->tree, &own->reader);
+
+		if (!error)
+			error = run_writer_open(&own->writer, &build->image, build->format.block_bytes);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static errcode_t gather_zeros(const struct copying *copying)
+{
+	struct build *build = copying->build;
+	errcode_t error = 0;
+
+	build->zeros.count = 0;
+	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++)
+		error = zeros_join(&build->zeros, &copying->workers[worker].zeros);
+	build->zero_blocks = zeros_sort(&build->zeros);
+	return error;
+}
+
+static void close_workers(const struct copying *copying)
+{
+	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->build->pool); worker++) {
+		content_reader_destroy(copying->workers[worker].reader);
+		run_writer_close(&copying->workers[worker].writer);
+		free(copying->workers[worker].zeros.runs);
+	}
+	free(copying->workers);
+}
+
+errcode_t copy_files(struct build *build)
+{
+	struct job_list list = { 0 };
+	struct copying copying = { .build = build };
+	errcode_t error = list_jobs(build, &list);
+
+	progress_stage(build->options->progress, "copy", build->data_bytes, list.files);
+	if (!error)
+		error = open_workers(&copying);
+	copying.jobs = list.jobs;
+	if (!error)
+		error = pool_run(build->pool, list.count, run_job, &copying, build->problem);
+	if (!error)
+		error = content_reader_check(build->tree, build->problem);
+	if (!error)
+		error = gather_zeros(&copying);
+	close_workers(&copying);
+	free(list.jobs);
+	/* Does nothing where the cause is recorded already. */
+	return error ? problem_set(build->problem, error, build->options->image, "cannot copy the files") : 0;
+}

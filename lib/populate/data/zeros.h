@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks of zeros found while copying: noted by each worker. They keep their place, since a hole that is made when all
+ * is placed leaves a free extent of its size and cuts the file in two. See populate/data/known_holes.h for what is done.
+ */
+#ifndef POPULATE_ZEROS_H
+#define POPULATE_ZEROS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ondisk/format.h"
+#include "support/problem.h"
+
+/* Blocks of a node that hold only zeros. */
+struct zero_run {
+	uint32_t node;
+	uint32_t logical;
+	uint32_t blocks;
+};
+
+/* One worker's findings, in any order. */
+struct zero_list {
+	struct zero_run *runs; /* owned; freed with free() */
+	size_t count, capacity;
+};
+
+/*
+ * Looks through `bytes` bytes of a file's data that begin at block `logical`, the first of a cluster, in
+ * steps of a cluster, and notes those that hold only zeros. The bytes up to the end of the last block count. ENOMEM.
+ */
+MUST_CHECK errcode_t zeros_find(const struct ondisk_format *format, uint32_t node, uint32_t logical,
+                                const void *bytes, size_t count, struct zero_list *list);
+
+/* True if all bytes are zero; the usual answer, no, costs one load. */
+bool bytes_are_zero(const void *bytes, size_t count);
+
+/* Moves what is in the list to the end of `all`. ENOMEM: both are as they were. */
+MUST_CHECK errcode_t zeros_join(struct zero_list *all, struct zero_list *list);
+
+/* Puts the runs in the order of nodes and blocks, so that it does not matter who found what; returns their blocks. */
+uint64_t zeros_sort(struct zero_list *list);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A program of e2fsprogs run as a child process on the image. */
+#ifndef POPULATE_CHILD_H
+#define POPULATE_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+struct child {
+	const char *program;    /* "mke2fs": see program_find() */
+	char *const *arguments; /* NULL-terminated, arguments[0] included */
+	const char *path;       /* the name under which the image is being made, as the arguments have it */
+	const char *image_path; /* the name that messages show instead */
+	bool has_epoch;         /* pretend that it is */
+	int64_t epoch;          /* this time */
+	int output;             /* a descriptor to which its standard output goes; 0: it is taken for messages, too */
+};
+
+/*
+ * Runs it to its end. If it fails, its own words become the problem's reason and action (a string literal,
+ * "mke2fs failed") the action; EINTR when a signal ended it. A signal that
+ * ends us (support/work/interrupt.h, even SIGKILL) ends it at once. Main thread only.
+ */
+MUST_CHECK errcode_t child_run(const struct child *child, const char *action, struct problem *problem);
+
+#endif

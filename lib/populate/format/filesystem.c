@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/format/filesystem.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ext2fs/fs/fs_errors.h"
+#include "populate/format/extended.h"
+#include "populate/metadata/quota.h"
+
+/* Nobody else has the image: the block against multiple mounts stays as mke2fs left it. */
+static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
+{
+	char options[32];
+
+	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
+	return fs_open(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, fs);
+}
+
+/* Blocks of a directory that mke2fs made. */
+struct block_list {
+	uint64_t *blocks;
+	size_t count;
+};
+
+static int collect_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
+                         void *context)
+{
+	struct block_list *list = context;
+
+	(void)logical;
+	(void)reference;
+	(void)offset;
+	/* Clusters are freed whole, once. */
+	uint64_t cluster = *block & ~(uint64_t)(EXT2FS_CLUSTER_RATIO(fs) - 1);
+	if (list->count && list->blocks[list->count - 1] == cluster)
+		return 0;
+	list->blocks[list->count++] = cluster;
+	return 0;
+}
+
+static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
+{
+	struct ext2_inode inode;
+	errcode_t error = ext2fs_read_inode(fs, ino, &inode);
+
+	*blocks = error ? 0 : ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512);
+	return error;
+}
+
+static errcode_t directory_blocks(ext2_filsys fs, ext2_ino_t ino, struct block_list *list)
+{
+	uint64_t blocks;
+	errcode_t error = owned_blocks(fs, ino, &blocks);
+
+	if (error)
+		return error;
+	list->blocks = calloc(blocks + 1, sizeof(uint64_t));
+	if (!list->blocks)
+		return ENOMEM;
+	return FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, collect_block, list));
+}
+
+/* What is not there is also what libext2fs did not come to. */
+static errcode_t found_or_not(errcode_t error)
+{
+	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
+}
+
+/* 0: there is none, as with some of mke2fs's options. */
+static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
+{
+	*ino = 0;
+	return FS_ERROR_OF(
+		found_or_not(ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL, ino)));
+}
+
+static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
+{
+	const struct ext2_super_block *super = fs->super;
+	uint64_t root_blocks;
+	ext2_ino_t lost_found;
+	errcode_t error = owned_blocks(fs, EXT2_ROOT_INO, &root_blocks);
+
+	*room = (struct filesystem_room){
+		.blocks = ext2fs_blocks_count(fs->super),
+		.free_blocks = ext2fs_free_blocks_count(fs->super) + root_blocks,
+		.free_inodes = super->s_free_inodes_count,
+		.reserved_blocks = ext2fs_r_blocks_count(fs->super),
+		.blocks_per_group = super->s_blocks_per_group,
+		.inodes = super->s_inodes_count,
+		.quota_types = quota_types(super),
+		.has_mmp = ext2fs_has_feature_mmp(fs->super),
+	};
+	if (!error)
+		error = find_lost_found(fs, &lost_found);
+	if (!error && lost_found)
+		error = owned_blocks(fs, lost_found, &room->lost_found_blocks);
+	if (!error && ext2fs_has_feature_orphan_file(fs->super))
+		error = owned_blocks(fs, super->s_orphan_file_inum, &room->orphan_blocks);
+	if (!error && super->s_journal_inum)
+		error = owned_blocks(fs, super->s_journal_inum, &room->journal_blocks);
+	return error ? error : ondisk_format_read(fs->super, &room->format);
+}
+
+errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path, struct filesystem_room *room,
+                          struct problem *problem)
+{
+	ext2_filsys fs;
+	errcode_t error = open_image(path, offset_bytes, 0, &fs);
+
+	if (error)
+		return problem_set(problem, error, image_path, "cannot open the new filesystem");
+	error = read_room(fs, room);
+	ext2fs_free(fs);
+	if (error)
+		return problem_set(problem, error, image_path, "cannot use the new filesystem");
+	return 0;
+}
+
+static errcode_t read_geometry(struct build *build)
+{
+	ext2_filsys fs = build->fs;
+	struct image_geometry *geometry = &build->geometry;
+
+	geometry->group_count = fs->group_desc_count;
+	geometry->inodes_per_group = fs->super->s_inodes_per_group;
+	geometry->blocks = ext2fs_blocks_count(fs->super);
+	geometry->inode_tables = calloc(geometry->group_count, sizeof(*geometry->inode_tables));
+	geometry->inodes_uninit = calloc(geometry->group_count, sizeof(*geometry->inodes_uninit));
+	if (!geometry->inode_tables || !geometry->inodes_uninit)
+		return ENOMEM;
+	for (uint32_t group = 0; group < geometry->group_count; group++) {
+		geometry->inode_tables[group] = ext2fs_inode_table_loc(fs, group);
+		geometry->inodes_uninit[group] = ext2fs_has_group_desc_csum(fs) &&
+		                                 ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
+	}
+	build->quota_types = quota_types(fs->super);
+	build->has_mmp = ext2fs_has_feature_mmp(fs->super);
+	return ondisk_format_read(fs->super, &build->format);
+}
+
+static errcode_t free_directory(struct build *build, ext2_ino_t ino)
+{
+	struct block_list list = { 0 };
+	errcode_t error = directory_blocks(build->fs, ino, &list);
+
+	for (size_t block = 0; !error && block < list.count; block++)
+		error = ext2mb_free(build->workers[0], list.blocks[block], EXT2FS_CLUSTER_RATIO(build->fs));
+	free(list.blocks);
+	return error;
+}
+
+/*
+ * The root directory is built anew, so its blocks go back. lost+found stays as mke2fs made it, unless the
+ * tree brings its own.
+ */
+static errcode_t free_replaced_directories(struct build *build)
+{
+	ext2_ino_t lost_found = 0;
+	errcode_t error = find_lost_found(build->fs, &lost_found);
+
+	if (error)
+		return error;
+	error = free_directory(build, EXT2_ROOT_INO);
+	if (!error && lost_found && build->tree_has_lost_found) {
+		error = free_directory(build, lost_found);
+		if (!error)
+			error = ext2mb_inode_free(build->workers[0], lost_found, 1);
+		lost_found = 0;
+	}
+	build->lost_found = lost_found;
+	return error ? error : ext2mb_commit(build->mb);
+}
+
+/* Without a value, mke2fs chooses the owner. */
+static errcode_t take_root_owner(struct build *build)
+{
+	const char *extended = build->options->extended;
+	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
+	struct ext2_inode inode;
+	errcode_t error = ext2fs_read_inode(build->fs, EXT2_ROOT_INO, &inode);
+
+	if (error)
+		return error;
+	if (extended_has(extended, "root_owner")) {
+		root->uid = inode_uid(inode);
+		root->gid = inode_gid(inode);
+	}
+	return 0;
+}
+
+errcode_t filesystem_open(struct build *build)
+{
+	unsigned int workers = pool_workers(build->pool);
+	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, &build->fs);
+
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot open the new filesystem");
+	if (build->options->has_epoch)
+		build->fs->now = (time_t)populate_clock(build->options);
+	error = ext2mb_open(build->fs, NULL, &build->mb);
+	build->workers = error ? NULL : calloc(workers, sizeof(struct ext2mb_worker *));
+	if (!error && !build->workers)
+		error = ENOMEM;
+	for (unsigned int worker = 0; !error && worker < workers; worker++)
+		error = ext2mb_worker_open(build->mb, &build->workers[worker]);
+	if (!error)
+		error = read_geometry(build);
+	if (!error)
+		error = take_root_owner(build);
+	if (!error)
+		error = free_replaced_directories(build);
+	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whoever fills it. */
+	if (error == EXT2MB_ET_CORRUPT_GROUP)
+		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
+		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
+		                          "descriptors is bad; -O ^resize_inode reserves none");
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot use the new filesystem");
+	return 0;
+}
+
+static void close_allocator(struct build *build)
+{
+	for (unsigned int worker = 0; build->workers && worker < pool_workers(build->pool); worker++)
+		if (build->workers[worker])
+			ext2mb_worker_close(build->workers[worker]);
+	free(TAKE(build->workers));
+	if (build->mb)
+		ext2mb_close(TAKE(build->mb));
+	free(TAKE(build->geometry.inode_tables));
+	free(TAKE(build->geometry.inodes_uninit));
+}
+
+/* Features that what was written needs; the kernel sets them as well when they are first used. */
+static void set_features(struct build *build)
+{
+	struct ext2_super_block *super = build->fs->super;
+	const struct tree *tree = build->tree;
+
+	if (tree->xattr_set_count > 1)
+		ext2fs_set_feature_xattr(super);
+	for (uint32_t node = 0; !ext2fs_has_feature_large_file(super) && node < tree->node_count; node++)
+		if (S_ISREG(tree->nodes[node].mode) && tree->nodes[node].size_bytes > INT32_MAX)
+			ext2fs_set_feature_large_file(super);
+}
+
+errcode_t filesystem_finish(struct build *build)
+{
+	set_features(build);
+	errcode_t error = ext2mb_sync(build->mb);
+
+	close_allocator(build);
+	if (!error) {
+		ext2fs_mark_super_dirty(build->fs);
+		/* It would write only what differs from what it once read; of a device, that is no longer there. */
+		ext2fs_free_mem(&build->fs->orig_super);
+		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
+		error = ext2fs_flush2(build->fs, build->in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
+	}
+	ext2fs_free(TAKE(build->fs));
+	if (error)
+		return problem_set(build->problem, error, build->options->image, "cannot write the filesystem's state");
+	return 0;
+}
+
+errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
+{
+	*fs = NULL;
+	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, fs);
+
+	if (!error && build->options->has_epoch)
+		(*fs)->now = (time_t)populate_clock(build->options);
+	return error;
+}
+
+static errcode_t rewrite_mmp(ext2_filsys fs, const struct populate_options *options)
+{
+	uint64_t block = fs->super->s_mmp_block;
+	struct mmp_struct mmp;
+
+	errcode_t error = io_channel_read_blk64(fs->io, block, -(int)sizeof(mmp), &mmp);
+	if (error)
+		return error;
+	mmp.mmp_seq = htole32(EXT4_MMP_SEQ_CLEAN);
+	if (options->has_epoch)
+		mmp.mmp_time = htole64((uint64_t)options->epoch);
+	memset(mmp.mmp_nodename, 0, sizeof(mmp.mmp_nodename));
+	memset(mmp.mmp_bdevname, 0, sizeof(mmp.mmp_bdevname));
+	error = ext2fs_mmp_csum_set(fs, &mmp);
+	if (error)
+		return error;
+	mmp.mmp_checksum = htole32(mmp.mmp_checksum);
+	error = io_channel_write_blk64(fs->io, block, -(int)sizeof(mmp), &mmp);
+	return error ? error : io_channel_flush(fs->io);
+}
+
+errcode_t filesystem_reset_mmp(const struct build *build)
+{
+	ext2_filsys fs;
+
+	if (!build->has_mmp)
+		return 0;
+	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, &fs);
+	if (!error) {
+		error = rewrite_mmp(fs, build->options);
+		ext2fs_free(fs);
+	}
+	return error ? problem_set(build->problem, error, build->options->image, "cannot reset its MMP block") : 0;
+}
+
+void filesystem_abandon(struct build *build)
+{
+	close_allocator(build);
+	if (build->fs)
+		ext2fs_free(TAKE(build->fs));
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The empty filesystem that mke2fs made, opened: the one file of this folder that touches libext2fs's state.
+ * Main thread only.
+ */
+#ifndef POPULATE_FILESYSTEM_H
+#define POPULATE_FILESYSTEM_H
+
+#include "populate/build.h"
+
+/* What choosing a size needs to know. */
+struct filesystem_room {
+	struct ondisk_format format;
+	uint64_t blocks;
+	uint64_t free_blocks; /* those of mke2fs's root directory included: it is built anew */
+	uint64_t free_inodes;
+	uint64_t reserved_blocks; /* for the superuser */
+	uint64_t lost_found_blocks; /* of mke2fs's lost+found, free where the tree brings its own */
+	bool has_mmp; /* the feature is on */
+	uint64_t orphan_blocks; /* of the orphan file */
+	uint64_t journal_blocks; /* of one inside the filesystem */
+	uint32_t blocks_per_group;
+	uint32_t inodes;
+	unsigned int quota_types; /* see populate/metadata/quota.h */
+};
+
+/* Looks into the image without changing it. */
+MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
+                                     struct filesystem_room *room, struct problem *problem);
+
+/*
+ * Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. The
+ * tree's root takes what -E root_owner and root_perms say.
+ */
+MUST_CHECK errcode_t filesystem_open(struct build *build);
+
+/* Opens the finished filesystem again, for writing; the caller frees it with ext2fs_free(). */
+MUST_CHECK errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs);
+
+/* Writes bitmaps, descriptors, and the superblock last; closes. */
+MUST_CHECK errcode_t filesystem_finish(struct build *build);
+
+/*
+ * After all else, quota included: in the block that guards against multiple mounts (feature mmp) there is neither the
+ * host's name nor the temporary file's, nor, with SOURCE_DATE_EPOCH, the time of the build.
+ */
+MUST_CHECK errcode_t filesystem_reset_mmp(const struct build *build);
+
+/* Closes without writing, after a failure; does nothing if it is not open. */
+void filesystem_abandon(struct build *build);
+
+#endif

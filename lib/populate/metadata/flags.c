@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/metadata/flags.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "source/content_reader.h"
+#include "source/tree/file_flags.h"
+
+static bool are_asked(const struct build *build, uint32_t number)
+{
+	const struct tree_node *node = build_node(build, number);
+
+	return S_ISREG(node->mode) && !node->has_flags && !build->options->without_flags &&
+	       tree_is_of_host(build->tree, node);
+}
+
+bool flags_are_missing(const struct build *build, uint32_t node)
+{
+	return !build->placements[node].knows_flags && are_asked(build, node);
+}
+
+void flags_note(const struct build *build, uint32_t node, const struct content_reader *reader)
+{
+	build->placements[node].flags = content_reader_flags(reader);
+	build->placements[node].knows_flags = true;
+}
+
+void flags_note_unread(const struct build *build, uint32_t node)
+{
+	build->placements[node].flags = FILE_FLAGS_UNREAD;
+	build->placements[node].knows_flags = true;
+}
+
+/* With what ext4 cannot store. What belongs to projects is left out with them (populate/metadata/projects.h). */
+static uint32_t given(const struct build *build, uint32_t node)
+{
+	const struct placement *placement = &build->placements[node];
+	uint32_t flags = placement->knows_flags ? placement->flags : build_node(build, node)->flags;
+
+	return flags & ~FILE_FLAGS_OF_PROJECT;
+}
+
+uint32_t flags_of(const struct build *build, uint32_t node)
+{
+	return given(build, node) & file_flags_of_type(build_node(build, node)->mode);
+}
+
+struct left_out {
+	uint64_t count;
+	uint32_t first;
+};
+
+static void count(struct left_out *left_out, uint32_t node)
+{
+	if (!left_out->count++)
+		left_out->first = node;
+}
+
+static errcode_t warn(const struct build *build, struct warnings *warnings, const struct left_out *left_out,
+                      const char *action, const char *reason)
+{
+	struct problem first = { 0 };
+
+	if (!left_out->count)
+		return 0;
+	SCOPE_FREE char *path = tree_path(build->tree, left_out->first);
+
+	problem_set_reason(&first, ENOTSUP, path, action, "%s", reason);
+	return warnings_add(warnings, &first, left_out->count);
+}
+
+errcode_t flags_warn(const struct build *build, struct warnings *warnings)
+{
+	struct left_out unread = { 0 }, unknown = { 0 }, acls = { 0 };
+
+	for (uint32_t node = 0; node < build->tree->node_count; node++) {
+		uint32_t lost = tree_node_is_link(build->tree, node) ? 0 : given(build, node) & ~flags_of(build, node);
+
+		if (build_node(build, node)->has_lost_acl)
+			count(&acls, node);
+		if (lost & FILE_FLAGS_UNREAD)
+			count(&unread, node);
+		else if (lost)
+			count(&unknown, node);
+	}
+	errcode_t error = warn(build, warnings, &unread, "its file flags are left out", "they cannot be read");
+
+	if (!error)
+		error = warn(build, warnings, &acls, "its ACL is left out", "ext4 does not store those of NFSv4");
+	return error ? error :
+	               warn(build, warnings, &unknown, "some of its file flags are left out",
+	                    "ext4 does not store them for a file of its type");
+}

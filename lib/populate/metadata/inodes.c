@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/metadata/inodes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/metadata/flags.h"
+#include "populate/metadata/inline_content.h"
+#include "populate/metadata/projects.h"
+#include "populate/data/run_writer.h"
+#include "populate/metadata/xattr_values.h"
+#include "populate/metadata/xattrs.h"
+#include "source/content_reader.h"
+#include "support/work/interrupt.h"
+
+struct counts {
+	uint64_t regular_files, data_blocks, data_extents;
+	uint64_t inline_bytes; /* of regular files */
+	uint64_t flagged_files;
+};
+
+/* What each worker has of its own. */
+struct inode_worker {
+	struct counts counts;
+	struct inline_content inline_content;
+	struct content_reader *reader; /* of files that nobody has opened yet */
+};
+
+struct sealing {
+	struct build *build;
+	struct inode_worker *workers;
+};
+
+static struct inode_time time_of(const struct build *build, const struct tree_node *node)
+{
+	const struct populate_options *options = build->options;
+
+	if (options->has_epoch && node->mtime_seconds >= options->epoch)
+		return (struct inode_time){ .seconds = options->epoch };
+	return (struct inode_time){ .seconds = node->mtime_seconds, .nanoseconds = node->mtime_nanoseconds };
+}
+
+/* Builds the file's map into the inode's root, and writes the map's own blocks. */
+static errcode_t write_map(const struct build *build, uint32_t node, struct inode_value *value, uint64_t *map_blocks)
+{
+	const struct placement *placement = &build->placements[node];
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(placement, &single, &count);
+	uint32_t block_count = placement->is_long ? placement->map->map_block_count : 0;
+	const uint64_t *numbers = block_count ? placement->map->map_blocks : NULL;
+	SCOPE_FREE char *blocks = block_count ? malloc((size_t)block_count << build->format.block_bits) : NULL;
+
+	if (block_count && !blocks)
+		return ENOMEM;
+	errcode_t error = file_map_build(&build->format, placement->ino, value->generation, extents, count, numbers,
+	                                 value->root, blocks);
+
+	for (uint32_t block = 0, run; !error && block < block_count; block += run) {
+		for (run = 1; block + run < block_count && numbers[block + run] == numbers[block] + run; run++)
+			;
+		error = image_write(&build->image, blocks + ((size_t)block << build->format.block_bits),
+		                 (size_t)run << build->format.block_bits, numbers[block] << build->format.block_bits);
+	}
+	*map_blocks = block_count;
+	return error;
+}
+
+/* Clusters that the mapped blocks take. */
+static uint64_t mapped_clusters(const struct build *build, uint32_t node)
+{
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+	uint64_t clusters = 0;
+
+	if (!build->format.cluster_bits)
+		return build->placements[node].blocks;
+	for (uint32_t extent = 0; extent < count; extent++)
+		clusters += build_clusters(build, extents[extent].count);
+	return clusters;
+}
+
+static uint32_t links_of(const struct build *build, uint32_t node)
+{
+	/* mke2fs's lost+found is one more subdirectory of the root. */
+	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found);
+}
+
+void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value)
+{
+	const struct tree_node *source = build_node(build, node);
+	struct inode_time time = time_of(build, source);
+
+	*value = (struct inode_value){
+		.mode = source->mode,
+		.uid = source->uid,
+		.gid = source->gid,
+		.links = links_of(build, node),
+		/* The other times differ from host to host: the image may not depend on them. */
+		.atime = time,
+		.ctime = time,
+		.mtime = time,
+		.crtime = time,
+		.xattr_block = xattrs_block_of(build, node),
+		.project = project_of(build, node).id,
+		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
+		         (project_of(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
+	};
+}
+
+/* Fills in what depends on the type. */
+static errcode_t describe_content(const struct build *build, uint32_t node, struct inode_value *value,
+                                  uint64_t *map_blocks)
+{
+	const struct tree_node *source = build_node(build, node);
+	bool has_map = true;
+
+	switch (source->mode & S_IFMT) {
+	case S_IFREG:
+		value->size_bytes = source->size_bytes;
+		break;
+	case S_IFDIR:
+		value->size_bytes = (uint64_t)build->placements[node].blocks << build->format.block_bits;
+		if (directory_is_indexed(build->directories[build_first_directory(build, node)].layout))
+			value->flags |= EXT2_INDEX_FL;
+		break;
+	case S_IFLNK:
+		value->size_bytes = source->size_bytes;
+		if (source->size_bytes <= INODE_FAST_SYMLINK_BYTES) {
+			inode_root_symlink(source->target, (uint32_t)source->size_bytes, value->root);
+			has_map = false;
+		}
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		inode_root_device(source->device.major, source->device.minor, value->root);
+		has_map = false;
+		break;
+	default:
+		has_map = false;
+	}
+	if (!has_map)
+		return 0;
+	if (build->format.extents)
+		value->flags |= EXT4_EXTENTS_FL;
+	return write_map(build, node, value, map_blocks);
+}
+
+/* Empty files, and large ones, which are copied in slices. */
+static errcode_t ask_for_flags(const struct build *build, uint32_t node, struct inode_worker *own,
+                               struct problem *problem)
+{
+	if (!flags_are_missing(build, node))
+		return 0;
+	errcode_t error = own->reader ? 0 : content_reader_create(build->tree, &own->reader);
+
+	if (!error)
+		error = content_reader_open(own->reader, node, problem);
+	/* An empty file that may not be read is no reason to fail. */
+	if (error == EACCES || error == EPERM) {
+		problem_clear(problem);
+		flags_note_unread(build, node);
+		return 0;
+	}
+	if (!error)
+		flags_note(build, node, own->reader);
+	return error;
+}
+
+static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
+                             struct problem *problem)
+{
+	const struct placement *placement = &build->placements[node];
+	const struct xattr_store *xattrs = &build->xattrs[build_node(build, node)->xattrs];
+	const void *xattr_area = xattrs->inode_area;
+	struct inode_value value;
+	uint64_t map_blocks = 0, file_bytes = 0;
+	errcode_t error = placement->is_inline ? 0 : ask_for_flags(build, node, own, problem);
+
+	if (error)
+		return error;
+	inodes_describe(build, node, &value);
+	if (placement->is_inline)
+		error = inline_content_describe(&own->inline_content, node, &value, &xattr_area, &file_bytes, problem);
+	else
+		error = describe_content(build, node, &value, &map_blocks);
+	if (error)
+		return error;
+	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block + xattrs->value_clusters)
+	               << build->format.cluster_bits;
+	own->counts.inline_bytes += file_bytes;
+	own->counts.flagged_files += flags_of(build, node) != 0;
+	if (S_ISREG(value.mode) && placement->blocks) {
+		own->counts.regular_files++;
+		own->counts.data_blocks += placement->blocks;
+		own->counts.data_extents += placement->is_long ? placement->map->extent_count : 1;
+	}
+	return inode_encode(&build->format, placement->ino, &value, xattr_area, bytes);
+}
+
+static errcode_t write_item(const struct build *build, uint32_t item, void *bytes, struct inode_worker *own,
+                            struct problem *problem)
+{
+	errcode_t error;
+
+	if (item >= build->tree->node_count) {
+		error = xattr_value_encode_inode(build, item - build->tree->node_count, bytes);
+		return error ? problem_set(problem, error, build->options->image,
+		                           "cannot write an extended attribute's inode") :
+		               0;
+	}
+	error = write_inode(build, item, bytes, own, problem);
+	return error ? build_node_problem(build, problem, item, error, "cannot write its inode") : 0;
+}
+
+/* The index in items_by_inode of the first inode at or after ino. */
+static uint32_t first_at(const struct build *build, uint64_t ino)
+{
+	uint32_t low = 0, high = (uint32_t)build_items(build);
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (build_item_ino(build, build->items_by_inode[middle]) < ino)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
+struct table_part {
+	uint32_t first, end; /* in items_by_inode */
+	uint64_t offset_bytes; /* in the filesystem */
+	size_t size_bytes;
+	uint32_t first_ino; /* of the part */
+};
+
+static bool find_part(const struct build *build, uint32_t group, struct table_part *part)
+{
+	const struct image_geometry *geometry = &build->geometry;
+	uint32_t inode_bytes = build->format.inode_bytes, block_bytes = build->format.block_bytes;
+	uint64_t group_ino = (uint64_t)group * geometry->inodes_per_group + 1;
+
+	part->first = first_at(build, group_ino);
+	part->end = first_at(build, group_ino + geometry->inodes_per_group);
+	if (part->first == part->end)
+		return false;
+	uint64_t first = build_item_ino(build, build->items_by_inode[part->first]) - group_ino;
+	uint64_t last = build_item_ino(build, build->items_by_inode[part->end - 1]) - group_ino;
+	/* A table that holds nothing yet may hold anything: it is written from its beginning. */
+	uint64_t start_bytes =
+		geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
+	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
+
+	part->offset_bytes = (geometry->inode_tables[group] << build->format.block_bits) + start_bytes;
+	part->size_bytes = (size_t)(end_bytes - start_bytes);
+	part->first_ino = (uint32_t)(group_ino + start_bytes / inode_bytes);
+	return true;
+}
+
+/* A group that mke2fs has put inodes in keeps them; any other table is written over, whatever it held. */
+static errcode_t load_part(const struct build *build, uint32_t group, const struct table_part *part, char *bytes)
+{
+	if (build->geometry.inodes_uninit[group]) {
+		memset(bytes, 0, part->size_bytes);
+		return 0;
+	}
+	return image_read(&build->image, bytes, part->size_bytes, part->offset_bytes);
+}
+
+static errcode_t write_group(void *context, unsigned int worker, size_t group, struct problem *problem)
+{
+	const struct sealing *sealing = context;
+	struct build *build = sealing->build;
+	struct inode_worker *own = &sealing->workers[worker];
+	struct table_part part;
+
+	if (interrupt_pending())
+		return EINTR;
+	if (!find_part(build, (uint32_t)group, &part))
+		return 0;
+	SCOPE_FREE char *bytes = malloc(part.size_bytes);
+	errcode_t error = bytes ? load_part(build, (uint32_t)group, &part, bytes) : ENOMEM;
+
+	if (error)
+		return problem_set(problem, error, build->options->image, "cannot read an inode table");
+	for (uint32_t index = part.first; index < part.end; index++) {
+		uint32_t item = build->items_by_inode[index];
+		size_t offset = (size_t)(build_item_ino(build, item) - part.first_ino) * build->format.inode_bytes;
+
+		error = write_item(build, item, bytes + offset, own, problem);
+		if (error)
+			return error;
+	}
+	error = image_write(&build->image, bytes, part.size_bytes, part.offset_bytes);
+	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
+}
+
+static errcode_t open_workers(const struct build *build, struct inode_worker *workers)
+{
+	errcode_t error = workers ? 0 : ENOMEM;
+
+	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++)
+		error = inline_content_open(&workers[worker].inline_content, build);
+	return error;
+}
+
+errcode_t inodes_write(struct build *build, struct populate_report *report)
+{
+	unsigned int count = pool_workers(build->pool);
+	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
+	struct sealing sealing = { build, workers };
+	errcode_t error = open_workers(build, workers);
+
+	if (!error)
+		error = pool_run(build->pool, build->geometry.group_count, write_group, &sealing, build->problem);
+	if (!error && build->format.inline_data)
+		error = content_reader_check(build->tree, build->problem);
+	for (unsigned int worker = 0; workers && worker < count; worker++) {
+		const struct counts *counts = &workers[worker].counts;
+
+		report->regular_files += counts->regular_files;
+		report->data_blocks += counts->data_blocks;
+		report->data_extents += counts->data_extents;
+		report->data_bytes += counts->inline_bytes;
+		report->flagged_files += counts->flagged_files;
+		inline_content_close(&workers[worker].inline_content);
+		content_reader_destroy(workers[worker].reader);
+	}
+	return error ? problem_set(build->problem, error, build->options->image, "cannot write inodes") : 0;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/metadata/projects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "source/content_reader.h"
+#include "source/tree/file_flags.h"
+#include "support/work/interrupt.h"
+
+#define CHUNK_NODES 1024
+
+/* Of Linux 6.17; older headers have neither its number, which few machines have to themselves, nor its struct. */
+#ifndef SYS_file_getattr
+#if defined(__alpha__) || defined(__mips__)
+#define SYS_file_getattr (-1)
+#else
+#define SYS_file_getattr 468
+#endif
+#endif
+
+struct attributes { /* struct file_attr */
+	uint64_t xflags;
+	uint32_t extsize, nextents, projid, cowextsize;
+};
+
+/* A project that nobody has: it is that of the directory. */
+#define UNKNOWN UINT32_MAX
+
+/* What workers read with, one each. */
+struct reading {
+	const struct build *build;
+	struct content_reader **readers;
+};
+
+static errcode_t ask_opened(int descriptor, struct attributes *attributes)
+{
+	struct fsxattr old;
+
+	if (descriptor < 0 || ioctl(descriptor, FS_IOC_FSGETXATTR, &old))
+		return errno;
+	attributes->xflags = old.fsx_xflags;
+	attributes->projid = old.fsx_projid;
+	return 0;
+}
+
+static errcode_t ask_by_name(int directory, const char *name, uint32_t mode, struct attributes *attributes)
+{
+	if (syscall(SYS_file_getattr, directory, name, attributes, sizeof(*attributes), AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	/* EPERM: a filter of system calls that does not know it. */
+	if (errno != ENOSYS && errno != EPERM)
+		return errno;
+	if (!S_ISREG(mode) && !S_ISDIR(mode))
+		return EOPNOTSUPP;
+	SCOPE_CLOSE int descriptor = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	return ask_opened(descriptor, attributes);
+}
+
+/* Never by a path, which could lead to another file when directories are renamed meanwhile. */
+static errcode_t ask(struct content_reader *reader, const struct tree *tree, uint32_t number,
+                     struct attributes *attributes)
+{
+	const struct tree_node *node = &tree->nodes[number];
+	const char *name;
+	int directory;
+	errcode_t error;
+
+	if (tree->origins[node->origin].kind == TREE_ORIGIN_FILES) {
+		error = content_reader_open(reader, number, NULL);
+		return error ? error : ask_opened(content_reader_descriptor(reader), attributes);
+	}
+	error = content_reader_locate(reader, number, &directory, &name, NULL);
+	return error ? error : ask_by_name(directory, name, node->mode, attributes);
+}
+
+/* A file that is not there is one that only --metadata has; one that has gone is missed when it is copied. */
+static bool says_nothing(errcode_t error)
+{
+	return error == EOPNOTSUPP || error == ENOTTY || error == EINVAL || error == ENOENT || error == ENOTDIR ||
+	       error == ENAMETOOLONG || error == ELOOP;
+}
+
+static errcode_t read_node(const struct build *build, struct content_reader *reader, uint32_t number,
+                           struct problem *problem)
+{
+	const struct tree_node *node = build_node(build, number);
+	struct project *project = &build->projects[number];
+	struct attributes attributes = { 0 };
+
+	project->is_inherited = S_ISDIR(node->mode) && (node->flags & FILE_FLAGS_OF_PROJECT);
+	if (!tree_is_of_host(build->tree, node))
+		return 0;
+	errcode_t error = ask(reader, build->tree, number, &attributes);
+
+	if (says_nothing(error)) {
+		project->id = UNKNOWN;
+		return 0;
+	}
+	if (error) {
+		SCOPE_FREE char *path = tree_path(build->tree, number);
+
+		return problem_set(problem, error, path, "cannot read its project");
+	}
+	project->id = attributes.projid;
+	project->is_inherited = S_ISDIR(node->mode) && (attributes.xflags & FS_XFLAG_PROJINHERIT);
+	return 0;
+}
+
+static errcode_t read_chunk(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct reading *reading = context;
+	const struct build *build = reading->build;
+	struct content_reader **reader = &reading->readers[worker];
+	size_t end = (index + 1) * CHUNK_NODES;
+	errcode_t error = *reader ? 0 : content_reader_create(build->tree, reader);
+
+	if (error)
+		return error;
+	if (interrupt_pending())
+		return EINTR;
+	for (size_t node = index * CHUNK_NODES; node < end && node < build->tree->node_count; node++) {
+		error = tree_node_is_link(build->tree, (uint32_t)node) ?
+		                0 :
+		                read_node(build, *reader, (uint32_t)node, problem);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t projects_read(struct build *build, struct problem *problem)
+{
+	uint32_t count = build->tree->node_count;
+
+	if (!build->format.project || build->projects)
+		return 0;
+	build->projects = calloc(count, sizeof(*build->projects));
+	if (!build->projects)
+		return ENOMEM;
+	unsigned int workers = pool_workers(build->pool);
+	struct reading reading = { build, calloc(workers, sizeof(*reading.readers)) };
+
+	if (!reading.readers)
+		return ENOMEM;
+	errcode_t error =
+		pool_run(build->pool, (count + CHUNK_NODES - 1ul) / CHUNK_NODES, read_chunk, &reading, problem);
+
+	for (unsigned int i = 0; i < workers; i++)
+		content_reader_destroy(reading.readers[i]);
+	free(reading.readers);
+	/* Directories come before what is in them. */
+	for (uint32_t node = 0; node < count; node++) {
+		const struct project *parent = &build->projects[build_node(build, node)->parent];
+
+		if (build->projects[node].id == UNKNOWN)
+			build->projects[node].id = node && parent->is_inherited ? parent->id : 0;
+	}
+	return error;
+}
+
+void projects_free(struct build *build)
+{
+	free(TAKE(build->projects));
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/metadata/xattr_values.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/vector.h"
+
+/* A million different values, which is a lot of 4 KiB each at least, are 16 to a bucket. */
+#define BUCKETS 65536u
+#define NONE UINT32_MAX
+
+static uint32_t blocks_of(const struct build *build, const struct xattr_value *value)
+{
+	return (value->value_bytes + build->format.block_bytes - 1) >> build->format.block_bits;
+}
+
+static errcode_t make_buckets(struct build *build)
+{
+	build->xattr_value_buckets = malloc(BUCKETS * sizeof(*build->xattr_value_buckets));
+	if (!build->xattr_value_buckets)
+		return ENOMEM;
+	for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
+		build->xattr_value_buckets[bucket] = NONE;
+	return 0;
+}
+
+static uint32_t find(const struct build *build, const struct xattr_value *wanted)
+{
+	uint32_t number = build->xattr_value_buckets[wanted->hash % BUCKETS];
+
+	for (; number != NONE; number = build->xattr_values[number].next) {
+		const struct xattr_value *value = &build->xattr_values[number];
+
+		if (value->hash == wanted->hash && value->value_bytes == wanted->value_bytes &&
+		    memcmp(value->bytes, wanted->bytes, wanted->value_bytes) == 0)
+			break;
+	}
+	return number;
+}
+
+errcode_t xattr_values_add(struct build *build, const struct xattr *xattr, uint32_t *number, uint64_t *clusters)
+{
+	struct xattr_value value = { 0 };
+	errcode_t error = build->xattr_value_buckets ? 0 : make_buckets(build);
+
+	if (!error)
+		error = xattr_value_measure(xattr, &value.value_bytes);
+	if (error)
+		return error;
+	SCOPE_FREE void *bytes = malloc(value.value_bytes);
+
+	if (!bytes)
+		return ENOMEM;
+	xattr_value_encode(xattr, bytes);
+	value.bytes = bytes;
+	value.hash = xattr_value_hash(&build->format, bytes, value.value_bytes);
+	*clusters += build_clusters(build, blocks_of(build, &value));
+	*number = find(build, &value);
+	if (*number != NONE)
+		return 0;
+	error = vector_reserve(&build->xattr_values, &build->xattr_value_capacity, build->xattr_value_count + 1,
+	                       sizeof(*build->xattr_values));
+	if (error)
+		return error;
+	uint32_t *bucket = &build->xattr_value_buckets[value.hash % BUCKETS];
+
+	value.bytes = TAKE(bytes);
+	value.next = *bucket;
+	*bucket = *number = (uint32_t)build->xattr_value_count;
+	build->xattr_values[build->xattr_value_count++] = value;
+	return 0;
+}
+
+uint64_t xattr_values_clusters(const struct build *build)
+{
+	uint64_t clusters = 0;
+
+	for (size_t number = 0; number < build->xattr_value_count; number++) {
+		struct file_extent extent = { .count = blocks_of(build, &build->xattr_values[number]), .physical = 1 };
+
+		/* At most 64 blocks: they do not come in more pieces than an inode holds. */
+		clusters += build_clusters(build, extent.count) + file_map_blocks(&build->format, &extent, 1);
+	}
+	return clusters;
+}
+
+static errcode_t take(const struct build *build, uint64_t *goal, uint64_t blocks, struct ext2mb_extent *extent)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .goal = *goal,
+		                          .count = build_clusters(build, blocks) << build->format.cluster_bits,
+		                          .flags = EXT2MB_ALLOC_PACK };
+	errcode_t error = ext2mb_alloc(build->workers[0], &request, extent);
+
+	if (!error)
+		*goal = extent->start + extent->count;
+	return error;
+}
+
+static errcode_t place(const struct build *build, struct xattr_value *value, uint64_t *goal)
+{
+	uint32_t left = blocks_of(build, value), count = 0;
+	SCOPE_FREE struct file_extent *extents = calloc(left, sizeof(*extents));
+	struct ext2mb_extent taken;
+
+	if (!extents)
+		return ENOMEM;
+	for (uint32_t logical = 0; left; count++) {
+		errcode_t error = take(build, goal, left, &taken);
+
+		if (error)
+			return error;
+		uint32_t blocks = taken.count < left ? (uint32_t)taken.count : left;
+
+		extents[count] = (struct file_extent){ .logical = logical, .count = blocks, .physical = taken.start };
+		logical += blocks;
+		left -= blocks;
+		value->clusters += build_clusters(build, blocks);
+	}
+	uint64_t map_blocks = file_map_blocks(&build->format, extents, count);
+
+	value->clusters += map_blocks;
+	value->map = long_map_create(extents, count, (uint32_t)map_blocks);
+	if (!value->map)
+		return ENOMEM;
+	for (uint64_t block = 0; block < map_blocks; block++) {
+		errcode_t error = take(build, goal, 1, &taken);
+
+		if (error)
+			return error;
+		value->map->map_blocks[block] = taken.start;
+	}
+	return 0;
+}
+
+static errcode_t write_content(const struct build *build, const struct xattr_value *value, struct run_writer *writer)
+{
+	size_t done = 0;
+
+	for (uint32_t number = 0; number < value->map->extent_count; number++) {
+		const struct file_extent *extent = &value->map->extents[number];
+		size_t space_bytes = (size_t)extent->count << build->format.block_bits;
+		size_t bytes = value->value_bytes - done < space_bytes ? value->value_bytes - done : space_bytes;
+		void *space;
+		errcode_t error = run_writer_reserve(writer, extent->physical, extent->count, &space);
+
+		if (error)
+			return error;
+		memset(mempcpy(space, (const char *)value->bytes + done, bytes), 0, space_bytes - bytes);
+		done += bytes;
+	}
+	return 0;
+}
+
+errcode_t xattr_values_write(struct build *build, struct run_writer *writer, uint64_t goal)
+{
+	errcode_t error = 0;
+
+	for (size_t number = 0; !error && number < build->xattr_value_count; number++) {
+		error = place(build, &build->xattr_values[number], &goal);
+		if (!error)
+			error = write_content(build, &build->xattr_values[number], writer);
+	}
+	return error;
+}
+
+static errcode_t write_map(const struct build *build, const struct xattr_value *value, struct inode_value *inode)
+{
+	const struct long_map *map = value->map;
+	uint32_t block_bytes = build->format.block_bytes;
+	SCOPE_FREE char *blocks = malloc((size_t)map->map_block_count * block_bytes + 1);
+	errcode_t error = blocks ? 0 : ENOMEM;
+
+	if (!error)
+		error = file_map_build(&build->format, value->ino, 0, map->extents, map->extent_count, map->map_blocks,
+		                       inode->root, blocks);
+	for (uint32_t block = 0; !error && block < map->map_block_count; block++)
+		error = image_write(&build->image, blocks + (size_t)block * block_bytes, block_bytes,
+		                    map->map_blocks[block] << build->format.block_bits);
+	return error;
+}
+
+errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, void *bytes)
+{
+	const struct xattr_value *value = &build->xattr_values[number];
+	struct inode_value inode = {
+		.mode = S_IFREG | 0600,
+		.links = 1,
+		.size_bytes = value->value_bytes,
+		.flags = EXT4_EA_INODE_FL | (build->format.extents ? EXT4_EXTENTS_FL : 0),
+		/* Such an inode has no times: they hold its hash, and how many name it, whose upper half is in ctime.
+		 */
+		.atime.seconds = (int32_t)value->hash,
+		.version = value->references,
+		.blocks = value->clusters << build->format.cluster_bits,
+	};
+
+	errcode_t error = write_map(build, value, &inode);
+
+	return error ? error : inode_encode(&build->format, value->ino, &inode, NULL, bytes);
+}
+
+void xattr_values_release(struct build *build)
+{
+	for (size_t number = 0; number < build->xattr_value_count; number++) {
+		free(build->xattr_values[number].bytes);
+		free(build->xattr_values[number].map);
+	}
+	free(TAKE(build->xattr_values));
+	free(TAKE(build->xattr_value_buckets));
+	build->xattr_value_count = build->xattr_value_capacity = 0;
+}

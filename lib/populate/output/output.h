@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The image file. A new one is built under a temporary name beside its final one, renamed when whole and removed on
+ * failure; a device, or on request a file that is there, is written in place and has no superblock after a failure.
+ */
+#ifndef POPULATE_OUTPUT_H
+#define POPULATE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "support/problem.h"
+
+/* As much of the beginning as mke2fs clears before anything else (it leaves the first KiB of some machines alone). */
+#define OUTPUT_HEAD_BYTES 4096
+
+struct output {
+	const char *path;     /* the final name; where it is renamed, what symlinks lead to */
+	char *resolved_path;  /* owned; NULL where path is as it was given */
+	char *work_path;      /* where it is built: the temporary name, or path where in_place; owned */
+	char *offset_path;    /* the same as e2fsprogs are told of an offset; owned; NULL without one */
+	int descriptor;       /* open for reading and writing */
+	bool is_device;       /* a block device */
+	bool in_place;        /* a device, or an existing file that is written instead of replaced */
+	uint64_t offset_bytes; /* where in the file the filesystem begins */
+	uint64_t existing_bytes; /* in place: size of what is there from the offset on; 0: no block of a filesystem */
+	uint64_t original_bytes; /* in place: size of the whole file */
+	char *head;          /* in place: the first OUTPUT_HEAD_BYTES from the offset on, before mke2fs ran; owned */
+	bool is_overwritten; /* in place: what was there is certainly gone */
+	const char *advice;  /* see output_examine(); NULL: an existing file is replaced unseen */
+	bool existed;        /* a regular file was there that is replaced; the finished file gets its owner: */
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;          /* what the finished file gets */
+};
+
+struct output_request {
+	const char *path;
+	uint64_t offset_bytes; /* where in the file the filesystem begins */
+	bool in_place;         /* an existing file is written instead of replaced; with an offset it always is */
+	const char *advice;    /* what the user can do where replacing is not safe, see populate/output/replace.h, a string
+	                          literal; NULL: do not look whether it is */
+};
+
+/* Looks at what is there, without opening it for writing or making anything. Errors name the path. */
+MUST_CHECK errcode_t output_examine(const struct output_request *request, struct output *output,
+                                    struct problem *problem);
+
+/* Then makes the temporary file (or opens what is written in place). */
+MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem);
+
+/*
+ * Removes the superblock that mke2fs has just written, so that what is written in place holds no filesystem that could
+ * be taken for a whole one until it is whole. Main thread only; does nothing to a new file, which has no name yet.
+ */
+MUST_CHECK errcode_t output_hide_superblock(struct output *output, struct problem *problem);
+
+/*
+ * After a failure, when nothing has the image open any more: what was written in place is left without a superblock,
+ * which is added to the problem, unless mke2fs failed before it wrote anything; a file that was empty is so again. Does
+ * nothing before output_open().
+ */
+void output_fail(struct output *output, struct problem *problem);
+
+/* A new file, or one that was empty: nothing says how large the filesystem is to become. */
+static inline bool output_is_fresh(const struct output *output)
+{
+	return !output->is_device && !output->existing_bytes;
+}
+
+/* Makes a file that mke2fs left shorter than the filesystem as long as that. */
+MUST_CHECK errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, struct problem *problem);
+
+/*
+ * Makes another temporary file for what the first is to be turned into. The first one is removed; its descriptor
+ * becomes the caller's. Not for what is written in place.
+ */
+MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct problem *problem);
+
+/* Waits for the data to be on disk and gives the file its final name. EINTR: a signal arrived before that. */
+MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
+
+/* Removes the temporary file if output_finish() has not been reached, and frees. */
+void output_discard(struct output *output);
+
+/* How e2fsprogs and libext2fs find the filesystem in it. */
+static inline const char *output_filesystem(const struct output *output)
+{
+	return output->offset_path ? output->offset_path : output->work_path;
+}
+
+#endif

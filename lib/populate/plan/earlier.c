@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/plan/earlier.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uuid/uuid.h>
+
+#include "ext2fs/fs/fs_errors.h"
+#include "support/work/interrupt.h"
+#include "support/io/loop_device.h"
+#include "support/vector.h"
+
+static void describe(struct earlier *earlier)
+{
+	const struct ext2_super_block *super = earlier->fs->super;
+
+	uuid_unparse_lower(super->s_uuid, earlier->uuid);
+	uuid_unparse_lower((const unsigned char *)super->s_hash_seed, earlier->hash_seed);
+	earlier->block_bytes = earlier->fs->blocksize;
+	earlier->blocks = ext2fs_blocks_count(earlier->fs->super);
+	earlier->inode_count = super->s_inodes_count;
+}
+
+/* By another name too: a link, or a loop device. */
+static bool is_same(const char *path, const char *image)
+{
+	struct stat there, here;
+
+	if (stat(path, &there) || stat(image, &here))
+		return false;
+	if (S_ISBLK(there.st_mode) && S_ISBLK(here.st_mode))
+		return there.st_rdev == here.st_rdev;
+	if (S_ISBLK(there.st_mode))
+		return loop_device_is_backed_by(&there, &here);
+	if (S_ISBLK(here.st_mode))
+		return loop_device_is_backed_by(&here, &there);
+	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
+static bool can_hold_filesystem(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
+errcode_t earlier_open(const char *path, const char *overwritten, uint64_t offset_bytes, struct earlier **ret,
+                       struct problem *problem)
+{
+	struct earlier *earlier;
+	char options[32];
+
+	if (overwritten && is_same(path, overwritten))
+		return problem_set_reason(problem, EINVAL, path, "cannot keep its layout",
+		                          "it is what is to be written to; give a copy of it");
+	if (!can_hold_filesystem(path))
+		return problem_set_reason(problem, EINVAL, path, "cannot open the earlier image",
+		                          "it is neither a regular file nor a block device");
+	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
+	earlier = calloc(1, sizeof(*earlier));
+	if (!earlier)
+		return problem_set(problem, ENOMEM, path, "cannot open");
+	earlier->path = path;
+	errcode_t error =
+		fs_open(path, offset_bytes ? options : NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, &earlier->fs);
+	if (error) {
+		earlier_close(earlier);
+		return problem_set(problem, error, path, "cannot open the earlier image");
+	}
+	describe(earlier);
+	*ret = earlier;
+	return 0;
+}
+
+void earlier_close(struct earlier *earlier)
+{
+	if (!earlier)
+		return;
+	if (earlier->fs)
+		ext2fs_free(earlier->fs);
+	free(earlier->inodes);
+	free(earlier);
+}
+
+/* A directory whose names are being looked up in the tree. */
+struct matching {
+	struct earlier *earlier;
+	const struct tree *tree;
+	uint32_t node;
+};
+
+/* The child of that name, or 0, which is nobody's child. */
+static uint32_t find_child(const struct tree *tree, uint32_t node, const char *name, size_t bytes)
+{
+	uint32_t low = tree->nodes[node].first_child, high = low + tree->nodes[node].child_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct tree_node *child = &tree->nodes[middle];
+		size_t common = bytes < child->name_bytes ? bytes : child->name_bytes;
+		int order = memcmp(child->name, name, common);
+
+		if (!order && bytes == child->name_bytes)
+			return middle;
+		if (order < 0 || (!order && child->name_bytes < bytes))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
+static int match_entry(struct ext2_dir_entry *entry, int offset, int block_bytes, char *buffer, void *context)
+{
+	const struct matching *matching = context;
+	size_t bytes = (size_t)ext2fs_dirent_name_len(entry);
+	uint32_t child = find_child(matching->tree, matching->node, entry->name, bytes);
+
+	(void)offset;
+	(void)block_bytes;
+	(void)buffer;
+	if (child && entry->inode >= EXT2_FIRST_INODE(matching->earlier->fs->super) &&
+	    entry->inode <= matching->earlier->fs->super->s_inodes_count)
+		matching->earlier->inodes[child] = entry->inode;
+	return 0;
+}
+
+/* Whether the inode is of the node's type. */
+static bool is_like(const struct earlier *earlier, const struct tree_node *node, ext2_ino_t ino,
+                    struct ext2_inode *inode)
+{
+	return ext2fs_read_inode(earlier->fs, ino, inode) == 0 && inode->i_links_count &&
+	       (inode->i_mode & S_IFMT) == (node->mode & S_IFMT);
+}
+
+errcode_t earlier_match(struct earlier *earlier, const struct tree *tree, struct problem *problem)
+{
+	struct matching matching = { .earlier = earlier, .tree = tree };
+	struct ext2_inode inode;
+
+	earlier->inodes = calloc(tree->node_count, sizeof(*earlier->inodes));
+	if (!earlier->inodes)
+		return problem_set(problem, ENOMEM, earlier->path, "cannot read");
+	earlier->inodes[TREE_ROOT] = EXT2_ROOT_INO;
+	for (uint32_t node = 0; node < tree->node_count; node++) {
+		if (node % 1024 == 0 && interrupt_pending())
+			return EINTR;
+		/* Parents come first, so the entry has been met. */
+		if (!earlier->inodes[node])
+			continue;
+		if (!is_like(earlier, &tree->nodes[node], earlier->inodes[node], &inode)) {
+			earlier->inodes[node] = 0;
+			continue;
+		}
+		matching.node = node;
+		if (!S_ISDIR(tree->nodes[node].mode))
+			continue;
+		errcode_t error = FS_ERROR_OF(
+			ext2fs_dir_iterate(earlier->fs, earlier->inodes[node], 0, NULL, match_entry, &matching));
+		/* A directory that cannot be read was not there. */
+		if (error == ENOMEM)
+			return problem_set(problem, error, earlier->path, "cannot read");
+	}
+	return 0;
+}
+
+/* Where libext2fs's iterations put what they find. */
+struct collecting {
+	struct earlier_extents *ret;
+	uint64_t last_block; /* of the earlier filesystem */
+	errcode_t error;
+};
+
+static errcode_t add(struct collecting *collecting, uint64_t logical, uint64_t physical, uint64_t count)
+{
+	struct earlier_extents *ret = collecting->ret;
+	struct file_extent *last = ret->count ? &ret->extents[ret->count - 1] : NULL;
+
+	/* Out of order or out of bounds: what a corrupt image says is not worth asking for. */
+	if (!count || count > UINT16_MAX + UINT64_C(1) || logical + count > UINT32_MAX || !physical ||
+	    physical > collecting->last_block || count > collecting->last_block - physical ||
+	    (last && logical < (uint64_t)last->logical + last->count))
+		return 0;
+	if (last && last->logical + last->count == logical && last->physical + last->count == physical &&
+	    last->count + count <= FILE_EXTENT_MAX_BLOCKS) {
+		last->count += (uint32_t)count;
+		return 0;
+	}
+	errcode_t error = vector_reserve(&ret->extents, &ret->capacity, ret->count + 1, sizeof(*ret->extents));
+	if (error)
+		return error;
+	ret->extents[ret->count++] =
+		(struct file_extent){ .logical = (uint32_t)logical, .count = (uint32_t)count, .physical = physical };
+	return 0;
+}
+
+static int add_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
+                     void *context)
+{
+	struct collecting *collecting = context;
+
+	(void)fs;
+	(void)reference;
+	(void)offset;
+	if (logical >= 0)
+		collecting->error = add(collecting, (uint64_t)logical, *block, 1);
+	return collecting->error ? BLOCK_ABORT : 0;
+}
+
+/* What cannot be read ends the list. */
+static errcode_t unless_unreadable(errcode_t error)
+{
+	return error == ENOMEM ? error : 0;
+}
+
+static errcode_t walk_tree(const struct earlier *earlier, ext2_ino_t ino, struct ext2_inode *inode,
+                           struct collecting *collecting)
+{
+	ext2_extent_handle_t handle;
+	struct ext2fs_extent extent;
+	errcode_t error = FS_ERROR_OF(ext2fs_extent_open2(earlier->fs, ino, inode, &handle));
+
+	if (error)
+		return unless_unreadable(error);
+	error = FS_ERROR_OF(ext2fs_extent_get(handle, EXT2_EXTENT_ROOT, &extent));
+	while (!error && !collecting->error) {
+		if (extent.e_flags & EXT2_EXTENT_FLAGS_LEAF && !(extent.e_flags & EXT2_EXTENT_FLAGS_UNINIT))
+			collecting->error = add(collecting, extent.e_lblk, extent.e_pblk, extent.e_len);
+		error = fs_error_of(ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &extent));
+	}
+	ext2fs_extent_free(handle);
+	return collecting->error ? collecting->error : unless_unreadable(error);
+}
+
+errcode_t earlier_read_extents(const struct earlier *earlier, const struct tree *tree, uint32_t node,
+                               struct earlier_extents *ret)
+{
+	struct collecting collecting = { .ret = ret, .last_block = earlier->blocks - 1 };
+	ext2_ino_t ino = earlier->inodes[node];
+	struct ext2_inode inode;
+
+	ret->count = 0;
+	if (!ino || !is_like(earlier, &tree->nodes[node], ino, &inode) ||
+	    !ext2fs_inode_has_valid_blocks2(earlier->fs, &inode))
+		return 0;
+	if (inode.i_flags & EXT4_EXTENTS_FL)
+		return walk_tree(earlier, ino, &inode, &collecting);
+	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
+		earlier->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, add_block, &collecting));
+	return collecting.error ? collecting.error : unless_unreadable(error);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/image/dirty_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "simulate/image/image.h"
+#include "support/vector.h"
+
+errcode_t dirty_files_open(struct dirty_files *dirty, const struct image *image, uint64_t most_bytes)
+{
+	*dirty = (struct dirty_files){ .most_bytes = most_bytes, .block_bytes = image->format.block_bytes };
+	pthread_mutex_init(&dirty->lock, NULL);
+	return ext2mb_worker_open(image->mb, &dirty->worker);
+}
+
+errcode_t dirty_files_begin(const struct file_set *set, struct simulated_file *file, struct written_file **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return ENOMEM;
+	**ret = (struct written_file){ .set = set, .file = file };
+	return 0;
+}
+
+void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
+{
+	if (!file)
+		return;
+	ext2mb_file_close(dirty->worker, file->handle);
+	free(file);
+}
+
+/* A file that was closed before it had any blocks is known whole; what goes on with a handle goes on as it began. */
+static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
+{
+	uint32_t blocks = (uint32_t)((file->bytes + dirty->block_bytes - 1) / dirty->block_bytes);
+	const struct ext2mb_file_info info = {
+		.struct_bytes = sizeof(info),
+		.blocks = file->is_closed ? blocks : file->file->blocks,
+		.ino = file->file->ino,
+		.parent = file->set->directory.ino,
+		.flags = file->is_closed ? EXT2MB_FILE_FINAL : 0,
+	};
+	errcode_t error = file->handle ? 0 : ext2mb_file_open(dirty->worker, &info, &file->handle);
+
+	if (error)
+		return error;
+	return simulated_file_append(file->file, dirty->worker, file->handle, blocks, 0);
+}
+
+static errcode_t write_all(struct dirty_files *dirty)
+{
+	errcode_t error = 0;
+
+	for (size_t index = 0; index < dirty->count; index++) {
+		struct written_file *file = dirty->files[index];
+
+		if (!error)
+			error = write_file(dirty, file);
+		file->is_listed = false;
+		if (file->is_closed)
+			dirty_files_abandon(dirty, file);
+	}
+	dirty->count = 0;
+	dirty->bytes = 0;
+	return error;
+}
+
+errcode_t dirty_files_write_back(struct dirty_files *dirty)
+{
+	pthread_mutex_lock(&dirty->lock);
+	errcode_t error = write_all(dirty);
+	pthread_mutex_unlock(&dirty->lock);
+	return error;
+}
+
+static errcode_t list(struct dirty_files *dirty, struct written_file *file)
+{
+	if (file->is_listed)
+		return 0;
+	errcode_t error =
+		vector_reserve(&dirty->files, &dirty->capacity, dirty->count + 1, sizeof(struct written_file *));
+
+	if (error)
+		return error;
+	dirty->files[dirty->count++] = file;
+	file->is_listed = true;
+	return 0;
+}
+
+errcode_t dirty_files_write(struct dirty_files *dirty, struct written_file *file, uint64_t bytes, bool closes)
+{
+	pthread_mutex_lock(&dirty->lock);
+	errcode_t error = list(dirty, file);
+
+	if (!error) {
+		file->bytes += bytes;
+		file->is_closed = closes;
+		dirty->bytes += bytes;
+		if (dirty->bytes >= dirty->most_bytes)
+			error = write_all(dirty);
+	} else if (closes) {
+		dirty_files_abandon(dirty, file);
+	}
+	pthread_mutex_unlock(&dirty->lock);
+	return error;
+}
+
+void dirty_files_close(struct dirty_files *dirty)
+{
+	for (size_t index = 0; index < dirty->count; index++)
+		if (dirty->files[index]->is_closed)
+			dirty_files_abandon(dirty, dirty->files[index]);
+	free(dirty->files);
+	if (dirty->worker)
+		ext2mb_worker_close(dirty->worker);
+	pthread_mutex_destroy(&dirty->lock);
+}

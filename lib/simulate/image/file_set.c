@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/image/file_set.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulate/image/image.h"
+#include "simulate/image/inode_buffers.h"
+#include "support/vector.h"
+
+static errcode_t take_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
+                            uint32_t *ret)
+{
+	const struct ext2mb_inode_request request = {
+		.struct_bytes = sizeof(request), .parent = parent, .name = name, .flags = flags
+	};
+	ext2_ino_t ino;
+	errcode_t error = ext2mb_inode_alloc(worker, &request, &ino);
+
+	if (!error)
+		*ret = ino;
+	return error;
+}
+
+errcode_t file_set_prepare(struct image *image, struct file_set *parent, const char *name, size_t count,
+                           struct file_set **ret)
+{
+	struct file_set *set = calloc(1, sizeof(*set));
+	size_t bytes = count * sizeof(*set->files);
+
+	if (!set)
+		return ENOMEM;
+	set->name = strdup(name);
+	set->files = count ? aligned_alloc(_Alignof(struct simulated_file), bytes) : NULL;
+	set->count = count;
+	errcode_t error = !set->name || (count && !set->files) ? ENOMEM : 0;
+
+	if (set->files)
+		memset(set->files, 0, bytes);
+	if (error) {
+		file_set_free(set);
+		return error;
+	}
+	if (parent) {
+		set->parent = parent;
+		set->next = parent->first;
+		parent->first = set;
+	} else {
+		image->files = set;
+	}
+	*ret = set;
+	return 0;
+}
+
+errcode_t file_set_take_directory(struct file_set *set, struct ext2mb_worker *worker)
+{
+	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
+
+	return take_inode(worker, parent, set->name, EXT2MB_INODE_DIRECTORY, &set->directory.ino);
+}
+
+errcode_t file_set_create(struct image *image, struct file_set *parent, const char *name, size_t count,
+                          struct file_set **ret)
+{
+	errcode_t error = file_set_prepare(image, parent, name, count, ret);
+
+	return error ? error : file_set_take_directory(*ret, image->worker);
+}
+
+errcode_t file_set_take_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker)
+{
+	return take_inode(worker, set->directory.ino, NULL, 0, &set->files[index].ino);
+}
+
+errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worker)
+{
+	for (size_t index = 0; index < set->count; index++) {
+		errcode_t error = file_set_take_inode(set, index, worker);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent)
+{
+	const uint32_t flag = file->is_unwritten ? FILE_EXTENT_UNWRITTEN : 0;
+	const uint32_t longest = file->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS : FILE_EXTENT_MAX_BLOCKS;
+	uint64_t start = extent->start, left = extent->count;
+
+	if (file->blocks + left > UINT32_MAX)
+		return EFBIG;
+	if (file->extent_count) {
+		struct file_extent *last = &file->extents[file->extent_count - 1];
+		uint32_t length = last->count & ~FILE_EXTENT_UNWRITTEN;
+
+		if (last->physical + length == start) {
+			uint64_t more = left < longest - length ? left : longest - length;
+
+			last->count += (uint32_t)more;
+			file->blocks += (uint32_t)more;
+			start += more;
+			left -= more;
+		}
+	}
+	while (left) {
+		uint32_t piece = left < longest ? (uint32_t)left : longest;
+		errcode_t error = vector_reserve(&file->extents, &file->extent_capacity, file->extent_count + 1,
+		                                 sizeof(*file->extents));
+
+		if (error)
+			return error;
+		file->extents[file->extent_count++] = (struct file_extent){ file->blocks, piece | flag, start };
+		file->blocks += piece;
+		start += piece;
+		left -= piece;
+	}
+	return 0;
+}
+
+/* The block behind its last one; 0: it is empty. */
+static uint64_t physical_end(const struct simulated_file *file)
+{
+	if (!file->extent_count)
+		return 0;
+	const struct file_extent *last = &file->extents[file->extent_count - 1];
+
+	return last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
+}
+
+errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker, struct ext2mb_file *handle,
+                                uint32_t blocks, uint32_t flags)
+{
+	const uint64_t whole = blocks - file->blocks;
+
+	while (file->blocks < blocks) {
+		const struct ext2mb_file_request request = {
+			.struct_bytes = sizeof(request),
+			.logical = file->blocks,
+			.count = blocks - file->blocks,
+			.whole_count = whole,
+			.left_physical = physical_end(file),
+			.flags = flags,
+		};
+		struct ext2mb_extent extent;
+		errcode_t error = ext2mb_file_alloc(worker, handle, &request, &extent);
+
+		if (!error)
+			error = simulated_file_grow(file, &extent);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks)
+{
+	assert(!file->map_count);
+	while (file->blocks > blocks) {
+		struct file_extent *last = &file->extents[file->extent_count - 1];
+		uint32_t length = last->count & ~FILE_EXTENT_UNWRITTEN;
+		uint32_t surplus = file->blocks - blocks < length ? file->blocks - blocks : length;
+		errcode_t error = ext2mb_free(worker, last->physical + length - surplus, surplus);
+
+		if (error)
+			return error;
+		last->count -= surplus;
+		file->blocks -= surplus;
+		if (surplus == length)
+			file->extent_count--;
+	}
+	return 0;
+}
+
+errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_worker *worker)
+{
+	errcode_t error = 0;
+	uint64_t start = 0, count = 0;
+
+	/* Extents that follow one another on disk are freed at once, as a truncation of the whole does it. */
+	for (size_t index = 0; !error && index < file->extent_count; index++) {
+		uint32_t length = file->extents[index].count & ~FILE_EXTENT_UNWRITTEN;
+
+		if (count && start + count == file->extents[index].physical) {
+			count += length;
+			continue;
+		}
+		if (count)
+			error = ext2mb_free(worker, start, count);
+		start = file->extents[index].physical;
+		count = length;
+	}
+	if (!error && count)
+		error = ext2mb_free(worker, start, count);
+	for (uint32_t block = 0; !error && block < file->map_count; block++)
+		error = ext2mb_free(worker, file->map_blocks[block], 1);
+	file->extent_count = 0;
+	file->map_count = 0;
+	file->blocks = 0;
+	return error;
+}
+
+errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worker *worker)
+{
+	errcode_t error = simulated_file_truncate(file, worker);
+
+	if (!error)
+		error = ext2mb_inode_free(worker, file->ino, 0);
+	file->ino = 0;
+	return error;
+}
+
+uint64_t simulated_file_pieces(const struct simulated_file *file)
+{
+	uint64_t pieces = 0, end = 0;
+
+	for (size_t index = 0; index < file->extent_count; index++) {
+		pieces += !index || file->extents[index].physical != end;
+		end = file->extents[index].physical + (file->extents[index].count & ~FILE_EXTENT_UNWRITTEN);
+	}
+	return pieces;
+}
+
+static void free_file(struct simulated_file *file)
+{
+	free(file->extents);
+	free(file->map_blocks);
+}
+
+void file_set_free(struct file_set *set)
+{
+	if (!set)
+		return;
+	for (struct file_set *child = set->first, *next; child; child = next) {
+		next = child->next;
+		file_set_free(child);
+	}
+	for (size_t index = 0; set->files && index < set->count; index++)
+		free_file(&set->files[index]);
+	free_file(&set->directory);
+	inode_buffers_free(set->buffers);
+	free(set->files);
+	free(set->name);
+	free(set);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ondisk/directory.h"
+#include "simulate/image/file_listing.h"
+#include "simulate/image/file_set.h"
+#include "simulate/image/image.h"
+#include "simulate/image/inode_buffers.h"
+
+#define FILE_SECONDS 1752498207 /* 2025-07-14, when the series was posted */
+
+struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links)
+{
+	const struct inode_time time = { .seconds = FILE_SECONDS };
+
+	return (struct inode_value){
+		.mode = mode,
+		.links = links,
+		.flags = image->format.extents ? EXT4_EXTENTS_FL : 0,
+		.atime = time,
+		.ctime = time,
+		.mtime = time,
+		.crtime = time,
+	};
+}
+
+/* Takes count blocks near goal. */
+static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
+{
+	for (uint32_t taken = 0; taken < count;) {
+		const struct ext2mb_request request = { .struct_bytes = sizeof(request),
+			                                .goal = goal,
+			                                .count = count - taken };
+		struct ext2mb_extent extent;
+		errcode_t error = ext2mb_alloc(image->worker, &request, &extent);
+
+		if (error)
+			return error;
+		for (uint64_t block = 0; block < extent.count; block++)
+			blocks[taken++] = extent.start + block;
+		goal = extent.start + extent.count;
+	}
+	return 0;
+}
+
+/* A map's goal is where its file begins, an empty file's and a directory's the inode's group. */
+static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
+{
+	uint64_t group = (file->ino - 1) / image->inodes_per_group;
+
+	if (file->extent_count)
+		return file->extents[0].physical;
+	return image->fs->super->s_first_data_block + group * image->blocks_per_group;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const uint64_t *one = left, *other = right;
+
+	return (*one > *other) - (*one < *other);
+}
+
+static errcode_t place_map(struct image *image, struct simulated_file *file)
+{
+	uint64_t needed = file_map_blocks(&image->format, file->extents, file->extent_count);
+
+	if (!needed || file->map_count == needed)
+		return 0;
+	free(TAKE(file->map_blocks));
+	file->map_blocks = calloc(needed, sizeof(*file->map_blocks));
+	if (!file->map_blocks)
+		return ENOMEM;
+	errcode_t error = take_blocks(image, goal_of(image, file), (uint32_t)needed, file->map_blocks);
+
+	if (error)
+		return error;
+	file->map_count = (uint32_t)needed;
+	qsort(file->map_blocks, needed, sizeof(*file->map_blocks), by_number);
+	return 0;
+}
+
+static errcode_t grow_by_blocks(struct simulated_file *file, const uint64_t *blocks, uint32_t count)
+{
+	for (uint32_t block = 0; block < count; block++) {
+		const struct ext2mb_extent extent = { blocks[block], 1 };
+		errcode_t error = simulated_file_grow(file, &extent);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static errcode_t place_directory(struct image *image, struct file_set *set)
+{
+	struct file_listing listing;
+	struct directory_layout *layout = NULL;
+	uint32_t needed = 0;
+	errcode_t error = file_listing_open(set, &listing);
+
+	if (!error) {
+		const struct directory_source source = file_listing_source(&listing);
+
+		error = directory_layout(&image->format, &source, 1, &needed, &layout);
+	}
+	directory_layout_free(layout);
+	file_listing_close(&listing);
+	SCOPE_FREE uint64_t *blocks = calloc(needed + 1, sizeof(*blocks));
+
+	if (error || !blocks)
+		return error ? error : ENOMEM;
+	error = take_blocks(image, goal_of(image, &set->directory), needed, blocks);
+	if (!error)
+		error = grow_by_blocks(&set->directory, blocks, needed);
+	return error ? error : place_map(image, &set->directory);
+}
+
+errcode_t file_set_place(struct image *image, struct file_set *set)
+{
+	errcode_t error = place_directory(image, set);
+
+	for (size_t index = 0; !error && index < set->count; index++)
+		if (set->files[index].ino)
+			error = place_map(image, &set->files[index]);
+	for (struct file_set *child = set->first; !error && child; child = child->next)
+		error = file_set_place(image, child);
+	return error;
+}
+
+static errcode_t write_map(struct image *image, const struct simulated_file *file, struct inode_value *value)
+{
+	uint32_t block_bytes = image->format.block_bytes;
+	SCOPE_FREE char *blocks = malloc((size_t)file->map_count * block_bytes + 1);
+
+	if (!blocks)
+		return ENOMEM;
+	errcode_t error = file_map_build(&image->format, file->ino, 0, file->extents, file->extent_count,
+	                                 file->map_blocks, value->root, blocks);
+
+	for (uint32_t block = 0, run; !error && block < file->map_count; block += run) {
+		for (run = 1;
+		     block + run < file->map_count && file->map_blocks[block + run] == file->map_blocks[block] + run;
+		     run++)
+			;
+		error = image_write_blocks(image, file->map_blocks[block], run, blocks + (size_t)block * block_bytes);
+	}
+	return error;
+}
+
+static errcode_t write_inode(struct image *image, const struct simulated_file *file, struct inode_value *value)
+{
+	SCOPE_FREE char *bytes = malloc(image->format.inode_bytes);
+
+	if (!bytes)
+		return ENOMEM;
+	value->size_bytes = (uint64_t)file->blocks * image->format.block_bytes;
+	value->blocks = (uint64_t)file->blocks + file->map_count;
+	errcode_t error = write_map(image, file, value);
+
+	if (!error)
+		error = inode_encode(&image->format, file->ino, value, NULL, bytes);
+	return error ? error : image_write_inode(image, file->ino, bytes);
+}
+
+/* An inode that has a buffer is there already, but for the root of a tree that got its blocks in the end. */
+static errcode_t write_buffered(struct image *image, const struct simulated_file *file, struct buffered_inode *inode)
+{
+	errcode_t error = 0;
+
+	if (file->map_count) {
+		error = write_map(image, file, &inode->value);
+		if (!error)
+			error = inode_buffers_mark_dirty(image, file, inode);
+	}
+	return error ? error : image_write_inode(image, file->ino, inode->bytes);
+}
+
+static errcode_t write_file(struct image *image, const struct file_set *set, size_t index)
+{
+	struct inode_value value = simulated_inode_value(image, S_IFREG | 0644, 1);
+
+	if (!set->files[index].ino)
+		return 0;
+	return set->buffers ? write_buffered(image, &set->files[index], &set->buffers->inodes[index]) :
+	                      write_inode(image, &set->files[index], &value);
+}
+
+static errcode_t write_directory_blocks(struct image *image, const struct simulated_file *directory, const char *bytes)
+{
+	for (size_t index = 0; index < directory->extent_count; index++) {
+		const struct file_extent *extent = &directory->extents[index];
+		errcode_t error = image_write_blocks(image, extent->physical, extent->count,
+		                                     bytes + (size_t)extent->logical * image->format.block_bytes);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static errcode_t build_directory(struct image *image, const struct file_set *set, const struct file_listing *listing,
+                                 struct inode_value *value)
+{
+	const struct directory_source source = file_listing_source(listing);
+	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
+	SCOPE_FREE char *bytes = malloc((size_t)set->directory.blocks * image->format.block_bytes);
+	struct directory_layout *layout = NULL;
+	uint32_t blocks;
+	errcode_t error = bytes ? directory_layout(&image->format, &source, 1, &blocks, &layout) : ENOMEM;
+
+	if (!error)
+		error = directory_build(&image->format, &source, layout, blocks, set->directory.ino, parent, 0, bytes);
+	value->flags |= directory_is_indexed(layout) ? EXT2_INDEX_FL : 0;
+	directory_layout_free(layout);
+	return error ? error : write_directory_blocks(image, &set->directory, bytes);
+}
+
+static errcode_t write_directory(struct image *image, const struct file_set *set)
+{
+	struct file_listing listing;
+	errcode_t error = file_listing_open(set, &listing);
+	struct inode_value value = simulated_inode_value(image, S_IFDIR | 0755, 2 + listing.subdirectories);
+
+	if (!error)
+		error = build_directory(image, set, &listing, &value);
+	file_listing_close(&listing);
+	return error ? error : write_inode(image, &set->directory, &value);
+}
+
+errcode_t file_set_write(struct image *image, const struct file_set *set)
+{
+	errcode_t error = write_directory(image, set);
+
+	for (size_t index = 0; !error && index < set->count; index++)
+		error = write_file(image, set, index);
+	for (const struct file_set *child = set->first; !error && child; child = child->next)
+		error = file_set_write(image, child);
+	return error;
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/image/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ext2fs/fs/fs_errors.h"
+#include "populate/format/child.h"
+
+#define ZEROES_BYTES (1u << 20)
+
+static errcode_t run_mke2fs(const struct output *output, const char *size, char *const *options,
+                            struct problem *problem)
+{
+	const char *path = output->path;
+	size_t count = 0, next = 0;
+
+	while (options[count])
+		count++;
+	SCOPE_FREE const char **arguments = calloc(count + 5, sizeof(*arguments));
+	if (!arguments)
+		return problem_set(problem, ENOMEM, path, "mke2fs failed");
+	arguments[next++] = "mke2fs";
+	arguments[next++] = "-qF";
+	for (size_t option = 0; option < count; option++)
+		arguments[next++] = options[option];
+	arguments[next++] = output->work_path;
+	arguments[next++] = size;
+	const struct child child = {
+		.program = "mke2fs",
+		.arguments = (char *const *)arguments,
+		.path = output->work_path,
+		.image_path = path,
+	};
+
+	return child_run(&child, "mke2fs failed", problem);
+}
+
+/* Also of a file that a loop device has mounted. */
+static errcode_t check_mounted(const char *path, const char *file, const char *action, struct problem *problem)
+{
+	int flags = 0;
+	errcode_t error = ext2fs_check_if_mounted(file, &flags);
+
+	if (error)
+		return problem_set(problem, error, path, "cannot see whether it is mounted");
+	if (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP | EXT2_MF_BUSY))
+		return problem_set_reason(problem, EBUSY, path, action, "it is in use");
+	return 0;
+}
+
+errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct output *output,
+                     struct problem *problem)
+{
+	const struct output_request request = { .path = path,
+		                                .advice = force ? "remove it, or take another name" : NULL };
+	errcode_t error = output_examine(&request, output, problem);
+
+	if (error)
+		return error;
+	if (output->is_device)
+		return problem_set_reason(problem, EINVAL, path, "cannot create", "it is not a regular file");
+	if (output->existed && !force)
+		return problem_set(problem, EEXIST, path, "cannot create");
+	error = output_open(output, problem);
+	return error ? error : run_mke2fs(output, size, options, problem);
+}
+
+static errcode_t refuse(struct image *image, struct problem *problem, const char *reason)
+{
+	return problem_set_reason(problem, EINVAL, image->path, "cannot simulate on it", "%s", reason);
+}
+
+static errcode_t check_state(struct image *image, struct problem *problem)
+{
+	struct ext2_super_block *super = image->fs->super;
+
+	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
+	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super))
+		return refuse(image, problem, "it is not clean: run e2fsck first");
+	if (ext2fs_has_feature_bigalloc(super))
+		return refuse(image, problem, "the feature bigalloc is not supported");
+	if (ext2fs_has_feature_quota(super))
+		return refuse(image, problem, "the feature quota is not supported");
+	return 0;
+}
+
+static errcode_t look_up(ext2_filsys fs, const char *name, bool *exists)
+{
+	ext2_ino_t ino;
+	errcode_t error = ext2fs_lookup(fs, EXT2_ROOT_INO, name, (int)strlen(name), NULL, &ino);
+
+	*exists = !error;
+	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
+}
+
+static errcode_t check_name(struct image *image, struct problem *problem)
+{
+	const char *directory = image->directory;
+	bool exists = true;
+	errcode_t error = FS_ERROR_OF(look_up(image->fs, directory, &exists));
+
+	if (!error && exists)
+		return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
+		                          "there is a /%s already", directory);
+	return error ? problem_set(problem, error, image->path, "cannot read its root directory") : 0;
+}
+
+static errcode_t read_geometry(struct image *image)
+{
+	ext2_filsys fs = image->fs;
+	uint32_t inode_bytes = EXT2_INODE_SIZE(fs->super);
+
+	image->group_count = fs->group_desc_count;
+	image->blocks_per_group = fs->super->s_blocks_per_group;
+	image->inodes_per_group = fs->super->s_inodes_per_group;
+	image->flex_groups = ext2fs_has_feature_flex_bg(fs->super) && fs->super->s_log_groups_per_flex < 31 ?
+	                             1u << fs->super->s_log_groups_per_flex :
+	                             1;
+	image->blocks = ext2fs_blocks_count(fs->super);
+	image->table_blocks = calloc(image->group_count, sizeof(*image->table_blocks));
+	if (!image->table_blocks)
+		return ENOMEM;
+	for (uint32_t group = 0; group < image->group_count; group++) {
+		uint64_t used = image->inodes_per_group;
+
+		if (ext2fs_has_group_desc_csum(fs)) {
+			uint32_t unused = ext2fs_bg_itable_unused(fs, group);
+
+			used -= unused < used ? unused : used;
+			if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_ZEROED))
+				used = image->inodes_per_group;
+			else if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT))
+				used = 0;
+		}
+		image->table_blocks[group] = (uint32_t)((used * inode_bytes + fs->blocksize - 1) / fs->blocksize);
+	}
+	return ondisk_format_read(fs->super, &image->format);
+}
+
+errcode_t image_open(const char *path, const char *file, const char *directory,
+                     const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem)
+{
+	int flags = EXT2_FLAG_64BITS | (writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
+
+	*image = (struct image){ .path = path, .directory = directory };
+	errcode_t error = fs_open(file, NULL, flags, &image->fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot open the filesystem");
+	error = check_state(image, problem);
+	if (!error && writable)
+		error = check_mounted(path, file, "cannot simulate on it", problem);
+	if (!error)
+		error = check_name(image, problem);
+	if (error)
+		return error;
+	error = ext2fs_check_desc(image->fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot simulate on it");
+	error = read_geometry(image);
+	if (!error)
+		error = ext2mb_open(image->fs, options, &image->mb);
+	if (!error)
+		error = ext2mb_worker_open(image->mb, &image->worker);
+	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
+}
+
+errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes)
+{
+	return io_channel_write_blk64(image->fs->io, block, (int)count, bytes);
+}
+
+/* Makes the first blocks of a group's inode table valid, up to and with the one of this index. */
+static errcode_t initialise_table(struct image *image, uint32_t group, uint32_t index)
+{
+	uint32_t most = ZEROES_BYTES / image->format.block_bytes;
+	uint64_t table = ext2fs_inode_table_loc(image->fs, group);
+
+	if (image->table_blocks[group] > index)
+		return 0;
+	SCOPE_FREE void *zeroes = calloc(1, ZEROES_BYTES);
+	if (!zeroes)
+		return ENOMEM;
+	while (image->table_blocks[group] <= index) {
+		uint32_t left = index + 1 - image->table_blocks[group];
+		uint32_t count = left < most ? left : most;
+		errcode_t error = image_write_blocks(image, table + image->table_blocks[group], count, zeroes);
+
+		if (error)
+			return error;
+		image->table_blocks[group] += count;
+	}
+	return 0;
+}
+
+/* In its group's inode table, in bytes. */
+static uint64_t table_offset(const struct image *image, uint32_t ino)
+{
+	return (uint64_t)((ino - 1) % image->inodes_per_group) * image->format.inode_bytes;
+}
+
+uint64_t image_inode_block(const struct image *image, uint32_t ino)
+{
+	return ext2fs_inode_table_loc(image->fs, (ino - 1) / image->inodes_per_group) +
+	       table_offset(image, ino) / image->format.block_bytes;
+}
+
+uint32_t image_inode_offset(const struct image *image, uint32_t ino)
+{
+	return table_offset(image, ino) % image->format.block_bytes;
+}
+
+errcode_t image_read_inode_block(struct image *image, uint32_t ino, void *bytes)
+{
+	uint64_t index = table_offset(image, ino) / image->format.block_bytes;
+
+	if (index >= image->table_blocks[(ino - 1) / image->inodes_per_group]) {
+		memset(bytes, 0, image->format.block_bytes);
+		return 0;
+	}
+	return io_channel_read_blk64(image->fs->io, image_inode_block(image, ino), 1, bytes);
+}
+
+errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes)
+{
+	uint32_t index = (uint32_t)(table_offset(image, ino) / image->format.block_bytes);
+	SCOPE_FREE char *buffer = malloc(image->format.block_bytes);
+	errcode_t error = buffer ? initialise_table(image, (ino - 1) / image->inodes_per_group, index) : ENOMEM;
+
+	if (!error)
+		error = image_read_inode_block(image, ino, buffer);
+	if (error)
+		return error;
+	memcpy(buffer + image_inode_offset(image, ino), bytes, image->format.inode_bytes);
+	return image_write_blocks(image, image_inode_block(image, ino), 1, buffer);
+}
+
+static void close_allocator(struct image *image)
+{
+	ext2mb_orphan_close(TAKE(image->orphans));
+	if (image->worker)
+		ext2mb_worker_close(TAKE(image->worker));
+	if (image->mb)
+		ext2mb_close(TAKE(image->mb));
+}
+
+static bool is_large(const struct image *image, const struct file_set *set)
+{
+	for (size_t index = 0; index < set->count; index++)
+		if ((uint64_t)set->files[index].blocks * image->format.block_bytes > INT32_MAX)
+			return true;
+	for (const struct file_set *child = set->first; child; child = child->next)
+		if (is_large(image, child))
+			return true;
+	return false;
+}
+
+/* libext2fs's own way into a directory: there may be much in the root. */
+static errcode_t link_directory(struct image *image)
+{
+	ext2_filsys fs = image->fs;
+	const struct file_set *set = image->files;
+	struct ext2_inode inode;
+	/* The inodes went past libext2fs, which keeps the last block of a table that it has read. */
+	errcode_t error = ext2fs_flush_icache(fs);
+	if (!error)
+		error = FS_ERROR_OF(ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR));
+
+	if (error == EXT2_ET_DIR_NO_SPACE) {
+		error = ext2fs_read_bitmaps(fs);
+		if (!error)
+			error = FS_ERROR_OF(ext2fs_expand_dir(fs, EXT2_ROOT_INO));
+		if (!error)
+			error = FS_ERROR_OF(ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR));
+	}
+	if (!error)
+		error = ext2fs_read_inode(fs, EXT2_ROOT_INO, &inode);
+	if (error)
+		return error;
+	inode.i_links_count++;
+	return ext2fs_write_inode(fs, EXT2_ROOT_INO, &inode);
+}
+
+/*
+ * Until all of its state is written the filesystem counts as not clean: whatever stops that, a full disk or a signal,
+ * e2fsck(8) looks at all of it next time. ext2fs_flush() writes the superblock last.
+ */
+static errcode_t write_state(struct image *image)
+{
+	ext2_filsys fs = image->fs;
+
+	fs->super->s_state &= (uint16_t)~EXT2_VALID_FS;
+	ext2fs_mark_super_dirty(fs);
+	errcode_t error = ext2fs_flush(fs);
+	if (!error)
+		error = ext2mb_sync(image->mb);
+	if (!error && image->orphans)
+		error = ext2mb_orphan_sync(image->orphans);
+	close_allocator(image);
+	if (!error && image->files) {
+		if (is_large(image, image->files))
+			ext2fs_set_feature_large_file(fs->super);
+		error = link_directory(image);
+	}
+	if (error)
+		return error;
+	fs->super->s_state |= EXT2_VALID_FS;
+	ext2fs_mark_super_dirty(fs);
+	return ext2fs_flush(fs);
+}
+
+errcode_t image_write(struct image *image, struct problem *problem)
+{
+	errcode_t error = image->files ? file_set_write(image, image->files) : 0;
+
+	if (error)
+		return problem_set(problem, error, image->path, "cannot write the files");
+	error = write_state(image);
+	return error ? problem_set(problem, error, image->path, "cannot write the filesystem's state") : 0;
+}
+
+void image_close(struct image *image)
+{
+	close_allocator(image);
+	if (image->fs)
+		ext2fs_free(TAKE(image->fs));
+	file_set_free(TAKE(image->files));
+	free(TAKE(image->table_blocks));
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The image that a simulation runs on: the one place of this folder that touches libext2fs's state. Main thread only,
+ * while no thread allocates.
+ */
+#ifndef SIMULATE_IMAGE_H
+#define SIMULATE_IMAGE_H
+
+#include <stdbool.h>
+
+#include "ext2fs/ext2mb.h"
+#include "ondisk/format.h"
+#include "populate/output/output.h"
+#include "simulate/image/file_set.h"
+
+struct image {
+	const char *path;
+	const char *directory; /* the name of what is made in the root */
+	ext2_filsys fs;
+	struct ext2mb *mb;
+	struct ext2mb_worker *worker;   /* the main thread's */
+	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_write() syncs it */
+	struct ondisk_format format;
+	uint32_t group_count, blocks_per_group, inodes_per_group;
+	uint32_t flex_groups; /* groups of a flex group, 1 without flex_bg */
+	uint64_t blocks;
+	uint32_t *table_blocks; /* by group: blocks of the inode table that are initialised */
+	struct file_set *files; /* the directory that is linked into the root; NULL: nothing was made */
+};
+
+/*
+ * Makes a sparse file of the size given, as mke2fs(8) reads it, and runs mke2fs with the options (NULL-terminated) on
+ * it. It has a temporary name, output->work_path, until output_finish(); the caller calls output_discard() in any case.
+ * A file that is there is to be replaced if `force`, unless it is mounted (EBUSY), else EEXIST.
+ */
+MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const *options, bool force,
+                                struct output *output, struct problem *problem);
+
+/*
+ * Opens it and attaches an allocator. Fills *image, which image_close() clears, also after a failure. Refused:
+ * filesystems that are not clean, whose group descriptors point elsewhere than they may, that have features which the
+ * simulator does not keep right (bigalloc, quota), whose root has the name `directory` already, and, if writable, those
+ * that are mounted. It lies in file; path is what messages call it.
+ */
+MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *directory,
+                                const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem);
+
+/*
+ * Writes everything: the files, bitmaps and descriptors, the directory's entry in the root, the superblock. After an
+ * error the filesystem has the files that it had, or is not clean.
+ */
+MUST_CHECK errcode_t image_write(struct image *image, struct problem *problem);
+
+/* Closes without writing anything more. */
+void image_close(struct image *image);
+
+/* Writes whole blocks of the filesystem. */
+MUST_CHECK errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes);
+
+/* The block of the inode table where an inode is, and its offset there in bytes. */
+uint64_t image_inode_block(const struct image *image, uint32_t ino);
+uint32_t image_inode_offset(const struct image *image, uint32_t ino);
+
+/* Reads that block; zeros if the inode table is not initialised up to it. */
+MUST_CHECK errcode_t image_read_inode_block(struct image *image, uint32_t ino, void *bytes);
+
+/* Writes one inode's bytes (format.inode_bytes), initialising the inode table up to it. */
+MUST_CHECK errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/results/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "simulate/results/scalability.h"
+#include "support/text/json.h"
+#include "support/text/utf8.h"
+
+#define FIRST_COLUMN 34
+#define COLUMN 14
+
+static int width_of(const struct measurement *measurement)
+{
+	int length = (int)strlen(measurement->configuration->name);
+
+	return length > COLUMN ? length : COLUMN;
+}
+
+static void print_rule(FILE *stream, int width)
+{
+	for (int column = 0; column < width; column++)
+		fputc('-', stream);
+}
+
+static void print_value(FILE *stream, const struct result_value *value, int width)
+{
+	char text[RESULT_TEXT_BYTES];
+
+	fprintf(stream, " | %*s", width, value ? result_format(value, text) : "-");
+}
+
+/* All values, a line each, with where they come from. */
+static void print_by_value(FILE *stream, const struct measurement *measurements, size_t count)
+{
+	const struct result *first = &measurements[0].result;
+	const char *section = NULL;
+
+	fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, "", "");
+	for (size_t index = 0; index < count; index++)
+		fprintf(stream, " | %*s", width_of(&measurements[index]), measurements[index].configuration->name);
+	fputs(" |\n|", stream);
+	print_rule(stream, FIRST_COLUMN + 2);
+	fputs("|----------", stream);
+	for (size_t index = 0; index < count; index++) {
+		fputs("|", stream);
+		print_rule(stream, width_of(&measurements[index]) + 1);
+		fputs(":", stream);
+	}
+	fputs("|\n", stream);
+	for (unsigned int number = 0; number < first->count; number++) {
+		const struct result_value *value = &first->values[number];
+
+		if (value->section && (!section || strcmp(section, value->section) != 0))
+			fprintf(stream, "| **%s**\n", value->section);
+		section = value->section;
+		fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, value->label, result_kind_name(value->kind));
+		for (size_t index = 0; index < count; index++)
+			print_value(stream, result_find(&measurements[index].result, value->section, value->key),
+			            width_of(&measurements[index]));
+		fputs(" |\n", stream);
+	}
+}
+
+/* One value: a line for each configuration, a column for each number of threads. */
+static void print_by_threads(FILE *stream, const struct simulate_options *options,
+                             const struct measurement *measurements)
+{
+	const char *key = options->workload->row;
+	const struct result_value *value = result_find(&measurements[0].result, NULL, key);
+
+	fprintf(stream, "%s (%s), by number of threads\n\n| %-*s", value ? value->label : key,
+	        value ? result_kind_name(value->kind) : "", FIRST_COLUMN, "");
+	for (size_t column = 0; column < options->thread_count; column++)
+		fprintf(stream, " | %*u", COLUMN, options->threads[column]);
+	fputs(" |\n|", stream);
+	print_rule(stream, FIRST_COLUMN + 2);
+	for (size_t column = 0; column < options->thread_count; column++) {
+		fputs("|", stream);
+		print_rule(stream, COLUMN + 1);
+		fputs(":", stream);
+	}
+	fputs("|\n", stream);
+	for (size_t row = 0; row < options->configuration_count; row++) {
+		fprintf(stream, "| %-*s", FIRST_COLUMN, options->configurations[row].name);
+		for (size_t column = 0; column < options->thread_count; column++)
+			print_value(stream,
+			            result_find(&measurements[row * options->thread_count + column].result, NULL, key),
+			            COLUMN);
+		fputs(" |\n", stream);
+	}
+}
+
+/* Fits a law to one configuration's measurements that had a processor for each thread. */
+static bool fit_row(const struct simulate_options *options, const struct measurement *row, struct scalability *fit)
+{
+	SCOPE_FREE struct scalability_point *points = calloc(options->thread_count, sizeof(*points));
+	size_t count = 0;
+
+	for (size_t column = 0; points && column < options->thread_count; column++) {
+		const struct result_value *value = result_find(&row[column].result, NULL, "ops");
+		unsigned int threads = options->threads[column];
+
+		if (value && threads >= 1 && threads <= options->online_processors)
+			points[count++] = (struct scalability_point){ threads, value->value };
+	}
+	return points && scalability_fit(points, count, fit);
+}
+
+static unsigned int most_threads(const struct simulate_options *options)
+{
+	unsigned int most = 1;
+
+	for (size_t column = 0; column < options->thread_count; column++)
+		if (options->threads[column] > most)
+			most = options->threads[column];
+	return most;
+}
+
+/* What the law says of more processors than there are: never to be taken for measured. */
+static void print_fits(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
+{
+	const unsigned int most = most_threads(options);
+	/* As the table above has it: of all threads together, or of each. */
+	const double shares = strcmp(options->workload->row, "ops") == 0 ? 1 : most;
+	bool is_first = true;
+
+	for (size_t row = 0; row < options->configuration_count; row++) {
+		struct scalability fit;
+
+		if (!fit_row(options, &measurements[row * options->thread_count], &fit))
+			continue;
+		if (is_first)
+			fprintf(stream,
+			        "\nUniversal scalability law, fitted to what was measured with up to %u threads, one a "
+			        "processor\n\n| %-*s |   sigma |   kappa | if there were %u processors "
+			        "|\n|%.*s|--------:|"
+			        "--------:|-----------------------:|\n",
+			        options->online_processors, FIRST_COLUMN, "", most, FIRST_COLUMN + 2,
+			        "------------------------------------------------------------");
+		is_first = false;
+		fprintf(stream, "| %-*s | %7.4f | %7.4f | %22.0f |\n", FIRST_COLUMN, options->configurations[row].name,
+		        fit.sigma, fit.kappa, scalability_at(&fit, most) / shares);
+	}
+}
+
+void report_tables(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
+                   size_t count)
+{
+	if (options->workload->row && count > 1) {
+		print_by_threads(stream, options, measurements);
+		print_fits(stream, options, measurements);
+		return;
+	}
+	/* The threads that a table of values belongs to; with several, a table each. */
+	for (size_t column = 0; column < options->thread_count; column++) {
+		SCOPE_FREE struct measurement *same = calloc(options->configuration_count, sizeof(*same));
+
+		if (!same)
+			return;
+		for (size_t row = 0; row < options->configuration_count; row++)
+			same[row] = measurements[row * options->thread_count + column];
+		if (column)
+			fputc('\n', stream);
+		utf8_print(options->image, stream);
+		fprintf(stream, ", %s, ", options->workload->name);
+		if (options->threads[column])
+			fprintf(stream, "%u threads\n\n", options->threads[column]);
+		else
+			fprintf(stream, "turns in one thread, seed %" PRIu64 "\n\n", options->seed);
+		print_by_value(stream, same, options->configuration_count);
+	}
+}
+
+static void write_choices(struct json *json, const struct ext2mb_options *options)
+{
+	uint32_t choices =
+		(ext2mb_policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
+	const struct ext2mb_choice *choice;
+
+	json_open_array(json, "choices");
+	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++)
+		if (choices & choice->choice)
+			json_string(json, NULL, choice->name);
+	json_close_array(json);
+}
+
+/* The word of this index among words with | between them. */
+static void write_choice(struct json *json, const struct workload_option *option, uint64_t index)
+{
+	const char *word = option->argument;
+
+	for (; index && strchr(word, '|'); index--)
+		word = strchr(word, '|') + 1;
+	json_bytes(json, option->name, word, strcspn(word, "|"));
+}
+
+static void write_measurement(struct json *json, const struct measurement *measurement)
+{
+	json_open_object(json, NULL);
+	json_string(json, "configuration", measurement->configuration->name);
+	write_choices(json, &measurement->configuration->options);
+	json_unsigned(json, "threads", measurement->threads);
+	json_open_array(json, "values");
+	for (unsigned int index = 0; index < measurement->result.count; index++) {
+		const struct result_value *value = &measurement->result.values[index];
+
+		json_open_row(json, NULL);
+		if (value->section)
+			json_string(json, "section", value->section);
+		json_string(json, "key", value->key);
+		json_string(json, "kind", result_kind_name(value->kind));
+		json_number(json, "value", value->value, value->decimals);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	json_close_object(json);
+}
+
+static void write_fits(struct json *json, const struct simulate_options *options,
+                       const struct measurement *measurements)
+{
+	json_open_array(json, "fits");
+	for (size_t row = 0; row < options->configuration_count; row++) {
+		struct scalability fit;
+
+		if (!fit_row(options, &measurements[row * options->thread_count], &fit))
+			continue;
+		json_open_row(json, NULL);
+		json_string(json, "configuration", options->configurations[row].name);
+		json_unsigned(json, "most_threads", options->online_processors);
+		json_number(json, "lambda", fit.lambda, 0);
+		json_number(json, "sigma", fit.sigma, 6);
+		json_number(json, "kappa", fit.kappa, 6);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+errcode_t report_json(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
+                      size_t count)
+{
+	struct json json = { .stream = stream };
+
+	json_open_object(&json, NULL);
+	json_string(&json, "workload", options->workload->name);
+	json_bytes(&json, "image", options->image, strlen(options->image));
+	json_unsigned(&json, "seed", options->seed);
+	json_open_object(&json, "options");
+	for (unsigned int index = 0; options->workload->options[index].name; index++) {
+		const struct workload_option *option = &options->workload->options[index];
+
+		if (option->kind == SETTING_CHOICE)
+			write_choice(&json, option, options->settings[index].number);
+		else if (option->kind != SETTING_TEXT)
+			json_unsigned(&json, option->name, options->settings[index].number);
+		else if (options->settings[index].text)
+			json_bytes(&json, option->name, options->settings[index].text,
+			           strlen(options->settings[index].text));
+	}
+	json_close_object(&json);
+	json_open_array(&json, "measurements");
+	for (size_t index = 0; index < count; index++)
+		write_measurement(&json, &measurements[index]);
+	json_close_array(&json);
+	write_fits(&json, options, measurements);
+	json_close_object(&json);
+	return json_end(&json);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/streams/streams.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "ext2fs/core/lock.h"
+#include "simulate/streams/processors.h"
+#include "simulate/streams/random.h"
+#include "support/crc32c.h"
+#include "support/work/interrupt.h"
+
+/* Steps between looks at what others may have to say. */
+#define STEPS_AT_ONCE 1024
+
+struct run {
+	struct simulation *simulation;
+	unsigned int count;
+	stream_step step;
+	void *context;
+	uint64_t step_bytes;
+	const char *action;
+	struct ext2mb_worker **workers; /* one for each stream without threads, else for each thread */
+	struct processors *processors;  /* without threads, if there is to be contention */
+	struct contention contention;
+	void *bitmap; /* as long as one, for checksums */
+	pthread_barrier_t start;
+	_Atomic double begun; /* when the first thread went through it; 0: none has */
+	_Atomic bool has_failed;
+	_Atomic uint64_t lock_waits;
+};
+
+static double now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* The streams of one thread. */
+struct share {
+	unsigned int first;
+	unsigned int *open; /* those that are not over */
+	unsigned int open_count;
+	uint64_t random;
+};
+
+/* Up to STEPS_AT_ONCE turns. */
+static errcode_t take_turns(struct run *run, struct share *share, unsigned int thread, uint64_t *steps)
+{
+	bool has_threads = run->simulation->threads != 0;
+
+	for (*steps = 0; *steps < STEPS_AT_ONCE && share->open_count; ++*steps) {
+		unsigned int turn = random_below(&share->random, share->open_count);
+		unsigned int stream = share->open[turn];
+		bool is_over = false;
+
+		if (run->processors)
+			processors_turn(run->processors, stream);
+		errcode_t error =
+			run->step(run->context, run->workers[has_threads ? thread : stream], stream, &is_over);
+
+		if (error)
+			return error;
+		if (is_over)
+			share->open[turn] = share->open[--share->open_count];
+	}
+	return 0;
+}
+
+static void add_progress(const struct run *run, uint64_t steps)
+{
+	if (run->step_bytes == STREAMS_STEP_IS_FILE)
+		progress_add(run->simulation->progress, 0, steps);
+	else
+		progress_add(run->simulation->progress, steps * run->step_bytes, 0);
+}
+
+static errcode_t run_share(void *context, unsigned int worker, size_t thread, struct problem *problem)
+{
+	struct run *run = context;
+	unsigned int threads = run->simulation->threads ? run->simulation->threads : 1;
+	struct share share = {
+		.first = (unsigned int)((uint64_t)run->count * thread / threads),
+		.random = run->simulation->seed + thread,
+	};
+	unsigned int end = (unsigned int)((uint64_t)run->count * (thread + 1) / threads);
+	SCOPE_FREE unsigned int *open = calloc(end - share.first + 1, sizeof(*open));
+	errcode_t error = open ? 0 : ENOMEM;
+
+	(void)worker;
+	for (share.open = open; open && share.first + share.open_count < end; share.open_count++)
+		open[share.open_count] = share.first + share.open_count;
+	/* Nobody begins before all can, and until then no time is counted. */
+	pthread_barrier_wait(&run->start);
+	double none = 0;
+	atomic_compare_exchange_strong(&run->begun, &none, now(CLOCK_MONOTONIC));
+	uint64_t waits = lock_waits_of_thread();
+	while (!error && share.open_count && !atomic_load_explicit(&run->has_failed, memory_order_relaxed)) {
+		uint64_t steps;
+
+		error = interrupt_pending() ? EINTR : take_turns(run, &share, (unsigned int)thread, &steps);
+		if (!error)
+			add_progress(run, steps);
+	}
+	atomic_fetch_add(&run->lock_waits, lock_waits_of_thread() - waits);
+	if (!error)
+		return 0;
+	atomic_store(&run->has_failed, true);
+	return problem_set(problem, error, run->simulation->image->path, run->action);
+}
+
+static errcode_t open_workers(struct run *run, unsigned int count)
+{
+	run->workers = calloc(count, sizeof(struct ext2mb_worker *));
+	errcode_t error = run->workers ? 0 : ENOMEM;
+
+	for (unsigned int index = 0; !error && index < count; index++)
+		error = ext2mb_worker_open(run->simulation->image->mb, &run->workers[index]);
+	return error;
+}
+
+static errcode_t run_shares(struct run *run, unsigned int threads, struct streams_cost *cost)
+{
+	struct simulation *simulation = run->simulation;
+	errcode_t error = pthread_barrier_init(&run->start, NULL, threads);
+
+	if (error)
+		return error;
+	double processor_start = now(CLOCK_PROCESS_CPUTIME_ID);
+
+	error = pool_run(simulation->pool, threads, run_share, run, simulation->problem);
+	*cost = (struct streams_cost){
+		.seconds = now(CLOCK_MONOTONIC) - run->begun,
+		.processor_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - processor_start,
+		.lock_waits = run->lock_waits,
+	};
+	pthread_barrier_destroy(&run->start);
+	return error;
+}
+
+static bool is_never_busy(void *context, uint32_t group)
+{
+	(void)context;
+	(void)group;
+	return false;
+}
+
+/* Called under the group's lock. Which bytes they are does not matter for the time. */
+static void compute_checksum(void *context, uint32_t group)
+{
+	const struct run *run = context;
+	volatile uint32_t sink = crc32c(group, run->bitmap, run->simulation->image->format.block_bytes);
+
+	(void)sink;
+}
+
+static errcode_t pretend_checksums(struct run *run)
+{
+	struct simulation *simulation = run->simulation;
+
+	if (!simulation->threads || !simulation->checksums)
+		return 0;
+	run->bitmap = calloc(1, simulation->image->format.block_bytes);
+	if (!run->bitmap)
+		return ENOMEM;
+	run->contention = (struct contention){ is_never_busy, compute_checksum, run };
+	contention_pretend(simulation->image->mb, &run->contention);
+	return 0;
+}
+
+static errcode_t pretend_processors(struct run *run)
+{
+	struct simulation *simulation = run->simulation;
+	errcode_t error;
+
+	if (simulation->threads || simulation->processors < 2)
+		return 0;
+	error = processors_create(simulation->processors, run->count, simulation->image->group_count, &run->processors);
+	if (!error)
+		contention_pretend(simulation->image->mb, processors_contention(run->processors));
+	return error;
+}
+
+static void close_workers(struct run *run, unsigned int count)
+{
+	for (unsigned int index = 0; run->workers && index < count; index++)
+		if (run->workers[index])
+			ext2mb_worker_close(run->workers[index]);
+	free(run->workers);
+}
+
+errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_step step, void *context,
+                      uint64_t step_bytes, const char *action, struct streams_cost *cost)
+{
+	struct run run = {
+		.simulation = simulation,
+		.count = count,
+		.step = step,
+		.context = context,
+		.step_bytes = step_bytes,
+		.action = action,
+	};
+	unsigned int threads = simulation->threads ? simulation->threads : 1;
+	unsigned int workers = simulation->threads ? simulation->threads : count;
+	errcode_t error = open_workers(&run, workers);
+
+	if (!error)
+		error = pretend_processors(&run);
+	if (!error)
+		error = pretend_checksums(&run);
+	if (!error)
+		error = run_shares(&run, threads, cost);
+	contention_pretend(simulation->image->mb, NULL);
+	processors_destroy(run.processors);
+	free(run.bitmap);
+	close_workers(&run, workers);
+	return error ? problem_set(simulation->problem, error, simulation->image->path, action) : 0;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The seven steps by which "ext4: Rewrite the request normalization" was judged in June 2014: fallocate, a copy of the
+ * Linux source, tar, untar, one dd, several at once, and a mix as fsstress makes it. The script itself is lost; each
+ * step says below what is taken for it. All but the first leave their files behind for the steps that follow.
+ */
+#include <errno.h>
+
+#include "simulate/configuration.h"
+#include "simulate/image/dirty_files.h"
+#include "simulate/results/layout_values.h"
+#include "simulate/results/partial_stripes.h"
+#include "simulate/streams/random.h"
+#include "simulate/image/size_list.h"
+#include "simulate/streams/streams.h"
+
+enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
+
+static const struct workload_option normalize_options[] = {
+	[SIZES] = { "sizes", "DIR", SETTING_TEXT, 0, 0, 0,
+	            "trees are like this one (default: made up like Linux 6.1)" },
+	[FILES] = { "files", "N", SETTING_NUMBER, 20000, 1, 10000000, "how many files a made-up tree has" },
+	[STREAMS] = { "streams", "N", SETTING_NUMBER, 4, 1, 1024, "trees, archives and dd's side by side" },
+	[DD_SIZE] = { "dd-size", "SIZE", SETTING_BYTES, 512 << 20, 1, 1ull << 44, "of the files that dd writes" },
+	[OPERATIONS] = { "operations", "N", SETTING_NUMBER, 10000, 0, 1000000000, "of each stream of the mix" },
+	[WRITEBACK] = { "writeback", "SIZE", SETTING_BYTES, 64 << 20, 0, 1ull << 44,
+	                "dirty data of untar at which it is written back; 0: each record at once (nodelalloc)" },
+	{ 0 },
+};
+
+#define FALLOCATE_PERCENT 84           /* of the free space, as in 2014 */
+#define WRITEBACK_BYTES (8u << 20)     /* what Linux allocates at most for delayed writes at once (2048 pages) */
+#define TAR_RECORD_BYTES 10240u        /* what tar writes at once */
+#define TAR_BLOCK_BYTES 512u           /* a header, and what contents are rounded up to */
+#define MIX_FILES 128u                 /* of each stream of the mix */
+#define MIX_MOST_BLOCKS 1024u          /* that one of its operations adds */
+#define MIX_OPERATIONS_PER_COMMIT 256u /* so long does what was freed stay so */
+
+struct tree_stream {
+	struct file_set **directories; /* owned; one for each of the list */
+	struct ext2mb_file *handle;    /* of the file that is being written; NULL: none is */
+	struct written_file *written;  /* the same, where allocation is delayed; owned until it is closed */
+	size_t directory, file;        /* its number in the list, not in the directory */
+	uint64_t bytes;                /* of it, so far */
+};
+
+struct mix_stream {
+	uint64_t random;
+	uint64_t operations;
+};
+
+struct normalize {
+	struct simulation *simulation;
+	struct size_list sizes;
+	unsigned int streams;
+	uint32_t block_bytes;
+	struct file_set *top;
+	uint32_t step_bytes; /* of a tree's files: what is asked for at once; 0: the whole file, which is closed then */
+	struct dirty_files dirty;
+
+	/* By stream; what the step needs of them. */
+	struct tree_stream *trees;
+	struct mix_stream *mixes;
+	struct ext2mb_file **handles;
+	struct file_set *files;
+	uint64_t file_bytes; /* of each of the files */
+};
+
+static uint32_t blocks_of(const struct normalize *job, uint64_t bytes)
+{
+	return (uint32_t)((bytes + job->block_bytes - 1) / job->block_bytes);
+}
+
+static errcode_t open_file(const struct file_set *set, const struct simulated_file *file, uint64_t final_blocks,
+                           struct ext2mb_worker *worker, struct ext2mb_file **handle)
+{
+	const struct ext2mb_file_info info = {
+		.struct_bytes = sizeof(info),
+		.ino = file->ino,
+		.parent = set->directory.ino,
+		.blocks = final_blocks ? final_blocks : file->blocks,
+		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
+	};
+
+	return ext2mb_file_open(worker, &info, handle);
+}
+
+/*
+ * --- Trees: copied, where a file is allocated as a whole when it was closed; unpacked in records, which are allocated
+ * when they are written back or one by one -------------------------------------------------------------------------
+ */
+
+/* Of the file that the stream is at, in its directory. */
+static size_t current_index(const struct normalize *job, const struct tree_stream *tree)
+{
+	return tree->file - (tree->directory ? job->sizes.ends[tree->directory - 1] : 0);
+}
+
+/* Before the file's first record. */
+static errcode_t begin_file(const struct normalize *job, struct tree_stream *tree, struct ext2mb_worker *worker)
+{
+	tree->bytes = 0;
+	return file_set_take_inode(tree->directories[tree->directory], current_index(job, tree), worker);
+}
+
+/* After the file's last record. */
+static void next_file(const struct normalize *job, struct tree_stream *tree, bool *is_over)
+{
+	if (++tree->file == job->sizes.ends[tree->directory])
+		tree->directory++;
+	*is_over = tree->directory == job->sizes.directories;
+}
+
+static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	struct normalize *job = context;
+	struct tree_stream *tree = &job->trees[stream];
+	struct file_set *set = tree->directories[tree->directory];
+	struct simulated_file *file = &set->files[current_index(job, tree)];
+	uint64_t bytes = job->sizes.bytes[tree->file];
+	errcode_t error = 0;
+
+	if (!tree->handle) {
+		error = begin_file(job, tree, worker);
+		if (!error)
+			error = open_file(set, file, job->step_bytes ? 0 : blocks_of(job, bytes), worker,
+			                  &tree->handle);
+	}
+	if (error)
+		return error;
+	tree->bytes = job->step_bytes && bytes - tree->bytes > job->step_bytes ? tree->bytes + job->step_bytes : bytes;
+	error = simulated_file_append(file, worker, tree->handle, blocks_of(job, tree->bytes), 0);
+	if (error || tree->bytes < bytes)
+		return error;
+	ext2mb_file_close(worker, TAKE(tree->handle));
+	next_file(job, tree, is_over);
+	return 0;
+}
+
+static errcode_t delayed_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	struct normalize *job = context;
+	struct tree_stream *tree = &job->trees[stream];
+	struct file_set *set = tree->directories[tree->directory];
+	struct simulated_file *file = &set->files[current_index(job, tree)];
+	uint64_t bytes = job->sizes.bytes[tree->file];
+	errcode_t error = 0;
+
+	if (!tree->written) {
+		error = begin_file(job, tree, worker);
+		if (!error)
+			error = dirty_files_begin(set, file, &tree->written);
+	}
+	if (error)
+		return error;
+	uint64_t more = bytes - tree->bytes < job->step_bytes ? bytes - tree->bytes : job->step_bytes;
+
+	tree->bytes += more;
+	if (tree->bytes < bytes)
+		return dirty_files_write(&job->dirty, tree->written, more, false);
+	next_file(job, tree, is_over);
+	return dirty_files_write(&job->dirty, TAKE(tree->written), more, true);
+}
+
+static errcode_t make_tree(struct normalize *job, struct file_set *parent, unsigned int stream)
+{
+	struct tree_stream *tree = &job->trees[stream];
+	struct file_set *top;
+	char name[32];
+
+	tree->directories = calloc(job->sizes.directories, sizeof(struct file_set *));
+	if (!tree->directories)
+		return ENOMEM;
+	snprintf(name, sizeof(name), "tree%u", stream);
+	errcode_t error = file_set_create(job->simulation->image, parent, name, 0, &top);
+
+	for (size_t number = 0, first = 0; !error && number < job->sizes.directories; number++) {
+		snprintf(name, sizeof(name), "d%07zu", number);
+		error = file_set_create(job->simulation->image, top, name, job->sizes.ends[number] - first,
+		                        &tree->directories[number]);
+		first = job->sizes.ends[number];
+	}
+	return error;
+}
+
+static errcode_t write_trees(struct normalize *job, struct file_set *set, stream_step step, struct streams_cost *cost)
+{
+	struct ext2mb_worker *worker = job->simulation->image->worker;
+	errcode_t error = 0;
+
+	job->trees = calloc(job->streams, sizeof(*job->trees));
+	if (!job->trees)
+		return ENOMEM;
+	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
+		error = make_tree(job, set, stream);
+	if (!error)
+		error = streams_run(job->simulation, job->streams, step, job, 0, "cannot write a tree", cost);
+	for (unsigned int stream = 0; stream < job->streams; stream++) {
+		ext2mb_file_close(worker, job->trees[stream].handle);
+		dirty_files_abandon(&job->dirty, job->trees[stream].written);
+		free(job->trees[stream].directories);
+	}
+	free(TAKE(job->trees));
+	return error;
+}
+
+static errcode_t copy_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
+{
+	job->step_bytes = 0;
+	return write_trees(job, set, tree_step, cost);
+}
+
+static errcode_t untar_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
+{
+	uint64_t most_bytes = job->simulation->settings[WRITEBACK].number;
+
+	job->step_bytes = TAR_RECORD_BYTES;
+	if (!most_bytes)
+		return write_trees(job, set, tree_step, cost);
+	errcode_t error = dirty_files_open(&job->dirty, job->simulation->image, most_bytes);
+
+	if (!error)
+		error = write_trees(job, set, delayed_step, cost);
+	if (!error)
+		error = dirty_files_write_back(&job->dirty);
+	dirty_files_close(&job->dirty);
+	return error;
+}
+
+/* --- Large files: archives and what dd writes, as writeback asks for their blocks while they grow ----------------- */
+
+static errcode_t large_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	struct normalize *job = context;
+	struct simulated_file *file = &job->files->files[stream];
+	uint32_t blocks = blocks_of(job, job->file_bytes), step = blocks_of(job, WRITEBACK_BYTES);
+	uint32_t end = blocks - file->blocks < step ? blocks : file->blocks + step;
+	errcode_t error = simulated_file_append(file, worker, job->handles[stream], end, 0);
+
+	*is_over = end == blocks;
+	if (!error && *is_over)
+		ext2mb_file_close(worker, TAKE(job->handles[stream]));
+	return error;
+}
+
+static errcode_t write_large(struct normalize *job, struct file_set *parent, unsigned int count, uint64_t bytes,
+                             struct streams_cost *cost)
+{
+	struct image *image = job->simulation->image;
+	SCOPE_FREE struct ext2mb_file **handles = calloc(count, sizeof(struct ext2mb_file *));
+	errcode_t error = handles ? file_set_create(image, parent, "files", count, &job->files) : ENOMEM;
+
+	job->handles = handles;
+	job->file_bytes = bytes;
+	if (!error && bytes / job->block_bytes >= UINT32_MAX)
+		error = EFBIG;
+	if (!error)
+		error = file_set_take_inodes(job->files, image->worker);
+	for (unsigned int index = 0; !error && index < count; index++)
+		error = open_file(job->files, &job->files->files[index], 0, image->worker, &handles[index]);
+	if (!error)
+		error = streams_run(job->simulation, count, large_step, job, 0, "cannot write a large file", cost);
+	for (unsigned int index = 0; handles && index < count; index++)
+		ext2mb_file_close(image->worker, handles[index]);
+	job->handles = NULL;
+	return error;
+}
+
+static errcode_t tar_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
+{
+	uint64_t bytes = 2 * (uint64_t)TAR_BLOCK_BYTES;
+
+	for (size_t file = 0; file < job->sizes.count; file++)
+		bytes += TAR_BLOCK_BYTES +
+		         (job->sizes.bytes[file] + TAR_BLOCK_BYTES - 1) / TAR_BLOCK_BYTES * TAR_BLOCK_BYTES;
+	return write_large(job, set, job->streams, bytes, cost);
+}
+
+static errcode_t dd_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
+{
+	return write_large(job, set, 1, job->simulation->settings[DD_SIZE].number, cost);
+}
+
+static errcode_t dds_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
+{
+	return write_large(job, set, job->streams, job->simulation->settings[DD_SIZE].number, cost);
+}
+
+/* --- fallocate: one call for most of the free space ----------------------------------------------------------------
+ */
+
+static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, struct streams_cost *cost)
+{
+	struct image *image = job->simulation->image;
+	uint64_t blocks = ext2mb_free_blocks(image->mb) * FALLOCATE_PERCENT / 100;
+	const bool has_unwritten = image->format.extents;
+	struct file_set *set;
+	struct ext2mb_file *handle = NULL;
+	errcode_t error = file_set_create(image, parent, "files", 1, &set);
+
+	*cost = (struct streams_cost){ 0 };
+	if (blocks >= UINT32_MAX)
+		blocks = UINT32_MAX - 1;
+	if (!error)
+		error = file_set_take_inodes(set, image->worker);
+	if (!error)
+		error = open_file(set, &set->files[0], 0, image->worker, &handle);
+	if (error)
+		return error;
+	set->files[0].is_unwritten = has_unwritten;
+	error = simulated_file_append(&set->files[0], image->worker, handle, (uint32_t)blocks,
+	                              has_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
+	ext2mb_file_close(image->worker, handle);
+	return error;
+}
+
+/* --- The mix: files grow, shrink and go; each operation opens its file and closes it again -------------------------
+ */
+
+static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker, uint32_t index, uint32_t more)
+{
+	struct simulated_file *file = &job->files->files[index];
+	struct ext2mb_file *handle;
+	errcode_t error = 0;
+
+	if (!file->ino) {
+		error = file_set_take_inode(job->files, index, worker);
+		/* Every fourth one is made by fallocate(2). */
+		file->is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
+	}
+	if (!error)
+		error = open_file(job->files, file, file->blocks + more, worker, &handle);
+	if (error)
+		return error;
+	error = simulated_file_append(file, worker, handle, file->blocks + more,
+	                              file->is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
+	ext2mb_file_close(worker, handle);
+	return error;
+}
+
+static errcode_t mix_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	struct normalize *job = context;
+	struct mix_stream *mix = &job->mixes[stream];
+	uint32_t index = stream * MIX_FILES + random_below(&mix->random, MIX_FILES);
+	struct simulated_file *file = &job->files->files[index];
+	uint32_t what = random_below(&mix->random, 8);
+	errcode_t error = 0;
+
+	if (mix->operations++ == job->simulation->settings[OPERATIONS].number) {
+		*is_over = true;
+		return 0;
+	}
+	if (what < 5 || !file->ino)
+		error = mix_append(job, worker, index,
+		                   1 + random_below(&mix->random, 1 + random_below(&mix->random, MIX_MOST_BLOCKS)));
+	else if (what < 7)
+		error = simulated_file_shrink(file, worker, random_below(&mix->random, file->blocks + 1));
+	else
+		error = simulated_file_delete(file, worker);
+	if (!error && mix->operations % MIX_OPERATIONS_PER_COMMIT == 0)
+		error = ext2mb_commit(job->simulation->image->mb);
+	return error;
+}
+
+static errcode_t fsstress_step(struct normalize *job, struct file_set *parent, struct streams_cost *cost)
+{
+	SCOPE_FREE struct mix_stream *mixes = calloc(job->streams, sizeof(*mixes));
+	errcode_t error = mixes ? file_set_create(job->simulation->image, parent, "files",
+	                                          (size_t)job->streams * MIX_FILES, &job->files) :
+	                          ENOMEM;
+
+	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
+		mixes[stream].random = job->simulation->seed + stream;
+	job->mixes = mixes;
+	if (!error)
+		error = streams_run(job->simulation, job->streams, mix_step, job, 1, "cannot run the mix", cost);
+	job->mixes = NULL;
+	return error;
+}
+
+/* --- All of them ----------------------------------------------------------------------------------------------------
+ */
+
+static const struct step {
+	const char *name;
+	errcode_t (*run)(struct normalize *job, struct file_set *set, struct streams_cost *cost);
+} steps[] = {
+	{ "fallocate", fallocate_step }, { "copy", copy_step },    { "tar", tar_step },
+	{ "untar", untar_step },         { "single dd", dd_step }, { "several dd", dds_step },
+	{ "fsstress", fsstress_step },
+};
+
+static errcode_t remove_files(struct file_set *set, struct ext2mb_worker *worker)
+{
+	errcode_t error = 0;
+
+	for (size_t index = 0; !error && index < set->count; index++)
+		if (set->files[index].ino)
+			error = simulated_file_delete(&set->files[index], worker);
+	for (struct file_set *child = set->first; !error && child; child = child->next)
+		error = remove_files(child, worker);
+	return error;
+}
+
+static errcode_t add_values(struct normalize *job, const char *section, const struct file_set *set)
+{
+	struct simulation *simulation = job->simulation;
+	const struct ext2mb_options *options = simulation->options;
+	errcode_t error = layout_values_add(simulation, section, set);
+
+	if (error)
+		return error;
+	uint32_t stripe_blocks = configuration_stripe(options);
+	result_add(simulation->result,
+	           &(struct result_value){ section, "partial_stripes", "Stripes covered in part", RESULT_LAYOUT,
+	                                   (double)partial_stripes(set, stripe_blocks), 0 });
+	return 0;
+}
+
+static errcode_t run_step(struct normalize *job, const struct step *step)
+{
+	struct image *image = job->simulation->image;
+	struct streams_cost cost;
+	struct file_set *set;
+	errcode_t error = file_set_create(image, job->top, step->name, 0, &set);
+
+	progress_stage(job->simulation->progress, step->name, 0, 0);
+	if (!error)
+		error = step->run(job, set, &cost);
+	if (!error)
+		error = add_values(job, step->name, set);
+	if (!error && step->run == fallocate_step)
+		error = remove_files(set, image->worker);
+	return error ? error : ext2mb_commit(image->mb);
+}
+
+static errcode_t normalize_run(struct simulation *simulation)
+{
+	const struct setting *settings = simulation->settings;
+	struct image *image = simulation->image;
+	struct normalize job = {
+		.simulation = simulation,
+		.streams = (unsigned int)settings[STREAMS].number,
+		.block_bytes = image->format.block_bytes,
+	};
+	errcode_t error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
+	                                         size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
+
+	if (!error)
+		error = file_set_create(image, NULL, image->directory, 0, &job.top);
+	for (size_t step = 0; !error && step < sizeof(steps) / sizeof(*steps); step++)
+		error = run_step(&job, &steps[step]);
+	size_list_close(&job.sizes);
+	return error ? problem_set(simulation->problem, error, image->path, "cannot run the seven steps") : 0;
+}
+
+static errcode_t normalize_measure(struct simulation *simulation)
+{
+	return layout_values_add(simulation, "in the end", simulation->image->files);
+}
+
+const struct workload normalize_workload = {
+	.name = "normalize",
+	.summary = "the seven steps of 2014: fallocate, copy, tar, untar, one dd, several dd, fsstress",
+	.options = normalize_options,
+	.run = normalize_run,
+	.measure = normalize_measure,
+};

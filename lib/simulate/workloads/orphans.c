@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What stresses the list of orphans: stress-orphan, where every thread truncates a file of its own byte by byte, and
+ * reaim's creat_clo, where every task creates a file that is there and empty, and closes it. Each truncation adds the
+ * inode to the orphans and deletes it again.
+ *
+ * A truncation changes the inode as often as in Linux, and zeroes what is behind the new end in the page cache: without
+ * that there would be nothing to compare the orphan with. Which change stands for which call is said where it is made.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "simulate/results/allocator_values.h"
+#include "simulate/image/inode_buffers.h"
+#include "simulate/streams/streams.h"
+
+enum { FILES, ORPHANS, AMOUNT }; /* AMOUNT: bytes or times */
+enum orphan_kind { LOCKLESS, LOCKED, NONE };
+
+static const struct workload_option truncate_options[] = {
+	[FILES] = { "files", "N", SETTING_NUMBER, 0, 0, 65536, "how many; 0: one for each thread" },
+	[ORPHANS] = { "orphans", "lockless|locked|none", SETTING_CHOICE, LOCKLESS, 0, 0, "how orphans are kept" },
+	[AMOUNT] = { "file-size", "SIZE", SETTING_BYTES, 256 << 10, 1, 1 << 30, "bytes, and so truncations" },
+	{ 0 },
+};
+
+static const struct workload_option creat_clo_options[] = {
+	[FILES] = { "files", "N", SETTING_NUMBER, 0, 0, 65536, "how many; 0: one for each thread" },
+	[ORPHANS] = { "orphans", "lockless|locked|none", SETTING_CHOICE, LOCKLESS, 0, 0, "how orphans are kept" },
+	[AMOUNT] = { "times", "N", SETTING_NUMBER, 100000, 1, UINT32_MAX, "how often each file is created" },
+	{ 0 },
+};
+
+/* The journal commits what was freed: after so many truncations of a file. */
+#define STEPS_PER_COMMIT 65536
+
+struct shrinking {
+	_Alignas(128) struct ext2mb_file *handle; /* of truncate */
+	uint64_t left;                            /* bytes of the file, or times */
+	uint8_t *page;                            /* of truncate: its last block in the page cache */
+};
+
+struct job {
+	struct simulation *simulation;
+	struct file_set *set;
+	struct shrinking *files;
+	uint8_t *pages;                 /* of truncate: a block for each file */
+	struct ext2mb_orphans *orphans; /* NULL: none are kept */
+};
+
+/* Does what a truncation does to the orphans, around the action. */
+static errcode_t as_orphan(const struct job *job, unsigned int file, struct ext2mb_worker *worker,
+                           errcode_t (*action)(const struct job *, unsigned int, struct ext2mb_worker *))
+{
+	uint32_t ino = job->set->files[file].ino, index = 0;
+	errcode_t error = job->orphans ? ext2mb_orphan_add(job->orphans, file, ino, &index) : 0;
+
+	if (!error)
+		error = action(job, file, worker);
+	if (!error && job->orphans)
+		error = ext2mb_orphan_delete(job->orphans, index, ino);
+	return error;
+}
+
+static errcode_t mark_dirty(const struct job *job, unsigned int file)
+{
+	return inode_buffers_mark_dirty(job->simulation->image, &job->set->files[file],
+	                                &job->set->buffers->inodes[file]);
+}
+
+static errcode_t mark_extents(const struct job *job, unsigned int file)
+{
+	return inode_buffers_mark_extents(job->simulation->image, &job->set->files[file],
+	                                  &job->set->buffers->inodes[file]);
+}
+
+/* Behind the file's end, twice: truncate_pagecache() does it, and ext4_block_truncate_page() again. */
+static void zero_tail(const struct job *job, const struct shrinking *shrinking)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	uint32_t end = (uint32_t)(shrinking->left % block_bytes);
+
+	if (!end)
+		return;
+	memset(shrinking->page + end, 0, block_bytes - end);
+	atomic_signal_fence(memory_order_seq_cst); /* or the compiler would leave out the first one */
+	memset(shrinking->page + end, 0, block_bytes - end);
+}
+
+/* ext4_ext_remove_space(): of the last block. */
+static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t blocks, struct ext2mb_worker *worker)
+{
+	ext2mb_file_truncate(worker, job->files[file].handle, blocks);
+	errcode_t error = simulated_file_shrink(&job->set->files[file], worker, blocks);
+
+	if (!error)
+		error = mark_dirty(job, file); /* dquot_free_block() */
+	if (!error)
+		error = mark_extents(job, file); /* ext4_ext_rm_leaf() */
+	if (!error && !blocks)
+		error = mark_dirty(job, file); /* of the empty tree's root */
+	return error;
+}
+
+/* From ext4_setattr() to where ext4_truncate() is done with the extents. */
+static errcode_t cut_byte(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	struct shrinking *shrinking = &job->files[file];
+	struct buffered_inode *inode = &job->set->buffers->inodes[file];
+	uint64_t blocks = (--shrinking->left + block_bytes - 1) / block_bytes;
+
+	inode_buffers_touch(inode);
+	inode->value.size_bytes = shrinking->left;
+	errcode_t error = mark_dirty(job, file); /* ext4_setattr(): i_disksize */
+
+	zero_tail(job, shrinking);
+	if (!error)
+		error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize again */
+	if (!error && blocks != job->set->files[file].blocks)
+		error = free_blocks(job, file, (uint32_t)blocks, worker);
+	return error;
+}
+
+/* When it is no orphan any more. */
+static errcode_t finish(const struct job *job, unsigned int file)
+{
+	inode_buffers_touch(&job->set->buffers->inodes[file]);
+	errcode_t error = mark_dirty(job, file); /* ext4_truncate(): its time */
+
+	return error ? error : mark_dirty(job, file); /* ext4_setattr(): setattr_copy() */
+}
+
+static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	const struct job *job = context;
+	struct shrinking *shrinking = &job->files[stream];
+	errcode_t error = as_orphan(job, stream, worker, cut_byte);
+
+	if (!error)
+		error = finish(job, stream);
+	*is_over = !shrinking->left;
+	if (!error && shrinking->left % STEPS_PER_COMMIT == 0)
+		error = ext2mb_commit(job->simulation->image->mb);
+	return error;
+}
+
+/* ext4_truncate() of an empty file, which ext4_setattr() calls in any case. */
+static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
+{
+	errcode_t error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize */
+
+	(void)worker;
+	return error ? error : mark_extents(job, file); /* ext4_ext_remove_space(): the empty tree's root */
+}
+
+static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	const struct job *job = context;
+	const struct ext2mb_file_info info = {
+		.struct_bytes = sizeof(info),
+		.ino = job->set->files[stream].ino,
+		.parent = job->set->directory.ino,
+	};
+	struct ext2mb_file *handle;
+	errcode_t error = ext2mb_file_open(worker, &info, &handle);
+
+	if (error)
+		return error;
+	error = as_orphan(job, stream, worker, cut_nothing);
+	if (!error)
+		error = finish(job, stream);
+	ext2mb_file_close(worker, handle);
+	*is_over = !--job->files[stream].left;
+	return error;
+}
+
+/* Writes the whole file at once. */
+static errcode_t fill(struct job *job, unsigned int file, uint32_t blocks)
+{
+	struct image *image = job->simulation->image;
+	struct simulated_file *simulated = &job->set->files[file];
+	const struct ext2mb_file_info info = { .struct_bytes = sizeof(info),
+		                               .ino = simulated->ino,
+		                               .parent = job->set->directory.ino };
+	errcode_t error = ext2mb_file_open(image->worker, &info, &job->files[file].handle);
+
+	while (!error && simulated->blocks < blocks) {
+		const struct ext2mb_file_request request = {
+			.struct_bytes = sizeof(request),
+			.logical = simulated->blocks,
+			.count = blocks - simulated->blocks,
+		};
+		struct ext2mb_extent extent;
+
+		error = ext2mb_file_alloc(image->worker, job->files[file].handle, &request, &extent);
+		if (!error)
+			error = simulated_file_grow(simulated, &extent);
+	}
+	return error;
+}
+
+/* What a file is when all of it has been written; not part of what is measured. */
+static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes, uint32_t blocks)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	errcode_t error = fill(job, file, blocks);
+
+	job->files[file].page = job->pages + (size_t)file * block_bytes;
+	memset(job->files[file].page, 'x', block_bytes);
+	job->set->buffers->inodes[file].value.size_bytes = bytes;
+	if (!error)
+		error = mark_extents(job, file);
+	job->set->buffers->inodes[file].changes = 0;
+	return error;
+}
+
+static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct job *job)
+{
+	const struct setting *settings = simulation->settings;
+	struct image *image = simulation->image;
+	unsigned int threads = simulation->threads ? simulation->threads : 1;
+	unsigned int count = settings[FILES].number ? (unsigned int)settings[FILES].number : threads;
+	uint32_t block_bytes = image->format.block_bytes;
+	uint32_t blocks = has_blocks ? (uint32_t)((settings[AMOUNT].number + block_bytes - 1) / block_bytes) : 0;
+
+	*job = (struct job){
+		.simulation = simulation,
+		.files = aligned_alloc(_Alignof(struct shrinking), count * sizeof(*job->files)),
+		.pages = aligned_alloc(block_bytes, (size_t)count * block_bytes),
+	};
+	if (!job->files || !job->pages)
+		return ENOMEM;
+	for (unsigned int file = 0; file < count; file++)
+		job->files[file] = (struct shrinking){ .left = settings[AMOUNT].number };
+	errcode_t error = file_set_create(image, NULL, image->directory, count, &job->set);
+	if (!error)
+		error = file_set_take_inodes(job->set, image->worker);
+	if (!error)
+		error = inode_buffers_open(image, job->set);
+	for (unsigned int file = 0; !error && has_blocks && file < count; file++)
+		error = write_whole(job, file, settings[AMOUNT].number, blocks);
+	return error;
+}
+
+/* The problem names the inode or block that is at fault. */
+static errcode_t open_orphans(struct simulation *simulation, struct job *job)
+{
+	uint64_t kind = simulation->settings[ORPHANS].number;
+	struct image *image = simulation->image;
+	const struct ext2mb_orphan_options options = { .struct_bytes = sizeof(options),
+		                                       .mb = image->mb,
+		                                       .locked = kind == LOCKED };
+	char why[128] = "";
+
+	if (kind == NONE)
+		return 0;
+	errcode_t error = ext2mb_orphan_open(image->fs, &options, why, sizeof(why), &image->orphans);
+
+	job->orphans = image->orphans;
+	if (!error)
+		return 0;
+	return problem_set_reason(simulation->problem, error, image->path, "cannot read its orphans", "%s: %s", why,
+	                          error_message(error));
+}
+
+static void add_rates(const struct job *job, const struct streams_cost *cost)
+{
+	struct simulation *simulation = job->simulation;
+	double all = (double)job->set->count * (double)simulation->settings[AMOUNT].number;
+	const struct result_value values[] = {
+		{ NULL, "ops", "Truncations per second", RESULT_MEASURED, all / cost->seconds, 0 },
+		{ NULL, "seconds", "Seconds", RESULT_MEASURED, cost->seconds, 3 },
+		{ NULL, "processor_ns", "Nanoseconds of processor time each", RESULT_MEASURED,
+		  1e9 * cost->processor_seconds / all, 1 },
+		{ NULL, "truncations", "Truncations", RESULT_COUNTED, all, 0 },
+		{ NULL, "inode_changes", "Changes of inodes", RESULT_COUNTED,
+		  (double)inode_buffers_changes(job->set), 0 },
+	};
+
+	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
+		result_add(simulation->result, &values[index]);
+}
+
+static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_step step)
+{
+	struct image *image = simulation->image;
+	struct job job;
+	struct streams_cost cost;
+	errcode_t error = prepare(simulation, has_blocks, &job);
+
+	if (error)
+		problem_set(simulation->problem, error, image->path, "cannot make files");
+	if (!error)
+		error = open_orphans(simulation, &job);
+	if (!error) {
+		progress_stage(simulation->progress, "truncate", 0, 0);
+		error = streams_run(simulation, (unsigned int)job.set->count, step, &job, 0, "cannot truncate", &cost);
+	}
+	for (size_t file = 0; job.set && file < job.set->count; file++)
+		ext2mb_file_close(image->worker, job.files[file].handle);
+	if (!error) {
+		add_rates(&job, &cost);
+		error = allocator_values_add(simulation, NULL, &cost);
+	}
+	free(job.files);
+	free(job.pages);
+	return error;
+}
+
+static errcode_t truncate_run(struct simulation *simulation)
+{
+	return run_job(simulation, true, truncate_step);
+}
+
+static errcode_t creat_clo_run(struct simulation *simulation)
+{
+	return run_job(simulation, false, creat_clo_step);
+}
+
+const struct workload truncate_workload = {
+	.name = "truncate",
+	.summary = "files that are truncated byte by byte, as orphans each time (stress-orphan)",
+	.row = "ops",
+	.options = truncate_options,
+	.run = truncate_run,
+};
+
+const struct workload creat_clo_workload = {
+	.name = "creat_clo",
+	.summary = "empty files that are created again and closed, as orphans each time (reaim's creat_clo)",
+	.row = "ops",
+	.options = creat_clo_options,
+	.run = creat_clo_run,
+};

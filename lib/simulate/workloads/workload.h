@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A workload: what it is called, what can be set, and how it runs. It runs on the metadata of a real image through an
+ * allocator that is opened for it, and tells what it found as named values. No data is written.
+ *
+ * A new workload: a file of its own with a `const struct workload`, named here and in workloads[] of workload.c.
+ */
+#ifndef SIMULATE_WORKLOAD_H
+#define SIMULATE_WORKLOAD_H
+
+#include "ext2fs/ext2mb.h"
+#include "simulate/image/image.h"
+#include "simulate/results/result.h"
+#include "support/work/pool.h"
+#include "support/work/progress.h"
+
+enum setting_kind {
+	SETTING_NUMBER,
+	SETTING_BYTES,  /* "8K"; a plain number is bytes */
+	SETTING_FLAG,   /* takes no argument; 0 or 1 */
+	SETTING_CHOICE, /* one of the words of `argument`, "this|that"; the number is its index */
+	SETTING_TEXT,
+};
+
+/* An option --NAME=ARGUMENT of one workload; the setting's index in the list is what the workload knows it by. */
+struct workload_option {
+	const char *name; /* NULL behind the last one */
+	const char *argument;
+	enum setting_kind kind;
+	uint64_t preset, minimum, maximum;
+	const char *help; /* one line */
+};
+
+#define WORKLOAD_MOST_OPTIONS 16
+
+struct setting {
+	uint64_t number;
+	const char *text; /* SETTING_TEXT: NULL if not given */
+};
+
+/* What a workload finds when it runs. */
+struct simulation {
+	struct image *image;                  /* open, with an allocator attached */
+	const struct ext2mb_options *options; /* with which it was opened */
+	const struct setting *settings;       /* one for each of the workload's options */
+	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
+	unsigned int processors;              /* supposed without threads: see processors.h */
+	bool checksums;                       /* with threads: see --checksums */
+	uint64_t seed;
+	struct pool *pool; /* of so many workers */
+	struct progress *progress;
+	struct result *result;
+	struct problem *problem;
+};
+
+struct workload {
+	const char *name;
+	const char *summary; /* one line */
+	const char *row;     /* key of the value that makes a table of policies by threads; NULL: values by policies */
+	const struct workload_option *options;
+
+	/*
+	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns when
+	 * all its threads have ended. What the files are then is what the image will hold. Main thread.
+	 */
+	errcode_t (*run)(struct simulation *simulation);
+
+	/* Adds values to the result when everything, maps and directories too, has its place; NULL: none. */
+	errcode_t (*measure)(struct simulation *simulation);
+};
+
+extern const struct workload append_workload;
+extern const struct workload creat_clo_workload;
+extern const struct workload fallocate2_workload;
+extern const struct workload normalize_workload;
+extern const struct workload truncate_workload;
+extern const struct workload unlink_workload;
+
+/* All of them; NULL behind the last one. */
+const struct workload *workload_get(unsigned int index);
+
+/* NULL: there is none of that name. */
+const struct workload *workload_find(const char *name);
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where a member's bytes are: in the archive where they lie as they are, else in the temporary file. */
+#include <errno.h>
+#include <string.h>
+
+#include "source/archive/archive_scan.h"
+#include "support/vector.h"
+#include "support/io/whole_io.h"
+
+/* What comes after what is there already: ends of both are only moved where they touch. */
+static errcode_t add_segment(struct archive_segments *segments, uint64_t start, uint64_t length, uint64_t stored)
+{
+	if (segments->count) {
+		struct tree_segment *last = &segments->list[segments->count - 1];
+
+		if (last->start_bytes + last->length_bytes == start) {
+			last->length_bytes += length;
+			return 0;
+		}
+	}
+	errcode_t error =
+		vector_reserve(&segments->list, &segments->capacity, segments->count + 1, sizeof(*segments->list));
+
+	if (!error)
+		error = vector_reserve(&segments->stored_starts, &segments->stored_capacity, segments->count + 1,
+		                       sizeof(*segments->stored_starts));
+	if (error)
+		return error;
+	segments->list[segments->count] = (struct tree_segment){ start, length };
+	segments->stored_starts[segments->count++] = stored;
+	return 0;
+}
+
+/* Would a segment there go on from the last one in the tree's terms, but not where it is stored? */
+static bool breaks_in_two(const struct archive_segments *segments, uint64_t start, uint64_t stored)
+{
+	if (!segments->count)
+		return false;
+	const struct tree_segment *last = &segments->list[segments->count - 1];
+
+	return last->start_bytes + last->length_bytes == start &&
+	       segments->stored_starts[segments->count - 1] + last->length_bytes != stored;
+}
+
+static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64_t length)
+{
+	char bytes[8192];
+
+	while (length) {
+		size_t part = length < sizeof(bytes) ? (size_t)length : sizeof(bytes);
+		errcode_t error = whole_read(scan->input.descriptor, bytes, part, stored);
+
+		if (error)
+			return archive_scan_problem(scan, error, "cannot read", NULL);
+		error = archive_spool_write(&scan->spool, bytes, part, scan->problem);
+		if (error)
+			return error;
+		stored += part;
+		length -= part;
+	}
+	return 0;
+}
+
+/*
+ * libarchive hands over bytes of its own where a member does not lie in our buffer in one piece, so once a buffer at
+ * most. What was found in the archive until then follows it into the temporary file.
+ */
+static errcode_t move_to_spool(struct archive_scan *scan)
+{
+	struct archive_segments *segments = &scan->segments;
+	errcode_t error = archive_spool_open(&scan->spool, scan->problem);
+
+	segments->is_spooled = true;
+	for (size_t i = 0; !error && i < segments->count; i++) {
+		uint64_t stored = segments->stored_starts[i];
+
+		segments->stored_starts[i] = scan->spool.end_bytes;
+		error = spool_stored(scan, stored, segments->list[i].length_bytes);
+	}
+	return error;
+}
+
+static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t count, uint64_t offset)
+{
+	struct archive_segments *segments = &scan->segments;
+	uint64_t stored = 0;
+	errcode_t error = 0;
+
+	if (!segments->is_spooled &&
+	    (!archive_input_locate(&scan->input, bytes, count, &stored) || breaks_in_two(segments, offset, stored)))
+		error = move_to_spool(scan);
+	if (!error && segments->is_spooled) {
+		stored = scan->spool.end_bytes;
+		error = archive_spool_write(&scan->spool, bytes, count, scan->problem);
+	}
+	return error ? error : add_segment(segments, offset, count, stored);
+}
+
+/*
+ * Contents of tar and cpio lie in one piece, so the first block tells where all of them are, and libarchive seeks
+ * over the rest. Others (zip) can have more behind the contents, which only reading them finds.
+ */
+static bool lies_in_one_piece(const struct archive_scan *scan)
+{
+	int format = archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK;
+
+	return (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_CPIO) && !scan->segments.is_spooled &&
+	       !scan->input.unpacker && archive_entry_sparse_count(scan->entry) == 0 &&
+	       scan->segments.list[0].start_bytes == 0;
+}
+
+static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
+{
+	struct archive_segments *segments = &scan->segments;
+	uint64_t end = 0;
+
+	for (;;) {
+		const void *bytes;
+		size_t count;
+		la_int64_t at;
+		int result = archive_read_data_block(scan->input.archive, &bytes, &count, &at);
+
+		if (result == ARCHIVE_EOF)
+			return 0;
+		if (result != ARCHIVE_OK)
+			return archive_scan_failure(scan);
+		if (!count)
+			continue;
+		uint64_t offset = (uint64_t)at;
+
+		if (at < 0 || offset < end || offset > most || count > most - offset)
+			return archive_scan_problem(scan, EBADMSG, "cannot read",
+			                            "its contents go beyond its size or are out of order");
+		end = offset + count;
+		errcode_t error = take_block(scan, bytes, count, offset);
+
+		if (error)
+			return archive_scan_problem(scan, error, "cannot read", NULL);
+		if (segments->count == 1 && lies_in_one_piece(scan) && archive_entry_size_is_set(scan->entry)) {
+			if (most > scan->input.end - segments->stored_starts[0])
+				return archive_scan_problem(scan, EBADMSG, "cannot read",
+				                            "the archive ends before its contents do");
+			segments->list[0].length_bytes = most;
+			return 0;
+		}
+	}
+}
+
+static errcode_t make_map(struct archive_scan *scan, struct tree_node *node)
+{
+	const struct archive_segments *segments = &scan->segments;
+	size_t count = segments->count;
+	struct tree_data_map *map =
+		count > UINT32_MAX ? NULL :
+				     arena_alloc(&scan->tree->memory, sizeof(*map) + count * sizeof(*map->segments));
+	uint64_t *stored_starts = arena_alloc(&scan->tree->memory, (count + 1) * sizeof(*stored_starts));
+
+	if (!map || !stored_starts)
+		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
+	map->count = (uint32_t)count;
+	map->stored_starts = stored_starts;
+	if (count) {
+		memcpy(map->segments, segments->list, count * sizeof(*map->segments));
+		memcpy(stored_starts, segments->stored_starts, count * sizeof(*stored_starts));
+	}
+	node->is_sparse = true;
+	node->data_map = map;
+	return 0;
+}
+
+errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *node)
+{
+	struct archive_segments *segments = &scan->segments;
+	bool has_size = archive_entry_size_is_set(scan->entry);
+	la_int64_t size = has_size ? archive_entry_size(scan->entry) : INT64_MAX;
+
+	segments->count = 0;
+	segments->is_spooled = false;
+	if (size < 0)
+		return archive_scan_problem(scan, EBADMSG, "cannot read", "its size is negative");
+	errcode_t error = read_blocks(scan, (uint64_t)size);
+
+	if (error)
+		return error;
+	const struct tree_segment *last = segments->count ? &segments->list[segments->count - 1] : NULL;
+
+	if (!has_size)
+		size = last ? (la_int64_t)(last->start_bytes + last->length_bytes) : 0;
+	node->size_bytes = (uint64_t)size;
+	node->origin = segments->is_spooled ? scan->spool.origin : 0;
+	node->is_sparse = false;
+	node->stored_start = segments->count ? segments->stored_starts[0] : 0;
+	if (!size || (last && segments->count == 1 && last->length_bytes == (uint64_t)size))
+		return 0;
+	return make_map(scan, node);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive/archive_header.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "source/archive/archive_scan.h"
+
+#define BLOCK_BYTES 512u
+#define NANOSECOND_DIGITS 9
+
+/* A record of an extended header. */
+struct record {
+	const char *key, *value; /* neither ends in a NUL */
+	size_t key_bytes, value_bytes;
+	bool is_global;
+};
+
+/* What extended headers say instead of the header's own fields. */
+enum { SIZE = 1, UID = 2, GID = 4, TIME = 8 };
+
+static errcode_t damaged(const struct archive_scan *scan, const char *what, size_t bytes)
+{
+	SCOPE_FREE char *reason = NULL;
+
+	if (asprintf(&reason, "its \"%.*s\" is damaged", (int)(bytes < 100 ? bytes : 100), what) < 0)
+		reason = NULL;
+	return archive_scan_problem(scan, EBADMSG, "cannot read", reason);
+}
+
+static bool is_key(const struct record *record, const char *key)
+{
+	return record->key_bytes == strlen(key) && !memcmp(record->key, key, record->key_bytes);
+}
+
+static bool is_number(const char *text, size_t bytes)
+{
+	size_t digits = 0;
+
+	while (digits < bytes && isdigit((unsigned char)text[digits]))
+		digits++;
+	return bytes && digits == bytes;
+}
+
+/* [-]SECONDS[.FRACTION]; -0.97 is 0.03 seconds after -1. */
+static bool parse_time(const char *text, size_t bytes, struct archive_header *header)
+{
+	bool is_negative = bytes && *text == '-';
+	size_t at = is_negative, digits = 0;
+	int64_t seconds = 0;
+	uint32_t nanoseconds = 0;
+
+	for (; at < bytes && isdigit((unsigned char)text[at]); at++, digits++)
+		if (__builtin_mul_overflow(seconds, 10, &seconds) ||
+		    __builtin_add_overflow(seconds, text[at] - '0', &seconds))
+			return false;
+	if (at < bytes && text[at] == '.')
+		at++;
+	else if (at < bytes)
+		return false;
+	for (unsigned int digit = 0; digit < NANOSECOND_DIGITS; digit++) {
+		bool is_there = at < bytes && isdigit((unsigned char)text[at]);
+
+		nanoseconds = nanoseconds * 10 + (is_there ? (uint32_t)(text[at] - '0') : 0);
+		at += is_there;
+		digits += is_there;
+	}
+	while (at < bytes && isdigit((unsigned char)text[at]))
+		at++;
+	header->has_time = true;
+	header->seconds = !is_negative ? seconds : -seconds - (nanoseconds != 0);
+	header->nanoseconds = is_negative && nanoseconds ? 1000000000 - nanoseconds : nanoseconds;
+	return digits && at == bytes;
+}
+
+static bool is_base64(const char *text, size_t bytes)
+{
+	size_t digits = 0;
+
+	while (digits < bytes && (isalnum((unsigned char)text[digits]) || text[digits] == '+' || text[digits] == '/'))
+		digits++;
+	for (size_t padding = 0; padding < 2 && bytes > digits && text[bytes - 1] == '='; padding++)
+		bytes--;
+	return digits == bytes && digits % 4 != 1;
+}
+
+static errcode_t take_text(struct archive_scan *scan, const struct record *record, const char **text)
+{
+	if (memchr(record->value, '\0', record->value_bytes))
+		return damaged(scan, record->key, record->key_bytes);
+	*text = arena_copy_string(&scan->member_memory, record->value, record->value_bytes);
+	return *text ? 0 : archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
+}
+
+static bool begins_with(const struct record *record, const char *prefix)
+{
+	return record->key_bytes >= strlen(prefix) && !memcmp(record->key, prefix, strlen(prefix));
+}
+
+/* Numbers that libarchive takes from extended headers, and what they count instead of. */
+static bool is_numeric(const struct record *record, unsigned int *given)
+{
+	static const struct {
+		const char *key;
+		unsigned int given;
+	} keys[] = {
+		{ "size", SIZE },
+		{ "uid", UID },
+		{ "gid", GID },
+		{ "GNU.sparse.size", 0 },
+		{ "GNU.sparse.realsize", 0 },
+		{ "SCHILY.realsize", 0 },
+		{ "SCHILY.devmajor", 0 },
+		{ "SCHILY.devminor", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (is_key(record, keys[i].key)) {
+			*given |= keys[i].given;
+			return true;
+		}
+	return false;
+}
+
+/* libarchive leaves them out; of what others think of (git writes a comment), nothing is lost. */
+static bool is_lost(const struct record *record)
+{
+	static const char *const keys[] = { "path",
+		                            "linkpath",
+		                            "size",
+		                            "uid",
+		                            "gid",
+		                            "uname",
+		                            "gname",
+		                            "mtime",
+		                            "SCHILY.acl.access",
+		                            "SCHILY.acl.default" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (is_key(record, keys[i]))
+			return true;
+	return begins_with(record, "SCHILY.xattr.") || begins_with(record, "LIBARCHIVE.xattr.");
+}
+
+static errcode_t take_record(struct archive_scan *scan, const struct record *record, unsigned int *given)
+{
+	static const char binary[] = "SCHILY.xattr.", encoded[] = "LIBARCHIVE.xattr.";
+	bool is_right = true;
+
+	if (record->is_global && is_lost(record))
+		return archive_scan_problem(scan, ENOTSUP, "cannot read",
+		                            "a global extended header says something of files, which is not supported");
+	if (record->is_global)
+		return 0;
+	if (is_key(record, "SCHILY.acl.access"))
+		return take_text(scan, record, &scan->header.access_acl);
+	if (is_key(record, "SCHILY.acl.default"))
+		return take_text(scan, record, &scan->header.default_acl);
+	if (is_numeric(record, given)) {
+		is_right = is_number(record->value, record->value_bytes);
+	} else if (is_key(record, "mtime")) {
+		*given |= TIME;
+		is_right = parse_time(record->value, record->value_bytes, &scan->header);
+	} else if (begins_with(record, binary)) {
+		is_right = record->key_bytes > strlen(binary);
+	} else if (begins_with(record, encoded)) {
+		is_right = record->key_bytes > strlen(encoded) && is_base64(record->value, record->value_bytes);
+	}
+	return is_right ? 0 : damaged(scan, record->key, record->key_bytes);
+}
+
+/* Records are "BYTES KEY=VALUE\n", where BYTES counts all of that. */
+static errcode_t take_records(struct archive_scan *scan, const char *text, size_t bytes, bool is_global,
+                              unsigned int *given)
+{
+	errcode_t error = 0;
+
+	while (!error && bytes) {
+		size_t length = 0, at = 0;
+
+		for (; at < bytes && at < 8 && isdigit((unsigned char)text[at]); at++)
+			length = length * 10 + (size_t)(text[at] - '0');
+		if (!at || at >= bytes || text[at] != ' ' || length <= at + 2 || length > bytes ||
+		    text[length - 1] != '\n')
+			return damaged(scan, "extended header", strlen("extended header"));
+		struct record record = { .key = text + at + 1, .is_global = is_global };
+		const char *equals = memchr(record.key, '=', length - at - 2);
+
+		if (!equals)
+			return damaged(scan, "extended header", strlen("extended header"));
+		record.key_bytes = (size_t)(equals - record.key);
+		record.value = equals + 1;
+		record.value_bytes = (size_t)(text + length - 1 - record.value);
+		error = take_record(scan, &record, given);
+		text += length;
+		bytes -= length;
+	}
+	return error;
+}
+
+/* Digits with blanks or NULs around them, or one of GNU tar's binary numbers. */
+static bool is_octal(const char *field, size_t bytes, bool may_be_negative)
+{
+	size_t at = 0;
+
+	if ((unsigned char)*field & 0x80)
+		return true;
+	while (at < bytes && field[at] == ' ')
+		at++;
+	at += may_be_negative && at < bytes && field[at] == '-';
+	while (at < bytes && field[at] >= '0' && field[at] <= '7')
+		at++;
+	while (at < bytes && (field[at] == ' ' || !field[at]))
+		at++;
+	return at == bytes;
+}
+
+static uint64_t octal(const char *field, size_t bytes)
+{
+	uint64_t number = 0;
+
+	for (size_t at = 0; at < bytes; at++)
+		if (field[at] >= '0' && field[at] <= '7')
+			number = number << 3 | (uint64_t)(field[at] - '0');
+	return number;
+}
+
+static errcode_t check_fields(const struct archive_scan *scan, const char *block, unsigned int given)
+{
+	static const struct {
+		const char *name;
+		size_t at, bytes;
+		unsigned int given;
+	} fields[] = {
+		{ "uid", 108, 8, UID }, { "gid", 116, 8, GID }, { "size", 124, 12, SIZE }, { "mtime", 136, 12, TIME }
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (!(given & fields[i].given) &&
+		    !is_octal(block + fields[i].at, fields[i].bytes, fields[i].given == TIME))
+			return damaged(scan, fields[i].name, strlen(fields[i].name));
+	return 0;
+}
+
+/* Any number of headers that say more, each with a body, and then the member's own. */
+static errcode_t read_tar(struct archive_scan *scan, const char *bytes, size_t count)
+{
+	unsigned int given = 0;
+
+	for (;;) {
+		if (count < BLOCK_BYTES)
+			return damaged(scan, "header", strlen("header"));
+		char type = bytes[156];
+
+		if (!type || !strchr("xXgALKV", type))
+			return check_fields(scan, bytes, given);
+		uint64_t body = octal(bytes + 124, 12), padded = (body + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+
+		if (!is_octal(bytes + 124, 12, false) || (unsigned char)bytes[124] & 0x80 ||
+		    padded > count - BLOCK_BYTES)
+			return damaged(scan, "header", strlen("header"));
+		errcode_t error = type == 'x' || type == 'X' || type == 'g' ?
+		                          take_records(scan, bytes + BLOCK_BYTES, (size_t)body, type == 'g', &given) :
+		                          0;
+
+		if (error)
+			return error;
+		bytes += BLOCK_BYTES + padded;
+		count -= BLOCK_BYTES + (size_t)padded;
+	}
+}
+
+errcode_t archive_header_read(struct archive_scan *scan)
+{
+	const uint8_t *bytes;
+	size_t count;
+
+	arena_destroy(&scan->member_memory);
+	scan->header = (struct archive_header){ 0 };
+	if ((archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK) != ARCHIVE_FORMAT_TAR)
+		return 0;
+	errcode_t error = archive_input_header(&scan->input, &bytes, &count);
+
+	if (!error && !bytes)
+		error = EBADMSG;
+	if (error)
+		return archive_scan_problem(scan, error, "cannot read",
+		                            error == ENOMEM ? NULL : "its header cannot be looked at");
+	return read_tar(scan, (const char *)bytes, count);
+}

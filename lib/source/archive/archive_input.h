@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bytes of an archive on their way to libarchive: we know where in the file those lie that it hands back. */
+#ifndef SOURCE_ARCHIVE_INPUT_H
+#define SOURCE_ARCHIVE_INPUT_H
+
+#include <archive.h>
+#include <locale.h>
+#include <stdio.h>
+
+#include "source/archive/archive_kind.h"
+#include "source/archive/header_tap.h"
+#include "source/tree/tree.h"
+
+struct archive_input {
+	const struct archive_kind *kind;
+	struct archive *archive; /* NULL: a manifest that is not packed */
+	struct archive *unpacker; /* of a packed file: its one member is what archive reads; NULL: it is not packed */
+	uint64_t unpacked_at;     /* where in that the next block begins */
+	struct header_tap tap;
+	int descriptor;  /* borrowed */
+	bool is_regular; /* a regular file: it is read with pread(2), and can be sought in */
+	uint64_t start;  /* where in it the archive begins (standard input may have been read from) */
+	uint64_t at;     /* where the next read begins; of anything else: bytes read */
+	uint64_t end;    /* of a regular file */
+	char *buffer;
+	uint64_t buffer_at; /* where in the file its bytes lie */
+	size_t buffer_bytes;
+	bool is_unread;    /* nobody has been given the buffer yet */
+	const char *text;  /* of archive_input_stream(): what is at hand of it */
+	size_t text_bytes; /* likewise */
+	struct archive_entry *first; /* the first member, which had to be read to know that */
+	int first_result;
+	bool has_first;    /* nobody has been given it yet */
+	errcode_t error;   /* of reading, which libarchive would only describe */
+	char refusal[120]; /* why it is not read; empty: libarchive says why */
+	locale_t own_locale, callers_locale;
+};
+
+/*
+ * Opens the file for an archive without waiting for whoever is to write into a pipe: reading does, and sees signals.
+ * -1 with errno.
+ */
+int archive_input_open_file(const char *path);
+
+/*
+ * Opens a file of a kind for reading; descriptor must last as long. Of a manifest, which may be packed (gzip and so
+ * on), there is an archive_input_stream(), of anything else the members. ENOMEM, errors of reading, EBADMSG, also where
+ * it is of another kind; archive_input_reason() may say more.
+ */
+MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind);
+
+/* archive_read_next_header() of the archive. */
+int archive_input_next(struct archive_input *input, struct archive_entry **entry);
+
+/* The header of the member that this gave, see header_tap_bytes(). */
+MUST_CHECK errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count);
+
+/*
+ * The whole text of a manifest, unpacked; the caller closes it before the input. NULL: no memory. After a failure to
+ * read from it errno is EBADMSG or that of read(2).
+ */
+FILE *archive_input_stream(struct archive_input *input);
+
+/* Why opening or reading failed with this error, in words; NULL if it says all. They last until the input is closed. */
+const char *archive_input_reason(const struct archive_input *input, errcode_t error);
+
+/* Closes what was opened; the caller's locale is back. Also after a failed or no opening (zeroed). */
+void archive_input_close(struct archive_input *input);
+
+/* Is what libarchive handed out a part of the file as it is? Then *offset says where it lies. */
+bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset);
+
+#endif

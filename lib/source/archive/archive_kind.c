@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive/archive_kind.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "source/mtree/manifest_source.h"
+
+const struct archive_kind archive_kind_common = {
+	.what = "a tar, cpio or zip archive",
+	.formats = { archive_read_support_format_tar, archive_read_support_format_cpio,
+	             archive_read_support_format_zip },
+};
+
+const struct archive_kind archive_kind_layer = {
+	.what = "a tar archive",
+	.formats = { archive_read_support_format_tar },
+};
+
+const struct archive_kind archive_kind_manifest = { .prefix = "mtree", .what = "a manifest" };
+
+/* Those that have to be named: few use them, and their parsers in libarchive have had most of its defects. */
+static const struct archive_kind kinds[] = {
+	{ .prefix = "tar", .what = "a tar archive", .formats = { archive_read_support_format_tar } },
+	{ .prefix = "cpio", .what = "a cpio archive", .formats = { archive_read_support_format_cpio } },
+	{ .prefix = "zip", .what = "a zip archive", .formats = { archive_read_support_format_zip } },
+	{ .prefix = "7z",
+	  .what = "a 7z archive",
+	  .stores_utf16 = true,
+	  .formats = { archive_read_support_format_7zip },
+	  .signature = "7z\xbc\xaf\x27\x1c" },
+	{ .prefix = "ar",
+	  .what = "an ar archive",
+	  .formats = { archive_read_support_format_ar },
+	  .signature = "!<arch>\n" },
+	{ .prefix = "cab",
+	  .what = "a cab archive",
+	  .stores_utf16 = true,
+	  .formats = { archive_read_support_format_cab },
+	  .signature = "MSCF" },
+	{ .prefix = "iso",
+	  .what = "an ISO 9660 image",
+	  .stores_utf16 = true,
+	  .formats = { archive_read_support_format_iso9660 },
+	  .signature_at = 32769,
+	  .signature = "CD001" },
+	{ .prefix = "lha",
+	  .what = "an lha archive",
+	  .formats = { archive_read_support_format_lha },
+	  .signature_at = 2,
+	  .signature = "-lh" },
+	{ .prefix = "rar",
+	  .what = "a rar archive",
+	  .stores_utf16 = true,
+	  .formats = { archive_read_support_format_rar, archive_read_support_format_rar5 },
+	  .signature = "Rar!" },
+	{ .prefix = "rpm",
+	  .what = "an rpm package",
+	  .is_packed_by_filter = true,
+	  .formats = { archive_read_support_format_cpio },
+	  .signature = "\xed\xab\xee\xdb" },
+	{ .prefix = "warc",
+	  .what = "a WARC file",
+	  .formats = { archive_read_support_format_warc },
+	  .signature = "WARC/" },
+	{ .prefix = "xar",
+	  .what = "a xar archive",
+	  .stores_utf16 = true,
+	  .formats = { archive_read_support_format_xar },
+	  .signature = "xar!" },
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* Those of libarchive that are not programs of their own (lzop, lrzip and grzip are). */
+static const struct packer {
+	const char *name;
+	const char *suffix;               /* of a manifest's name; NULL: none is usual */
+	const char *signature;            /* NULL: too short to be told from text */
+	int (*support)(struct archive *); /* NULL: not unpacked */
+} packers[] = {
+	{ "gzip", ".gz", "\x1f\x8b", archive_read_support_filter_gzip },
+	{ "zstd", ".zst", "\x28\xb5\x2f\xfd", archive_read_support_filter_zstd },
+	{ "xz", ".xz",
+	  "\xfd"
+	  "7zXZ",
+	  archive_read_support_filter_xz },
+	{ "bzip2", ".bz2", "BZh", archive_read_support_filter_bzip2 },
+	{ "lz4", ".lz4", "\x04\x22\x4d\x18", archive_read_support_filter_lz4 },
+	{ "lzip", ".lz", "LZIP", archive_read_support_filter_lzip },
+	{ "lzma", ".lzma", NULL, archive_read_support_filter_lzma },
+	{ "compress", ".Z", "\x1f\x9d", archive_read_support_filter_compress },
+	{ "lzop", NULL, "\x89LZO", NULL },
+	{ "lrzip", NULL, "LRZI", NULL },
+	{ "grzip", NULL, "GRZipII", NULL },
+};
+
+#define PACKERS (sizeof(packers) / sizeof(*packers))
+#define LAYER_PACKERS 2 /* the first ones */
+
+const struct archive_kind *archive_kind_of_prefix(const char *source, const char **file)
+{
+	size_t bytes = strcspn(source, ":/");
+
+	*file = source;
+	if (source[bytes] != ':')
+		return NULL;
+	*file = source + bytes + 1;
+	if (strlen(archive_kind_manifest.prefix) == bytes && !memcmp(source, archive_kind_manifest.prefix, bytes))
+		return &archive_kind_manifest;
+	for (size_t i = 0; i < KINDS; i++)
+		if (strlen(kinds[i].prefix) == bytes && !memcmp(source, kinds[i].prefix, bytes))
+			return &kinds[i];
+	*file = source;
+	return NULL;
+}
+
+static bool ends_with(const char *text, size_t bytes, const char *end)
+{
+	size_t end_bytes = strlen(end);
+
+	return bytes >= end_bytes && !memcmp(text + bytes - end_bytes, end, end_bytes);
+}
+
+bool archive_kind_is_manifest_name(const char *file)
+{
+	size_t bytes = strlen(file);
+
+	for (size_t i = 0; i < PACKERS; i++)
+		if (packers[i].suffix && ends_with(file, bytes, packers[i].suffix)) {
+			bytes -= strlen(packers[i].suffix);
+			break;
+		}
+	return ends_with(file, bytes, ".mtree");
+}
+
+static bool begins_with(const char *bytes, size_t count, const char *signature)
+{
+	return count >= strlen(signature) && !memcmp(bytes, signature, strlen(signature));
+}
+
+const struct archive_kind *archive_kind_recognize(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (kinds[i].signature && count > kinds[i].signature_at &&
+		    begins_with(bytes + kinds[i].signature_at, count - kinds[i].signature_at, kinds[i].signature))
+			return &kinds[i];
+	return manifest_is(bytes, count) ? &archive_kind_manifest : NULL;
+}
+
+const char *archive_kind_packer(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < PACKERS; i++)
+		if (packers[i].signature && begins_with(bytes, count, packers[i].signature))
+			return packers[i].name;
+	return NULL;
+}
+
+/*
+ * A libarchive that was built without a library says ARCHIVE_WARN, and would run a program instead. That is known
+ * only once it has been asked to, so another archive is asked first.
+ */
+static bool is_built_in(int (*support)(struct archive *))
+{
+	struct archive *archive = archive_read_new();
+	bool is = archive && support(archive) == ARCHIVE_OK;
+
+	archive_read_free(archive);
+	return is;
+}
+
+errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive)
+{
+	/* ARCHIVE_WARN: this libarchive was built without some compression of the format. */
+	for (size_t i = 0; i < ARCHIVE_KIND_FORMATS && kind->formats[i]; i++)
+		if (kind->formats[i](archive) < ARCHIVE_WARN)
+			return ENOMEM;
+	return archive_read_support_format_raw(archive) < ARCHIVE_WARN ? ENOMEM : 0;
+}
+
+errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive)
+{
+	size_t count = kind == &archive_kind_layer ? LAYER_PACKERS : PACKERS;
+
+	if (archive_read_support_format_raw(archive) < ARCHIVE_WARN)
+		return ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (packers[i].support && is_built_in(packers[i].support) && packers[i].support(archive) != ARCHIVE_OK)
+			return ENOMEM;
+	if (kind->is_packed_by_filter && archive_read_support_filter_rpm(archive) != ARCHIVE_OK)
+		return ENOMEM;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a source that is no directory is read as: a property of how it was given, never of its bytes. Otherwise
+ * the author of an archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's
+ * parsers. Other programs are never run to unpack anything.
+ */
+#ifndef SOURCE_ARCHIVE_KIND_H
+#define SOURCE_ARCHIVE_KIND_H
+
+#include <archive.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "support/problem.h"
+
+#define ARCHIVE_KIND_FORMATS 3
+
+struct archive_kind {
+	const char *prefix;       /* NAME:FILE says that FILE is one; NULL: nothing does */
+	const char *what;         /* with its article, for messages */
+	bool stores_utf16;        /* names, which libarchive can convert in a UTF-8 locale only */
+	bool is_packed_by_filter; /* by rpm's, which libarchive has as a filter */
+	int (*formats[ARCHIVE_KIND_FORMATS])(struct archive *); /* libarchive's; none: a manifest */
+
+	/* What it begins with, as far as that is known by a few bytes; only messages depend on it. */
+	size_t signature_at;
+	const char *signature; /* NULL: unknown */
+};
+
+extern const struct archive_kind archive_kind_common; /* tar, cpio or zip */
+extern const struct archive_kind
+	archive_kind_layer; /* of an OCI image: tar, of which only gzip and zstd are unpacked */
+extern const struct archive_kind archive_kind_manifest; /* mtree(5), see source/mtree/manifest_source.h */
+
+/* The kind that a prefix of the source's name says, and where the name of its file begins; NULL: no prefix says it. */
+const struct archive_kind *archive_kind_of_prefix(const char *source, const char **file);
+
+/* Is the file called as a manifest: NAME.mtree, and what it is packed with after that? */
+bool archive_kind_is_manifest_name(const char *file);
+
+/* The kind that has to be named and whose archives begin so; NULL: unknown. */
+const struct archive_kind *archive_kind_recognize(const char *bytes, size_t count);
+
+/* What packs files that begin so; NULL: unknown. */
+const char *archive_kind_packer(const char *bytes, size_t count);
+
+/* Lets libarchive read archives of this kind, and bytes of any other as one member of its format "raw". ENOMEM. */
+MUST_CHECK errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive);
+
+/* Lets libarchive unpack what it can without another program, as one member of the format "raw". ENOMEM. */
+MUST_CHECK errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive);
+
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive/archive_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/archive/archive_scan.h"
+#include "source/archive/container_image.h"
+#include "source/content_reader.h"
+#include "source/mtree/manifest_source.h"
+#include "source/tree/tree_builder.h"
+#include "support/work/interrupt.h"
+
+errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
+{
+	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
+	SCOPE_FREE char *path = NULL;
+
+	if (member && asprintf(&path, "%s: %s", scan->name, member) < 0)
+		path = NULL;
+	if (!reason)
+		return problem_set(scan->problem, error, path ? path : scan->name, action);
+	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", reason);
+}
+
+errcode_t archive_scan_failure(const struct archive_scan *scan)
+{
+	errcode_t error = scan->input.error ? scan->input.error : EBADMSG;
+
+	return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
+}
+
+static errcode_t place_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error)
+{
+	return archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder));
+}
+
+static errcode_t link_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error,
+                              const char *target)
+{
+	const char *why = tree_builder_reason(builder);
+	SCOPE_FREE char *reason = NULL;
+
+	if (!why)
+		why = error == ENOENT ? "nothing in the archive before it has that name" : error_message(error);
+	if (asprintf(&reason, "%s: %s", target, why) < 0)
+		reason = NULL;
+	return archive_scan_problem(scan, error, "cannot make a hard link", reason ? reason : why);
+}
+
+/* What it leads to is known when sources are merged (source/layers/links_below.h). */
+static errcode_t link_below(const struct archive_scan *scan, struct tree_builder *builder, const char *path,
+                            const char *target)
+{
+	struct tree_node node = {
+		.is_below = true,
+		.mode = S_IFREG,
+		.target = arena_copy_string(&scan->tree->memory, target, strlen(target)),
+	};
+	errcode_t error = node.target ? tree_builder_add(builder, path, &node) : ENOMEM;
+
+	return error ? place_problem(scan, builder, error) : 0;
+}
+
+/* In cpio the contents come with the last name of a file, not with the first. */
+static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *target)
+{
+	struct tree_node *file, contents;
+	bool has_contents = archive_entry_size_is_set(scan->entry) && archive_entry_size(scan->entry) > 0;
+	errcode_t error = tree_builder_link(builder, path, target, &file);
+
+	if (error == ENOENT && scan->options->has_below && !has_contents)
+		return link_below(scan, builder, path, target);
+	if (error)
+		return link_problem(scan, builder, error, target);
+	if (!S_ISREG(file->mode) || !has_contents)
+		return 0;
+	contents = *file;
+	error = archive_scan_contents(scan, &contents);
+	if (!error)
+		*file = contents;
+	return error;
+}
+
+/* umoci writes them below what has become a file, which hides what they would remove. */
+static bool is_needless_whiteout(const struct archive_scan *scan, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return scan->options->has_oci_whiteouts && slash && strncmp(slash + 1, ".wh.", 4) == 0;
+}
+
+static errcode_t add_member(struct archive_scan *scan, struct tree_builder *builder)
+{
+	errno = 0;
+	const char *path = archive_entry_pathname(scan->entry), *target = archive_entry_hardlink(scan->entry);
+	struct tree_node node;
+
+	/* Names are converted, for which there may be no memory: then a hard link would seem to be none. */
+	if ((!path || !target) && errno == ENOMEM)
+		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
+	if (!path)
+		return archive_scan_problem(scan, EILSEQ, "cannot read", "the name of a member is damaged");
+	if (target)
+		return add_link(scan, builder, path, target);
+	errcode_t error = archive_scan_attributes(scan, &node);
+
+	if (!error && S_ISREG(node.mode))
+		error = archive_scan_contents(scan, &node);
+	if (error)
+		return error;
+	error = tree_builder_add(builder, path, &node);
+	if (error == ENOTDIR && is_needless_whiteout(scan, path))
+		return 0;
+	return error ? place_problem(scan, builder, error) : 0;
+}
+
+/*
+ * A name that cannot be converted comes as it is, which is what we want; any other warning is about something that
+ * would be lost.
+ */
+static bool is_harmless(const struct archive_scan *scan)
+{
+	const char *warning = archive_error_string(scan->input.archive);
+
+	return warning && strstr(warning, "be converted") && archive_entry_pathname(scan->entry);
+}
+
+static errcode_t read_members(struct archive_scan *scan, struct tree_builder *builder)
+{
+	for (;;) {
+		scan->entry = NULL;
+		if (interrupt_pending())
+			return problem_set(scan->problem, EINTR, NULL, "stopped");
+		int result = archive_input_next(&scan->input, &scan->entry);
+
+		if (result == ARCHIVE_EOF)
+			break;
+		/* ARCHIVE_RETRY: looking for the next whole header would leave out members that are damaged. */
+		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+			scan->entry = NULL; /* it is not whole */
+		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(scan)))
+			return archive_scan_failure(scan);
+		errcode_t error = archive_header_read(scan);
+
+		if (!error)
+			error = add_member(scan, builder);
+		if (error)
+			return error;
+		progress_add(scan->options->progress, 0, 1);
+	}
+	scan->entry = NULL;
+	return scan->spool.descriptor >= 0 ? archive_spool_flush(&scan->spool, scan->problem) : 0;
+}
+
+/* What is packed in it is an image, whose layers would become files. */
+static errcode_t refuse_container_image(const struct archive_scan *scan)
+{
+	const char *transport = container_image_transport(scan->tree);
+
+	if (!transport)
+		return 0;
+	return problem_set_reason(scan->problem, EINVAL, scan->name, "cannot read",
+	                          "it is a container image: skopeo copy %s:FILE oci:DIR makes what -d oci:DIR reads "
+	                          "(tar:FILE takes its layers as files)",
+	                          transport);
+}
+
+static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
+{
+	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, scan->kind);
+
+	if (error)
+		return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
+	if (scan->kind == &archive_kind_manifest)
+		return manifest_source_build(scan, builder, pool);
+	/* From here on until everything is copied. */
+	scan->tree->origins[0].is_changeable = scan->input.is_regular;
+	error = read_members(scan, builder);
+	if (!error)
+		error = content_reader_check(scan->tree, scan->problem);
+	if (!error)
+		error = tree_builder_finish(builder, pool, scan->problem);
+	if (!error && scan->kind == &archive_kind_common)
+		error = refuse_container_image(scan);
+	if (!error)
+		error = xattr_table_finish(scan->xattr_table, scan->tree);
+	return error ? archive_scan_problem(scan, error, "cannot read", NULL) : 0;
+}
+
+bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *status)
+{
+	const struct scan_options *options = scan->options;
+
+	return (options->skip_device || options->skip_inode) && status->st_dev == options->skip_device &&
+	       status->st_ino == options->skip_inode;
+}
+
+static int open_source(struct source *source)
+{
+	int descriptor = source->descriptor;
+
+	source->descriptor = -1;
+	if (descriptor >= 0)
+		return descriptor;
+	return strcmp(source->path, "-") ? archive_input_open_file(source->path) :
+	                                   fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+static errcode_t open_archive(struct archive_scan *scan, struct source *source)
+{
+	struct stat status;
+	uint32_t origin;
+	int descriptor = open_source(source);
+	errcode_t error = descriptor < 0 ? errno : 0;
+
+	if (!error)
+		error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->name, descriptor, &origin);
+	if (!error && fstat(descriptor, &status))
+		error = errno;
+	if (!error && archive_scan_is_image(scan, &status))
+		return archive_scan_problem(scan, EINVAL, "cannot read", "the image would take its place");
+	/* It may have no end, and nobody keeps an archive there; on standard input there can be a tape. */
+	if (!error && S_ISCHR(status.st_mode) && strcmp(source->path, "-"))
+		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a character device");
+	if (!error && isatty(descriptor))
+		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a terminal");
+	return error ? archive_scan_problem(scan, error, "cannot open", NULL) : 0;
+}
+
+static errcode_t make_tree(struct archive_scan *scan, struct source *source, struct pool *pool)
+{
+	struct tree_builder *builder = NULL;
+	errcode_t error = open_archive(scan, source);
+
+	archive_spool_init(&scan->spool, scan->tree, scan->options->spool_directory);
+	if (!error)
+		error = tree_builder_create(scan->tree, scan->options->exclude, &builder);
+	if (!error)
+		error = xattr_table_create(&scan->xattr_table);
+	error = error ? archive_scan_problem(scan, error, "cannot read", NULL) : build(scan, builder, pool);
+	archive_input_close(&scan->input);
+	archive_spool_destroy(&scan->spool);
+	tree_builder_destroy(builder);
+	xattr_table_destroy(scan->xattr_table);
+	free(scan->segments.list);
+	free(scan->segments.stored_starts);
+	free(scan->xattrs);
+	arena_destroy(&scan->member_memory);
+	return error;
+}
+
+errcode_t archive_source_scan(struct source *source, const struct scan_options *options, struct pool *pool,
+                              struct tree **ret, struct problem *problem)
+{
+	static const struct scan_options defaults;
+	struct archive_scan scan = {
+		.kind = source->kind,
+		.name = strcmp(source->path, "-") ? source->path : "standard input",
+		.options = options ? options : &defaults,
+		.problem = problem,
+		.tree = calloc(1, sizeof(*scan.tree)),
+	};
+
+	*ret = NULL;
+	if (!scan.tree)
+		return problem_set(problem, ENOMEM, scan.name, "cannot read");
+	errcode_t error = make_tree(&scan, source, pool);
+
+	if (error) {
+		tree_destroy(scan.tree);
+		return error;
+	}
+	*ret = scan.tree;
+	return 0;
+}

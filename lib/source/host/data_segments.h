@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a file of the host holds data. */
+#ifndef SOURCE_DATA_SEGMENTS_H
+#define SOURCE_DATA_SEGMENTS_H
+
+#include "source/tree/tree.h"
+
+/* Zero-initialise; one serves file after file, and its list is the caller's to free. */
+struct data_segments {
+	struct tree_segment *list; /* ascending, not touching */
+	size_t count, capacity;
+};
+
+/*
+ * Finds the data within the first size_bytes of an open file. EINVAL or ENOTSUP: the host cannot tell, so all of it is
+ * data. ENOMEM, EFBIG (2^32 segments), errors of lseek(2).
+ */
+MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, int descriptor, uint64_t size_bytes);
+
+/* The same as a tree's map, in memory. ENOMEM. */
+MUST_CHECK errcode_t data_segments_map(const struct data_segments *segments, struct arena *memory,
+                                       struct tree_data_map **ret);
+
+#endif

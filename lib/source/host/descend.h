@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens the directories of a tree on the host, however deep they lie, without following any symlink. */
+#ifndef SOURCE_DESCEND_H
+#define SOURCE_DESCEND_H
+
+#include <stdint.h>
+
+#include "source/host/open_below.h"
+
+#define DESCEND_ROOT 0u
+
+/* One step up: the directory's own name, and the number of the one that it is in. */
+struct ascent {
+	const char *name;
+	uint32_t name_bytes;
+	uint32_t parent;
+};
+
+typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
+
+/* Belongs to one worker. Holds at most one descriptor between calls. */
+struct descender {
+	const void *tree;
+	ascend_step step;
+	int root;   /* borrowed */
+	int anchor; /* somewhere down a deep path; -1: none */
+	uint32_t anchor_directory;
+	uint32_t *pieces; /* scratch: where such a path is cut */
+	size_t pieces_capacity;
+	struct opener opener;
+};
+
+/* root: the open root directory, borrowed. */
+void descender_init(struct descender *descender, int root, ascend_step step, const void *tree);
+void descender_destroy(struct descender *descender);
+
+/* A directory for reading; the caller closes it. Errors of open(2), ENOMEM. */
+MUST_CHECK errcode_t descender_open(struct descender *descender, uint32_t directory, int *descriptor);
+
+/*
+ * A regular file of an open directory, for reading, never blocking; the caller closes it. Like directories it
+ * is opened with O_NOATIME where that is allowed, so that building an image does not change its source.
+ */
+MUST_CHECK errcode_t descender_open_file(struct descender *descender, int directory, const char *name, int *descriptor);
+
+#endif

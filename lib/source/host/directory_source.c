@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/host/directory_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "source/tree/path_text.h"
+#include "source/host/scan.h"
+#include "support/vector.h"
+
+/* A part of a large directory. */
+struct chunk {
+	uint32_t directory, first;
+};
+
+/* The directories of one depth. */
+struct level {
+	struct scan *scan;
+	uint32_t start, end;
+	struct chunk *chunks;
+	size_t chunk_count, chunk_capacity;
+};
+
+struct ascent scan_step(const void *tree, uint32_t number)
+{
+	const struct scan_directory *directory = &((const struct scan *)tree)->directories[number];
+
+	return (struct ascent){ directory->name, directory->name_bytes, directory->parent };
+}
+
+char *scan_path(const struct scan *scan, uint32_t directory)
+{
+	return path_text(scan->root_path, scan_step, scan, directory, NULL);
+}
+
+errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
+                       const char *action, struct problem *problem)
+{
+	SCOPE_FREE char *path = path_text(scan->root_path, scan_step, scan, directory, name);
+
+	return problem_set(problem, error, path, action);
+}
+
+static errcode_t list_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct level *level = context;
+
+	return scan_list(level->scan, worker, level->start + (uint32_t)index, problem);
+}
+
+static errcode_t chunk_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct level *level = context;
+	const struct chunk *chunk = &level->chunks[index];
+	uint32_t left = level->scan->directories[chunk->directory].child_count - chunk->first;
+	SCOPE_CLOSE int descriptor = -1;
+	errcode_t error = descender_open(&level->scan->workers[worker].descender, chunk->directory, &descriptor);
+
+	if (error)
+		return scan_problem(level->scan, chunk->directory, NULL, error, "cannot open directory", problem);
+	return scan_examine(level->scan, worker, chunk->directory, descriptor, chunk->first,
+	                    left < SCAN_CHUNK ? left : SCAN_CHUNK, problem);
+}
+
+static errcode_t cut_large_directories(struct level *level)
+{
+	level->chunk_count = 0;
+	for (uint32_t i = level->start; i < level->end; i++) {
+		uint32_t child_count = level->scan->directories[i].child_count;
+
+		if (child_count <= SCAN_CHUNK)
+			continue;
+		errcode_t error =
+			vector_reserve(&level->chunks, &level->chunk_capacity,
+		                       level->chunk_count + child_count / SCAN_CHUNK + 1, sizeof(*level->chunks));
+
+		if (error)
+			return error;
+		for (uint64_t first = 0; first < child_count; first += SCAN_CHUNK)
+			level->chunks[level->chunk_count++] = (struct chunk){ i, (uint32_t)first };
+	}
+	return 0;
+}
+
+static void drop_left_out(struct scan_directory *directory)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < directory->child_count; i++)
+		if (directory->children[i].mode)
+			directory->children[kept++] = directory->children[i];
+	directory->child_count = kept;
+}
+
+static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
+{
+	uint32_t count = scan->directories[number].subdirectory_count;
+
+	if (scan->directory_count + count > UINT32_MAX)
+		return EOVERFLOW;
+	errcode_t error = vector_reserve(&scan->directories, &scan->directory_capacity, scan->directory_count + count,
+	                                 sizeof(*scan->directories));
+
+	if (error)
+		return error;
+	struct scan_directory *directory = &scan->directories[number];
+
+	directory->first_subdirectory = (uint32_t)scan->directory_count;
+	for (uint32_t i = 0; count && i < directory->child_count; i++) {
+		const struct tree_node *node = &directory->children[i];
+
+		if (!S_ISDIR(node->mode))
+			continue;
+		scan->directories[scan->directory_count++] = (struct scan_directory){
+			.name = node->name,
+			.name_bytes = node->name_bytes,
+			.device = makedev(node->device.major, node->device.minor),
+			.inode = node->size_bytes,
+			.parent = number,
+			.position = i,
+		};
+	}
+	return 0;
+}
+
+static errcode_t scan_levels(struct scan *scan, struct pool *pool, struct problem *problem)
+{
+	struct level level = { .scan = scan, .end = 1 };
+	errcode_t error = 0;
+
+	while (!error && level.start < level.end) {
+		error = pool_run(pool, level.end - level.start, list_task, &level, problem);
+		if (!error)
+			error = cut_large_directories(&level);
+		if (!error)
+			error = pool_run(pool, level.chunk_count, chunk_task, &level, problem);
+		for (uint32_t i = level.start; !error && i < level.end; i++) {
+			if (scan->directories[i].has_left_out)
+				drop_left_out(&scan->directories[i]);
+			error = add_subdirectories(scan, i);
+		}
+		level.start = level.end;
+		level.end = (uint32_t)scan->directory_count;
+	}
+	free(level.chunks);
+	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
+}
+
+static void scan_destroy(struct scan *scan)
+{
+	for (unsigned int i = 0; scan->workers && i < scan->worker_count; i++) {
+		struct scan_worker *worker = &scan->workers[i];
+
+		descender_destroy(&worker->descender);
+		arena_destroy(&worker->memory);
+		arena_destroy(&worker->children);
+		host_xattrs_destroy(&worker->xattrs);
+		free(worker->linked);
+		free(worker->entries);
+		free(worker->listing);
+		free(worker->names);
+		free(worker->segments.list);
+	}
+	free(scan->workers);
+	free(scan->directories);
+	xattr_table_destroy(scan->xattr_table);
+	if (scan->root >= 0)
+		close(scan->root);
+}
+
+static errcode_t prepare(struct scan *scan)
+{
+	size_t bytes = scan->worker_count * sizeof(*scan->workers);
+
+	scan->workers = aligned_alloc(alignof(struct scan_worker), bytes);
+	if (!scan->workers)
+		return ENOMEM;
+	memset(scan->workers, 0, bytes);
+	for (unsigned int i = 0; i < scan->worker_count; i++) {
+		struct scan_worker *worker = &scan->workers[i];
+
+		descender_init(&worker->descender, scan->root, scan_step, scan);
+		worker->entries = malloc(SCAN_ENTRIES_BYTES);
+		errcode_t error = worker->entries ? host_xattrs_init(&worker->xattrs) : ENOMEM;
+
+		if (error)
+			return error;
+	}
+	errcode_t error = vector_reserve(&scan->directories, &scan->directory_capacity, 1, sizeof(*scan->directories));
+
+	if (error)
+		return error;
+	scan->directories[0] = (struct scan_directory){ .name = "" };
+	scan->directory_count = 1;
+	return xattr_table_create(&scan->xattr_table);
+}
+
+static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
+{
+	struct problem first = { 0 };
+	struct scan_unread unread = { 0 };
+
+	for (unsigned int i = 0; i < scan->worker_count; i++)
+		scan_add_unread(&unread, &scan->workers[i].unread);
+	if (!unread.count || !scan->options->warnings)
+		return 0;
+	scan_problem(scan, unread.directory, unread.name, unread.error,
+	             "extended attributes that cannot be read are left out", &first);
+	errcode_t error = warnings_add(scan->options->warnings, &first, unread.count);
+
+	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
+}
+
+static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
+{
+	uint32_t origin;
+	int root = fcntl(scan->root, F_DUPFD_CLOEXEC, 0);
+	errcode_t error =
+		root < 0 ? errno : tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, scan->root_path, root, &origin);
+
+	if (!error)
+		error = prepare(scan);
+	if (error)
+		return problem_set(problem, error, scan->root_path, "cannot read directory");
+	error = scan_examine_root(scan, problem);
+	if (!error)
+		error = scan_levels(scan, pool, problem);
+	if (!error)
+		error = warn_of_unread(scan, problem);
+	return error ? error : scan_number(scan, pool, tree, problem);
+}
+
+errcode_t directory_source_scan(const char *path, const struct scan_options *options, struct pool *pool,
+                                struct tree **ret, struct problem *problem)
+{
+	static const struct scan_options defaults;
+	struct scan scan = {
+		.root_path = path,
+		.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.options = options ? options : &defaults,
+		.worker_count = pool_workers(pool),
+	};
+
+	*ret = NULL;
+	if (scan.root < 0)
+		return problem_set(problem, errno, path, "cannot open directory");
+	struct tree *tree = calloc(1, sizeof(*tree));
+	errcode_t error = tree ? make_tree(&scan, pool, tree, problem) :
+	                         problem_set(problem, ENOMEM, path, "cannot read directory");
+
+	scan_destroy(&scan);
+	if (error) {
+		tree_destroy(tree);
+		return error;
+	}
+	*ret = tree;
+	return 0;
+}

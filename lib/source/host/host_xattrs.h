@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out:
+ * they are computed by the host's filesystem (system.nfs4_acl, btrfs.compression) and ext4 cannot hold them.
+ */
+#ifndef SOURCE_HOST_XATTRS_H
+#define SOURCE_HOST_XATTRS_H
+
+#include "source/tree/tree.h"
+
+/* Belongs to one worker; what list points to lasts until the next read. */
+struct host_xattrs {
+	struct tree_xattr *list; /* sorted by name */
+	uint32_t count;
+	uint32_t unread_count;  /* left out, since they could not be read */
+	errcode_t unread_error; /* the first one's */
+
+	bool lacks_proc; /* why the last read failed: /proc is not mounted */
+
+	size_t list_capacity;
+	char *names; /* as listxattr() gives them */
+	unsigned char *values;
+	size_t values_capacity;
+	bool lacks_at_calls; /* Linux before 6.13, a filter of system calls that does not know them, or under
+	                        fakeroot(1) */
+};
+
+/* Is an xattr of this name one of those that a tree has? */
+bool host_xattrs_are_kept(const char *name);
+
+MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);
+void host_xattrs_destroy(struct host_xattrs *xattrs);
+
+/*
+ * Of an open file or directory. ENOTSUP: its filesystem has none. An xattr that must not (EACCES, EPERM) or cannot
+ * (EIO, ENOTSUP) be read is no error; if not even their names can be, that counts as one.
+ */
+MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
+
+/* Of a name in an open directory, symlinks themselves; never by a path that somebody could exchange meanwhile. */
+MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The inside of directory_source_scan(). The host's tree is read level by level: all directories of a depth are
+ * listed in parallel and their entries examined, which makes the directories of the next depth. So there is no
+ * recursion and nothing that one worker has to wait for another with. When all is read, the nodes are numbered.
+ */
+#ifndef SOURCE_SCAN_H
+#define SOURCE_SCAN_H
+
+#include <stdalign.h>
+
+#include "source/host/data_segments.h"
+#include "source/host/descend.h"
+#include "source/host/directory_source.h"
+#include "source/host/host_xattrs.h"
+#include "source/tree/xattr_table.h"
+
+/* Entries that a worker examines at a time. A directory with more is shared out among all of them. */
+#define SCAN_CHUNK 128
+
+/*
+ * While the tree is scanned, fields that cannot be known yet hold something else for scan_number():
+ *   directories: size_bytes the host's inode number, device its device;
+ *   others with several links: links 1 + a worker, link_to an index into that worker's `linked`; else links 0;
+ *   an entry to be left out: mode 0;
+ *   all: xattrs a number of the xattr_table.
+ */
+struct scan_directory {
+	struct tree_node *children; /* sorted by name */
+	const char *name;
+	uint64_t device, inode;
+	uint32_t parent;   /* directory number; the root is its own */
+	uint32_t position; /* among the parent's children */
+	uint32_t child_count;
+	uint32_t first_subdirectory; /* directory number; they are a run, in order */
+	uint32_t subdirectory_count;
+	uint32_t first_node; /* set by scan_number(): the tree's number of children[0] */
+	uint8_t name_bytes;
+	bool has_left_out; /* an entry */
+};
+
+/* One name of a file that has several. */
+struct scan_linked {
+	uint64_t device, inode;
+	uint32_t type; /* S_IFMT bits: an inode number may have been used again while we scan */
+	uint32_t node;
+};
+
+/* A name while its directory is being listed. */
+struct scan_name {
+	uint64_t prefix; /* its first eight bytes as a big-endian number: most comparisons end here */
+	uint32_t start;  /* in listing */
+	uint32_t bytes;
+};
+
+/* Xattrs that could not be read: how many, and the first file of them in the order of directories and names. */
+struct scan_unread {
+	uint64_t count;
+	errcode_t error;
+	uint32_t directory;
+	const char *name; /* NULL: the root */
+};
+
+struct scan_worker {
+	alignas(128) struct descender descender;
+	struct arena memory;   /* becomes the tree's */
+	struct arena children; /* of the directories that this worker has listed */
+	struct host_xattrs xattrs;
+	struct xattr_table_memory last_set;
+	struct scan_unread unread;
+	bool knows_bare_device; /* a device whose files have no xattrs */
+	uint64_t bare_device;
+	struct scan_linked *linked;
+	size_t linked_count, linked_capacity;
+
+	/* Scratch. */
+	char *entries; /* SCAN_ENTRIES_BYTES, for getdents64() */
+	char *listing; /* a directory's names */
+	size_t listing_capacity;
+	struct scan_name *names;
+	size_t names_capacity;
+	struct data_segments segments;
+};
+
+#define SCAN_ENTRIES_BYTES ((size_t)64 << 10)
+
+struct scan {
+	const char *root_path;
+	int root; /* descriptor */
+	const struct scan_options *options;
+	struct scan_worker *workers;
+	unsigned int worker_count;
+	struct xattr_table *xattr_table;
+	struct scan_directory *directories; /* by depth; [0] is the root */
+	size_t directory_count, directory_capacity;
+	struct tree_node root_node;
+};
+
+/* Lists a directory and, if it is not large, examines its entries too. */
+MUST_CHECK errcode_t scan_list(struct scan *scan, unsigned int worker, uint32_t directory, struct problem *problem);
+
+/* Examines entries [first, first + count) of an open directory. */
+MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t directory, int descriptor,
+                                  uint32_t first, uint32_t count, struct problem *problem);
+
+/* Examines the root, which is open already. */
+MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *problem);
+
+/* Makes the tree out of what has been read. */
+MUST_CHECK errcode_t scan_number(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem);
+
+/* Adds what one worker could not read to what others could not; the first file is the same for any number of them. */
+void scan_add_unread(struct scan_unread *all, const struct scan_unread *more);
+
+/* Records a problem with an entry of a directory, or with the directory itself if name is NULL. */
+errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
+                       const char *action, struct problem *problem);
+
+/* The whole path of a directory; the caller frees it; NULL: no memory. */
+char *scan_path(const struct scan *scan, uint32_t directory);
+
+/* One step up from a directory, for the descenders. */
+struct ascent scan_step(const void *scan, uint32_t directory);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hard links of one layer to files of the layers below it. An archive that is unpacked over other files may link to
+ * what is there already, so where a link leads is not known before all layers are.
+ *
+ * As whoever unpacks layers one after another (umoci, containerd) finds it: a target is looked up among what has been
+ * unpacked so far. A whiteout hides files of lower layers only, and only from those links of its layer that come after
+ * it: what is linked to first keeps its new name when the old one goes.
+ */
+#ifndef SOURCE_LINKS_BELOW_H
+#define SOURCE_LINKS_BELOW_H
+
+#include "source/layers/marks.h"
+
+/*
+ * Finds what every node with is_below leads to, whose device then says it: major is the layer, minor a node there.
+ * That node counts one more link, and is read wherever it lies (tree_fix_host_path()). layers: the lowest first.
+ * ENOENT where nothing has the name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
+ */
+MUST_CHECK errcode_t links_below_resolve(struct marks *layers, uint32_t count, struct problem *problem);
+
+/* From a name to the layer and the node of the file that it is a name of; to itself where it is none of those. */
+void links_below_follow(const struct marks *layers, uint32_t *layer, uint32_t *node);
+
+#endif

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/layers/merge.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/layers/links_below.h"
+#include "support/work/interrupt.h"
+#include "support/vector.h"
+
+struct layer {
+	struct tree *tree;
+	const struct marks *marks;
+	uint32_t first_origin;
+	uint32_t *set_numbers; /* by xattr set: its number in the table */
+	uint32_t *first_names; /* by a file's first node: that of its first name in the merged tree, 0: none yet */
+};
+
+/* A directory of a layer that a directory of the merged tree, still to be filled, is made of. */
+struct part {
+	uint32_t directory; /* of the merged tree */
+	uint32_t layer, node;
+};
+
+/* Walks names of a part in their order: either its files or its markers. */
+struct cursor {
+	const char *name; /* of the file, or what the marker removes */
+	uint32_t layer;
+	uint32_t node, end;
+	uint32_t gap_start, gap_end; /* nodes to step over; none: both at the end */
+	uint32_t prefix_bytes;       /* of a marker's name, 0 for files */
+};
+
+struct merge {
+	struct layer *layers;
+	struct marks *marks; /* by layer */
+	uint32_t layer_count;
+	bool keeps_whiteouts;
+	struct tree *tree;
+	size_t node_capacity;
+	struct part *parts; /* a stack: the directory to be filled next is on top */
+	size_t part_count, part_capacity;
+	struct cursor *heap; /* room for two of each layer */
+	uint32_t cursor_count;
+	struct xattr_table *xattr_table;
+	struct xattr_table_memory last_set;
+	struct problem *problem;
+};
+
+/* What the layers say of one name, looked at from the top. */
+struct pick {
+	const struct layer *layer; /* NULL: nothing yet */
+	uint32_t node;             /* whose metadata (and content) count */
+	const char *name;
+	bool is_whiteout;
+	bool is_closed; /* no layer further down matters */
+	bool hides;     /* a directory: what lower layers have under its name does not show */
+};
+
+/* By name; of the same name the topmost layer first, and its files before its markers, which do not touch them. */
+static bool comes_before(const struct cursor *one, const struct cursor *other)
+{
+	int order = strcmp(one->name, other->name);
+
+	if (order)
+		return order < 0;
+	if (one->layer != other->layer)
+		return one->layer > other->layer;
+	return one->prefix_bytes < other->prefix_bytes;
+}
+
+static void sift_down(struct merge *merge, uint32_t at)
+{
+	struct cursor *heap = merge->heap;
+	struct cursor moved = heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= merge->cursor_count)
+			break;
+		if (child + 1 < merge->cursor_count && comes_before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!comes_before(&heap[child], &moved))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moved;
+}
+
+/* Brings a cursor to a name, over its gap; false: there is none left. */
+static bool cursor_settle(const struct merge *merge, struct cursor *cursor)
+{
+	if (cursor->node == cursor->gap_start)
+		cursor->node = cursor->gap_end;
+	if (cursor->node == cursor->end)
+		return false;
+	cursor->name = merge->layers[cursor->layer].tree->nodes[cursor->node].name + cursor->prefix_bytes;
+	return true;
+}
+
+static void add_cursor(struct merge *merge, struct cursor cursor)
+{
+	if (cursor_settle(merge, &cursor))
+		merge->heap[merge->cursor_count++] = cursor;
+}
+
+static void advance_first(struct merge *merge)
+{
+	merge->heap[0].node++;
+	if (!cursor_settle(merge, &merge->heap[0]))
+		merge->heap[0] = merge->heap[--merge->cursor_count];
+	if (merge->cursor_count)
+		sift_down(merge, 0);
+}
+
+static void open_part(struct merge *merge, const struct part *part)
+{
+	const struct layer *layer = &merge->layers[part->layer];
+	const struct tree_node *directory = &layer->tree->nodes[part->node];
+	struct marks_range range = marks_find(layer->marks, part->node);
+
+	add_cursor(merge, (struct cursor){
+				  .layer = part->layer,
+				  .node = directory->first_child,
+				  .end = directory->first_child + directory->child_count,
+				  .gap_start = range.start,
+				  .gap_end = range.end,
+			  });
+	add_cursor(merge, (struct cursor){
+				  .layer = part->layer,
+				  .node = range.start,
+				  .end = range.end,
+				  .gap_start = range.own_start,
+				  .gap_end = range.own_end,
+				  .prefix_bytes = MARK_PREFIX_BYTES,
+			  });
+}
+
+/*
+ * Takes a directory of a layer into account. It becomes a part of the next node, unless the layers above hide what is
+ * in it; then it may still say what an implied directory does not.
+ */
+static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, uint32_t node, struct pick *pick)
+{
+	const struct layer *layer = &merge->layers[layer_number];
+	errcode_t error = marks_check_file(layer->marks, node, merge->problem);
+
+	if (!error)
+		error = vector_reserve(&merge->parts, &merge->part_capacity, merge->part_count + 1,
+		                       sizeof(*merge->parts));
+	if (error)
+		return error;
+	if (!pick->hides)
+		merge->parts[merge->part_count++] = (struct part){ merge->tree->node_count, layer_number, node };
+	if (!pick->layer || (pick->layer->tree->nodes[pick->node].is_implied && !layer->tree->nodes[node].is_implied)) {
+		pick->layer = layer;
+		pick->node = node;
+	}
+	pick->hides = pick->hides || marks_is_opaque(layer->marks, node);
+	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
+	return 0;
+}
+
+/* Takes the next lower thing of the same name into account. */
+static errcode_t consider(struct merge *merge, const struct cursor *cursor, struct pick *pick)
+{
+	const struct layer *layer = &merge->layers[cursor->layer];
+	uint32_t node = cursor->node;
+	bool is_whiteout = cursor->prefix_bytes || marks_is_whiteout(layer->marks, node);
+	errcode_t error = 0;
+
+	if (cursor->prefix_bytes)
+		error = marks_check_marker(layer->marks, node, merge->problem);
+	if (error)
+		return error;
+	if (!is_whiteout && S_ISDIR(layer->tree->nodes[node].mode))
+		return consider_directory(merge, cursor->layer, node, pick);
+	pick->is_closed = pick->hides = true;
+	if (pick->layer)
+		return 0;
+	pick->layer = layer;
+	pick->node = node;
+	pick->is_whiteout = is_whiteout;
+	if (is_whiteout)
+		return 0;
+	uint32_t holder = cursor->layer;
+
+	links_below_follow(merge->marks, &holder, &pick->node);
+	pick->layer = &merge->layers[holder];
+	return marks_check_file(layer->marks, node, merge->problem);
+}
+
+/* Makes this one the first name of its file in the merged tree, or a further one. */
+static errcode_t join_links(struct merge *merge, struct layer *layer, uint32_t first, struct tree_node *node)
+{
+	uint32_t number = merge->tree->node_count;
+
+	if (!layer->first_names)
+		layer->first_names = calloc(layer->tree->node_count, sizeof(*layer->first_names));
+	if (!layer->first_names)
+		return ENOMEM;
+	if (!layer->first_names[first]) {
+		layer->first_names[first] = number;
+		return 0;
+	}
+	node->link_to = layer->first_names[first];
+	node->links = 0;
+	merge->tree->nodes[node->link_to].links++;
+	return 0;
+}
+
+static errcode_t make_node(struct merge *merge, const struct pick *pick, struct tree_node *node)
+{
+	struct layer *layer = &merge->layers[pick->layer - merge->layers];
+	const struct tree_node *nodes = layer->tree->nodes;
+	uint32_t first = S_ISDIR(nodes[pick->node].mode) ? pick->node : nodes[pick->node].link_to;
+	errcode_t error = 0;
+
+	/* What a file's names have in common is said of its first one. */
+	*node = nodes[first];
+	node->xattrs = layer->set_numbers[node->xattrs];
+	node->link_to = merge->tree->node_count;
+	if (S_ISDIR(node->mode)) {
+		node->first_child = node->child_count = 0;
+		node->links = 2;
+		/* What lies below the layers here, and has gone, shall not describe it. */
+		if (pick->is_closed && merge->keeps_whiteouts)
+			node->is_implied = false;
+		if (pick->hides && merge->keeps_whiteouts)
+			error = marks_intern_xattrs(layer->marks, nodes[first].xattrs, true, merge->xattr_table,
+			                            &merge->last_set, &node->xattrs);
+	} else {
+		node->links = 1;
+		if (nodes[first].links > 1)
+			error = join_links(merge, layer, first, node);
+	}
+	return error;
+}
+
+/* As overlayfs itself makes them. */
+static void make_whiteout(const struct merge *merge, const struct pick *pick, struct tree_node *node)
+{
+	const struct tree_node *mark = &pick->layer->tree->nodes[pick->node];
+
+	*node = (struct tree_node){
+		.mode = S_IFCHR,
+		.link_to = merge->tree->node_count,
+		.links = 1,
+		.mtime_seconds = mark->mtime_seconds,
+		.mtime_nanoseconds = mark->mtime_nanoseconds,
+		.origin = mark->origin,
+	};
+}
+
+/* Adds what was picked to the tree's last run, that of `directory`. */
+static errcode_t add_node(struct merge *merge, uint32_t directory, const struct pick *pick)
+{
+	struct tree *tree = merge->tree;
+	struct tree_node node;
+	errcode_t error = 0;
+
+	if (pick->is_whiteout && !merge->keeps_whiteouts)
+		return 0;
+	if (tree->node_count == UINT32_MAX)
+		return problem_set_reason(merge->problem, EOVERFLOW, NULL, "cannot merge the sources",
+		                          "there are more than 2^32 files");
+	if (pick->is_whiteout)
+		make_whiteout(merge, pick, &node);
+	else
+		error = make_node(merge, pick, &node);
+	if (!error)
+		error = vector_reserve(&tree->nodes, &merge->node_capacity, tree->node_count + 1ul,
+		                       sizeof(*tree->nodes));
+	if (error)
+		return error;
+	node.name = pick->name;
+	node.name_bytes = (uint8_t)strlen(pick->name);
+	node.parent = directory;
+	node.origin += pick->layer->first_origin;
+	tree->nodes[tree->node_count++] = node;
+	if (S_ISDIR(node.mode))
+		tree->nodes[directory].links++;
+	return 0;
+}
+
+static errcode_t merge_name(struct merge *merge, uint32_t directory)
+{
+	struct pick pick = { .name = merge->heap[0].name };
+	errcode_t error = 0;
+
+	do {
+		if (!pick.is_closed)
+			error = consider(merge, &merge->heap[0], &pick);
+		if (error)
+			return error;
+		advance_first(merge);
+	} while (merge->cursor_count && !strcmp(merge->heap[0].name, pick.name));
+	return add_node(merge, directory, &pick);
+}
+
+static void reverse(struct part *parts, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		struct part swapped = parts[i];
+
+		parts[i] = parts[count - 1 - i];
+		parts[count - 1 - i] = swapped;
+	}
+}
+
+/* Makes the run of the directory on top of the stack, whose place its subdirectories take, the first of them on top. */
+static errcode_t merge_directory(struct merge *merge)
+{
+	struct tree *tree = merge->tree;
+	uint32_t directory = merge->parts[merge->part_count - 1].directory;
+	uint32_t first_child = tree->node_count;
+	errcode_t error = interrupt_pending() ? EINTR : 0;
+
+	while (merge->part_count && merge->parts[merge->part_count - 1].directory == directory)
+		open_part(merge, &merge->parts[--merge->part_count]);
+	for (uint32_t at = merge->cursor_count / 2; at-- > 0;)
+		sift_down(merge, at);
+	size_t first_part = merge->part_count;
+
+	while (!error && merge->cursor_count)
+		error = merge_name(merge, directory);
+	if (error)
+		return error;
+	reverse(merge->parts + first_part, merge->part_count - first_part);
+	tree->nodes[directory].child_count = tree->node_count - first_child;
+	if (tree->node_count > first_child)
+		tree->nodes[directory].first_child = first_child;
+	return 0;
+}
+
+static errcode_t merge_root(struct merge *merge)
+{
+	struct pick pick = { .name = "" };
+
+	for (uint32_t i = merge->layer_count; i-- > 0 && !pick.is_closed;) {
+		errcode_t error = consider_directory(merge, i, TREE_ROOT, &pick);
+
+		if (error)
+			return error;
+	}
+	errcode_t error = add_node(merge, TREE_ROOT, &pick);
+
+	/* It was counted as a subdirectory of itself. */
+	if (!error)
+		merge->tree->nodes[TREE_ROOT].links = 2;
+	return error;
+}
+
+static errcode_t prepare_layer(struct merge *merge, struct layer *layer, struct marks *marks,
+                               const struct merge_layer *given)
+{
+	uint32_t set_count = given->tree->xattr_set_count;
+	errcode_t error = marks_read(marks, given->tree, given->whiteouts);
+
+	layer->marks = marks;
+	layer->set_numbers = calloc(set_count, sizeof(*layer->set_numbers));
+	if (!layer->set_numbers)
+		return ENOMEM;
+	for (uint32_t set = 0; !error && set < set_count; set++)
+		error = marks_intern_xattrs(layer->marks, set, false, merge->xattr_table, &merge->last_set,
+		                            &layer->set_numbers[set]);
+	return error;
+}
+
+/* Origins move when nothing can fail any more: messages about the layers need them. */
+static errcode_t take_origins(struct merge *merge)
+{
+	struct tree *tree = merge->tree;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < merge->layer_count; i++)
+		count += merge->layers[i].tree->origin_count;
+	tree->origins = malloc(count * sizeof(*tree->origins));
+	if (!tree->origins)
+		return ENOMEM;
+	for (uint32_t i = 0; i < merge->layer_count; i++) {
+		struct tree *from = merge->layers[i].tree;
+
+		memcpy(tree->origins + tree->origin_count, from->origins, from->origin_count * sizeof(*from->origins));
+		tree->origin_count += from->origin_count;
+		from->origin_count = 0;
+		arena_join(&tree->memory, &from->memory);
+	}
+	return 0;
+}
+
+static errcode_t merge_layers(struct merge *merge, const struct merge_layer *given)
+{
+	uint32_t origin_count = 0;
+	errcode_t error = xattr_table_create(&merge->xattr_table);
+
+	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
+		error = prepare_layer(merge, &merge->layers[i], &merge->marks[i], &given[i]);
+	if (!error)
+		error = links_below_resolve(merge->marks, merge->layer_count, merge->problem);
+	/* Links may have added origins. */
+	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
+		merge->layers[i].first_origin = origin_count;
+		origin_count += given[i].tree->origin_count;
+	}
+	if (!error)
+		error = merge_root(merge);
+	while (!error && merge->part_count)
+		error = merge_directory(merge);
+	if (!error)
+		error = xattr_table_finish(merge->xattr_table, merge->tree);
+	return error ? error : take_origins(merge);
+}
+
+static void release(struct merge *merge)
+{
+	for (uint32_t i = 0; i < merge->layer_count; i++) {
+		struct layer *layer = &merge->layers[i];
+
+		marks_free(&merge->marks[i]);
+		free(layer->set_numbers);
+		free(layer->first_names);
+		tree_destroy(layer->tree);
+	}
+	xattr_table_destroy(merge->xattr_table);
+	tree_destroy(merge->tree);
+	free(merge->parts);
+}
+
+errcode_t tree_merge(struct merge_layer *given, uint32_t count, bool keeps_whiteouts, struct tree **ret,
+                     struct problem *problem)
+{
+	SCOPE_FREE struct layer *layers = calloc(count, sizeof(*layers));
+	SCOPE_FREE struct marks *marks = calloc(count, sizeof(*marks));
+	SCOPE_FREE struct cursor *heap = calloc(2ul * count, sizeof(*heap));
+	struct merge merge = {
+		.layers = layers,
+		.marks = marks,
+		.layer_count = layers && marks ? count : 0,
+		.keeps_whiteouts = keeps_whiteouts,
+		.tree = calloc(1, sizeof(*merge.tree)),
+		.heap = heap,
+		.problem = problem,
+	};
+	errcode_t error = merge.layer_count && heap && merge.tree ? 0 : ENOMEM;
+
+	*ret = NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		if (merge.layer_count)
+			layers[i].tree = given[i].tree;
+		else
+			tree_destroy(given[i].tree);
+	}
+	if (!error)
+		error = merge_layers(&merge, given);
+	if (!error)
+		*ret = TAKE(merge.tree);
+	release(&merge);
+	for (uint32_t i = 0; i < count; i++)
+		given[i].tree = NULL;
+	return error ? problem_set(problem, error, NULL, "cannot merge the sources") : 0;
+}

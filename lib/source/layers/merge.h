@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Several trees as one, each laid over those before it as `cp -a` would lay them: directories merge, and take
+ * everything but their names from the last tree that has them; anything else goes away for whatever comes later
+ * under its name. Nothing is read for what goes away. A layer may also say that names of the layers below it are gone
+ * (whiteouts) or that all names of a directory are (an opaque one).
+ */
+#ifndef SOURCE_MERGE_H
+#define SOURCE_MERGE_H
+
+#include "source/tree/tree.h"
+
+/* How a layer says what is gone. Its marks are never files of the merged tree. */
+enum whiteouts {
+	WHITEOUTS_NONE, /* it does not */
+	/*
+	 * As in the layers of OCI images: ".wh.NAME" removes NAME, ".wh..wh..opq" makes its directory opaque; other
+	 * names that begin with ".wh..wh." are left out. A layer's own files stay, whatever their order.
+	 */
+	WHITEOUTS_OCI,
+	/*
+	 * As overlayfs stores them: a character device 0/0 (or an empty file with the xattr overlay.whiteout) removes
+	 * its own name, the xattr overlay.opaque=y makes a directory opaque; all in trusted.* or user.*. Other xattrs
+	 * of overlayfs itself are left out.
+	 */
+	WHITEOUTS_OVERLAYFS,
+};
+
+struct merge_layer {
+	struct tree *tree; /* taken: NULL afterwards, even after a failure */
+	enum whiteouts whiteouts;
+};
+
+/*
+ * Merges count layers (at least one), the lowest first. keeps_whiteouts: the result is to be a layer itself, so what
+ * hides something of layers that are not here becomes a whiteout or an opaque directory of overlayfs (trusted.*).
+ *
+ * Hard links of one layer stay joined; where the first name of a file has gone, the next one takes its place. Linear in
+ * the nodes of all layers (with a logarithm of how many have the same directory). At its peak it holds the nodes of all
+ * layers and of the result; names are not copied. Serial: 10 million nodes took 1.7 s.
+ * ENOMEM; EOVERFLOW: more than 2^32 nodes; EINVAL: a mark that removes nothing that can be a name; ENOTSUP: a redirect
+ * or a file without data (metacopy) of overlayfs, which only a mount of all its layers understands; EINTR.
+ */
+MUST_CHECK errcode_t tree_merge(struct merge_layer *layers, uint32_t count, bool keeps_whiteouts, struct tree **ret,
+                                struct problem *problem);
+
+#endif

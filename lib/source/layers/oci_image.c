@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/layers/oci_image.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "source/layers/oci_blob.h"
+
+/* Indexes within indexes; one is usual. */
+#define MOST_INDEXES 8
+#define MOST_LISTED 20
+
+struct oci_image {
+	char *directory;
+	json_object *manifest;
+	char *manifest_path;
+	struct oci_blob *layers; /* what they borrow lies in the manifest */
+	int *descriptors;        /* of the layers, once they have been checked; owned; else -1 */
+	uint32_t layer_count;
+};
+
+static bool is_among(const char *text, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(text, list[i]))
+			return true;
+	return false;
+}
+
+#define IS_AMONG(text, list) is_among(text, list, sizeof(list) / sizeof((list)[0]))
+
+static const char *const index_types[] = {
+	"application/vnd.oci.image.index.v1+json",
+	"application/vnd.docker.distribution.manifest.list.v2+json",
+};
+
+static const char *const manifest_types[] = {
+	"application/vnd.oci.image.manifest.v1+json",
+	"application/vnd.docker.distribution.manifest.v2+json",
+};
+
+static const char *const layer_types[] = {
+	"application/vnd.oci.image.layer.v1.tar",
+	"application/vnd.oci.image.layer.v1.tar+gzip",
+	"application/vnd.oci.image.layer.v1.tar+zstd",
+	"application/vnd.oci.image.layer.nondistributable.v1.tar",
+	"application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
+	"application/vnd.oci.image.layer.nondistributable.v1.tar+zstd",
+	"application/vnd.docker.image.rootfs.diff.tar",
+	"application/vnd.docker.image.rootfs.diff.tar.gzip",
+	"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+};
+
+/* This host's processor as Go calls it, and therefore OCI. */
+static const char *host_architecture(void)
+{
+	static const struct {
+		const char *machine, *architecture;
+	} names[] = {
+		{ "x86_64", "amd64" },        { "i686", "386" },    { "i586", "386" },
+		{ "aarch64", "arm64" },       { "armv7l", "arm" },  { "armv6l", "arm" },
+		{ "ppc64le", "ppc64le" },     { "s390x", "s390x" }, { "riscv64", "riscv64" },
+		{ "loongarch64", "loong64" },
+	};
+	struct utsname host;
+
+	if (uname(&host) == 0)
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (!strcmp(host.machine, names[i].machine))
+				return names[i].architecture;
+	return "unknown";
+}
+
+static const char *text_at(const json_object *object, const char *outer, const char *inner)
+{
+	return oci_text_at(oci_member(object, outer), inner);
+}
+
+static const char *reference_of(const json_object *descriptor)
+{
+	return text_at(descriptor, "annotations", "org.opencontainers.image.ref.name");
+}
+
+/* What is asked of one of an index's descriptors. */
+struct wish {
+	const char *reference;    /* NULL: any */
+	const char *architecture; /* NULL: any, and any system */
+};
+
+static bool fits(const json_object *descriptor, const struct wish *wish)
+{
+	/* Attestations of how an image was built are kept beside it. */
+	if (!strcmp(text_at(descriptor, "platform", "os"), "unknown"))
+		return false;
+	if (wish->reference && strcmp(reference_of(descriptor), wish->reference))
+		return false;
+	return !wish->architecture || (!strcmp(text_at(descriptor, "platform", "os"), "linux") &&
+	                               !strcmp(text_at(descriptor, "platform", "architecture"), wish->architecture));
+}
+
+static size_t count_fitting(const json_object *descriptors, const struct wish *wish, const json_object **first)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < json_object_array_length(descriptors); i++) {
+		const json_object *descriptor = json_object_array_get_idx(descriptors, i);
+
+		if (!fits(descriptor, wish))
+			continue;
+		if (!count++)
+			*first = descriptor;
+	}
+	return count;
+}
+
+/* The names that could be chosen, for a message; the caller frees it, NULL: no memory. */
+static char *list_choices(const json_object *descriptors, const struct wish *wish)
+{
+	size_t listed = 0, bytes;
+	char *text = NULL;
+	FILE *stream = open_memstream(&text, &bytes);
+
+	if (!stream)
+		return NULL;
+	for (size_t i = 0; i < json_object_array_length(descriptors); i++) {
+		const json_object *descriptor = json_object_array_get_idx(descriptors, i);
+		const char *system = text_at(descriptor, "platform", "os");
+
+		if (!fits(descriptor, wish) || listed > MOST_LISTED)
+			continue;
+		fputs(listed ? ", " : "", stream);
+		fputs(listed < MOST_LISTED ? oci_printable(reference_of(descriptor)) : "...", stream);
+		if (*system && listed < MOST_LISTED)
+			fprintf(stream, "%s%s/%s", *reference_of(descriptor) ? " for " : "", oci_printable(system),
+			        oci_printable(text_at(descriptor, "platform", "architecture")));
+		listed++;
+	}
+	/* Closed before text can be looked at. */
+	if (fclose(stream) || !text)
+		return text;
+	return *text ? text : (free(text), strdup("none"));
+}
+
+/* Chooses one of an index's descriptors. document: the index's path. */
+static errcode_t choose(const json_object *index, const char *document, const char *reference, const json_object **ret,
+                        struct problem *problem)
+{
+	const json_object *descriptors = oci_member(index, "manifests");
+	const struct wish any = { 0 }, named = { reference, NULL }, fitting = { reference, host_architecture() };
+	const json_object *chosen = NULL;
+
+	if (!json_object_is_type(descriptors, json_type_array))
+		return problem_set_reason(problem, EINVAL, document, "cannot use", "it has no list of manifests");
+	size_t count = count_fitting(descriptors, &named, &chosen);
+
+	if (count > 1 && count_fitting(descriptors, &fitting, ret) == 1)
+		return 0;
+	*ret = chosen;
+	if (count == 1)
+		return 0;
+	SCOPE_FREE char *choices = list_choices(descriptors, count ? &named : &any);
+
+	if (!choices)
+		return problem_set(problem, ENOMEM, document, "cannot use");
+	if (!count && reference)
+		return problem_set_reason(problem, EINVAL, document, "cannot choose an image",
+		                          "none is called \"%s\"; there are: %s", oci_printable(reference), choices);
+	if (!count)
+		return problem_set_reason(problem, EINVAL, document, "cannot choose an image", "there is none");
+	return problem_set_reason(problem, EINVAL, document, "cannot choose an image",
+	                          "there are several, and not one for linux/%s: %s", fitting.architecture, choices);
+}
+
+static errcode_t check_schema(const json_object *document, const char *path, struct problem *problem)
+{
+	if (json_object_get_int64(oci_member(document, "schemaVersion")) == 2)
+		return 0;
+	return problem_set_reason(problem, EINVAL, path, "cannot use", "its schemaVersion is not 2");
+}
+
+/* Follows the indexes down to the manifest. */
+static errcode_t find_manifest(struct oci_image *image, const char *index_path, const char *reference,
+                               struct problem *problem)
+{
+	SCOPE_FREE char *path = strdup(index_path);
+	SCOPE_DOCUMENT json_object *document = NULL;
+	errcode_t error = path ? oci_document_read(path, &document, problem) :
+	                         problem_set(problem, ENOMEM, index_path, "cannot use");
+
+	for (int depth = 0; !error; depth++) {
+		const json_object *descriptor = NULL;
+		json_object *next = NULL;
+		struct oci_blob blob = { 0 };
+
+		error = check_schema(document, path, problem);
+		if (!error)
+			error = choose(document, path, reference, &descriptor, problem);
+		if (!error)
+			error = oci_blob_describe(image->directory, path, descriptor, &blob, problem);
+		if (error)
+			return error;
+		bool is_manifest = IS_AMONG(blob.media_type, manifest_types);
+
+		if (!is_manifest && (!IS_AMONG(blob.media_type, index_types) || depth == MOST_INDEXES))
+			error = problem_set_reason(problem, EINVAL, blob.path, "cannot use",
+			                           depth == MOST_INDEXES ? "too many indexes lead to \"%s\"" :
+			                                                   "unknown media type \"%s\"",
+			                           oci_printable(blob.media_type));
+		if (!error)
+			error = oci_blob_read(&blob, &next, problem);
+		free(path);
+		path = blob.path;
+		json_object_put(document);
+		document = next;
+		/* The name is that of what index.json lists. */
+		reference = NULL;
+		if (!error && is_manifest) {
+			image->manifest = TAKE(document);
+			image->manifest_path = TAKE(path);
+			return check_schema(image->manifest, image->manifest_path, problem);
+		}
+	}
+	return error;
+}
+
+static errcode_t read_layers(struct oci_image *image, struct problem *problem)
+{
+	const json_object *list = oci_member(image->manifest, "layers");
+	const char *path = image->manifest_path;
+	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+	if (!count || count > UINT32_MAX)
+		return problem_set_reason(problem, EINVAL, path, "cannot use", "the image has no layers");
+	image->layers = calloc(count, sizeof(*image->layers));
+	image->descriptors = malloc(count * sizeof(*image->descriptors));
+	if (!image->layers || !image->descriptors)
+		return problem_set(problem, ENOMEM, path, "cannot use");
+	for (size_t i = 0; i < count; i++) {
+		const json_object *descriptor = json_object_array_get_idx(list, i);
+		struct oci_blob *layer = &image->layers[image->layer_count];
+
+		image->descriptors[image->layer_count++] = -1;
+		errcode_t error = oci_blob_describe(image->directory, path, descriptor, layer, problem);
+
+		if (error)
+			return error;
+		if (!IS_AMONG(layer->media_type, layer_types))
+			return problem_set_reason(problem, EINVAL, layer->path, "cannot use",
+			                          "unknown media type \"%s\" of a layer",
+			                          oci_printable(layer->media_type));
+	}
+	return 0;
+}
+
+static errcode_t check_layer(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct oci_image *image = context;
+
+	(void)worker;
+	return oci_blob_check(&image->layers[index], &image->descriptors[index], problem);
+}
+
+static errcode_t check_version(const char *directory, struct problem *problem)
+{
+	SCOPE_FREE char *path = NULL;
+	SCOPE_DOCUMENT json_object *document = NULL;
+
+	if (asprintf(&path, "%s/oci-layout", directory) < 0) {
+		path = NULL;
+		return problem_set(problem, ENOMEM, directory, "cannot use");
+	}
+	errcode_t error = oci_document_read(path, &document, problem);
+
+	if (error)
+		return error;
+	if (!strncmp(oci_text_at(document, "imageLayoutVersion"), "1.", 2))
+		return 0;
+	return problem_set_reason(problem, EINVAL, path, "cannot use", "its imageLayoutVersion is not 1");
+}
+
+static errcode_t read_image(struct oci_image *image, const char *name, struct pool *pool, struct problem *problem)
+{
+	const char *colon = strchr(name, ':');
+	SCOPE_FREE char *index_path = NULL;
+
+	image->directory = colon ? strndup(name, (size_t)(colon - name)) : strdup(name);
+	if (!image->directory || asprintf(&index_path, "%s/index.json", image->directory) < 0) {
+		index_path = NULL;
+		return problem_set(problem, ENOMEM, name, "cannot use");
+	}
+	errcode_t error = check_version(image->directory, problem);
+
+	if (!error)
+		error = find_manifest(image, index_path, colon ? colon + 1 : NULL, problem);
+	if (!error)
+		error = read_layers(image, problem);
+	return error ? error : pool_run(pool, image->layer_count, check_layer, image, problem);
+}
+
+errcode_t oci_image_open(const char *name, struct pool *pool, struct oci_image **ret, struct problem *problem)
+{
+	struct oci_image *image = calloc(1, sizeof(*image));
+	errcode_t error = image ? read_image(image, name, pool, problem) : ENOMEM;
+
+	*ret = NULL;
+	if (error) {
+		oci_image_close(image);
+		return problem_set(problem, error, name, "cannot use");
+	}
+	*ret = image;
+	return 0;
+}
+
+void oci_image_close(struct oci_image *image)
+{
+	if (!image)
+		return;
+	for (uint32_t i = 0; i < image->layer_count; i++) {
+		free(image->layers[i].path);
+		cleanup_close_descriptor(&image->descriptors[i]);
+	}
+	free(image->layers);
+	free(image->descriptors);
+	json_object_put(image->manifest);
+	free(image->manifest_path);
+	free(image->directory);
+	free(image);
+}
+
+uint32_t oci_image_layers(const struct oci_image *image)
+{
+	return image->layer_count;
+}
+
+const char *oci_image_layer(struct oci_image *image, uint32_t layer, int *descriptor)
+{
+	*descriptor = image->descriptors[layer];
+	image->descriptors[layer] = -1;
+	return image->layers[layer].path;
+}

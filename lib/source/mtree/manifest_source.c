@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/mtree/manifest_source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/owners/account_names.h"
+#include "source/archive/archive_scan.h"
+#include "source/host/data_segments.h"
+#include "source/mtree/digests.h"
+#include "source/mtree/mtree.h"
+#include "source/host/open_below.h"
+#include "support/work/interrupt.h"
+#include "support/vector.h"
+
+#define BLOCK_BYTES 512 /* of st_blocks */
+
+/* A user's or group's name, which can be looked up only when the tree is there. */
+struct name {
+	enum account_kind kind;
+	const char *text;
+	unsigned long line; /* the first one that has it */
+};
+
+struct manifest {
+	struct archive_scan *scan;
+	struct tree_builder *builder;
+	struct timespec mtime; /* the manifest's own */
+	int directory;         /* where relative paths begin */
+	char *directory_path;
+	uint32_t directory_origin; /* contents at the lines' own paths */
+	uint32_t files_origin;     /* contents somewhere else */
+	struct name *names;
+	size_t name_count, name_capacity;
+	struct opener opener;
+	struct data_segments segments;
+	struct digests digests;
+};
+
+static size_t line_end(const char *bytes, size_t count, size_t at)
+{
+	const char *end = at < count ? memchr(bytes + at, '\n', count - at) : NULL;
+
+	return end ? (size_t)(end - bytes) : count;
+}
+
+/* The first line that is no comment, with those that continue it; *count is cut to its length. */
+static const char *first_line(const char *bytes, size_t *count)
+{
+	size_t at = 0, end;
+
+	for (; at < *count; at = line_end(bytes, *count, at)) {
+		while (at < *count && isspace((unsigned char)bytes[at]))
+			at++;
+		if (at < *count && bytes[at] != '#')
+			break;
+	}
+	if (at >= *count)
+		return NULL;
+	end = line_end(bytes, *count, at);
+	while (end < *count && bytes[end - 1] == '\\')
+		end = line_end(bytes, *count, end + 1);
+	*count = end - at;
+	return bytes + at;
+}
+
+bool manifest_is(const char *bytes, size_t count)
+{
+	static const char signature[] = "#mtree", set[] = "/set";
+
+	if (count >= strlen(signature) && !memcmp(bytes, signature, strlen(signature)))
+		return true;
+	if (memchr(bytes, '\0', count))
+		return false;
+	const char *line = first_line(bytes, &count);
+
+	if (!line)
+		return false;
+	if (count > strlen(set) && !memcmp(line, set, strlen(set)) && isblank((unsigned char)line[strlen(set)]))
+		return true;
+	const char *type = memmem(line, count, "type=", strlen("type="));
+
+	return type > line && isspace((unsigned char)type[-1]);
+}
+
+static errcode_t fail(const struct manifest *manifest, const struct mtree_entry *entry, errcode_t error,
+                      const char *why)
+{
+	SCOPE_FREE char *origin = NULL;
+
+	if (asprintf(&origin, "%s:%lu", manifest->scan->name, entry->line) < 0)
+		origin = NULL;
+	if (!why)
+		return problem_set(manifest->scan->problem, error, origin, "cannot read manifest");
+	return problem_set_reason(manifest->scan->problem, error, origin, "cannot read manifest", "\"%s\" %s",
+	                          *entry->path ? entry->path : ".", why);
+}
+
+/* The number of a name. */
+static errcode_t keep_name(struct manifest *manifest, enum account_kind kind, const char *text, unsigned long line,
+                           uint32_t *number)
+{
+	for (size_t i = 0; i < manifest->name_count; i++)
+		if (manifest->names[i].kind == kind && !strcmp(manifest->names[i].text, text)) {
+			*number = (uint32_t)i;
+			return 0;
+		}
+	errcode_t error = vector_reserve(&manifest->names, &manifest->name_capacity, manifest->name_count + 1,
+	                                 sizeof(*manifest->names));
+	const char *copy = arena_copy_string(&manifest->scan->tree->memory, text, strlen(text));
+
+	if (error || !copy)
+		return ENOMEM;
+	*number = (uint32_t)manifest->name_count;
+	manifest->names[manifest->name_count++] = (struct name){ kind, copy, line };
+	return 0;
+}
+
+static errcode_t take_owner(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
+{
+	errcode_t error = 0;
+
+	if (entry->given & (MTREE_UID | MTREE_UNAME)) {
+		node->uid_is_name = entry->given & MTREE_UNAME;
+		node->uid = entry->uid;
+	}
+	if (entry->given & (MTREE_GID | MTREE_GNAME)) {
+		node->gid_is_name = entry->given & MTREE_GNAME;
+		node->gid = entry->gid;
+	}
+	if (entry->given & MTREE_UNAME)
+		error = keep_name(manifest, ACCOUNT_USER, entry->uname, entry->line, &node->uid);
+	if (!error && (entry->given & MTREE_GNAME))
+		error = keep_name(manifest, ACCOUNT_GROUP, entry->gname, entry->line, &node->gid);
+	return error;
+}
+
+static int compare_xattrs(const void *one, const void *other)
+{
+	const struct tree_xattr *first = one, *second = other;
+
+	return strcmp(first->name, second->name);
+}
+
+static errcode_t take_xattrs(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
+{
+	if (!entry->xattr_count || manifest->scan->options->without_xattrs)
+		return 0;
+	qsort(entry->xattrs, entry->xattr_count, sizeof(*entry->xattrs), compare_xattrs);
+	for (size_t i = 1; i < entry->xattr_count; i++)
+		if (!strcmp(entry->xattrs[i - 1].name, entry->xattrs[i].name))
+			return fail(manifest, entry, EINVAL, "has an extended attribute twice");
+	return xattr_table_intern(manifest->scan->xattr_table, entry->xattrs, (uint32_t)entry->xattr_count,
+	                          &manifest->scan->last_set, &node->xattrs);
+}
+
+static errcode_t contents_problem(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+                                  errcode_t error, const char *why)
+{
+	const char *directory = *path == '/' ? "" : manifest->directory_path;
+	const char *slash = *directory && directory[strlen(directory) - 1] != '/' ? "/" : "";
+	SCOPE_FREE char *text = NULL;
+
+	if (asprintf(&text, "has its contents in %s%s%s: %s", directory, slash, path, why) < 0)
+		text = NULL;
+	return fail(manifest, entry, error, text);
+}
+
+/*
+ * Symlinks are followed on the way to what contents= names, whose path is the user's own; below the manifest's
+ * directory, where anybody may have put them, they are not.
+ */
+static errcode_t open_contents(struct manifest *manifest, const struct mtree_entry *entry, const char *path, int flags,
+                               int *descriptor, struct stat *status)
+{
+	errcode_t error = 0;
+
+	/* openat2(2) refuses flags that O_PATH would ignore. */
+	if (!(flags & O_PATH))
+		flags |= O_NONBLOCK | O_NOCTTY;
+	if (entry->given & MTREE_CONTENTS)
+		*descriptor = openat(manifest->directory, path, flags | O_CLOEXEC);
+	else
+		error = open_below(&manifest->opener, manifest->directory, path, flags, descriptor);
+	if (!error && (*descriptor < 0 || fstat(*descriptor, status)))
+		error = errno;
+	return error;
+}
+
+/*
+ * Files of /proc have a size of 0 whatever can be read from them, those of /sys a page. Only what has no blocks can be
+ * such a file: then the last byte is looked at, and whether another one follows.
+ */
+static errcode_t check_end(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+                           int descriptor, uint64_t size_bytes)
+{
+	char bytes[2];
+	size_t expected = size_bytes > 0;
+	ssize_t got = pread(descriptor, bytes, sizeof(bytes), (off_t)(size_bytes - expected));
+
+	if (got < 0)
+		return contents_problem(manifest, entry, path, errno, strerror(errno));
+	if ((size_t)got != expected)
+		return contents_problem(manifest, entry, path, EINVAL,
+		                        "its size is not that of what can be read from it, as in /proc and /sys: "
+		                        "copy it, and name the copy");
+	return 0;
+}
+
+/* Where the data of a file are that may have holes. */
+static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+                           const struct stat *status)
+{
+	struct data_segments *segments = &manifest->segments;
+	uint64_t size_bytes = (uint64_t)status->st_size;
+	bool has_holes = (uint64_t)status->st_blocks < size_bytes / BLOCK_BYTES;
+	SCOPE_CLOSE int descriptor = -1;
+	struct stat opened;
+	errcode_t error = EINVAL;
+
+	if (has_holes || !status->st_blocks) {
+		error = open_contents(manifest, entry, path, O_RDONLY, &descriptor, &opened);
+		if (error)
+			return contents_problem(manifest, entry, path, error, strerror((int)error));
+		if (opened.st_ino != status->st_ino || opened.st_dev != status->st_dev)
+			return contents_problem(manifest, entry, path, EBUSY, "it has been replaced meanwhile");
+		if (!status->st_blocks)
+			error = check_end(manifest, entry, path, descriptor, size_bytes);
+		if (error)
+			return error;
+		error = data_segments_find(segments, descriptor, size_bytes);
+	}
+	if (error != EINVAL && error != ENOTSUP)
+		return error;
+	/* All of it is data. */
+	error = vector_reserve(&segments->list, &segments->capacity, 1, sizeof(*segments->list));
+	if (error)
+		return error;
+	segments->count = size_bytes > 0;
+	segments->list[0] = (struct tree_segment){ 0, size_bytes };
+	return 0;
+}
+
+/* The data of a file that has holes, or of any file that does not lie at its own path. */
+static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+                          struct tree_node *node)
+{
+	struct data_segments *segments = &manifest->segments;
+	bool is_elsewhere = entry->given & MTREE_CONTENTS;
+	struct arena *memory = &manifest->scan->tree->memory;
+	struct tree_data_map *map;
+
+	if (!is_elsewhere && segments->count == (node->size_bytes > 0) &&
+	    (!segments->count || segments->list[0].length_bytes == node->size_bytes))
+		return 0;
+	errcode_t error = data_segments_map(segments, memory, &map);
+
+	if (error)
+		return error;
+	map->stored_starts = NULL;
+	map->host_path = is_elsewhere ? arena_copy_string(memory, path, strlen(path)) : NULL;
+	node->is_sparse = true;
+	node->data_map = map;
+	return is_elsewhere && !map->host_path ? ENOMEM : 0;
+}
+
+/* node stays without size where an optional file is not there. */
+static errcode_t take_contents(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node,
+                               bool *is_missing)
+{
+	bool is_elsewhere = entry->given & MTREE_CONTENTS;
+	const char *path = is_elsewhere ? entry->contents : entry->path;
+	SCOPE_CLOSE int descriptor = -1;
+	struct stat status;
+	errcode_t error = open_contents(manifest, entry, path, O_PATH, &descriptor, &status);
+
+	if (error) {
+		*is_missing = error == ENOENT && (entry->given & MTREE_OPTIONAL);
+		return *is_missing ? 0 : contents_problem(manifest, entry, path, error, strerror((int)error));
+	}
+	if (!S_ISREG(status.st_mode))
+		return contents_problem(manifest, entry, path, EINVAL, "it is no regular file");
+	if (archive_scan_is_image(manifest->scan, &status))
+		return contents_problem(manifest, entry, path, EINVAL, "the image would take its place");
+	node->size_bytes = (uint64_t)status.st_size;
+	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
+	error = find_data(manifest, entry, path, &status);
+	return error ? error : take_map(manifest, entry, path, node);
+}
+
+static errcode_t check_size(const struct manifest *manifest, const struct mtree_entry *entry,
+                            const struct tree_node *node)
+{
+	SCOPE_FREE char *why = NULL;
+
+	if (!(entry->given & MTREE_SIZE) || entry->size_bytes == node->size_bytes)
+		return 0;
+	if (asprintf(&why, "should have %llu bytes, but has %llu", (unsigned long long)entry->size_bytes,
+	             (unsigned long long)node->size_bytes) < 0)
+		why = NULL;
+	return fail(manifest, entry, EINVAL, why);
+}
+
+/* What a type alone has; `is_new`: not said by an earlier line. */
+static errcode_t take_type(struct manifest *manifest, const struct mtree_entry *entry, bool is_new,
+                           struct tree_node *node, bool *is_missing)
+{
+	errcode_t error = 0;
+
+	switch (node->mode & S_IFMT) {
+	case S_IFREG:
+		if (is_new || (entry->given & MTREE_CONTENTS))
+			error = take_contents(manifest, entry, node, is_missing);
+		return error || *is_missing ? error : check_size(manifest, entry, node);
+	case S_IFLNK:
+		if (!(entry->given & MTREE_LINK))
+			return is_new ? fail(manifest, entry, EINVAL, "has no link=") : 0;
+		node->size_bytes = strlen(entry->target);
+		node->target = arena_copy_string(&manifest->scan->tree->memory, entry->target, node->size_bytes);
+		return node->target ? 0 : ENOMEM;
+	case S_IFCHR:
+	case S_IFBLK:
+		if (!(entry->given & MTREE_DEVICE))
+			return is_new ? fail(manifest, entry, EINVAL, "has no device=") : 0;
+		node->device.major = entry->major;
+		node->device.minor = entry->minor;
+	}
+	return 0;
+}
+
+static struct tree_node plain_node(const struct manifest *manifest, uint32_t type)
+{
+	return (struct tree_node){
+		.mode = (uint16_t)(type | (type == S_IFDIR ? 0755 :
+		                           type == S_IFLNK ? 0777 :
+		                                             0644)),
+		.mtime_seconds = manifest->mtime.tv_sec,
+		.mtime_nanoseconds = (uint32_t)manifest->mtime.tv_nsec,
+	};
+}
+
+static errcode_t take_attributes(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
+{
+	if ((entry->given & MTREE_MODE) && !S_ISLNK(node->mode))
+		node->mode = (uint16_t)((node->mode & S_IFMT) | entry->permissions);
+	if ((entry->given & MTREE_FLAGS) && !manifest->scan->options->without_flags)
+		node->flags = entry->flags;
+	if (entry->given & MTREE_TIME) {
+		node->mtime_seconds = entry->mtime_seconds;
+		node->mtime_nanoseconds = entry->mtime_nanoseconds;
+	}
+	errcode_t error = take_owner(manifest, entry, node);
+
+	return error ? error : take_xattrs(manifest, entry, node);
+}
+
+static bool is_excluded(const struct manifest *manifest, const struct mtree_entry *entry, uint32_t type)
+{
+	const struct exclude *exclude = manifest->scan->options->exclude;
+
+	return exclude && *entry->path && exclude_covers(exclude, entry->path, type == S_IFDIR);
+}
+
+static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *entry)
+{
+	const char *path = *entry->path ? entry->path : ".";
+	const struct tree_node *earlier = tree_builder_find(manifest->builder, path);
+	bool is_missing = false;
+
+	if (earlier && earlier->is_implied)
+		earlier = NULL;
+	uint32_t type = entry->given & MTREE_TYPE ? entry->type : earlier ? earlier->mode & S_IFMT : 0;
+
+	if (is_excluded(manifest, entry, type))
+		return 0;
+	if (!type)
+		return fail(manifest, entry, EINVAL, "has no type=");
+	if (entry->given & MTREE_NOCHANGE)
+		return fail(manifest, entry, EINVAL, "has nochange, but nothing is there that could stay as it is");
+	bool is_new = !earlier || (earlier->mode & S_IFMT) != type;
+	struct tree_node node = is_new ? plain_node(manifest, type) : *earlier;
+	errcode_t error = take_attributes(manifest, entry, &node);
+
+	if (!error)
+		error = take_type(manifest, entry, is_new, &node, &is_missing);
+	if (error || is_missing)
+		return error;
+	error = tree_builder_add(manifest->builder, path, &node);
+	if (error)
+		return fail(manifest, entry, error, tree_builder_reason(manifest->builder));
+	return digests_note(&manifest->digests, entry);
+}
+
+static errcode_t visit(void *context, const struct mtree_entry *entry, struct problem *problem)
+{
+	struct manifest *manifest = context;
+
+	if (interrupt_pending())
+		return problem_set(problem, EINTR, NULL, "stopped");
+	errcode_t error = add_entry(manifest, entry);
+
+	if (error)
+		return fail(manifest, entry, error, NULL);
+	progress_add(manifest->scan->options->progress, 0, 1);
+	return 0;
+}
+
+/* An origin whose paths begin in the manifest's directory. */
+static errcode_t add_origin(const struct manifest *manifest, enum tree_origin_kind kind, uint32_t *number)
+{
+	int directory = fcntl(manifest->directory, F_DUPFD_CLOEXEC, 0);
+
+	return directory < 0 ? errno :
+	                       tree_add_origin(manifest->scan->tree, kind, manifest->directory_path, directory, number);
+}
+
+/* The directory of the manifest, which becomes two origins. */
+static errcode_t open_directory(struct manifest *manifest)
+{
+	struct tree *tree = manifest->scan->tree;
+	const char *path = tree->origins[0].path, *slash = strrchr(path, '/');
+
+	manifest->directory_path = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	if (!manifest->directory_path)
+		return ENOMEM;
+	manifest->directory = open(manifest->directory_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (manifest->directory < 0)
+		return problem_set(manifest->scan->problem, errno, manifest->directory_path, "cannot open directory");
+	errcode_t error = add_origin(manifest, TREE_ORIGIN_DIRECTORY, &manifest->directory_origin);
+
+	if (!error)
+		error = add_origin(manifest, TREE_ORIGIN_FILES, &manifest->files_origin);
+	if (!error)
+		tree->origins[manifest->files_origin].follows_symlinks = true;
+	return error;
+}
+
+static errcode_t read_lines(struct manifest *manifest)
+{
+	struct archive_scan *scan = manifest->scan;
+	SCOPE_FCLOSE FILE *stream = archive_input_stream(&scan->input);
+
+	errcode_t error = stream ? mtree_read(stream, scan->name, visit, manifest, scan->problem) : ENOMEM;
+
+	return error ? archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error)) : 0;
+}
+
+/* The ids of all names, in the order in which they came. */
+static errcode_t find_ids(const struct manifest *manifest, struct account_names *accounts, uint32_t *ids)
+{
+	const struct archive_scan *scan = manifest->scan;
+
+	for (size_t i = 0; i < manifest->name_count; i++) {
+		const struct name *name = &manifest->names[i];
+		SCOPE_FREE char *origin = NULL;
+
+		if (asprintf(&origin, "%s:%lu", scan->name, name->line) < 0)
+			return ENOMEM;
+		errcode_t error = account_names_find(accounts, name->kind, name->text, origin, &ids[i], scan->problem);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static errcode_t resolve_names(const struct manifest *manifest)
+{
+	struct tree *tree = manifest->scan->tree;
+	struct account_names *accounts;
+
+	if (!manifest->name_count)
+		return 0;
+	SCOPE_FREE uint32_t *ids = malloc(manifest->name_count * sizeof(*ids));
+	errcode_t error = ids ? account_names_create(tree, &accounts) : ENOMEM;
+
+	if (error)
+		return error;
+	error = find_ids(manifest, accounts, ids);
+	account_names_destroy(accounts);
+	for (uint32_t i = 0; !error && i < tree->node_count; i++) {
+		struct tree_node *node = &tree->nodes[i];
+
+		if (node->uid_is_name)
+			node->uid = ids[node->uid];
+		if (node->gid_is_name)
+			node->gid = ids[node->gid];
+		node->uid_is_name = node->gid_is_name = false;
+	}
+	return error;
+}
+
+static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
+{
+	struct archive_scan *scan = manifest->scan;
+	errcode_t error = open_directory(manifest);
+
+	if (!error)
+		error = read_lines(manifest);
+	if (!error)
+		error = tree_builder_finish(manifest->builder, pool, scan->problem);
+	if (!error)
+		error = xattr_table_finish(scan->xattr_table, scan->tree);
+	if (!error)
+		error = resolve_names(manifest);
+	return error ? error : digests_check(&manifest->digests, scan->tree, scan->name, pool, scan->problem);
+}
+
+errcode_t manifest_source_build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
+{
+	struct manifest manifest = {
+		.scan = scan, .builder = builder, .mtime = scan->tree->origins[0].mtime, .directory = -1
+	};
+	errcode_t error = make_tree(&manifest, pool);
+
+	cleanup_close_descriptor(&manifest.directory);
+	free(manifest.directory_path);
+	free(manifest.names);
+	digests_destroy(&manifest.digests);
+	free(manifest.segments.list);
+	return error ? problem_set(scan->problem, error, scan->name, "cannot read") : 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/mtree/mtree.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/mtree/mtree_keywords.h"
+#include "support/text/text_line.h"
+#include "support/vector.h"
+
+static const char blanks[] = " \t\r\n";
+
+struct parser {
+	const char *path;
+	mtree_visit visit;
+	void *context;
+	struct mtree_entry defaults; /* from /set */
+	struct arena memory;         /* theirs */
+	struct mtree_entry entry;    /* the line's; its path and its xattrs' array serve one line after the other */
+	char *entry_path;
+	size_t entry_path_capacity;
+	char *current; /* the directory of names without a slash: "", or ending in a slash */
+	unsigned long line;
+	struct problem *problem;
+};
+
+static errcode_t fail(const struct parser *parser, errcode_t error, const char *word, const char *why)
+{
+	SCOPE_FREE char *origin = NULL;
+
+	if (asprintf(&origin, "%s:%lu", parser->path, parser->line) < 0)
+		origin = NULL;
+	if (error != EINVAL)
+		return problem_set(parser->problem, error, origin, "cannot read manifest");
+	return problem_set_reason(parser->problem, error, origin, "cannot read manifest", "\"%s\" %s", word, why);
+}
+
+/* The keywords of a line, which is cut, and which the entry then points into. */
+static errcode_t take_keywords(const struct parser *parser, struct mtree_entry *entry, char *words)
+{
+	unsigned int own = 0;
+	char *state = NULL;
+
+	for (char *word = strtok_r(words, blanks, &state); word; word = strtok_r(NULL, blanks, &state)) {
+		char *value = strchr(word, '=');
+		/* Values are changed while they are read. */
+		SCOPE_FREE char *shown = strdup(word);
+
+		if (!shown)
+			return fail(parser, ENOMEM, NULL, NULL);
+		if (value)
+			*value++ = '\0';
+		const char *why = mtree_take(entry, &own, word, value);
+
+		if (why)
+			return fail(parser, EINVAL, shown, why);
+	}
+	return 0;
+}
+
+static errcode_t forget_keywords(struct parser *parser, char *words)
+{
+	char *state = NULL;
+
+	for (char *word = strtok_r(words, blanks, &state); word; word = strtok_r(NULL, blanks, &state))
+		if (!mtree_forget(&parser->defaults, word))
+			return fail(parser, EINVAL, word, "is no keyword of mtree(5)");
+	return 0;
+}
+
+static errcode_t take_special(struct parser *parser, const char *name, char *rest)
+{
+	if (!strcmp(name, "/unset"))
+		return forget_keywords(parser, rest);
+	if (strcmp(name, "/set"))
+		return fail(parser, EINVAL, name, "is neither /set nor /unset, and paths do not begin with a slash");
+	char *copy = arena_copy_string(&parser->memory, rest, strlen(rest));
+	errcode_t error = copy ? take_keywords(parser, &parser->defaults, copy) : fail(parser, ENOMEM, NULL, NULL);
+
+	if (error)
+		return error;
+	if (parser->defaults.xattr_count)
+		return fail(parser, EINVAL, name, "cannot give extended attributes");
+	return 0;
+}
+
+/* Makes directory and name one path without "." and empty components. EINVAL: "..", or a component that is too long. */
+static errcode_t join(struct parser *parser, const char *directory, const char *name)
+{
+	errcode_t error = vector_reserve(&parser->entry_path, &parser->entry_path_capacity,
+	                                 strlen(directory) + strlen(name) + 2, 1);
+
+	if (error)
+		return error;
+	char *path = parser->entry_path, *to = stpcpy(path, directory);
+
+	while (*name) {
+		size_t bytes = strcspn(name, "/");
+		bool is_nothing = !bytes || (bytes == 1 && *name == '.');
+
+		if (bytes > NAME_MAX || (bytes == 2 && !memcmp(name, "..", 2)))
+			return EINVAL;
+		if (!is_nothing) {
+			if (to > path && to[-1] != '/')
+				*to++ = '/';
+			memcpy(to, name, bytes);
+			to += bytes;
+		}
+		name += bytes;
+		name += *name == '/';
+	}
+	if (to > path && to[-1] == '/')
+		to--;
+	*to = '\0';
+	return 0;
+}
+
+/* What follows is in the directory: "" stays "", "a/b" becomes "a/b/". */
+static errcode_t enter(struct parser *parser, const char *path)
+{
+	char *current = NULL;
+
+	if (asprintf(&current, "%s%s", path, *path ? "/" : "") < 0)
+		return fail(parser, ENOMEM, NULL, NULL);
+	free(parser->current);
+	parser->current = current;
+	return 0;
+}
+
+/* ".." at the root is how manifests of the old style end. */
+static void leave(struct parser *parser)
+{
+	size_t bytes = strlen(parser->current);
+
+	if (bytes)
+		bytes--;
+	while (bytes && parser->current[bytes - 1] != '/')
+		bytes--;
+	parser->current[bytes] = '\0';
+}
+
+static errcode_t take_entry(struct parser *parser, char *name, char *rest)
+{
+	struct mtree_entry *entry = &parser->entry;
+	struct tree_xattr *xattrs = entry->xattrs;
+	size_t xattr_capacity = entry->xattr_capacity;
+	bool is_whole = strchr(name, '/');
+	SCOPE_FREE char *shown = strdup(name);
+
+	if (!shown)
+		return fail(parser, ENOMEM, NULL, NULL);
+	if (!mtree_decode(name))
+		return fail(parser, EINVAL, shown, "is not a name as vis(3) writes it");
+	errcode_t error = join(parser, is_whole ? "" : parser->current, name);
+
+	if (error)
+		return fail(parser, error, shown, "is not a path below the root");
+	*entry = parser->defaults;
+	entry->xattrs = xattrs;
+	entry->xattr_capacity = xattr_capacity;
+	entry->path = parser->entry_path;
+	entry->line = parser->line;
+	error = take_keywords(parser, entry, rest);
+	if (!error && !is_whole && (entry->given & MTREE_TYPE) && entry->type == S_IFDIR)
+		error = enter(parser, entry->path);
+	return error ? error : parser->visit(parser->context, entry, parser->problem);
+}
+
+/* line has room for a NUL behind it, and is changed. */
+static errcode_t take_line(struct parser *parser, char *line, size_t bytes)
+{
+	line[bytes] = '\0';
+	if (strlen(line) != bytes)
+		return fail(parser, EINVAL, line, "is followed by a NUL");
+	char *name = line + strspn(line, blanks);
+	char *rest = name + strcspn(name, blanks);
+
+	if (!*name || *name == '#')
+		return 0;
+	if (*rest)
+		*rest++ = '\0';
+	if (*name == '/')
+		return take_special(parser, name, rest);
+	if (!strcmp(name, "..")) {
+		leave(parser);
+		return 0;
+	}
+	return take_entry(parser, name, rest);
+}
+
+/* Bytes of a line without its end. */
+static size_t trimmed(const char *line, size_t bytes)
+{
+	while (bytes && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r'))
+		bytes--;
+	return bytes;
+}
+
+static errcode_t parse(struct parser *parser, FILE *file)
+{
+	SCOPE_FREE char *line = NULL, *whole = NULL;
+	size_t line_capacity = 0, whole_capacity = 0, whole_bytes = 0, got;
+	unsigned long number = 0;
+
+	for (;;) {
+		errcode_t error = text_line_read(file, &line, &line_capacity, &got);
+
+		if (error)
+			return error;
+		if (!got)
+			return whole_bytes ? take_line(parser, whole, whole_bytes) : 0;
+		size_t bytes = trimmed(line, got);
+		bool continues = bytes && line[bytes - 1] == '\\';
+
+		number++;
+		if (!whole_bytes)
+			parser->line = number;
+		bytes -= continues;
+		error = whole_bytes + bytes > TEXT_LINE_MOST_BYTES ?
+		                EFBIG :
+		                vector_reserve(&whole, &whole_capacity, whole_bytes + bytes + 2, 1);
+		if (error)
+			return fail(parser, error, NULL, NULL);
+		memcpy(whole + whole_bytes, line, bytes);
+		whole_bytes += bytes;
+		/* So that a line of nothing but a backslash is not taken for none. */
+		if (continues) {
+			whole[whole_bytes++] = ' ';
+			continue;
+		}
+		error = take_line(parser, whole, whole_bytes);
+		if (error)
+			return error;
+		whole_bytes = 0;
+	}
+}
+
+errcode_t mtree_read(FILE *file, const char *path, mtree_visit visit, void *context, struct problem *problem)
+{
+	struct parser parser = {
+		.path = path, .visit = visit, .context = context, .current = strdup(""), .problem = problem
+	};
+	errcode_t error = parser.current ? parse(&parser, file) : fail(&parser, ENOMEM, NULL, NULL);
+
+	free(parser.current);
+	free(parser.entry_path);
+	free(parser.entry.xattrs);
+	free(parser.defaults.xattrs);
+	arena_destroy(&parser.memory);
+	return error;
+}

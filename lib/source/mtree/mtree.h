@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads mtree(5): lines of a path and what is said of the file there.
+ *
+ * Both styles: a name with a slash is a path from the root; one without is in the current directory, which is the root,
+ * then any such name with type=dir, until "..". Names and link targets are encoded as by vis(3). /set and /unset give
+ * values to the lines that follow; what a line says itself goes before. A line may be continued after a backslash.
+ *
+ * nlink, cksum and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
+ * an extension that go-mtree(1) has too.
+ */
+#ifndef SOURCE_MTREE_H
+#define SOURCE_MTREE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "source/tree/tree.h"
+
+/* Of a file's contents. */
+enum mtree_digest { MTREE_MD5, MTREE_RMD160, MTREE_SHA1, MTREE_SHA256, MTREE_SHA384, MTREE_SHA512, MTREE_DIGEST_KINDS };
+
+/* What an entry gives. */
+enum mtree_given {
+	MTREE_TYPE = 1 << 0,
+	MTREE_MODE = 1 << 1,
+	MTREE_UID = 1 << 2,
+	MTREE_GID = 1 << 3,
+	MTREE_UNAME = 1 << 4, /* only where there is no uid */
+	MTREE_GNAME = 1 << 5, /* only where there is no gid */
+	MTREE_TIME = 1 << 6,
+	MTREE_LINK = 1 << 7,
+	MTREE_DEVICE = 1 << 8,
+	MTREE_OPTIONAL = 1 << 9,  /* the file may be missing */
+	MTREE_NOCHANGE = 1 << 10, /* one that is there stays as it is */
+	MTREE_SIZE = 1 << 11,
+	MTREE_CONTENTS = 1 << 12,
+	MTREE_FLAGS = 1 << 13,
+	MTREE_FIRST_DIGEST = 1 << 14, /* and so on in the order of enum mtree_digest */
+};
+
+struct mtree_entry {
+	const char *path; /* from the root, without a slash at its beginning or end; "" for the root */
+	unsigned long line;
+	unsigned int given; /* of enum mtree_given */
+	uint32_t type;      /* S_IFMT bits */
+	uint16_t permissions;
+	uint32_t flags; /* see source/tree/file_flags.h */
+	uint32_t uid, gid;
+	const char *uname, *gname;
+	int64_t mtime_seconds;
+	uint32_t mtime_nanoseconds;
+	const char *target;
+	uint32_t major, minor;
+	uint64_t size_bytes;
+	const char *contents;      /* the path of the file that has them */
+	const char *digests[MTREE_DIGEST_KINDS]; /* as many hexadecimal digits as each kind has, of either case */
+	struct tree_xattr *xattrs; /* in the order of the line */
+	size_t xattr_count, xattr_capacity;
+};
+
+/* Takes an entry; all that it points to lasts until the return. An error ends the reading. */
+typedef errcode_t (*mtree_visit)(void *context, const struct mtree_entry *entry, struct problem *problem);
+
+/*
+ * Reads a whole manifest and visits its entries in order; nothing of it is kept, so that one of ten million lines
+ * needs no memory. path is for problems, which name it and the line ("FILE:LINE"). EINVAL with a reason, ENOMEM, errors
+ * of visit; those of reading the file, which leave the problem to the caller.
+ */
+MUST_CHECK errcode_t mtree_read(FILE *file, const char *path, mtree_visit visit, void *context,
+                                struct problem *problem);
+
+#endif

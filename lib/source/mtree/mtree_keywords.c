@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/mtree/mtree_keywords.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "source/tree/file_flags.h"
+#include "support/text/units.h"
+#include "support/vector.h"
+
+#define LARGEST_ID (UINT32_MAX - 1)
+/* As many bits as Linux has for them. */
+#define LARGEST_MAJOR 4095u
+#define LARGEST_MINOR 1048575u
+
+static const char no_memory[] = "does not fit into memory";
+
+/* What takes a value: gives the problem, or NULL. */
+typedef const char *(*take_value)(struct mtree_entry *entry, char *value);
+
+struct keyword {
+	const char *name;
+	unsigned int given; /* 0: skipped, with or without a value */
+	take_value take;    /* NULL: no value */
+};
+
+bool mtree_decode(char *text)
+{
+	static const char codes[] = "abfnrstv\\#", bytes[] = "\a\b\f\n\r \t\v\\#";
+	char *to = text;
+
+	while (*text) {
+		if (*text != '\\') {
+			*to++ = *text++;
+			continue;
+		}
+		text++;
+		const char *code = *text ? strchr(codes, *text) : NULL;
+
+		if (code) {
+			*to++ = bytes[code - codes];
+			text++;
+		} else if (text[0] >= '0' && text[0] <= '3' && strspn(text, "01234567") >= 3) {
+			*to = (char)((text[0] - '0') << 6 | (text[1] - '0') << 3 | (text[2] - '0'));
+			if (!*to++)
+				return false;
+			text += 3;
+		} else {
+			return false;
+		}
+	}
+	*to = '\0';
+	return true;
+}
+
+static const char *take_type(struct mtree_entry *entry, char *value)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+	} types[] = { { "file", S_IFREG },  { "dir", S_IFDIR },  { "link", S_IFLNK },   { "char", S_IFCHR },
+		      { "block", S_IFBLK }, { "fifo", S_IFIFO }, { "socket", S_IFSOCK } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(types[i].name, value)) {
+			entry->type = types[i].type;
+			return NULL;
+		}
+	return "is not file, dir, link, char, block, fifo or socket";
+}
+
+static const char *take_mode(struct mtree_entry *entry, char *value)
+{
+	size_t digits = strspn(value, "01234567");
+
+	if (!digits || value[digits] || digits > 5 || strtoul(value, NULL, 8) > 07777)
+		return "is not an octal number up to 7777";
+	entry->permissions = (uint16_t)strtoul(value, NULL, 8);
+	return NULL;
+}
+
+static const char *take_id(const char *value, uint32_t *id)
+{
+	uint64_t number;
+
+	if (units_parse_number(value, 0, LARGEST_ID, &number))
+		return "is not a number up to 4294967294";
+	*id = (uint32_t)number;
+	return NULL;
+}
+
+static const char *take_uid(struct mtree_entry *entry, char *value)
+{
+	return take_id(value, &entry->uid);
+}
+
+static const char *take_gid(struct mtree_entry *entry, char *value)
+{
+	return take_id(value, &entry->gid);
+}
+
+static const char *take_name(char *value, const char **name)
+{
+	*name = value;
+	return *value && mtree_decode(value) ? NULL : "is not a name as vis(3) writes it";
+}
+
+static const char *take_uname(struct mtree_entry *entry, char *value)
+{
+	return take_name(value, &entry->uname);
+}
+
+static const char *take_gname(struct mtree_entry *entry, char *value)
+{
+	return take_name(value, &entry->gname);
+}
+
+/*
+ * What follows the point is a number of nanoseconds and not a fraction: some write nine digits, others none of the
+ * leading zeros.
+ */
+static const char *take_time(struct mtree_entry *entry, char *value)
+{
+	static const char why[] = "is not SECONDS or SECONDS.NANOSECONDS";
+	bool is_negative = *value == '-';
+	char *nanoseconds = value + is_negative;
+	const char *seconds = strsep(&nanoseconds, ".");
+	uint64_t number, fraction = 0;
+
+	if (units_parse_number(seconds, 0, INT64_MAX, &number) ||
+	    (nanoseconds && units_parse_number(nanoseconds, 0, 999999999, &fraction)))
+		return why;
+	entry->mtime_seconds = is_negative ? -(int64_t)number : (int64_t)number;
+	entry->mtime_nanoseconds = (uint32_t)fraction;
+	return NULL;
+}
+
+static const char *take_link(struct mtree_entry *entry, char *value)
+{
+	entry->target = value;
+	if (!*value || !mtree_decode(value))
+		return "is not a path as vis(3) writes it";
+	return strlen(value) < PATH_MAX ? NULL : "is too long for a link";
+}
+
+static const char *take_size(struct mtree_entry *entry, char *value)
+{
+	return units_parse_number(value, 0, INT64_MAX, &entry->size_bytes) ? "is not a number of bytes" : NULL;
+}
+
+static const char *take_flags(struct mtree_entry *entry, char *value)
+{
+	entry->flags = file_flags_parse(value);
+	return NULL;
+}
+
+static const char *take_contents(struct mtree_entry *entry, char *value)
+{
+	entry->contents = value;
+	return *value && mtree_decode(value) ? NULL : "is not a path as vis(3) writes it";
+}
+
+/* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
+static const char *take_device(struct mtree_entry *entry, char *value)
+{
+	static const char why[] = "is not [FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number";
+	uint64_t major_number, minor_number;
+	char *rest = value;
+	const char *word = strsep(&rest, ",");
+
+	bool has_format = rest && isalpha((unsigned char)*word);
+
+	if (has_format)
+		word = strsep(&rest, ",");
+	if (!rest && !has_format) {
+		uint64_t both;
+
+		if (units_parse_number(word, 0, UINT64_MAX, &both))
+			return why;
+		major_number = major(both);
+		minor_number = minor(both);
+	} else if (!rest || units_parse_number(word, 0, LARGEST_MAJOR, &major_number) ||
+	           units_parse_number(rest, 0, LARGEST_MINOR, &minor_number)) {
+		return why;
+	}
+	if (major_number > LARGEST_MAJOR || minor_number > LARGEST_MINOR)
+		return why;
+	entry->major = (uint32_t)major_number;
+	entry->minor = (uint32_t)minor_number;
+	return NULL;
+}
+
+static const struct keyword keywords[] = {
+	{ "type", MTREE_TYPE, take_type },
+	{ "mode", MTREE_MODE, take_mode },
+	{ "uid", MTREE_UID, take_uid },
+	{ "gid", MTREE_GID, take_gid },
+	{ "uname", MTREE_UNAME, take_uname },
+	{ "gname", MTREE_GNAME, take_gname },
+	{ "time", MTREE_TIME, take_time },
+	{ "link", MTREE_LINK, take_link },
+	{ "device", MTREE_DEVICE, take_device },
+	{ "size", MTREE_SIZE, take_size },
+	{ "flags", MTREE_FLAGS, take_flags },
+	{ "content", MTREE_CONTENTS, take_contents },
+	{ "contents", MTREE_CONTENTS, take_contents },
+	{ "optional", MTREE_OPTIONAL, NULL },
+	{ "nochange", MTREE_NOCHANGE, NULL },
+	{ .name = "ignore" },
+	{ .name = "cksum" },
+	{ .name = "inode" },
+	{ .name = "nlink" },
+	{ .name = "resdevice" },
+	{ .name = "tags" },
+};
+
+static const struct {
+	const char *name;
+	size_t digits;
+} digests[MTREE_DIGEST_KINDS] = {
+	[MTREE_MD5] = { "md5", 32 },       [MTREE_RMD160] = { "rmd160", 40 }, [MTREE_SHA1] = { "sha1", 40 },
+	[MTREE_SHA256] = { "sha256", 64 }, [MTREE_SHA384] = { "sha384", 96 }, [MTREE_SHA512] = { "sha512", 128 },
+};
+
+/* The kind of digest that a keyword gives: NAME or NAMEdigest; MTREE_DIGEST_KINDS if it gives none. */
+static unsigned int find_digest(const char *name)
+{
+	unsigned int kind = 0;
+
+	if (!strcmp(name, "ripemd160digest"))
+		return MTREE_RMD160;
+	for (; kind < MTREE_DIGEST_KINDS; kind++) {
+		size_t bytes = strlen(digests[kind].name);
+
+		if (!strncmp(name, digests[kind].name, bytes) && (!name[bytes] || !strcmp(name + bytes, "digest")))
+			break;
+	}
+	return kind;
+}
+
+const char *mtree_digest_name(enum mtree_digest digest)
+{
+	return digests[digest].name;
+}
+
+static const char *take_digest(struct mtree_entry *entry, unsigned int kind, const char *value)
+{
+	size_t digits = value ? strspn(value, "0123456789abcdefABCDEF") : 0;
+
+	if (digits != digests[kind].digits || value[digits])
+		return "has not as many hexadecimal digits as such a digest";
+	entry->digests[kind] = value;
+	entry->given |= (unsigned int)MTREE_FIRST_DIGEST << kind;
+	return NULL;
+}
+
+static const struct keyword *find_keyword(const char *name)
+{
+	static const struct keyword skipped;
+	size_t bytes = strlen(name);
+
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
+		if (!strcmp(keywords[i].name, name))
+			return &keywords[i];
+	return bytes > 6 && !strcmp(name + bytes - 6, "digest") ? &skipped : NULL;
+}
+
+static int base64_digit(char digit)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = digit ? strchr(digits, digit) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* In place; false if it is none. */
+static bool decode_base64(char *text, uint32_t *bytes)
+{
+	size_t length = strlen(text);
+	char *to = text;
+	uint32_t bits = 0, digits = 0;
+
+	while (length && digits < 2 && text[length - 1] == '=') {
+		length--;
+		digits++;
+	}
+	if ((length + digits) % 4 || length % 4 == 1)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		int digit = base64_digit(text[i]);
+
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)digit;
+		if (i % 4)
+			*to++ = (char)(bits >> (6 - 2 * (i % 4)));
+	}
+	*bytes = (uint32_t)(to - text);
+	return true;
+}
+
+static bool is_stored(const char *name)
+{
+	static const char *const prefixes[] = { "user.", "trusted.", "security." };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return name[strlen(prefixes[i])];
+	return !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
+}
+
+static const char *take_xattr(struct mtree_entry *entry, char *name, char *value)
+{
+	uint32_t bytes;
+
+	if (!mtree_decode(name) || !is_stored(name) || strlen(name) > XATTR_NAME_MAX)
+		return "names no extended attribute of ext4";
+	if (!value || !decode_base64(value, &bytes) || bytes > XATTR_SIZE_MAX)
+		return "has no value in base64";
+	if (vector_reserve(&entry->xattrs, &entry->xattr_capacity, entry->xattr_count + 1, sizeof(*entry->xattrs)))
+		return no_memory;
+	entry->xattrs[entry->xattr_count++] = (struct tree_xattr){ name, value, bytes };
+	return NULL;
+}
+
+/* A number goes before a name, but what a line says itself goes before what /set said. */
+static unsigned int add_given(unsigned int given, unsigned int own, unsigned int more)
+{
+	static const struct {
+		unsigned int number, name;
+	} pairs[] = { { MTREE_UID, MTREE_UNAME }, { MTREE_GID, MTREE_GNAME } };
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		if (more == pairs[i].number)
+			given &= ~pairs[i].name;
+		else if (more == pairs[i].name && (own & pairs[i].number))
+			return given;
+		else if (more == pairs[i].name)
+			given &= ~pairs[i].number;
+	}
+	return given | more;
+}
+
+const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *name, char *value)
+{
+	if (!strncmp(name, "xattr.", 6) || !strncmp(name, "xattrs.", 7))
+		return take_xattr(entry, strchr(name, '.') + 1, value);
+	unsigned int digest = find_digest(name);
+
+	if (digest < MTREE_DIGEST_KINDS)
+		return take_digest(entry, digest, value);
+	const struct keyword *keyword = find_keyword(name);
+
+	if (!keyword)
+		return "is no keyword of mtree(5)";
+	if (!keyword->given)
+		return NULL;
+	if (keyword->take && !value)
+		return "has no value";
+	if (!keyword->take && value)
+		return "takes no value";
+	const char *why = keyword->take ? keyword->take(entry, value) : NULL;
+
+	entry->given = add_given(entry->given, *own, keyword->given);
+	*own |= keyword->given;
+	return why;
+}
+
+bool mtree_forget(struct mtree_entry *entry, const char *name)
+{
+	const struct keyword *keyword = find_keyword(name);
+	unsigned int digest = find_digest(name);
+
+	if (!strcmp(name, "all"))
+		entry->given = 0;
+	else if (digest < MTREE_DIGEST_KINDS)
+		entry->given &= ~((unsigned int)MTREE_FIRST_DIGEST << digest);
+	else if (keyword)
+		entry->given &= ~keyword->given;
+	return keyword || digest < MTREE_DIGEST_KINDS || !strcmp(name, "all");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The keywords of mtree(5), one at a time. */
+#ifndef SOURCE_MTREE_KEYWORDS_H
+#define SOURCE_MTREE_KEYWORDS_H
+
+#include "source/mtree/mtree.h"
+
+/*
+ * Decodes vis(3) in place: \ooo, and \a \b \f \n \r \s \t \v \\ \#. False: another escape, or a NUL.
+ */
+bool mtree_decode(char *text);
+
+/*
+ * Takes one keyword, cut at its first = (value NULL: none), into an entry, which then points to both. own: what this
+ * line has given itself. Gives what is wrong as words that follow the keyword, NULL if nothing is.
+ */
+const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *keyword, char *value);
+
+/* As the keyword has it: "sha256". */
+const char *mtree_digest_name(enum mtree_digest digest);
+
+/* Forgets what a keyword gave; "all": everything. False: there is no such keyword. */
+bool mtree_forget(struct mtree_entry *entry, const char *keyword);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/tree/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/tree/path_text.h"
+
+static struct ascent step(const void *context, uint32_t number)
+{
+	const struct tree_node *node = &((const struct tree *)context)->nodes[number];
+
+	return (struct ascent){ node->name, node->name_bytes, node->parent };
+}
+
+void tree_destroy(struct tree *tree)
+{
+	if (!tree)
+		return;
+	arena_destroy(&tree->memory);
+	free(tree->nodes);
+	free(tree->xattr_sets);
+	for (uint32_t i = 0; i < tree->origin_count; i++) {
+		free(tree->origins[i].path);
+		cleanup_close_descriptor(&tree->origins[i].descriptor);
+	}
+	free(tree->origins);
+	free(tree);
+}
+
+errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
+                          uint32_t *number)
+{
+	SCOPE_CLOSE int owned = descriptor;
+	struct stat status = { 0 };
+
+	if (descriptor >= 0 && fstat(descriptor, &status))
+		return errno;
+	struct tree_origin *origins = realloc(tree->origins, (tree->origin_count + 1ul) * sizeof(*origins));
+	char *copy = strdup(path);
+
+	if (origins)
+		tree->origins = origins;
+	if (!origins || !copy) {
+		free(copy);
+		return ENOMEM;
+	}
+	origins[tree->origin_count] = (struct tree_origin){
+		.kind = kind,
+		.path = copy,
+		.descriptor = descriptor,
+		.size_bytes = (uint64_t)status.st_size,
+		.mtime = status.st_mtim,
+	};
+	owned = -1;
+	*number = tree->origin_count++;
+	return 0;
+}
+
+bool tree_is_of_host(const struct tree *tree, const struct tree_node *node)
+{
+	const struct tree_origin *origin = &tree->origins[node->origin];
+	uint32_t first = node->origin;
+
+	while (first && tree->origins[first - 1].source == origin->source)
+		first--;
+	return tree->origins[first].kind == TREE_ORIGIN_DIRECTORY;
+}
+
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name)
+{
+	uint32_t low = tree->nodes[directory].first_child;
+	uint32_t high = low + tree->nodes[directory].child_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		int order = strcmp(tree->nodes[middle].name, name);
+
+		if (!order)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return TREE_ROOT;
+}
+
+char *tree_host_path(const struct tree *tree, uint32_t node)
+{
+	const char *directory = tree->origins[tree->nodes[node].origin].path;
+	const char *path = tree->nodes[node].data_map->host_path;
+	char *text = NULL;
+
+	if (*path == '/')
+		return strdup(path);
+	return asprintf(&text, "%s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/", path) < 0 ?
+	               NULL :
+	               text;
+}
+
+/* The origin of the same source whose files have paths of their own, on which no symlink is followed. */
+static errcode_t find_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
+{
+	const uint32_t source = tree->origins[like].source;
+
+	for (*ret = 0; *ret < tree->origin_count; ++*ret)
+		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES && tree->origins[*ret].source == source &&
+		    !tree->origins[*ret].follows_symlinks)
+			return 0;
+	SCOPE_FREE char *path = strdup(tree->origins[like].path);
+	int directory = fcntl(tree->origins[like].descriptor, F_DUPFD_CLOEXEC, 0);
+	errcode_t error = directory < 0 ? errno : 0;
+
+	if (!error && !path) {
+		close(directory);
+		error = ENOMEM;
+	}
+	if (!error)
+		error = tree_add_origin(tree, TREE_ORIGIN_FILES, path, directory, ret);
+	if (!error)
+		tree->origins[*ret].source = source;
+	return error;
+}
+
+errcode_t tree_fix_host_path(struct tree *tree, uint32_t number)
+{
+	struct tree_node *node = &tree->nodes[number];
+	const struct tree_origin *origin = &tree->origins[node->origin];
+	uint32_t files;
+
+	if (!S_ISREG(node->mode) || origin->kind != TREE_ORIGIN_DIRECTORY)
+		return 0;
+	SCOPE_FREE char *path = tree_path(tree, number);
+	uint32_t count = node->is_sparse ? node->data_map->count : node->size_bytes > 0;
+	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + count * sizeof(*map->segments));
+
+	if (!path || !map)
+		return ENOMEM;
+	const char *below = path + strlen(origin->path);
+
+	below += strspn(below, "/");
+	*map = (struct tree_data_map){
+		.count = count,
+		.host_path = arena_copy_string(&tree->memory, below, strlen(below)),
+	};
+	if (node->is_sparse && count)
+		memcpy(map->segments, node->data_map->segments, count * sizeof(*map->segments));
+	else if (count)
+		map->segments[0] = (struct tree_segment){ 0, node->size_bytes };
+	errcode_t error = find_files_origin(tree, node->origin, &files);
+
+	if (error || !map->host_path)
+		return error ? error : ENOMEM;
+	node->origin = files;
+	node->is_sparse = true;
+	node->data_map = map;
+	return 0;
+}
+
+char *tree_path(const struct tree *tree, uint32_t node)
+{
+	const struct tree_origin *origin = &tree->origins[tree->nodes[node].origin];
+	char *text = NULL;
+
+	if (origin->kind == TREE_ORIGIN_FILES && S_ISREG(tree->nodes[node].mode))
+		return tree_host_path(tree, node);
+	if (origin->kind == TREE_ORIGIN_DIRECTORY)
+		return path_text(origin->path, step, tree, node, NULL);
+	if (node == TREE_ROOT)
+		return strdup(origin->path);
+	SCOPE_FREE char *path = path_text("", step, tree, node, NULL);
+
+	return path && asprintf(&text, "%s: %s", origin->path, path + 1) >= 0 ? text : NULL;
+}

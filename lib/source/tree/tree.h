@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tree that an image is to hold, whatever it came from. It says nothing of ext4.
+ *
+ * Order: the children of a directory are a run of nodes sorted by name (bytes, unsigned), and a directory's
+ * run is followed by the runs of its subdirectories, in order, each with all below it. So a node's number
+ * depends only on the tree, never on the host's order of names.
+ */
+#ifndef SOURCE_TREE_H
+#define SOURCE_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "support/arena.h"
+#include "support/problem.h"
+
+/* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
+struct tree_segment {
+	uint64_t start_bytes;
+	uint64_t length_bytes;
+};
+
+/* The data of a sparse file. */
+struct tree_data_map {
+	uint32_t count;
+	const uint64_t *stored_starts;  /* TREE_ORIGIN_STORED: where each segment's bytes lie */
+	const char *host_path;          /* TREE_ORIGIN_FILES: of the file */
+	struct tree_segment segments[]; /* ascending, not touching */
+};
+
+struct tree_xattr {
+	const char *name; /* whole, NUL-terminated */
+	const void *value;
+	uint32_t value_bytes;
+};
+
+/* The xattrs of a file; equal sets are stored once. */
+struct tree_xattr_set {
+	uint32_t count;
+	uint32_t hash;
+	const struct tree_xattr *list; /* sorted by name */
+};
+
+enum tree_origin_kind {
+	TREE_ORIGIN_DIRECTORY, /* a host directory: contents are found by their path below it */
+	TREE_ORIGIN_FILES,  /* contents are files of the host, each with a path of its own (data_map->host_path), from
+	                       the origin's directory if it is relative */
+	TREE_ORIGIN_STORED, /* contents lie in an open file: an archive, or what was unpacked from one */
+};
+
+/* Where nodes come from. Those of one tree may come from several, where sources are merged. */
+struct tree_origin {
+	enum tree_origin_kind kind;
+	char *path;         /* of the source, for messages; owned */
+	uint32_t source;    /* which of those that were merged (source/sources.h); an archive may have two origins */
+	int descriptor;     /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
+	                       directory, so     that its path is never looked up again; -1: none, and no contents */
+	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
+	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
+	uint64_t size_bytes;
+	struct timespec mtime;
+};
+
+#define TREE_ROOT 0u      /* the root directory's node */
+#define TREE_NO_XATTRS 0u /* set 0 is the empty one */
+
+struct tree_node {
+	const char *name; /* NUL-terminated; "" for the root */
+	uint8_t name_bytes;
+	bool is_sparse : 1;   /* data_map is valid; always so for regular files of a TREE_ORIGIN_FILES */
+	bool is_implied : 1;  /* a directory that the source does not describe itself, only what lies below it: owner,
+	                         mode and so on are made up, and those of another source that has it count */
+	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
+	bool gid_is_name : 1; /* likewise */
+	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has at the path
+	                         that target says (source/layers/links_below.h) */
+	bool has_flags : 1;   /* flags are known; else a regular file of the host is still to be asked, others have none
+	                       */
+	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
+	uint16_t mode;        /* type and permissions, S_IF* */
+	uint32_t parent;      /* the root is its own */
+	union {
+		uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
+		uint32_t below_order; /* is_below: the order of the member that made the link, whichever name is first */
+	};
+	uint32_t child_count;
+	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
+	uint32_t links;   /* of the first node: names of this file in the tree; of other names: 0; directories: 2 +
+	                     subdirectories */
+	uint32_t uid, gid;
+	uint32_t mtime_nanoseconds;
+	uint32_t origin; /* a number in tree->origins */
+	int64_t mtime_seconds;
+	uint32_t flags;      /* see source/tree/file_flags.h */
+	uint32_t xattrs;     /* a number in tree->xattr_sets */
+	uint32_t order;      /* of an archive's members, before sources are merged: which had its name first; else 0 */
+	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
+	union {
+		const char *target;                   /* symlinks, NUL-terminated */
+		const struct tree_data_map *data_map; /* sparse regular files */
+		uint64_t stored_start;                /* other regular files of a TREE_ORIGIN_STORED */
+		struct {
+			uint32_t major, minor;
+		} device; /* character and block devices */
+	};
+};
+
+struct tree {
+	struct tree_node *nodes; /* [0] is the root */
+	uint32_t node_count;
+	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
+	uint32_t xattr_set_count;
+	struct arena memory;         /* names, targets, maps, xattrs */
+	struct tree_origin *origins; /* [0] is the source that was asked for */
+	uint32_t origin_count;
+};
+
+void tree_destroy(struct tree *tree);
+
+/*
+ * A further origin; path is copied, descriptor becomes the tree's (also after a failure). Gives its number in
+ * tree->origins. ENOMEM, errors of fstat(2).
+ */
+MUST_CHECK errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
+                                     uint32_t *number);
+
+static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
+{
+	return tree->nodes[node].link_to != node;
+}
+
+/* Is it a file of a host directory? A manifest's files lie in one too, but nothing but their contents counts. */
+bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
+
+/* The entry of a directory with this name; TREE_ROOT, which is nobody's entry, if there is none. */
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name);
+
+/*
+ * Lets a regular file of a host directory, the first of its names, be read by the path that it has now, wherever it
+ * comes to lie: it becomes one of a TREE_ORIGIN_FILES. Does nothing to others. ENOMEM.
+ */
+MUST_CHECK errcode_t tree_fix_host_path(struct tree *tree, uint32_t node);
+
+/*
+ * The node's whole path as messages show it, beginning with its origin's: "directory/name", "archive: name". The
+ * caller frees it; NULL: no memory.
+ */
+char *tree_path(const struct tree *tree, uint32_t node);
+
+/* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
+char *tree_host_path(const struct tree *tree, uint32_t node);
+
+/*
+ * The validator that tests and fuzzers call: order of names, runs, links, counts and parents. Returns true,
+ * or false with the reason in why.
+ */
+bool tree_check(const struct tree *tree, char *why, size_t why_bytes);
+
+#endif

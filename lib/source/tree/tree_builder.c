@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/tree/tree_builder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "source/tree/builder_inside.h"
+#include "support/vector.h"
+
+#define FIRST_SLOTS 1024
+
+static errcode_t refuse(struct tree_builder *builder, errcode_t error, const char *reason)
+{
+	builder->reason = reason;
+	return error;
+}
+
+errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, struct tree_builder **ret)
+{
+	struct tree_builder *builder = calloc(1, sizeof(*builder));
+
+	*ret = NULL;
+	if (!builder)
+		return ENOMEM;
+	builder->tree = tree;
+	builder->exclude = exclude;
+	builder->slot_count = FIRST_SLOTS;
+	builder->slots = calloc(FIRST_SLOTS, sizeof(*builder->slots));
+	errcode_t error = vector_reserve(&builder->entries, &builder->capacity, 1, sizeof(*builder->entries));
+
+	if (!builder->slots || error) {
+		tree_builder_destroy(builder);
+		return ENOMEM;
+	}
+	/* Without it names could be chosen that all meet in one slot. */
+	if (getrandom(&builder->hash_key, sizeof(builder->hash_key), GRND_NONBLOCK) < 0)
+		builder->hash_key = (uintptr_t)builder;
+	builder->entries[TREE_ROOT] = (struct tree_node){ .name = "", .mode = S_IFDIR | 0755, .is_implied = true };
+	builder->count = 1;
+	*ret = builder;
+	return 0;
+}
+
+void tree_builder_destroy(struct tree_builder *builder)
+{
+	if (!builder)
+		return;
+	free(builder->entries);
+	free(builder->slots);
+	free(builder->last_directory);
+	free(builder);
+}
+
+const char *tree_builder_reason(const struct tree_builder *builder)
+{
+	return builder->reason;
+}
+
+static uint64_t mix(uint64_t one, uint64_t other)
+{
+	unsigned __int128 product = (unsigned __int128)one * other;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint32_t hash_name(const struct tree_builder *builder, uint32_t parent, const char *name, size_t bytes)
+{
+	uint64_t hash = builder->hash_key ^ parent, word;
+
+	for (; bytes >= sizeof(word); name += sizeof(word), bytes -= sizeof(word)) {
+		memcpy(&word, name, sizeof(word));
+		hash = mix(hash ^ word, 0x9e3779b97f4a7c15u);
+	}
+	word = bytes;
+	memcpy(&word, name, bytes);
+	return (uint32_t)mix(hash ^ word ^ (uint64_t)bytes << 56, 0xd1342543de82ef95u ^ builder->hash_key);
+}
+
+/* The slot that holds a name, or the free one where it belongs. */
+static uint32_t *find_slot(const struct tree_builder *builder, uint32_t hash, uint32_t parent, const char *name,
+                           size_t bytes)
+{
+	for (size_t slot = hash;; slot++) {
+		uint32_t *at = &builder->slots[slot & (builder->slot_count - 1)];
+		const struct tree_node *entry = &builder->entries[*at];
+
+		if (!*at || (entry->first_child == hash && entry->parent == parent && entry->name_bytes == bytes &&
+		             !memcmp(entry->name, name, bytes)))
+			return at;
+	}
+}
+
+/* Replaced entries have no slot, and need none any more. */
+static errcode_t grow_slots(struct tree_builder *builder)
+{
+	size_t count = 2 * builder->slot_count;
+	uint32_t *slots = calloc(count, sizeof(*slots));
+
+	if (!slots)
+		return ENOMEM;
+	free(builder->slots);
+	builder->slots = slots;
+	builder->slot_count = count;
+	for (uint32_t i = 1; i < builder->count; i++) {
+		const struct tree_node *entry = &builder->entries[i];
+
+		if (!(entry->child_count & ENTRY_REPLACED))
+			*find_slot(builder, entry->first_child, entry->parent, entry->name, entry->name_bytes) = i;
+	}
+	return 0;
+}
+
+/* A last component and the directory that it is in; bytes 0: the root itself. */
+struct spot {
+	uint32_t parent;
+	uint32_t hash;
+	const char *name;
+	size_t bytes;
+	uint32_t *slot; /* NULL for the root; what it holds is 0 where nothing is there */
+};
+
+static void find_spot(const struct tree_builder *builder, struct spot *spot)
+{
+	spot->hash = hash_name(builder, spot->parent, spot->name, spot->bytes);
+	spot->slot = find_slot(builder, spot->hash, spot->parent, spot->name, spot->bytes);
+}
+
+/* A new entry takes the name at spot, whoever had it. Entries may move. */
+static errcode_t take_name(struct tree_builder *builder, const struct spot *spot, uint32_t *number)
+{
+	if (builder->count >= UINT32_MAX)
+		return refuse(builder, EOVERFLOW, "there are more than 2^32 files");
+	errcode_t error =
+		vector_reserve(&builder->entries, &builder->capacity, builder->count + 1, sizeof(*builder->entries));
+
+	if (error)
+		return error;
+	*number = (uint32_t)builder->count;
+	struct tree_node *entry = &builder->entries[*number];
+
+	*entry = (struct tree_node){ 0 };
+	if (*spot->slot) {
+		entry->name = builder->entries[*spot->slot].name;
+		builder->entries[*spot->slot].child_count |= ENTRY_REPLACED;
+		builder->last_directory_bytes = 0;
+	} else {
+		entry->name = arena_copy_string(&builder->tree->memory, spot->name, spot->bytes);
+		if (!entry->name)
+			return ENOMEM;
+	}
+	entry->name_bytes = (uint8_t)spot->bytes;
+	entry->parent = spot->parent;
+	entry->first_child = spot->hash;
+	entry->link_to = *number;
+	builder->count++;
+	*spot->slot = *number;
+	return 2 * builder->count > builder->slot_count ? grow_slots(builder) : 0;
+}
+
+static errcode_t make_missing(struct tree_builder *builder, const struct spot *spot, const struct tree_node *needed_by,
+                              uint32_t *number)
+{
+	errcode_t error = take_name(builder, spot, number);
+
+	if (error)
+		return error;
+	struct tree_node *entry = &builder->entries[*number];
+
+	entry->mode = S_IFDIR | 0755;
+	entry->is_implied = true;
+	entry->mtime_seconds = needed_by->mtime_seconds;
+	entry->mtime_nanoseconds = needed_by->mtime_nanoseconds;
+	entry->origin = needed_by->origin;
+	return 0;
+}
+
+/* From a directory to the one at spot, which is made if needed_by is not NULL. */
+static errcode_t enter(struct tree_builder *builder, struct spot *spot, const struct tree_node *needed_by)
+{
+	find_spot(builder, spot);
+	uint32_t number = *spot->slot;
+
+	if (!number && !needed_by)
+		return refuse(builder, ENOENT, NULL);
+	errcode_t error = number ? 0 : make_missing(builder, spot, needed_by, &number);
+
+	if (error)
+		return error;
+	uint16_t type = builder->entries[number].mode & S_IFMT;
+
+	if (type != S_IFDIR)
+		return refuse(builder, ENOTDIR,
+		              type == S_IFLNK ? "a directory on the way to it is a symbolic link" :
+		                                "a directory on the way to it is a file");
+	spot->parent = number;
+	return 0;
+}
+
+/* Members of a directory usually follow each other: then the way to it is not walked again. */
+static errcode_t remember_directory(struct tree_builder *builder, const char *path, size_t bytes, uint32_t number)
+{
+	errcode_t error = vector_reserve(&builder->last_directory, &builder->last_directory_capacity, bytes, 1);
+
+	if (error)
+		return error;
+	memcpy(builder->last_directory, path, bytes);
+	builder->last_directory_bytes = bytes;
+	builder->last_directory_number = number;
+	return 0;
+}
+
+static bool is_in_last_directory(const struct tree_builder *builder, const char *path)
+{
+	if (!builder->last_directory_bytes ||
+	    strncmp(path, builder->last_directory, builder->last_directory_bytes) != 0)
+		return false;
+	const char *name = path + builder->last_directory_bytes;
+
+	return *name && strcmp(name, ".") && !strchr(name, '/');
+}
+
+static errcode_t find_path(struct tree_builder *builder, const char *path, const struct tree_node *needed_by,
+                           struct spot *spot)
+{
+	const char *next = path, *last = NULL;
+	errcode_t error = 0;
+
+	*spot = (struct spot){ .parent = TREE_ROOT };
+	if (is_in_last_directory(builder, path)) {
+		next = path + builder->last_directory_bytes;
+		spot->parent = builder->last_directory_number;
+	}
+	while (*next) {
+		size_t bytes = strcspn(next, "/");
+
+		if (bytes > UINT8_MAX)
+			return refuse(builder, ENAMETOOLONG, "a name has more than 255 bytes");
+		if (bytes == 2 && !memcmp(next, "..", 2))
+			return refuse(builder, EINVAL, "it would leave the tree through \"..\"");
+		if (bytes && !(bytes == 1 && *next == '.')) {
+			if (last)
+				error = enter(builder, spot, needed_by);
+			if (error)
+				return error;
+			last = spot->name = next;
+			spot->bytes = bytes;
+		}
+		next += bytes + (next[bytes] == '/');
+	}
+	if (!last)
+		return 0;
+	find_spot(builder, spot);
+	return last > path && !last[spot->bytes] ?
+	               remember_directory(builder, path, (size_t)(last - path), spot->parent) :
+	               0;
+}
+
+static void set_attributes(struct tree_node *entry, const struct tree_node *node, uint32_t number)
+{
+	struct tree_node old = *entry;
+
+	*entry = *node;
+	entry->name = old.name;
+	entry->name_bytes = old.name_bytes;
+	entry->parent = old.parent;
+	entry->first_child = old.first_child;
+	entry->child_count = 0;
+	entry->links = 0;
+	entry->link_to = number;
+}
+
+errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const struct tree_node *node)
+{
+	struct tree_node *root = &builder->entries[TREE_ROOT];
+	struct spot spot;
+
+	builder->reason = NULL;
+	if (!builder->root_has_time) {
+		root->mtime_seconds = node->mtime_seconds;
+		root->mtime_nanoseconds = node->mtime_nanoseconds;
+		builder->root_has_time = true;
+	}
+	if (!*path)
+		return refuse(builder, EINVAL, "it has no name");
+	errcode_t error = find_path(builder, path, node, &spot);
+
+	if (error)
+		return error;
+	if (!spot.slot && !S_ISDIR(node->mode))
+		return refuse(builder, EINVAL, "the root must be a directory");
+	uint32_t number = spot.slot ? *spot.slot : TREE_ROOT;
+	const struct tree_node *old = &builder->entries[number];
+	bool stays = number ? S_ISDIR(old->mode) == S_ISDIR(node->mode) && !old->links : !spot.slot;
+
+	if (!stays)
+		error = take_name(builder, &spot, &number);
+	if (error)
+		return error;
+	set_attributes(&builder->entries[number], node, number);
+	return 0;
+}
+
+const struct tree_node *tree_builder_find(struct tree_builder *builder, const char *path)
+{
+	struct spot spot;
+
+	if (find_path(builder, path, NULL, &spot) || (spot.slot && !*spot.slot))
+		return NULL;
+	return &builder->entries[builder->entries[spot.slot ? *spot.slot : TREE_ROOT].link_to];
+}
+
+errcode_t tree_builder_link(struct tree_builder *builder, const char *path, const char *target, struct tree_node **file)
+{
+	struct spot to, spot;
+
+	builder->reason = NULL;
+	*file = NULL;
+	errcode_t error = find_path(builder, target, NULL, &to);
+
+	if (error == EINVAL || error == ENAMETOOLONG)
+		return error;
+	if (error || (to.slot && !*to.slot))
+		return refuse(builder, ENOENT, NULL);
+	if (!to.slot || S_ISDIR(builder->entries[*to.slot].mode))
+		return refuse(builder, EISDIR, NULL);
+	uint32_t holder = builder->entries[*to.slot].link_to, number;
+	const struct tree_node needed_by = builder->entries[holder];
+
+	error = find_path(builder, path, &needed_by, &spot);
+	if (error)
+		return error;
+	if (!spot.slot)
+		return refuse(builder, EINVAL, "the root must be a directory");
+	if (!*spot.slot || builder->entries[*spot.slot].link_to != holder) {
+		error = take_name(builder, &spot, &number);
+		if (error)
+			return error;
+		builder->entries[number].mode = builder->entries[holder].mode;
+		builder->entries[number].link_to = holder;
+		builder->entries[holder].links = 1;
+	}
+	*file = &builder->entries[holder];
+	return 0;
+}

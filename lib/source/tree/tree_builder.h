@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Makes a tree of files that come in any order, by their paths: members of an archive. A path that comes again
+ * replaces what was there, whatever its type; only directories keep what is in them when they come again.
+ *
+ * Paths: a leading "/", "." components and repeated or trailing slashes are dropped. ".." is refused, and so is a
+ * path below something that is not a directory: what a symlink leads to is for the system that mounts the image.
+ * Missing directories are made, with mode 0755, owner 0:0 and the modification time of the file that needed them.
+ */
+#ifndef SOURCE_TREE_BUILDER_H
+#define SOURCE_TREE_BUILDER_H
+
+#include "source/exclude.h"
+#include "source/tree/tree.h"
+#include "support/work/pool.h"
+
+struct tree_builder;
+
+/*
+ * Names are copied into the tree's memory, which the nodes' targets and maps must be in already. What exclude (may
+ * be NULL) matches can be linked to, but does not get into the tree.
+ */
+MUST_CHECK errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, struct tree_builder **ret);
+void tree_builder_destroy(struct tree_builder *builder);
+
+/*
+ * Puts a file at path. Of node, type, mode, owner, times, xattrs, size, origin and what the type needs are taken.
+ * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM.
+ */
+MUST_CHECK errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const struct tree_node *node);
+
+/*
+ * What is at path now, or NULL. Of its fields only those count that tree_builder_add() takes. It lasts until the next
+ * call.
+ */
+const struct tree_node *tree_builder_find(struct tree_builder *builder, const char *path);
+
+/*
+ * Puts a further name at path for the file that is at target now; the two stay one file even if one of the names is
+ * replaced. Nothing happens if they are one file already. *file is that file, for new contents: it lasts until the
+ * next call. Errors as above, ENOENT where nothing is at target, EISDIR where a directory is.
+ */
+MUST_CHECK errcode_t tree_builder_link(struct tree_builder *builder, const char *path, const char *target,
+                                       struct tree_node **file);
+
+/* Why the last call failed, in words that follow the path; NULL where the error says it all. */
+const char *tree_builder_reason(const struct tree_builder *builder);
+
+/* Gives the tree its nodes in the order that source/tree/tree.h promises. Once; ENOMEM. */
+MUST_CHECK errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem);
+
+#endif

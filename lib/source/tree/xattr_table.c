@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/tree/xattr_table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdalign.h>
+#include <string.h>
+
+#include "support/crc32c.h"
+#include "support/vector.h"
+
+/* Each with a lock of its own, so that a tree in which every file has its own set does not wait for one. */
+#define SHARDS 64
+#define FIRST_SLOTS 64
+
+struct shard {
+	alignas(128) pthread_mutex_t lock;
+	struct tree_xattr_set *sets;
+	size_t count, capacity;
+	uint32_t *slots;   /* 1 + an index in sets; 0: free. Open addressing, at most half full */
+	size_t slot_count; /* a power of two */
+	uint32_t *final_numbers;
+	struct arena memory;
+};
+
+struct xattr_table {
+	struct shard shards[SHARDS];
+};
+
+static uint32_t hash_list(const struct tree_xattr *list, uint32_t count)
+{
+	uint32_t hash = ~0u;
+
+	for (uint32_t i = 0; i < count; i++) {
+		hash = crc32c(hash, list[i].name, strlen(list[i].name) + 1);
+		hash = crc32c(hash, &list[i].value_bytes, sizeof(list[i].value_bytes));
+		hash = crc32c(hash, list[i].value, list[i].value_bytes);
+	}
+	return hash;
+}
+
+static bool lists_are_equal(const struct tree_xattr *one, const struct tree_xattr *other, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (one[i].value_bytes != other[i].value_bytes || strcmp(one[i].name, other[i].name) ||
+		    memcmp(one[i].value, other[i].value, one[i].value_bytes))
+			return false;
+	return true;
+}
+
+errcode_t xattr_table_create(struct xattr_table **ret)
+{
+	struct xattr_table *table = aligned_alloc(alignof(struct xattr_table), sizeof(*table));
+
+	*ret = table;
+	if (!table)
+		return ENOMEM;
+	memset(table, 0, sizeof(*table));
+	for (size_t i = 0; i < SHARDS; i++)
+		pthread_mutex_init(&table->shards[i].lock, NULL);
+	return 0;
+}
+
+void xattr_table_destroy(struct xattr_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = &table->shards[i];
+
+		pthread_mutex_destroy(&shard->lock);
+		arena_destroy(&shard->memory);
+		free(shard->sets);
+		free(shard->slots);
+		free(shard->final_numbers);
+	}
+	free(table);
+}
+
+/* The slot that holds an equal set, or the free one where it belongs. */
+static uint32_t *find_slot(const struct shard *shard, const struct tree_xattr_set *set)
+{
+	/* The shard was chosen by the low bits. */
+	size_t slot = set->hash / SHARDS;
+
+	for (;; slot++) {
+		uint32_t *at = &shard->slots[slot & (shard->slot_count - 1)];
+
+		if (!*at)
+			return at;
+		const struct tree_xattr_set *other = &shard->sets[*at - 1];
+
+		if (other->hash == set->hash && other->count == set->count &&
+		    lists_are_equal(other->list, set->list, set->count))
+			return at;
+	}
+}
+
+static errcode_t grow_slots(struct shard *shard)
+{
+	size_t count = shard->slot_count ? 2 * shard->slot_count : FIRST_SLOTS;
+	uint32_t *slots = calloc(count, sizeof(*slots));
+
+	if (!slots)
+		return ENOMEM;
+	free(shard->slots);
+	shard->slots = slots;
+	shard->slot_count = count;
+	for (size_t i = 0; i < shard->count; i++)
+		*find_slot(shard, &shard->sets[i]) = (uint32_t)i + 1;
+	return 0;
+}
+
+static struct tree_xattr *copy_list(struct arena *memory, const struct tree_xattr *list, uint32_t count)
+{
+	struct tree_xattr *copy = arena_alloc(memory, count * sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		copy[i].name = arena_copy_string(memory, list[i].name, strlen(list[i].name));
+		copy[i].value = arena_copy_string(memory, list[i].value, list[i].value_bytes);
+		copy[i].value_bytes = list[i].value_bytes;
+		if (!copy[i].name || !copy[i].value)
+			return NULL;
+	}
+	return copy;
+}
+
+/* Under the shard's lock. */
+static errcode_t find_or_add(struct shard *shard, const struct tree_xattr_set *set, uint32_t *index)
+{
+	errcode_t error;
+
+	if (2 * shard->count >= shard->slot_count) {
+		error = grow_slots(shard);
+		if (error)
+			return error;
+	}
+	uint32_t *slot = find_slot(shard, set);
+
+	if (*slot) {
+		*index = *slot - 1;
+		return 0;
+	}
+	if (shard->count >= UINT32_MAX / SHARDS - 1)
+		return EOVERFLOW;
+	error = vector_reserve(&shard->sets, &shard->capacity, shard->count + 1, sizeof(*shard->sets));
+	if (error)
+		return error;
+	struct tree_xattr *list = copy_list(&shard->memory, set->list, set->count);
+
+	if (!list)
+		return ENOMEM;
+	shard->sets[shard->count] = (struct tree_xattr_set){ set->count, set->hash, list };
+	*index = (uint32_t)shard->count++;
+	*slot = *index + 1;
+	return 0;
+}
+
+errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr *list, uint32_t count,
+                             struct xattr_table_memory *last, uint32_t *number)
+{
+	uint32_t index;
+
+	*number = TREE_NO_XATTRS;
+	if (!count)
+		return 0;
+	if (last->count == count && lists_are_equal(last->list, list, count)) {
+		*number = last->number;
+		return 0;
+	}
+	struct tree_xattr_set set = { count, hash_list(list, count), list };
+	uint32_t shard_number = set.hash % SHARDS;
+	struct shard *shard = &table->shards[shard_number];
+
+	pthread_mutex_lock(&shard->lock);
+	errcode_t error = find_or_add(shard, &set, &index);
+
+	if (!error)
+		*last = (struct xattr_table_memory){ shard->sets[index].list, count,
+			                             index * SHARDS + shard_number + 1 };
+	pthread_mutex_unlock(&shard->lock);
+	if (!error)
+		*number = last->number;
+	return error;
+}
+
+errcode_t xattr_table_finish(struct xattr_table *table, struct tree *tree)
+{
+	size_t total = 1;
+
+	for (size_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = &table->shards[i];
+
+		total += shard->count;
+		shard->final_numbers = calloc(shard->count + 1, sizeof(*shard->final_numbers));
+		if (!shard->final_numbers)
+			return ENOMEM;
+	}
+	if (total > UINT32_MAX)
+		return EOVERFLOW;
+	tree->xattr_sets = calloc(total, sizeof(*tree->xattr_sets));
+	if (!tree->xattr_sets)
+		return ENOMEM;
+	tree->xattr_set_count = 1;
+	for (uint32_t i = 0; total > 1 && i < tree->node_count; i++) {
+		struct tree_node *node = &tree->nodes[i];
+
+		if (node->xattrs == TREE_NO_XATTRS)
+			continue;
+		struct shard *shard = &table->shards[(node->xattrs - 1) % SHARDS];
+		uint32_t index = (node->xattrs - 1) / SHARDS;
+
+		if (!shard->final_numbers[index]) {
+			shard->final_numbers[index] = tree->xattr_set_count;
+			tree->xattr_sets[tree->xattr_set_count++] = shard->sets[index];
+		}
+		node->xattrs = shard->final_numbers[index];
+	}
+	for (size_t i = 0; i < SHARDS; i++)
+		arena_join(&tree->memory, &table->shards[i].memory);
+	return 0;
+}

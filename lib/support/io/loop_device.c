@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "support/io/loop_device.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "support/cleanup.h"
+
+static bool is_same_file(const char *path, const struct stat *status)
+{
+	struct stat other;
+
+	return stat(path, &other) == 0 && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
+}
+
+/* backing: a file in sysfs whose only line is the name of a file. */
+static bool names_file(const char *backing, const struct stat *status)
+{
+	SCOPE_FREE char *line = NULL;
+	size_t size = 0;
+	SCOPE_FCLOSE FILE *file = fopen(backing, "re");
+
+	if (!file || getline(&line, &size, file) <= 0)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	return is_same_file(line, status);
+}
+
+bool loop_device_is_backed_by(const struct stat *device, const struct stat *status)
+{
+	/* Of a partition, the folder above is the loop device's. */
+	static const char *const forms[] = { "/sys/dev/block/%u:%u/loop/backing_file",
+		                             "/sys/dev/block/%u:%u/../loop/backing_file" };
+	char backing[sizeof("/sys/dev/block/4294967295:4294967295/../loop/backing_file")];
+
+	for (size_t form = 0; form < sizeof(forms) / sizeof(*forms); form++) {
+		snprintf(backing, sizeof(backing), forms[form], major(device->st_rdev), minor(device->st_rdev));
+		if (names_file(backing, status))
+			return true;
+	}
+	return false;
+}
+
+bool loop_device_has_open(const struct stat *status)
+{
+	char backing[sizeof("/sys/block//loop/backing_file") + NAME_MAX];
+	const struct dirent *entry;
+	bool found = false;
+	/* glob(3) would do, but frees twice where it gets no memory (glibc 2.36). */
+	DIR *devices = opendir("/sys/block");
+
+	while (!found && devices && (entry = readdir(devices))) {
+		snprintf(backing, sizeof(backing), "/sys/block/%s/loop/backing_file", entry->d_name);
+		found = strncmp(entry->d_name, "loop", 4) == 0 && names_file(backing, status);
+	}
+	if (devices)
+		closedir(devices);
+	return found;
+}

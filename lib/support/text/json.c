@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/text/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/io/flush.h"
+#include "support/text/utf8.h"
+
+static void write_text(struct json *json, const char *bytes, size_t count)
+{
+	const char *end = bytes + count;
+
+	fputc('"', json->stream);
+	while (bytes < end) {
+		unsigned char byte = (unsigned char)*bytes;
+		uint32_t code;
+		unsigned int length = utf8_decode(bytes, (size_t)(end - bytes), &code);
+
+		if (!length)
+			fputs("\\ufffd", json->stream);
+		else if (byte == '"' || byte == '\\')
+			fprintf(json->stream, "\\%c", byte);
+		else if (json->is_in_html && strchr("<>&", byte))
+			fprintf(json->stream, "\\u%04x", byte);
+		else if (!utf8_is_seen(code))
+			fprintf(json->stream, "\\u%04x", code);
+		else
+			fwrite(bytes, 1, length, json->stream);
+		bytes += length ? length : 1;
+	}
+	fputc('"', json->stream);
+}
+
+static void break_line(struct json *json)
+{
+	if (json->is_line[json->depth])
+		return;
+	fputc('\n', json->stream);
+	for (unsigned int level = 0; level < json->depth; level++)
+		fputs("  ", json->stream);
+}
+
+/* The comma, the line break and the key before a value. */
+static void begin_value(struct json *json, const char *key)
+{
+	if (json->has_members[json->depth])
+		fputs(json->is_line[json->depth] ? ", " : ",", json->stream);
+	if (json->depth)
+		break_line(json);
+	json->has_members[json->depth] = true;
+	if (!key)
+		return;
+	write_text(json, key, strlen(key));
+	fputs(": ", json->stream);
+}
+
+static void open_level(struct json *json, const char *key, char bracket, bool is_line)
+{
+	begin_value(json, key);
+	fputc(bracket, json->stream);
+	is_line = is_line || json->is_line[json->depth];
+	json->depth++;
+	assert(json->depth <= JSON_MAX_DEPTH);
+	json->has_members[json->depth] = false;
+	json->is_line[json->depth] = is_line;
+}
+
+static void close_level(struct json *json, char bracket)
+{
+	bool had_members = json->has_members[json->depth];
+	bool was_line = json->is_line[json->depth];
+
+	assert(json->depth);
+	json->depth--;
+	if (had_members && !was_line)
+		break_line(json);
+	fputc(bracket, json->stream);
+}
+
+void json_open_object(struct json *json, const char *key)
+{
+	open_level(json, key, '{', false);
+}
+
+void json_open_array(struct json *json, const char *key)
+{
+	open_level(json, key, '[', false);
+}
+
+void json_open_row(struct json *json, const char *key)
+{
+	open_level(json, key, '{', true);
+}
+
+void json_close_object(struct json *json)
+{
+	close_level(json, '}');
+}
+
+void json_close_array(struct json *json)
+{
+	close_level(json, ']');
+}
+
+void json_unsigned(struct json *json, const char *key, uint64_t value)
+{
+	begin_value(json, key);
+	fprintf(json->stream, "%" PRIu64, value);
+}
+
+void json_signed(struct json *json, const char *key, int64_t value)
+{
+	begin_value(json, key);
+	fprintf(json->stream, "%" PRId64, value);
+}
+
+void json_boolean(struct json *json, const char *key, bool value)
+{
+	begin_value(json, key);
+	fputs(value ? "true" : "false", json->stream);
+}
+
+void json_null(struct json *json, const char *key)
+{
+	begin_value(json, key);
+	fputs("null", json->stream);
+}
+
+void json_number(struct json *json, const char *key, double value, unsigned int decimals)
+{
+	begin_value(json, key);
+	if (!isfinite(value))
+		fputs("null", json->stream);
+	else
+		fprintf(json->stream, "%.*f", (int)decimals, value);
+}
+
+static bool is_text(const char *bytes, size_t count)
+{
+	for (size_t at = 0; at < count;) {
+		unsigned int length = utf8_length(bytes + at, count - at);
+
+		if (!length)
+			return false;
+		at += length;
+	}
+	return true;
+}
+
+static void write_hex(struct json *json, const char *key, const char *bytes, size_t count)
+{
+	fprintf(json->stream, ",");
+	if (json->is_line[json->depth])
+		fputc(' ', json->stream);
+	else
+		break_line(json);
+	fprintf(json->stream, "\"%s_hex\": \"", key);
+	for (size_t at = 0; at < count; at++)
+		fprintf(json->stream, "%02x", (unsigned char)bytes[at]);
+	fputc('"', json->stream);
+}
+
+void json_bytes(struct json *json, const char *key, const char *bytes, size_t count)
+{
+	begin_value(json, key);
+	write_text(json, bytes, count);
+	if (key && !is_text(bytes, count))
+		write_hex(json, key, bytes, count);
+}
+
+void json_string(struct json *json, const char *key, const char *text)
+{
+	json_bytes(json, key, text, strlen(text));
+}
+
+void json_document(struct json *json, const char *key, const char *text)
+{
+	begin_value(json, key);
+	fputs(text, json->stream);
+}
+
+errcode_t json_end(struct json *json)
+{
+	assert(!json->depth);
+	fputc('\n', json->stream);
+	return flush_output(json->stream);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/text/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Digits only: strtoull() would take "-1", " 1" and "+1". */
+static errcode_t read_digits(const char *text, const char **end, uint64_t *number)
+{
+	uint64_t value = 0;
+	bool fits = true;
+
+	if (*text < '0' || *text > '9')
+		return EINVAL;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		fits = fits && !__builtin_mul_overflow(value, 10u, &value);
+		fits = fits && !__builtin_add_overflow(value, (unsigned int)(*text - '0'), &value);
+	}
+	*end = text;
+	*number = value;
+	return fits ? 0 : ERANGE;
+}
+
+/* The bytes that a suffix stands for, 0 if it is none. */
+static uint64_t suffix_bytes(char suffix)
+{
+	switch (suffix) {
+	case 's':
+		return 512;
+	case 'k':
+	case 'K':
+		return UINT64_C(1) << 10;
+	case 'm':
+	case 'M':
+		return UINT64_C(1) << 20;
+	case 'g':
+	case 'G':
+		return UINT64_C(1) << 30;
+	case 't':
+	case 'T':
+		return UINT64_C(1) << 40;
+	case 'p':
+	case 'P':
+		return UINT64_C(1) << 50;
+	default:
+		return 0;
+	}
+}
+
+errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, uint64_t *bytes)
+{
+	const char *end;
+	uint64_t number, product;
+	errcode_t error = read_digits(text, &end, &number);
+
+	if (error == EINVAL)
+		return EINVAL;
+	if (*end) {
+		unit_bytes = suffix_bytes(*end);
+		if (!unit_bytes || end[1])
+			return EINVAL;
+	}
+	if (error || __builtin_mul_overflow(number, unit_bytes, &product))
+		return ERANGE;
+	*bytes = product;
+	return 0;
+}
+
+errcode_t units_parse_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number)
+{
+	const char *end;
+	uint64_t value;
+	errcode_t error = read_digits(text, &end, &value);
+
+	if (error == EINVAL || *end)
+		return EINVAL;
+	if (error || value < minimum || value > maximum)
+		return ERANGE;
+	*number = value;
+	return 0;
+}
+
+const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
+{
+	static const char prefixes[] = "KMGTPE";
+	unsigned int power = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, UNITS_TEXT_BYTES, "%u B", (unsigned int)bytes);
+		return text;
+	}
+	for (;;) {
+		uint64_t unit = UINT64_C(1) << (10 * (power + 1));
+		/*
+		 * The fraction in 1024ths (bytes * 10 need not fit 64 bits), rounded to tenths before the unit is
+		 * chosen, so that 1023.96 KiB is "1.0 MiB" and not "1024.0 KiB".
+		 */
+		uint64_t fraction = bytes % unit / (unit / 1024);
+		uint64_t tenths = bytes / unit * 10 + (fraction * 20 / 1024 + 1) / 2;
+
+		if (tenths < 10240 || !prefixes[power + 1]) {
+			snprintf(text, UNITS_TEXT_BYTES, "%u.%u %ciB", (unsigned int)(tenths / 10),
+			         (unsigned int)(tenths % 10), prefixes[power]);
+			return text;
+		}
+		power++;
+	}
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/work/pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/work/interrupt.h"
+
+/* Two lines: processors fetch neighbouring lines in pairs. */
+#define CACHE_LINE_BYTES 128
+
+/*
+ * Indexes are handed out in steps of at most this many, and in so small ones that every worker comes back at
+ * least this often: a shared counter costs nothing then, and no worker is left with much when the others are done.
+ */
+#define LARGEST_STEP 16
+#define STEPS_PER_WORKER 64
+
+struct job {
+	pool_task task;
+	void *context;
+	size_t count;
+	size_t step;
+};
+
+struct pool {
+	/* Written by every worker while a job runs, so on lines of their own. */
+	alignas(CACHE_LINE_BYTES) atomic_size_t next;
+	alignas(CACHE_LINE_BYTES) atomic_size_t lowest_failed; /* SIZE_MAX: none */
+
+	alignas(CACHE_LINE_BYTES) struct job job; /* read only while it runs */
+	unsigned int workers;
+	unsigned int started; /* threads; 0: the serial twin */
+	pthread_t *threads;
+
+	bool ending; /* set before `work` is posted for the last time */
+
+	/*
+	 * Semaphores rather than condition variables: simpler here, and those of glibc before 2.41 can lose a wake-up
+	 * (bug 25847). Each post of work is a place for one worker; a worker that is quick to come back takes the place
+	 * of one that has not woken up yet.
+	 */
+	alignas(CACHE_LINE_BYTES) sem_t work;
+	atomic_uint busy; /* places that are not finished yet; the last one posts done */
+	sem_t done;
+
+	pthread_mutex_t failure_lock;
+	struct problem failure; /* of lowest_failed */
+};
+
+struct worker {
+	struct pool *pool;
+	unsigned int number;
+};
+
+static void record_failure(struct pool *pool, size_t index, errcode_t error, struct problem *problem)
+{
+	if (!problem->error)
+		problem->error = error;
+	pthread_mutex_lock(&pool->failure_lock);
+	if (index < atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed)) {
+		atomic_store_explicit(&pool->lowest_failed, index, memory_order_relaxed);
+		problem_move(&pool->failure, problem);
+	}
+	pthread_mutex_unlock(&pool->failure_lock);
+}
+
+/*
+ * An index is left out only if a lower one has failed. So whatever the timing, the lowest index that can fail
+ * is run: a step that begins below a failed index was handed out before that one, and is finished up to it.
+ */
+static void run_indexes(struct pool *pool, unsigned int worker)
+{
+	const struct job job = pool->job;
+	struct problem problem = { 0 };
+
+	while (atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed) == SIZE_MAX) {
+		size_t start = atomic_fetch_add_explicit(&pool->next, job.step, memory_order_relaxed);
+
+		if (start >= job.count)
+			break;
+		size_t end = job.count - start < job.step ? job.count : start + job.step;
+		for (size_t i = start; i < end; i++) {
+			if (i > atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed))
+				break;
+			errcode_t error = interrupt_pending() ? problem_set(&problem, EINTR, NULL, "stopped") :
+			                                        job.task(job.context, worker, i, &problem);
+
+			if (error) {
+				record_failure(pool, i, error, &problem);
+				break;
+			}
+			/* A task that went on after a problem: not the cause of a later failure. */
+			if (problem.error)
+				problem_clear(&problem);
+		}
+	}
+	problem_clear(&problem);
+}
+
+static void wait_for(sem_t *semaphore)
+{
+	while (sem_wait(semaphore))
+		assert(errno == EINTR);
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker worker = *(struct worker *)argument;
+	struct pool *pool = worker.pool;
+
+	free(argument);
+	for (;;) {
+		wait_for(&pool->work);
+		if (pool->ending)
+			return NULL;
+		run_indexes(pool, worker.number);
+		if (atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_acq_rel) == 1)
+			sem_post(&pool->done);
+	}
+}
+
+static errcode_t start_threads(struct pool *pool)
+{
+	pool->threads = calloc(pool->workers, sizeof(*pool->threads));
+	if (!pool->threads)
+		return ENOMEM;
+	for (unsigned int i = 0; i < pool->workers; i++) {
+		struct worker *worker = malloc(sizeof(*worker));
+
+		if (!worker)
+			return ENOMEM;
+		*worker = (struct worker){ pool, i };
+		int error = pthread_create(&pool->threads[i], NULL, worker_main, worker);
+
+		if (error) {
+			free(worker);
+			return error;
+		}
+		pool->started++;
+	}
+	return 0;
+}
+
+errcode_t pool_create(unsigned int threads, struct pool **ret)
+{
+	/* calloc() would not align the counters. */
+	struct pool *pool = aligned_alloc(CACHE_LINE_BYTES, sizeof(*pool));
+	sigset_t all, old;
+
+	*ret = NULL;
+	if (!pool)
+		return ENOMEM;
+	*pool = (struct pool){ .workers = threads ? threads : 1 };
+	pthread_mutex_init(&pool->failure_lock, NULL);
+	sem_init(&pool->work, 0, 0);
+	sem_init(&pool->done, 0, 0);
+	if (threads) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		errcode_t error = start_threads(pool);
+
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		if (error) {
+			pool_destroy(pool);
+			return error;
+		}
+	}
+	*ret = pool;
+	return 0;
+}
+
+void pool_destroy(struct pool *pool)
+{
+	if (!pool)
+		return;
+	pool->ending = true;
+	for (unsigned int i = 0; i < pool->started; i++)
+		sem_post(&pool->work);
+	for (unsigned int i = 0; i < pool->started; i++)
+		pthread_join(pool->threads[i], NULL);
+	sem_destroy(&pool->done);
+	sem_destroy(&pool->work);
+	pthread_mutex_destroy(&pool->failure_lock);
+	free(pool->threads);
+	free(pool);
+}
+
+unsigned int pool_workers(const struct pool *pool)
+{
+	return pool->workers;
+}
+
+/* Wakes no more workers than there are steps: waking one costs several microseconds. */
+static void run_on_threads(struct pool *pool)
+{
+	size_t steps = (pool->job.count - 1) / pool->job.step + 1;
+	unsigned int places = steps < pool->workers ? (unsigned int)steps : pool->workers;
+
+	atomic_store_explicit(&pool->busy, places, memory_order_relaxed);
+	for (unsigned int i = 0; i < places; i++)
+		sem_post(&pool->work);
+	wait_for(&pool->done);
+}
+
+errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem)
+{
+	size_t step = count / ((size_t)pool->workers * STEPS_PER_WORKER);
+
+	assert(!atomic_load_explicit(&pool->busy, memory_order_relaxed));
+	if (!count)
+		return 0;
+	step = step < 1 ? 1 : step > LARGEST_STEP ? LARGEST_STEP : step;
+	pool->job = (struct job){ task, context, count, step };
+	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+	atomic_store_explicit(&pool->lowest_failed, SIZE_MAX, memory_order_relaxed);
+	/* A job of one index is not worth waking anybody: the calling thread is worker 0 meanwhile. */
+	if (!pool->started || count == 1)
+		run_indexes(pool, 0);
+	else
+		run_on_threads(pool);
+	if (atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed) == SIZE_MAX)
+		return 0;
+
+	struct problem failure = { 0 };
+
+	problem_move(&failure, &pool->failure);
+	errcode_t error = failure.error;
+	if (problem)
+		problem_move(problem, &failure);
+	else
+		problem_clear(&failure);
+	return error;
+}

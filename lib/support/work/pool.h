@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A pool of worker threads that share out the indexes of a job, and its serial twin.
+ *
+ * Workers do no ordering: a task may touch only what belongs to its index (or to its worker), so the
+ * result cannot depend on how many threads ran. The serial twin behind the same interface is the reference
+ * that the tests compare with.
+ */
+#ifndef SUPPORT_POOL_H
+#define SUPPORT_POOL_H
+
+#include <stddef.h>
+
+#include "support/problem.h"
+
+struct pool;
+
+/* One unit of work. worker is in [0, pool_workers()); two tasks with the same worker never run at once. */
+typedef errcode_t (*pool_task)(void *context, unsigned int worker, size_t index, struct problem *problem);
+
+/*
+ * Makes a pool of `threads` workers. 0 makes the serial twin: one worker, which is the calling thread.
+ * The threads block all signals, so signals reach the main thread. Errors: ENOMEM, EAGAIN.
+ */
+MUST_CHECK errcode_t pool_create(unsigned int threads, struct pool **ret);
+
+/* Waits for the threads to end; NULL is allowed. */
+void pool_destroy(struct pool *pool);
+
+unsigned int pool_workers(const struct pool *pool);
+
+/*
+ * Runs task for every index in [0, count), handed out in ascending order, and returns when all are done.
+ * After a failure no further index is handed out. Since every index below a failed one has been handed out
+ * already, the failure with the lowest index is the same for any number of threads: it is the one that is
+ * returned and moved to *problem. A task that fails without filling in its problem is recorded with its
+ * error alone. Once a signal has arrived (support/work/interrupt.h) no task begins any more: EINTR. Only one thread may call this at a time; not from within a task.
+ */
+MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem);
+
+#endif

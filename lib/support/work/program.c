@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "support/work/program.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_this_program(const struct stat *status)
+{
+	struct stat own;
+
+	return stat("/proc/self/exe", &own) == 0 && own.st_dev == status->st_dev && own.st_ino == status->st_ino;
+}
+
+static bool can_run(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0 &&
+	       !is_this_program(&status);
+}
+
+errcode_t program_find(const char *name, char **path)
+{
+	const char *folders = getenv("PATH");
+	SCOPE_FREE char *all = NULL;
+	char *rest, *folder;
+
+	if (asprintf(&all, "%s:/usr/sbin:/sbin", folders ? folders : "/usr/bin:/bin") < 0)
+		return ENOMEM;
+	rest = all;
+	while ((folder = strsep(&rest, ":"))) {
+		SCOPE_FREE char *candidate = NULL;
+
+		/* As for the shell, an empty one is the current folder. */
+		if (asprintf(&candidate, "%s/%s", *folder ? folder : ".", name) < 0)
+			return ENOMEM;
+		if (can_run(candidate)) {
+			*path = TAKE(candidate);
+			return 0;
+		}
+	}
+	return ENOENT;
+}
