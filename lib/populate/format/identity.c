@@ -25,11 +25,13 @@ static void add_bytes(struct digest *digest, const void *bytes, size_t count)
 	digest->high = crc32c(digest->high * 0x9e3779b1u, &step, sizeof(step));
 }
 
-static void add_node(struct digest *digest, const struct tree_node *node)
+static void add_node(struct digest *digest, const struct tree_node *node, int64_t epoch)
 {
+	/* As it is stored: what was built anew for the same epoch is the same. */
+	bool is_clamped = node->mtime_seconds >= epoch;
 	uint64_t fields[] = {
-		node->mode, node->uid, node->gid, (uint64_t)node->mtime_seconds, node->mtime_nanoseconds,
-		node->size_bytes, node->parent, node->link_to, node->xattrs,
+		node->mode, node->uid, node->gid, (uint64_t)(is_clamped ? epoch : node->mtime_seconds),
+		is_clamped ? 0 : node->mtime_nanoseconds, node->size_bytes, node->parent, node->link_to, node->xattrs,
 	};
 
 	/* With its end, so that neighbouring names do not run together. */
@@ -63,7 +65,7 @@ void identity_derive(const struct tree *tree, const struct populate_options *opt
 	for (char *const *path = options->casefolded; path && *path; path++)
 		add_bytes(&digest, *path, strlen(*path) + 1);
 	for (uint32_t node = 0; node < tree->node_count; node++)
-		add_node(&digest, &tree->nodes[node]);
+		add_node(&digest, &tree->nodes[node], options->epoch);
 	derive(&digest, "uuid", identity->uuid);
 	derive(&digest, "hash seed", identity->hash_seed);
 }
