@@ -17,11 +17,11 @@
 #include "populate/report.h"
 #include "populate/data/run_writer.h"
 #include "populate/data/zeros.h"
+#include "source/host/projects.h"
 #include "source/tree/tree.h"
 #include "support/work/pool.h"
 
 struct earlier;
-struct project;
 
 /* Where a node stands in the image: 24 bytes, there are as many as nodes. */
 struct placement {
@@ -109,7 +109,7 @@ struct build {
 	uint32_t directory_count;
 	uint32_t *items_by_inode; /* number: build_items() of them, ascending by inode number: nodes, and behind the
 	                             last node's number xattr values */
-	struct project *projects; /* needs: one for each node, see populate/metadata/projects.h; NULL: all are 0 */
+	struct project *projects; /* needs: one for each node, if the image has the feature; NULL: all are 0 */
 	struct xattr_store *xattrs; /* needs: one for each of the tree's sets */
 	struct xattr_value *xattr_values; /* needs */
 	size_t xattr_value_count, xattr_value_capacity;
@@ -128,6 +128,11 @@ struct build {
 static inline const struct tree_node *build_node(const struct build *build, uint32_t node)
 {
 	return &build->tree->nodes[node];
+}
+
+static inline struct project build_project(const struct build *build, uint32_t node)
+{
+	return build->projects ? build->projects[node] : (struct project){ 0 };
 }
 
 /* How many inodes all this needs; more are the filesystem's own. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/exclude.h"
+#include "source/tree/exclude.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "support/work/progress.h"

@@ -22,7 +22,6 @@
 #include "populate/plan/number.h"
 #include "populate/output/output.h"
 #include "populate/plan/place.h"
-#include "populate/metadata/projects.h"
 #include "populate/metadata/quota.h"
 #include "populate/metadata/quota_values.h"
 #include "populate/format/size.h"
@@ -500,7 +499,7 @@ static void release(struct build *build)
 {
 	forget(build);
 	earlier_close(build->earlier);
-	projects_free(build);
+	free(build->projects);
 	free(build->zeros.runs);
 	tree_destroy(build->tree);
 	pool_destroy(build->pool);

@@ -28,7 +28,6 @@ populate_sources := \
 	lib/populate/output/output.c \
 	lib/populate/plan/place.c \
 	lib/populate/populate.c \
-	lib/populate/metadata/projects.c \
 	lib/populate/metadata/quota.c \
 	lib/populate/metadata/quota_values.c \
 	lib/populate/output/replace.c \

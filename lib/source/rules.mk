@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 source_sources := \
-	lib/source/owners/account_names.c \
 	lib/source/archive/archive_acl.c \
 	lib/source/archive/archive_contents.c \
 	lib/source/archive/archive_header.c \
@@ -10,38 +9,40 @@ source_sources := \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/archive_spool.c \
 	lib/source/archive/archive_xattrs.c \
-	lib/source/tree/builder_number.c \
 	lib/source/archive/container_image.c \
-	lib/source/content_reader.c \
+	lib/source/archive/header_tap.c \
+	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/descend.c \
-	lib/source/mtree/digests.c \
 	lib/source/host/directory_reader.c \
 	lib/source/host/directory_source.c \
-	lib/source/exclude.c \
-	lib/source/tree/file_flags.c \
-	lib/source/archive/header_tap.c \
 	lib/source/host/host_xattrs.c \
+	lib/source/host/open_below.c \
+	lib/source/host/projects.c \
+	lib/source/host/scan_entry.c \
+	lib/source/host/scan_listing.c \
+	lib/source/host/scan_number.c \
 	lib/source/layers/links_below.c \
-	lib/source/mtree/manifest_source.c \
 	lib/source/layers/marks.c \
 	lib/source/layers/merge.c \
+	lib/source/layers/oci_blob.c \
+	lib/source/layers/oci_image.c \
+	lib/source/mtree/digests.c \
+	lib/source/mtree/manifest_source.c \
 	lib/source/mtree/metadata.c \
 	lib/source/mtree/metadata_additions.c \
 	lib/source/mtree/mtree.c \
 	lib/source/mtree/mtree_keywords.c \
-	lib/source/layers/oci_blob.c \
-	lib/source/layers/oci_image.c \
-	lib/source/host/open_below.c \
+	lib/source/owners/account_names.c \
 	lib/source/owners/owner_map.c \
 	lib/source/owners/owner_text.c \
 	lib/source/owners/owner_xattrs.c \
-	lib/source/tree/path_text.c \
-	lib/source/host/scan_entry.c \
-	lib/source/host/scan_listing.c \
-	lib/source/host/scan_number.c \
 	lib/source/source.c \
 	lib/source/sources.c \
+	lib/source/tree/builder_number.c \
+	lib/source/tree/exclude.c \
+	lib/source/tree/file_flags.c \
+	lib/source/tree/path_text.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
 	lib/source/tree/tree_check.c \

@@ -15,7 +15,7 @@ struct source source_of(const char *name);
 
 /*
  * Reads a source: a directory (which may be reached through a symlink), an archive or a manifest. The tree is as
- * source/tree/tree.h promises; contents are read through source/content_reader.h while the tree lasts. Errors name what
+ * source/tree/tree.h promises; contents are read through source/host/content_reader.h while the tree lasts. Errors name what
  * could not be read. The source's descriptor becomes the tree's, also after a failure.
  */
 MUST_CHECK errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool,

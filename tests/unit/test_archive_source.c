@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "host_tree.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "unit.h"
 
 #define MAXIMUM_ARCHIVE_BYTES ((size_t)64 << 20)

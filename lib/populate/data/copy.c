@@ -8,7 +8,7 @@
 #include "populate/metadata/flags.h"
 #include "populate/data/run_writer.h"
 #include "populate/data/zeros.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
 

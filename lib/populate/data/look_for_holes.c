@@ -6,7 +6,7 @@
 #include "populate/plan/needs.h"
 #include "populate/data/nonzero_data.h"
 #include "populate/data/zeros.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
 

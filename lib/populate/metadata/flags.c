@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 
 static bool are_asked(const struct build *build, uint32_t number)
@@ -32,7 +32,7 @@ void flags_note_unread(const struct build *build, uint32_t node)
 	build->placements[node].knows_flags = true;
 }
 
-/* With what ext4 cannot store. What belongs to projects is left out with them (populate/metadata/projects.h). */
+/* With what ext4 cannot store. What belongs to projects is left out with them (source/host/projects.h). */
 static uint32_t given(const struct build *build, uint32_t node)
 {
 	const struct placement *placement = &build->placements[node];

@@ -8,7 +8,7 @@
 #include "ondisk/inline_data.h"
 #include "populate/metadata/directory_view.h"
 #include "populate/metadata/flags.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 
 errcode_t inline_content_open(struct inline_content *content, const struct build *build)
 {

@@ -7,11 +7,10 @@
 
 #include "populate/metadata/flags.h"
 #include "populate/metadata/inline_content.h"
-#include "populate/metadata/projects.h"
 #include "populate/data/run_writer.h"
 #include "populate/metadata/xattr_values.h"
 #include "populate/metadata/xattrs.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "support/work/interrupt.h"
 
 struct counts {
@@ -104,9 +103,9 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 		.mtime = time,
 		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
-		.project = project_of(build, node).id,
+		.project = build_project(build, node).id,
 		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
-		         (project_of(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
+		         (build_project(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
 	};
 }
 

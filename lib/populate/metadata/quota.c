@@ -5,7 +5,6 @@
 #include <sys/quota.h>
 
 #include "populate/format/child.h"
-#include "populate/metadata/projects.h"
 
 #define PROJECT_QUOTA 2
 
@@ -33,7 +32,7 @@ uint64_t quota_most_owners(const struct build *build)
 	uint64_t owners = 0, changes = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
-		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, project_of(build, node).id };
+		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node).id };
 
 		for (int type = 0; type < 3; type++) {
 			uint8_t *slot = &seen[type][ids[type] * 2654435761u % OWNER_SLOTS];

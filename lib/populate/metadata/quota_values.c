@@ -12,7 +12,6 @@
 
 #include "ext2fs/fs/fs_errors.h"
 #include "populate/format/filesystem.h"
-#include "populate/metadata/projects.h"
 #include "populate/metadata/quota.h"
 #include "support/vector.h"
 
@@ -60,7 +59,7 @@ static uint32_t owner_of(const struct build *build, uint32_t node, int type)
 {
 	const struct tree_node *source = build_node(build, node);
 
-	return type == USRQUOTA ? source->uid : type == GRPQUOTA ? source->gid : project_of(build, node).id;
+	return type == USRQUOTA ? source->uid : type == GRPQUOTA ? source->gid : build_project(build, node).id;
 }
 
 static int compare_charges(const void *left, const void *right)

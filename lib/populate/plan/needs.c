@@ -8,7 +8,6 @@
 #include "populate/plan/casefold.h"
 #include "populate/plan/data_runs.h"
 #include "populate/metadata/directory_view.h"
-#include "populate/metadata/projects.h"
 #include "populate/metadata/xattrs.h"
 #include "support/vector.h"
 
@@ -254,8 +253,8 @@ errcode_t needs_count(struct build *build, uint32_t blocks_per_group, struct nee
 		error = list_directories(build);
 	if (!error)
 		error = casefold_mark(build, problem);
-	if (!error)
-		error = projects_read(build, problem);
+	if (!error && build->format.project && !build->projects)
+		error = projects_read(build->tree, build->pool, &build->projects, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */

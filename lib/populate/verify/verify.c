@@ -11,7 +11,7 @@
 #include "populate/metadata/inodes.h"
 #include "populate/plan/needs.h"
 #include "populate/data/run_writer.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 #include "support/work/interrupt.h"
 

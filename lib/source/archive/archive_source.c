@@ -8,7 +8,7 @@
 
 #include "source/archive/archive_scan.h"
 #include "source/archive/container_image.h"
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "source/mtree/manifest_source.h"
 #include "source/tree/tree_builder.h"
 #include "support/work/interrupt.h"

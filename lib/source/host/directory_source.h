@@ -3,7 +3,7 @@
 #ifndef SOURCE_DIRECTORY_SOURCE_H
 #define SOURCE_DIRECTORY_SOURCE_H
 
-#include "source/exclude.h"
+#include "source/tree/exclude.h"
 #include "source/tree/tree.h"
 #include "support/work/pool.h"
 #include "support/work/progress.h"
@@ -36,7 +36,7 @@ MUST_CHECK errcode_t directory_source_scan(const char *path, const struct scan_o
 /*
  * Opens regular files of a scanned tree, those of one TREE_ORIGIN_DIRECTORY. Each worker has its own: it keeps the
  * last directory open, since the files of a directory are neighbours in the tree. Others use
- * source/content_reader.h, which reads files of any origin.
+ * source/host/content_reader.h, which reads files of any origin.
  */
 struct directory_reader;
 

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "source/mtree/metadata_additions.h"
 #include "source/mtree/mtree_keywords.h"
 #include "support/work/interrupt.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "support/text/units.h"
 
 /* Debian's has some 2 KB; one of this size is no list of accounts. */

@@ -10,7 +10,7 @@
 #ifndef SOURCE_TREE_BUILDER_H
 #define SOURCE_TREE_BUILDER_H
 
-#include "source/exclude.h"
+#include "source/tree/exclude.h"
 #include "source/tree/tree.h"
 #include "support/work/pool.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "populate/metadata/projects.h"
+#include "source/host/projects.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "source/content_reader.h"
+#include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 #include "support/work/interrupt.h"
 
@@ -33,7 +33,8 @@ struct attributes { /* struct file_attr */
 
 /* What workers read with, one each. */
 struct reading {
-	const struct build *build;
+	const struct tree *tree;
+	struct project *projects;
 	struct content_reader **readers;
 };
 
@@ -86,24 +87,23 @@ static bool says_nothing(errcode_t error)
 	       error == ENAMETOOLONG || error == ELOOP;
 }
 
-static errcode_t read_node(const struct build *build, struct content_reader *reader, uint32_t number,
-                           struct problem *problem)
+static errcode_t read_node(const struct tree *tree, struct content_reader *reader, uint32_t number,
+                           struct project *project, struct problem *problem)
 {
-	const struct tree_node *node = build_node(build, number);
-	struct project *project = &build->projects[number];
+	const struct tree_node *node = &tree->nodes[number];
 	struct attributes attributes = { 0 };
 
 	project->is_inherited = S_ISDIR(node->mode) && (node->flags & FILE_FLAGS_OF_PROJECT);
-	if (!tree_is_of_host(build->tree, node))
+	if (!tree_is_of_host(tree, node))
 		return 0;
-	errcode_t error = ask(reader, build->tree, number, &attributes);
+	errcode_t error = ask(reader, tree, number, &attributes);
 
 	if (says_nothing(error)) {
 		project->id = UNKNOWN;
 		return 0;
 	}
 	if (error) {
-		SCOPE_FREE char *path = tree_path(build->tree, number);
+		SCOPE_FREE char *path = tree_path(tree, number);
 
 		return problem_set(problem, error, path, "cannot read its project");
 	}
@@ -115,56 +115,48 @@ static errcode_t read_node(const struct build *build, struct content_reader *rea
 static errcode_t read_chunk(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct reading *reading = context;
-	const struct build *build = reading->build;
+	const struct tree *tree = reading->tree;
 	struct content_reader **reader = &reading->readers[worker];
 	size_t end = (index + 1) * CHUNK_NODES;
-	errcode_t error = *reader ? 0 : content_reader_create(build->tree, reader);
+	errcode_t error = *reader ? 0 : content_reader_create(tree, reader);
 
-	if (error)
-		return error;
 	if (interrupt_pending())
-		return EINTR;
-	for (size_t node = index * CHUNK_NODES; node < end && node < build->tree->node_count; node++) {
-		error = tree_node_is_link(build->tree, (uint32_t)node) ?
-		                0 :
-		                read_node(build, *reader, (uint32_t)node, problem);
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
-errcode_t projects_read(struct build *build, struct problem *problem)
-{
-	uint32_t count = build->tree->node_count;
-
-	if (!build->format.project || build->projects)
-		return 0;
-	build->projects = calloc(count, sizeof(*build->projects));
-	if (!build->projects)
-		return ENOMEM;
-	unsigned int workers = pool_workers(build->pool);
-	struct reading reading = { build, calloc(workers, sizeof(*reading.readers)) };
-
-	if (!reading.readers)
-		return ENOMEM;
-	errcode_t error =
-		pool_run(build->pool, (count + CHUNK_NODES - 1ul) / CHUNK_NODES, read_chunk, &reading, problem);
-
-	for (unsigned int i = 0; i < workers; i++)
-		content_reader_destroy(reading.readers[i]);
-	free(reading.readers);
-	/* Directories come before what is in them. */
-	for (uint32_t node = 0; node < count; node++) {
-		const struct project *parent = &build->projects[build_node(build, node)->parent];
-
-		if (build->projects[node].id == UNKNOWN)
-			build->projects[node].id = node && parent->is_inherited ? parent->id : 0;
-	}
+		return error ? error : EINTR;
+	for (size_t node = index * CHUNK_NODES; !error && node < end && node < tree->node_count; node++)
+		if (!tree_node_is_link(tree, (uint32_t)node))
+			error = read_node(tree, *reader, (uint32_t)node, &reading->projects[node], problem);
 	return error;
 }
 
-void projects_free(struct build *build)
+/* Directories come before what is in them. */
+static void inherit(const struct tree *tree, struct project *projects)
 {
-	free(TAKE(build->projects));
+	for (uint32_t node = 0; node < tree->node_count; node++) {
+		const struct project *parent = &projects[tree->nodes[node].parent];
+
+		if (projects[node].id == UNKNOWN)
+			projects[node].id = node && parent->is_inherited ? parent->id : 0;
+	}
+}
+
+errcode_t projects_read(const struct tree *tree, struct pool *pool, struct project **ret, struct problem *problem)
+{
+	SCOPE_FREE struct project *projects = calloc(tree->node_count, sizeof(*projects));
+	unsigned int workers = pool_workers(pool);
+	SCOPE_FREE struct content_reader **readers = calloc(workers, sizeof(*readers));
+	struct reading reading = { tree, projects, readers };
+
+	*ret = NULL;
+	if (!projects || !readers)
+		return ENOMEM;
+	errcode_t error =
+		pool_run(pool, (tree->node_count + CHUNK_NODES - 1ul) / CHUNK_NODES, read_chunk, &reading, problem);
+
+	for (unsigned int i = 0; i < workers; i++)
+		content_reader_destroy(readers[i]);
+	if (error)
+		return error;
+	inherit(tree, projects);
+	*ret = TAKE(projects);
+	return 0;
 }
