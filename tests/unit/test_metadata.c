@@ -55,7 +55,7 @@ static const struct tree_node *node_at(const struct tree *tree, const char *path
 {
 	uint32_t node;
 
-	ck_assert_msg(metadata_locate(tree, path, &node), "%s", path);
+	ck_assert_msg(tree_find_path(tree, path, &node), "%s", path);
 	return &tree->nodes[tree->nodes[node].link_to];
 }
 

@@ -67,7 +67,7 @@ static void add_range(struct owner_map *map, enum account_kind kind, const char 
 
 static void expect_owner(const struct tree *tree, const char *name, uint32_t uid, uint32_t gid)
 {
-	const struct tree_node *node = &tree->nodes[tree_find(tree, TREE_ROOT, name)];
+	const struct tree_node *node = &tree->nodes[tree_find(tree, TREE_ROOT, name, strlen(name))];
 
 	ck_assert_uint_eq(node->uid, uid);
 	ck_assert_uint_eq(node->gid, gid);
@@ -92,8 +92,8 @@ START_TEST(rules_decide_user_and_group_apart)
 {
 	struct owner_map map = { 0 };
 	struct tree *tree = small_tree();
-	struct tree_node *a = &tree->nodes[tree_find(tree, TREE_ROOT, "a")];
-	struct tree_node *b = &tree->nodes[tree_find(tree, TREE_ROOT, "b")];
+	struct tree_node *a = &tree->nodes[tree_find(tree, TREE_ROOT, "a", 1)];
+	struct tree_node *b = &tree->nodes[tree_find(tree, TREE_ROOT, "b", 1)];
 
 	*a = (struct tree_node){ .name = a->name,
 		                 .name_bytes = 1,
@@ -191,7 +191,7 @@ START_TEST(ranges_map_all_or_fail)
 	struct owner_map map = { 0 };
 	struct problem problem = { 0 };
 	struct tree *tree = small_tree();
-	struct tree_node *a = &tree->nodes[tree_find(tree, TREE_ROOT, "a")];
+	struct tree_node *a = &tree->nodes[tree_find(tree, TREE_ROOT, "a", 1)];
 
 	a->uid = 4294967294;
 	a->gid = 100;
@@ -281,7 +281,7 @@ static struct acl acl_of(uint32_t user, uint32_t other_user, uint32_t group)
 
 static void give_xattr(struct tree *tree, const char *file, const char *name, const void *value, size_t bytes)
 {
-	struct tree_node *node = &tree->nodes[tree_find(tree, TREE_ROOT, file)];
+	struct tree_node *node = &tree->nodes[tree_find(tree, TREE_ROOT, file, strlen(file))];
 	const struct tree_xattr xattr = { name, arena_copy_string(&tree->memory, value, bytes), (uint32_t)bytes };
 	size_t capacity = 0;
 
@@ -291,7 +291,7 @@ static void give_xattr(struct tree *tree, const char *file, const char *name, co
 
 static const struct tree_xattr *xattr_of(const struct tree *tree, const char *file)
 {
-	return tree->xattr_sets[tree->nodes[tree_find(tree, TREE_ROOT, file)].xattrs].list;
+	return tree->xattr_sets[tree->nodes[tree_find(tree, TREE_ROOT, file, strlen(file))].xattrs].list;
 }
 
 START_TEST(ids_within_acls_are_mapped)

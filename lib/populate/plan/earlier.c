@@ -92,32 +92,11 @@ struct matching {
 	uint32_t node;
 };
 
-/* The child of that name, or 0, which is nobody's child. */
-static uint32_t find_child(const struct tree *tree, uint32_t node, const char *name, size_t bytes)
-{
-	uint32_t low = tree->nodes[node].first_child, high = low + tree->nodes[node].child_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct tree_node *child = &tree->nodes[middle];
-		size_t common = bytes < child->name_bytes ? bytes : child->name_bytes;
-		int order = memcmp(child->name, name, common);
-
-		if (!order && bytes == child->name_bytes)
-			return middle;
-		if (order < 0 || (!order && child->name_bytes < bytes))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
-}
-
 static int match_entry(struct ext2_dir_entry *entry, int offset, int block_bytes, char *buffer, void *context)
 {
 	const struct matching *matching = context;
-	size_t bytes = (size_t)ext2fs_dirent_name_len(entry);
-	uint32_t child = find_child(matching->tree, matching->node, entry->name, bytes);
+	uint32_t child =
+		tree_find(matching->tree, matching->node, entry->name, (size_t)ext2fs_dirent_name_len(entry));
 
 	(void)offset;
 	(void)block_bytes;

@@ -102,21 +102,11 @@ static errcode_t compare_inode(const struct subject *subject, const struct image
 	return 0;
 }
 
-/* As the tree is sorted: by bytes. */
-static int compare_names(const char *name, uint32_t name_bytes, const struct tree_node *node)
-{
-	uint32_t common = name_bytes < node->name_bytes ? name_bytes : node->name_bytes;
-	int order = memcmp(name, node->name, common);
-
-	return order ? order : (int)name_bytes - (int)node->name_bytes;
-}
-
 static errcode_t visit_name(void *context, const char *name, uint32_t name_bytes, uint32_t child)
 {
 	struct subject *subject = context;
 	const struct build *build = subject->verifying->build;
 	const struct tree_node *directory = node_of(subject);
-	uint32_t low = directory->first_child, high = low + directory->child_count;
 
 	if (name_bytes == 1 && name[0] == '.')
 		return child == build->placements[subject->node].ino ? 0 : differs(subject, "its . is another");
@@ -124,22 +114,14 @@ static errcode_t visit_name(void *context, const char *name, uint32_t name_bytes
 		return child == build->placements[directory->parent].ino ? 0 : differs(subject, "its .. is another");
 	if (subject->node == TREE_ROOT && build->lost_found && child == build->lost_found)
 		return 0;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order = compare_names(name, name_bytes, &build->tree->nodes[middle]);
+	uint32_t node = tree_find(build->tree, subject->node, name, name_bytes);
 
-		if (order == 0) {
-			subject->found++;
-			return child == build->placements[middle].ino ?
-			               0 :
-			               differs(subject, "its entry %.*s is another file", (int)name_bytes, name);
-		}
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return differs(subject, "it has an entry %.*s", (int)name_bytes, name);
+	if (node == TREE_ROOT)
+		return differs(subject, "it has an entry %.*s", (int)name_bytes, name);
+	subject->found++;
+	return child == build->placements[node].ino ?
+	               0 :
+	               differs(subject, "its entry %.*s is another file", (int)name_bytes, name);
 }
 
 static errcode_t compare_directory(struct subject *subject)

@@ -4,13 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const struct tree_node *child_called(const struct tree *tree, const struct tree_node *directory,
-                                            const char *name)
+static bool has_child(const struct tree *tree, uint32_t directory, const char *name)
 {
-	for (uint32_t n = 0; n < directory->child_count; n++)
-		if (strcmp(tree->nodes[directory->first_child + n].name, name) == 0)
-			return &tree->nodes[directory->first_child + n];
-	return NULL;
+	return tree_find(tree, directory, name, strlen(name)) != TREE_ROOT;
 }
 
 /* NAME.tar in the root, as podman and skopeo have layers, or NAME/layer.tar, as docker had them. */
@@ -19,9 +15,9 @@ static bool has_layer(const struct tree *tree)
 	const struct tree_node *root = &tree->nodes[TREE_ROOT];
 
 	for (uint32_t n = 0; n < root->child_count; n++) {
-		const struct tree_node *child = &tree->nodes[root->first_child + n];
+		uint32_t child = root->first_child + n;
 
-		if (strstr(child->name, ".tar") || child_called(tree, child, "layer.tar"))
+		if (strstr(tree->nodes[child].name, ".tar") || has_child(tree, child, "layer.tar"))
 			return true;
 	}
 	return false;
@@ -29,11 +25,10 @@ static bool has_layer(const struct tree *tree)
 
 const char *container_image_transport(const struct tree *tree)
 {
-	const struct tree_node *root = &tree->nodes[TREE_ROOT];
-	bool is_oci = child_called(tree, root, "oci-layout") && child_called(tree, root, "index.json");
+	bool is_oci = has_child(tree, TREE_ROOT, "oci-layout") && has_child(tree, TREE_ROOT, "index.json");
 
 	/* docker save of version 25 and later writes both; skopeo reads either. */
-	if (child_called(tree, root, "manifest.json") && (is_oci || has_layer(tree)))
+	if (has_child(tree, TREE_ROOT, "manifest.json") && (is_oci || has_layer(tree)))
 		return "docker-archive";
 	return is_oci ? "oci-archive" : NULL;
 }

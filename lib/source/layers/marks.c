@@ -166,7 +166,7 @@ uint32_t marks_look_up(const struct marks *marks, uint32_t directory, const char
 		if (whiteout != TREE_ROOT && is_before(marks, whiteout, before))
 			*hides_below = true;
 	}
-	uint32_t node = tree_find(marks->tree, directory, name);
+	uint32_t node = tree_find(marks->tree, directory, name, strlen(name));
 
 	if (node == TREE_ROOT || !is_before(marks, node, before))
 		return TREE_ROOT;

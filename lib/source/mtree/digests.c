@@ -138,7 +138,7 @@ static errcode_t check_line(void *context, unsigned int number, size_t index, st
 	struct check_worker *worker = &check->workers[number];
 	uint32_t node;
 
-	if (!metadata_locate(check->tree, line->path, &node))
+	if (!tree_find_path(check->tree, line->path, &node))
 		return 0;
 	node = check->tree->nodes[node].link_to;
 	if (!S_ISREG(check->tree->nodes[node].mode))

@@ -2,7 +2,6 @@
 #include "source/mtree/metadata.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -32,24 +31,6 @@ static errcode_t fail(const struct metadata *metadata, const struct mtree_entry 
 		return problem_set(problem, error, origin, "cannot apply metadata");
 	return problem_set_reason(problem, error, origin, "cannot apply metadata", "\"%s\" %s",
 	                          *entry->path ? entry->path : ".", why);
-}
-
-bool metadata_locate(const struct tree *tree, const char *path, uint32_t *node)
-{
-	*node = TREE_ROOT;
-	while (*path) {
-		char name[NAME_MAX + 1];
-		size_t bytes = strcspn(path, "/");
-
-		memcpy(name, path, bytes);
-		name[bytes] = '\0';
-		*node = tree_find(tree, *node, name);
-		if (*node == TREE_ROOT)
-			return false;
-		path += bytes;
-		path += *path == '/';
-	}
-	return true;
 }
 
 char *metadata_origin(const char *path, unsigned long line)
@@ -176,7 +157,7 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 	struct metadata *metadata = context;
 	struct mtree_entry resolved = *entry;
 	uint32_t node;
-	bool is_there = metadata_locate(metadata->tree, entry->path, &node);
+	bool is_there = tree_find_path(metadata->tree, entry->path, &node);
 	errcode_t error;
 
 	if (is_there ? entry->given & MTREE_NOCHANGE : entry->given & MTREE_OPTIONAL)
@@ -201,7 +182,7 @@ static errcode_t add_missing(struct metadata *metadata, struct pool *pool, struc
 	for (size_t i = 0; !error && i < additions->count; i++) {
 		uint32_t node;
 
-		(void)!metadata_locate(metadata->tree, additions->entries[i].path, &node);
+		(void)!tree_find_path(metadata->tree, additions->entries[i].path, &node);
 		error = change(metadata, node, &additions->entries[i], problem);
 	}
 	return error;

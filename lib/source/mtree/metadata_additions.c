@@ -141,7 +141,7 @@ static errcode_t check_entry(const struct making *making, const struct mtree_ent
 		return ENOMEM;
 	if (!entry->type)
 		*why = "is not in the source";
-	else if (metadata_locate(making->tree, directory, &node) ? !S_ISDIR(making->tree->nodes[node].mode) :
+	else if (tree_find_path(making->tree, directory, &node) ? !S_ISDIR(making->tree->nodes[node].mode) :
 	                                                           !makes_directory(making, directory))
 		*why = "is in a directory that is neither in the source nor made";
 	else if (entry->type == S_IFLNK && !(entry->given & MTREE_LINK))

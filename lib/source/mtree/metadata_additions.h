@@ -26,9 +26,6 @@ MUST_CHECK errcode_t additions_note(struct additions *additions, const struct mt
 MUST_CHECK errcode_t additions_make(const struct additions *additions, const char *manifest, struct tree **tree,
                                     struct pool *pool, struct problem *problem);
 
-/* In lib/source/mtree/metadata.c. The node at a path without a slash at its beginning and end; false if there is none. */
-bool metadata_locate(const struct tree *tree, const char *path, uint32_t *node);
-
 /* In lib/source/mtree/metadata.c. "FILE:LINE"; the caller frees it; NULL: no memory. */
 char *metadata_origin(const char *path, unsigned long line);
 

@@ -21,7 +21,7 @@ struct account_names {
 	struct account_file files[ACCOUNT_KINDS];
 };
 
-static const char *const file_names[ACCOUNT_KINDS] = { "passwd", "group" };
+static const char *const file_names[ACCOUNT_KINDS] = { "etc/passwd", "etc/group" };
 static const char *const kind_names[ACCOUNT_KINDS] = { "user", "group" };
 
 errcode_t account_names_create(const struct tree *tree, struct account_names **ret)
@@ -68,11 +68,10 @@ static errcode_t read_text(const struct tree *tree, uint32_t node, char **ret, s
 static errcode_t read_file(struct account_names *names, enum account_kind kind, struct problem *problem)
 {
 	const struct tree *tree = names->tree;
-	uint32_t etc = tree_find(tree, TREE_ROOT, "etc");
-	uint32_t node = etc == TREE_ROOT ? TREE_ROOT : tree_find(tree, etc, file_names[kind]);
+	uint32_t node;
 
 	names->files[kind].is_read = true;
-	if (node == TREE_ROOT || !S_ISREG(tree->nodes[node].mode))
+	if (!tree_find_path(tree, file_names[kind], &node) || !S_ISREG(tree->nodes[node].mode))
 		return 0;
 	return read_text(tree, tree->nodes[node].link_to, &names->files[kind].text, problem);
 }
@@ -124,7 +123,7 @@ errcode_t account_names_find(struct account_names *names, enum account_kind kind
 		return 0;
 	if (!file->text)
 		return problem_set_reason(problem, ENOENT, origin, "unknown name",
-		                          "\"%s\": the source has no file etc/%s", name, file_names[kind]);
-	return problem_set_reason(problem, ENOENT, origin, "unknown name", "\"%s\" is no %s in the source's etc/%s",
+		                          "\"%s\": the source has no file %s", name, file_names[kind]);
+	return problem_set_reason(problem, ENOENT, origin, "unknown name", "\"%s\" is no %s in the source's %s",
 	                          name, kind_names[kind], file_names[kind]);
 }

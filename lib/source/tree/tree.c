@@ -69,23 +69,38 @@ bool tree_is_of_host(const struct tree *tree, const struct tree_node *node)
 	return tree->origins[first].kind == TREE_ORIGIN_DIRECTORY;
 }
 
-uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name)
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes)
 {
 	uint32_t low = tree->nodes[directory].first_child;
 	uint32_t high = low + tree->nodes[directory].child_count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		int order = strcmp(tree->nodes[middle].name, name);
+		const struct tree_node *node = &tree->nodes[middle];
+		int order = memcmp(node->name, name, bytes < node->name_bytes ? bytes : node->name_bytes);
 
-		if (!order)
+		if (!order && bytes == node->name_bytes)
 			return middle;
-		if (order < 0)
+		if (order < 0 || (!order && node->name_bytes < bytes))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return TREE_ROOT;
+}
+
+bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node)
+{
+	*node = TREE_ROOT;
+	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
+		size_t bytes = strcspn(path, "/");
+
+		*node = tree_find(tree, *node, path, bytes);
+		if (*node == TREE_ROOT)
+			return false;
+		path += bytes;
+	}
+	return true;
 }
 
 char *tree_host_path(const struct tree *tree, uint32_t node)

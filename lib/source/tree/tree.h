@@ -134,8 +134,11 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 /* Is it a file of a host directory? A manifest's files lie in one too, but nothing but their contents counts. */
 bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 
-/* The entry of a directory with this name; TREE_ROOT, which is nobody's entry, if there is none. */
-uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name);
+/* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT, which is no entry, if there is none. */
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes);
+
+/* The node at a path from the root, slashes before and after it allowed, "" being the root. False: there is none. */
+bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
 
 /*
  * Lets a regular file of a host directory, the first of its names, be read by the path that it has now, wherever it
