@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "e2allocsim_options.h"
-#include "simulate/results/overview.h"
+#include "simulate/overview/overview.h"
 
 enum long_option { OPTION_REPORT = OPTION_OWN, OPTION_QUICK };
 

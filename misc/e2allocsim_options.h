@@ -4,6 +4,7 @@
 #define MISC_E2ALLOCSIM_OPTIONS_H
 
 #include "simulate/simulate.h"
+#include "simulate/workloads/workloads.h"
 #include "usage.h"
 
 struct command {

@@ -17,7 +17,7 @@
 #include "standard_streams.h"
 #include "support/work/interrupt.h"
 #include "support/work/program.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 const char tool_name[] = "e2populate";
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "support/cleanup.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 #define SUPERBLOCK_BYTES 1024
 

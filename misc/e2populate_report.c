@@ -8,7 +8,7 @@
 #include "support/io/flush.h"
 #include "support/text/json.h"
 #include "support/text/units.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 void report_print_size(const char *image, const struct populate_report *report)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support/cleanup.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 /* Arguments may be names of files, from a pattern of the shell. */
 static void print_message(const char *format, va_list arguments)

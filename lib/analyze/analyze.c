@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "analyze/measure/by_directory.h"
+#include "analyze/directories/directory_totals.h"
 #include "analyze/read/paths.h"
-#include "analyze/measure/unlink.h"
-#include "analyze/measure/verdict.h"
+#include "analyze/directories/unlink_cost.h"
+#include "analyze/report/verdict.h"
 
 static errcode_t name_worst(struct inode_scan *scan, struct report *report)
 {

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 analyze_sources := \
 	lib/analyze/analyze.c \
-	lib/analyze/measure/by_directory.c \
-	lib/analyze/read/damage.c \
-	lib/analyze/read/directory_walk.c \
-	lib/analyze/measure/figures.c \
+	lib/analyze/directories/directory_totals.c \
+	lib/analyze/directories/unlink_cost.c \
 	lib/analyze/forms/file_extents.c \
 	lib/analyze/forms/form_compare.c \
 	lib/analyze/forms/form_e2freefrag.c \
@@ -12,19 +10,21 @@ analyze_sources := \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
 	lib/analyze/forms/form_text.c \
+	lib/analyze/forms/saved_report.c \
+	lib/analyze/read/damage.c \
+	lib/analyze/read/directory_walk.c \
 	lib/analyze/read/free_space.c \
 	lib/analyze/read/inode_scan.c \
-	lib/analyze/measure/layout.c \
 	lib/analyze/read/map_walk.c \
 	lib/analyze/read/paths.c \
-	lib/analyze/report.c \
-	lib/analyze/forms/saved_report.c \
 	lib/analyze/read/scan_worker.c \
-	lib/analyze/measure/score.c \
 	lib/analyze/read/target.c \
-	lib/analyze/measure/unlink.c \
-	lib/analyze/measure/verdict.c \
 	lib/analyze/read/volume.c \
-	lib/analyze/measure/worst.c
+	lib/analyze/report/figures.c \
+	lib/analyze/report/layout.c \
+	lib/analyze/report/report.c \
+	lib/analyze/report/score.c \
+	lib/analyze/report/verdict.c \
+	lib/analyze/report/worst.c
 # What pages are made of: each becomes a string, page_css and so on.
 analyze_texts := lib/analyze/forms/page.css lib/analyze/forms/page.html lib/analyze/forms/page.js

@@ -84,4 +84,11 @@ MUST_CHECK errcode_t directory_build(const struct ondisk_format *format, const s
                                      const struct directory_layout *layout, uint32_t blocks, uint32_t ino,
                                      uint32_t parent_ino, uint32_t generation, void *bytes);
 
+/*
+ * A name's hash and minor hash, by which htree sorts names. Errors: EXT2_ET_DIRHASH_UNSUPP (a hash version that needs a
+ * key or is not known).
+ */
+MUST_CHECK errcode_t directory_hash(const struct ondisk_format *format, const struct directory_name *name,
+                                    bool is_casefolded, uint32_t *hash, uint32_t *minor);
+
 #endif

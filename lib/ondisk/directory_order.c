@@ -13,17 +13,23 @@
 #define HASH_END 0xfffffffeu
 #define HASH_MAX 0xfffffffcu
 
-static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source,
-                           uint32_t entry, uint32_t *hash, uint32_t *minor)
+errcode_t directory_hash(const struct ondisk_format *format, const struct directory_name *name, bool is_casefolded,
+                         uint32_t *hash, uint32_t *minor)
 {
-	struct directory_name name = source->name(source->context, entry);
-	errcode_t error = ext2fs_dirhash2(format->hash_version, name.name, name.length_bytes, format->encoding,
-	                                  source->is_casefolded ? EXT4_CASEFOLD_FL : 0, format->hash_seed, hash,
-	                                  minor);
+	errcode_t error = ext2fs_dirhash2(format->hash_version, name->name, name->length_bytes, format->encoding,
+	                                  is_casefolded ? EXT4_CASEFOLD_FL : 0, format->hash_seed, hash, minor);
 
 	if (!error && *hash == HASH_END)
 		*hash = HASH_MAX;
 	return error;
+}
+
+static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source,
+                           uint32_t entry, uint32_t *hash, uint32_t *minor)
+{
+	const struct directory_name name = source->name(source->context, entry);
+
+	return directory_hash(format, &name, source->is_casefolded, hash, minor);
 }
 
 static int compare_keys(const void *left, const void *right)

@@ -17,6 +17,15 @@ static errcode_t check(struct image *image, struct problem *problem)
 	               0;
 }
 
+static errcode_t write_image(struct image *image, struct problem *problem)
+{
+	errcode_t error = image->files ? file_set_write(image, image->files) : 0;
+
+	if (error)
+		return problem_set(problem, error, image->path, "cannot write the files");
+	return image_finish(image, problem);
+}
+
 static errcode_t run_on(const struct simulate_options *options, struct image *image, struct measurement *measurement,
                         bool is_written, struct problem *problem)
 {
@@ -48,7 +57,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	if (!error && options->workload->measure)
 		error = options->workload->measure(&simulation);
 	if (!error && is_written)
-		error = image_write(image, problem);
+		error = write_image(image, problem);
 	return error;
 }
 
@@ -63,6 +72,7 @@ static errcode_t measure(const struct simulate_options *options, struct measurem
 	if (!error)
 		error = run_on(options, &image, measurement, is_written, problem);
 	image_close(&image);
+	file_set_free(image.files);
 	return error;
 }
 

@@ -3,34 +3,7 @@
 #ifndef SIMULATE_SIMULATE_H
 #define SIMULATE_SIMULATE_H
 
-#include "simulate/configuration.h"
-#include "simulate/workloads/workload.h"
-
-struct simulate_options {
-	const char *image;
-	const char *image_file; /* where it lies while it is not called that yet; NULL: it is */
-	const char *directory; /* that is made in its root; NULL: called as the workload */
-	const struct workload *workload;
-	const struct setting *settings; /* one for each of the workload's options */
-	const struct configuration *configurations;
-	size_t configuration_count;
-	const unsigned int *threads;
-	size_t thread_count;
-	unsigned int online_processors; /* reports fit laws to measurements of at most so many threads */
-	unsigned int repeats;           /* at least 1; of each measured value the median is taken */
-	unsigned int processors;        /* supposed where threads is 0 */
-	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock with each search, as Linux
-	                   does */
-	uint64_t seed;
-	bool dry_run; /* leave the image as it is; so always when more than one thing is measured */
-	struct progress *progress;
-};
-
-struct measurement {
-	const struct configuration *configuration;
-	unsigned int threads;
-	struct result result;
-};
+#include "simulate/run/measurement.h"
 
 /*
  * Runs the workload configuration by configuration, each with each number of threads, each time on the image as it is

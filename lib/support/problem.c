@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 /* Out of memory costs the message its path or reason, never the error itself. */
 static void record(struct problem *problem, errcode_t error, const char *path, const char *action)

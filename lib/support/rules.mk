@@ -2,19 +2,19 @@
 support_sources := \
 	lib/support/arena.c \
 	lib/support/crc32c.c \
-	lib/support/io/flush.c \
 	lib/support/histogram.c \
-	lib/support/work/interrupt.c \
+	lib/support/io/flush.c \
+	lib/support/io/loop_device.c \
+	lib/support/io/whole_io.c \
+	lib/support/problem.c \
 	lib/support/text/json.c \
 	lib/support/text/json_document.c \
-	lib/support/io/loop_device.c \
-	lib/support/work/pool.c \
-	lib/support/problem.c \
-	lib/support/work/program.c \
-	lib/support/work/progress.c \
 	lib/support/text/text_line.c \
 	lib/support/text/units.c \
-	lib/support/text/utf8.c \
+	lib/support/utf8.c \
 	lib/support/vector.c \
 	lib/support/warnings.c \
-	lib/support/io/whole_io.c
+	lib/support/work/interrupt.c \
+	lib/support/work/pool.c \
+	lib/support/work/program.c \
+	lib/support/work/progress.c

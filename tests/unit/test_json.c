@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 #include "unit.h"
 
 static char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/layout.h"
+#include "analyze/report/layout.h"
 
-#include "analyze/measure/score.h"
+#include "analyze/report/score.h"
 #include "unit.h"
 
 #define FAR 1000

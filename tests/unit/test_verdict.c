@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What e2frag advises for which figures. */
-#include "analyze/measure/verdict.h"
+#include "analyze/report/verdict.h"
 
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyze/read/inode_scan.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 /* A row is printed once the next one is known: only then is it the last one or not. */
 struct rows {

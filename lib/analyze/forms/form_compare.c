@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/measure/figures.h"
+#include "analyze/report/figures.h"
 #include "analyze/forms/forms.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 struct form {
 	const struct figure_values *before, *after;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "analyze/forms/forms.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {

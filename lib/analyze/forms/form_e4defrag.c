@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 #define SHOWN_FILES 5
 

@@ -4,7 +4,7 @@
 
 #include "analyze/forms/forms.h"
 #include "support/text/units.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 #define BAR_COLUMNS 26
 #define KERNEL_COLUMNS 14

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "analyze/measure/figures.h"
-#include "analyze/report.h"
+#include "analyze/report/figures.h"
+#include "analyze/report/report.h"
 #include "support/text/json.h"
 
 /* What of a report there is to show. */

@@ -3,7 +3,7 @@
 #ifndef ANALYZE_SAVED_REPORT_H
 #define ANALYZE_SAVED_REPORT_H
 
-#include "analyze/measure/figures.h"
+#include "analyze/report/figures.h"
 #include "support/problem.h"
 
 /* A larger one is refused; one of a filesystem of 16 TiB with all its groups has some 20 MiB. */

@@ -3,7 +3,7 @@
 #ifndef ANALYZE_DAMAGE_H
 #define ANALYZE_DAMAGE_H
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 
 /* Zero-initialise; one thread at a time. */
 struct damage_list {

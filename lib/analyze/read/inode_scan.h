@@ -7,7 +7,7 @@
 #define ANALYZE_INODE_SCAN_H
 
 #include "analyze/read/directory_walk.h"
-#include "analyze/measure/worst.h"
+#include "analyze/report/worst.h"
 #include "support/work/pool.h"
 #include "support/work/progress.h"
 

@@ -6,7 +6,7 @@
 
 #include "analyze/read/damage.h"
 #include "analyze/read/volume.h"
-#include "analyze/measure/layout.h"
+#include "analyze/report/layout.h"
 #include "ondisk/extent_node.h"
 #include "ondisk/inode_view.h"
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "ext2fs/fs/fs_zones.h"
 #include "ext2fs/core/geometry.h"
 #include "ondisk/format.h"

@@ -75,9 +75,6 @@ MUST_CHECK errcode_t simulated_file_truncate(struct simulated_file *file, struct
 /* Truncates it and frees its inode: the directory does not list it any more. */
 MUST_CHECK errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worker *worker);
 
-/* An inode's values before it has a size, blocks and a map. All have the same time, so equal runs make equal images. */
-struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links);
-
 /* What filefrag(8) counts: runs that do not follow one another on disk. */
 uint64_t simulated_file_pieces(const struct simulated_file *file);
 

@@ -9,23 +9,6 @@
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
 
-#define FILE_SECONDS 1752498207 /* 2025-07-14, when the series was posted */
-
-struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links)
-{
-	const struct inode_time time = { .seconds = FILE_SECONDS };
-
-	return (struct inode_value){
-		.mode = mode,
-		.links = links,
-		.flags = image->format.extents ? EXT4_EXTENTS_FL : 0,
-		.atime = time,
-		.ctime = time,
-		.mtime = time,
-		.crtime = time,
-	};
-}
-
 /* Takes count blocks near goal. */
 static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
 {
@@ -48,11 +31,9 @@ static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count,
 /* A map's goal is where its file begins, an empty file's and a directory's the inode's group. */
 static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
 {
-	uint64_t group = (file->ino - 1) / image->inodes_per_group;
-
 	if (file->extent_count)
 		return file->extents[0].physical;
-	return image->fs->super->s_first_data_block + group * image->blocks_per_group;
+	return image_group_start(image, (file->ino - 1) / image->inodes_per_group);
 }
 
 static int by_number(const void *left, const void *right)

@@ -120,6 +120,9 @@ static errcode_t read_geometry(struct image *image)
 	image->flex_groups = ext2fs_has_feature_flex_bg(fs->super) && fs->super->s_log_groups_per_flex < 31 ?
 	                             1u << fs->super->s_log_groups_per_flex :
 	                             1;
+	image->descriptors_per_block = EXT2_DESC_PER_BLOCK(fs->super);
+	image->table_blocks_per_group = fs->inode_blocks_per_group;
+	image->first_block = fs->super->s_first_data_block;
 	image->blocks = ext2fs_blocks_count(fs->super);
 	image->table_blocks = calloc(image->group_count, sizeof(*image->table_blocks));
 	if (!image->table_blocks)
@@ -312,13 +315,10 @@ static errcode_t write_state(struct image *image)
 	return ext2fs_flush(fs);
 }
 
-errcode_t image_write(struct image *image, struct problem *problem)
+errcode_t image_finish(struct image *image, struct problem *problem)
 {
-	errcode_t error = image->files ? file_set_write(image, image->files) : 0;
+	errcode_t error = write_state(image);
 
-	if (error)
-		return problem_set(problem, error, image->path, "cannot write the files");
-	error = write_state(image);
 	return error ? problem_set(problem, error, image->path, "cannot write the filesystem's state") : 0;
 }
 
@@ -327,6 +327,5 @@ void image_close(struct image *image)
 	close_allocator(image);
 	if (image->fs)
 		ext2fs_free(TAKE(image->fs));
-	file_set_free(TAKE(image->files));
 	free(TAKE(image->table_blocks));
 }

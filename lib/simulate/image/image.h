@@ -19,13 +19,14 @@ struct image {
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;   /* the main thread's */
-	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_write() syncs it */
+	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_finish() syncs it */
 	struct ondisk_format format;
 	uint32_t group_count, blocks_per_group, inodes_per_group;
 	uint32_t flex_groups; /* groups of a flex group, 1 without flex_bg */
-	uint64_t blocks;
+	uint32_t descriptors_per_block, table_blocks_per_group; /* blocks of an inode table */
+	uint64_t first_block, blocks;
 	uint32_t *table_blocks; /* by group: blocks of the inode table that are initialised */
-	struct file_set *files; /* the directory that is linked into the root; NULL: nothing was made */
+	struct file_set *files; /* the directory that is linked into the root; NULL: nothing was made. See simulate() */
 };
 
 /*
@@ -46,13 +47,24 @@ MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *
                                 const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem);
 
 /*
- * Writes everything: the files, bitmaps and descriptors, the directory's entry in the root, the superblock. After an
- * error the filesystem has the files that it had, or is not clean.
+ * Once file_set_write() has written the files: bitmaps and descriptors, the directory's entry in the root, the
+ * superblock. After an error the filesystem has the files that it had, or is not clean.
  */
-MUST_CHECK errcode_t image_write(struct image *image, struct problem *problem);
+MUST_CHECK errcode_t image_finish(struct image *image, struct problem *problem);
 
-/* Closes without writing anything more. */
+/* Closes without writing anything more. image->files is the caller's to free. */
 void image_close(struct image *image);
+
+/* The group that a block belongs to, and the first block of a group. */
+static inline uint32_t image_block_group(const struct image *image, uint64_t block)
+{
+	return (uint32_t)((block - image->first_block) / image->blocks_per_group);
+}
+
+static inline uint64_t image_group_start(const struct image *image, uint32_t group)
+{
+	return image->first_block + (uint64_t)group * image->blocks_per_group;
+}
 
 /* Writes whole blocks of the filesystem. */
 MUST_CHECK errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes);

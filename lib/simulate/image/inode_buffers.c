@@ -11,6 +11,23 @@
 #define MICROSECOND 1000
 #define SECOND 1000000000
 
+#define FILE_SECONDS 1752498207 /* 2025-07-14, when the series was posted */
+
+struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links)
+{
+	const struct inode_time time = { .seconds = FILE_SECONDS };
+
+	return (struct inode_value){
+		.mode = mode,
+		.links = links,
+		.flags = image->format.extents ? EXT4_EXTENTS_FL : 0,
+		.atime = time,
+		.ctime = time,
+		.mtime = time,
+		.crtime = time,
+	};
+}
+
 /* Files that follow one another share a buffer if their inodes do. */
 static bool begins_block(const struct image *image, const struct file_set *set, size_t index)
 {

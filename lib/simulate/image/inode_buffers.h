@@ -19,6 +19,9 @@ struct buffered_inode {
 	uint64_t changes;                      /* how often it was marked dirty */
 };
 
+/* An inode's values before it has a size, blocks and a map. All have the same time, so equal runs make equal images. */
+struct inode_value simulated_inode_value(const struct image *image, uint16_t mode, uint32_t links);
+
 struct inode_buffers {
 	struct buffered_inode *inodes; /* owned; of the set's files, by index */
 	uint8_t *blocks;               /* owned */

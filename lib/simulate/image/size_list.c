@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "simulate/streams/random.h"
+#include "simulate/image/random.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
 

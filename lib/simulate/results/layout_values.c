@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/measure/score.h"
+#include "analyze/report/score.h"
 #include "ext2fs/allocator.h"
 #include "ondisk/file_map.h"
 #include "support/histogram.h"

@@ -3,7 +3,7 @@
 #ifndef SIMULATE_LAYOUT_VALUES_H
 #define SIMULATE_LAYOUT_VALUES_H
 
-#include "simulate/workloads/workload.h"
+#include "simulate/run/workload.h"
 
 /*
  * Adds extents per file, their average size and the fragmentation score of the files of a set and its subdirectories

@@ -7,7 +7,7 @@
 
 #include "simulate/results/scalability.h"
 #include "support/text/json.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 #define FIRST_COLUMN 34
 #define COLUMN 14

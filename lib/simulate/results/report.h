@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "simulate/simulate.h"
+#include "simulate/run/measurement.h"
 
 /*
  * Tables. A workload with a `row` and several measurements: that value, configurations by numbers of threads, as the

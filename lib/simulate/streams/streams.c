@@ -8,7 +8,7 @@
 
 #include "ext2fs/core/lock.h"
 #include "simulate/streams/processors.h"
-#include "simulate/streams/random.h"
+#include "simulate/image/random.h"
 #include "support/crc32c.h"
 #include "support/work/interrupt.h"
 

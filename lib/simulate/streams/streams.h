@@ -7,7 +7,7 @@
 #ifndef SIMULATE_STREAMS_H
 #define SIMULATE_STREAMS_H
 
-#include "simulate/workloads/workload.h"
+#include "simulate/run/workload.h"
 
 /*
  * One step of a stream. *is_over ends it; no other thread runs this stream. Streams and their steps are independent of

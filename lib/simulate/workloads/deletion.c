@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ondisk/directory.h"
 #include "support/work/interrupt.h"
 
 static errcode_t open_counts(struct deletion *deletion)
@@ -15,7 +16,7 @@ static errcode_t open_counts(struct deletion *deletion)
 	if (!error)
 		error = dirty_blocks_open(&deletion->inode_bitmaps, image->group_count);
 	if (!error)
-		error = dirty_blocks_open(&deletion->tables, (size_t)image->fs->inode_blocks_per_group * image->group_count);
+		error = dirty_blocks_open(&deletion->tables, (size_t)image->table_blocks_per_group * image->group_count);
 	if (!error)
 		error = dirty_blocks_open(&deletion->descriptors, image->group_count);
 	return error;
@@ -46,12 +47,12 @@ static int by_rank(const void *left, const void *right)
 /* Where there is no index, the names lie in the order in which they were made. */
 static errcode_t readdir_rank(const struct image *image, const char *name, uint64_t *rank)
 {
-	ext2_dirhash_t hash, minor;
+	const struct directory_name directory_name = { .name = name, .length_bytes = (uint8_t)strlen(name) };
+	uint32_t hash, minor;
 
 	if (!image->format.dir_index)
 		return 0;
-	errcode_t error = ext2fs_dirhash2(image->format.hash_version, name, (int)strlen(name), image->format.encoding,
-	                                  0, image->format.hash_seed, &hash, &minor);
+	errcode_t error = directory_hash(&image->format, &directory_name, false, &hash, &minor);
 
 	*rank = (uint64_t)hash << 32 | minor;
 	return error;
@@ -83,7 +84,7 @@ static errcode_t sort_directories(struct deletion *deletion)
 
 static void mark_group(struct deletion *deletion, uint32_t group, uint32_t commit)
 {
-	dirty_blocks_mark(&deletion->descriptors, group / EXT2_DESC_PER_BLOCK(deletion->image->fs->super), commit);
+	dirty_blocks_mark(&deletion->descriptors, group / deletion->image->descriptors_per_block, commit);
 }
 
 /* What the deletion of a file changes, but for the directory. */
@@ -95,16 +96,16 @@ static void mark_file(struct deletion *deletion, const struct simulated_file *fi
 
 	dirty_blocks_mark(&deletion->inode_bitmaps, group, commit);
 	dirty_blocks_mark(&deletion->tables,
-	                  (size_t)group * image->fs->inode_blocks_per_group +
+	                  (size_t)group * image->table_blocks_per_group +
 	                          in_group * image->format.inode_bytes / image->format.block_bytes,
 	                  commit);
 	mark_group(deletion, group, commit);
 	for (size_t index = 0; index < file->extent_count; index++) {
-		uint64_t block = file->extents[index].physical - image->fs->super->s_first_data_block;
+		/* The allocator makes no extent of a small file that reaches into the next group. */
+		uint32_t block_group = image_block_group(image, file->extents[index].physical);
 
-		/* An extent of a small file that reaches into the next group is none that the allocator makes. */
-		dirty_blocks_mark(&deletion->bitmaps, block / image->blocks_per_group, commit);
-		mark_group(deletion, (uint32_t)(block / image->blocks_per_group), commit);
+		dirty_blocks_mark(&deletion->bitmaps, block_group, commit);
+		mark_group(deletion, block_group, commit);
 	}
 }
 

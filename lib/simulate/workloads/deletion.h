@@ -9,7 +9,7 @@
 
 #include "simulate/image/dirty_blocks.h"
 #include "simulate/image/image.h"
-#include "simulate/results/result.h"
+#include "simulate/run/result.h"
 
 /* In which order the directories are deleted. */
 enum deletion_order {

@@ -9,6 +9,7 @@
 
 #include "simulate/results/allocator_values.h"
 #include "simulate/streams/streams.h"
+#include "simulate/workloads/workloads.h"
 
 enum { CONTAINERS, SECONDS, ROUNDS, FILE_SIZE, APPEND_SIZE, WRITTEN };
 

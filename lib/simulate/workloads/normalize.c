@@ -6,13 +6,14 @@
  */
 #include <errno.h>
 
-#include "simulate/configuration.h"
 #include "simulate/image/dirty_files.h"
+#include "simulate/image/random.h"
+#include "simulate/image/size_list.h"
 #include "simulate/results/layout_values.h"
 #include "simulate/results/partial_stripes.h"
-#include "simulate/streams/random.h"
-#include "simulate/image/size_list.h"
+#include "simulate/run/configuration.h"
 #include "simulate/streams/streams.h"
+#include "simulate/workloads/workloads.h"
 
 enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
 

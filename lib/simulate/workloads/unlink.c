@@ -7,11 +7,12 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "simulate/workloads/deletion.h"
 #include "simulate/image/dirty_blocks.h"
+#include "simulate/image/random.h"
 #include "simulate/results/layout_values.h"
-#include "simulate/streams/random.h"
 #include "simulate/streams/streams.h"
+#include "simulate/workloads/deletion.h"
+#include "simulate/workloads/workloads.h"
 
 enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, ORDER, KEEP };
 
@@ -60,8 +61,7 @@ static errcode_t extract_near(const struct unlink_job *job, struct ext2mb_worker
                               uint32_t blocks)
 {
 	const struct image *image = job->simulation->image;
-	uint64_t group = (file->ino - 1) / image->inodes_per_group;
-	uint64_t goal = group * image->blocks_per_group + image->fs->super->s_first_data_block;
+	uint64_t goal = image_group_start(image, (file->ino - 1) / image->inodes_per_group);
 
 	while (file->blocks < blocks) {
 		const struct ext2mb_request request = { .struct_bytes = sizeof(request),
@@ -198,9 +198,7 @@ static errcode_t bitmaps_per_directory(const struct unlink_job *job, double *ret
 		for (size_t index = 0; index < set->count; index++)
 			for (size_t extent = 0; extent < set->files[index].extent_count; extent++)
 				dirty_blocks_mark(&seen,
-				                  (set->files[index].extents[extent].physical -
-				                   image->fs->super->s_first_data_block) /
-				                          image->blocks_per_group,
+				                  image_block_group(image, set->files[index].extents[extent].physical),
 				                  number + 1);
 	}
 	*ret = (double)seen.writes / job->directory_count;

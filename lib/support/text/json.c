@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/io/flush.h"
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 static void write_text(struct json *json, const char *bytes, size_t count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/results/result.h"
+#include "simulate/run/result.h"
 
 #include <assert.h>
 #include <string.h>

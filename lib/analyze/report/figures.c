@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/figures.h"
+#include "analyze/report/figures.h"
 
 static double kilobytes(const struct report *report, double blocks)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/workloads/workload.h"
+#include "simulate/workloads/workloads.h"
 
 #include <string.h>
 

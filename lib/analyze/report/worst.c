@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/worst.h"
+#include "analyze/report/worst.h"
 
 #include <stdlib.h>
 

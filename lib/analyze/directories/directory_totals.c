@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/by_directory.h"
+#include "analyze/directories/directory_totals.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #ifndef ANALYZE_REPORT_H
 #define ANALYZE_REPORT_H
 
-#include "analyze/measure/layout.h"
-#include "analyze/measure/score.h"
+#include "analyze/report/layout.h"
+#include "analyze/report/score.h"
 #include "support/arena.h"
 #include "support/histogram.h"
 
@@ -165,7 +165,7 @@ struct report_shared_bitmap {
 	struct report_sharer most[REPORT_SHARERS]; /* those with most files there */
 };
 
-/* What deleting files would write, see analyze/measure/unlink.h. */
+/* What deleting files would write, see analyze/directories/unlink_cost.h. */
 struct report_unlink {
 	uint32_t batch_files; /* in a transaction */
 

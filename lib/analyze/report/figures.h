@@ -3,7 +3,7 @@
 #ifndef ANALYZE_FIGURES_H
 #define ANALYZE_FIGURES_H
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 
 enum figure_wish { FIGURE_ANY, FIGURE_LOW, FIGURE_HIGH };
 

@@ -3,14 +3,14 @@
  * A workload: what it is called, what can be set, and how it runs. It runs on the metadata of a real image through an
  * allocator that is opened for it, and tells what it found as named values. No data is written.
  *
- * A new workload: a file of its own with a `const struct workload`, named here and in workloads[] of workload.c.
+ * A new workload: a file of its own with a `const struct workload`, named in workloads/workloads.h and in its workloads[].
  */
 #ifndef SIMULATE_WORKLOAD_H
 #define SIMULATE_WORKLOAD_H
 
 #include "ext2fs/ext2mb.h"
 #include "simulate/image/image.h"
-#include "simulate/results/result.h"
+#include "simulate/run/result.h"
 #include "support/work/pool.h"
 #include "support/work/progress.h"
 
@@ -68,18 +68,5 @@ struct workload {
 	/* Adds values to the result when everything, maps and directories too, has its place; NULL: none. */
 	errcode_t (*measure)(struct simulation *simulation);
 };
-
-extern const struct workload append_workload;
-extern const struct workload creat_clo_workload;
-extern const struct workload fallocate2_workload;
-extern const struct workload normalize_workload;
-extern const struct workload truncate_workload;
-extern const struct workload unlink_workload;
-
-/* All of them; NULL behind the last one. */
-const struct workload *workload_get(unsigned int index);
-
-/* NULL: there is none of that name. */
-const struct workload *workload_find(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/verdict.h"
+#include "analyze/report/verdict.h"
 
 static void advise(struct report_verdict *verdict, const char *sentence)
 {

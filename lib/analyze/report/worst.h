@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "support/problem.h"
 
 /* A heap with the best of the worst on top. One thread at a time; zero-initialise but for `limit`. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/results/overview.h"
+#include "simulate/overview/overview.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "populate/output/text_file.h"
-#include "simulate/results/overview_charts.h"
-#include "simulate/results/overview_machine.h"
+#include "simulate/overview/overview_charts.h"
+#include "simulate/overview/overview_machine.h"
 #include "simulate/results/report.h"
+#include "simulate/simulate.h"
+#include "simulate/workloads/workloads.h"
 #include "support/io/flush.h"
 #include "support/work/interrupt.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/layout.h"
+#include "analyze/report/layout.h"
 
 void seek_count(struct seek_counts *seeks, uint64_t from, uint64_t to, uint64_t far_blocks)
 {

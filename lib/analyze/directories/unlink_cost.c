@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/unlink.h"
+#include "analyze/directories/unlink_cost.h"
 
 #include <errno.h>
 #include <string.h>

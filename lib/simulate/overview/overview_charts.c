@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/results/overview_charts.h"
+#include "simulate/overview/overview_charts.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "populate/output/text_file.h"
-#include "simulate/results/chart.h"
+#include "simulate/overview/chart.h"
 #include "support/vector.h"
 
 struct bars {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/measure/score.h"
+#include "analyze/report/score.h"
 
 uint64_t score_span(uint32_t blocks_per_group, unsigned int log_groups_per_flex)
 {

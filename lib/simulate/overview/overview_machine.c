@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/results/overview_machine.h"
+#include "simulate/overview/overview_machine.h"
 
 #include <sched.h>
 #include <stdlib.h>

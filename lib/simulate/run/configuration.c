@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/configuration.h"
+#include "simulate/run/configuration.h"
 
 #include <errno.h>
 #include <stdlib.h>

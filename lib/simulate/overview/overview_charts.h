@@ -3,7 +3,7 @@
 #ifndef SIMULATE_OVERVIEW_CHARTS_H
 #define SIMULATE_OVERVIEW_CHARTS_H
 
-#include "simulate/simulate.h"
+#include "simulate/run/measurement.h"
 
 struct overview_chart {
 	const char *name;  /* of the file: allocsim-NAME.svg; NULL behind the last one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 
 #include <stdlib.h>
 

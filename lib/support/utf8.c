@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "support/text/utf8.h"
+#include "support/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

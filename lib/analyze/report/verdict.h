@@ -3,7 +3,7 @@
 #ifndef ANALYZE_VERDICT_H
 #define ANALYZE_VERDICT_H
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 
 /* Fills in report->verdict from all the rest. */
 void verdict_make(struct report *report);

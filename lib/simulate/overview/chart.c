@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "simulate/results/chart.h"
+#include "simulate/overview/chart.h"
 
 #include <string.h>
 
