@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include <ext2fs/ext2fs.h>
+#include <ext2fs/ext2mb_version.h>
 
 #include "e2allocsim_options.h"
 
@@ -67,5 +68,5 @@ void command_print_version(void)
 	const char *version, *date;
 
 	ext2fs_get_library_version(&version, &date);
-	printf("e2allocsim %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
+	printf("e2allocsim %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION_STRING, version, date);
 }

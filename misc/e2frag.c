@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
+#include <ext2fs/ext2mb_version.h>
 
 #include "analyze/analyze.h"
 #include "analyze/forms/file_extents.h"
@@ -155,7 +156,7 @@ static void print_version(void)
 	const char *version, *date;
 
 	ext2fs_get_library_version(&version, &date);
-	printf("e2frag %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
+	printf("e2frag %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION_STRING, version, date);
 }
 
 static void take_common_option(struct command *command, int option, const char *argument)

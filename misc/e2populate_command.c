@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <ext2fs/ext2fs.h>
+#include <ext2fs/ext2mb_version.h>
 
 #include "e2populate_options.h"
 #include "populate/format/extended.h"
@@ -167,7 +168,7 @@ void command_print_version(void)
 	const char *version, *date;
 
 	ext2fs_get_library_version(&version, &date);
-	printf("e2populate %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION, version, date);
+	printf("e2populate %s\nUsing EXT2FS Library version %s, %s\n", EXT2MB_VERSION_STRING, version, date);
 }
 
 /* mke2fs cuts them: with a warning that is not shown here, or without one. */

@@ -7,6 +7,7 @@
 
 #include "ext2fs/allocator.h"
 #include "ext2fs/check/check.h"
+#include "ext2fs/core/sized_struct.h"
 #include "ext2fs/free.h"
 #include "ext2fs/group/group_index.h"
 #include "ext2fs/inode/inode_alloc.h"
@@ -19,6 +20,11 @@
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
 
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_request, flags);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_stats, window_discards);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_criterion_stats, failures);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_inode_request, flags);
+
 static void register_messages(void)
 {
 	initialize_e2mb_error_table();
@@ -27,15 +33,20 @@ static void register_messages(void)
 errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
 {
 	static pthread_once_t messages_registered = PTHREAD_ONCE_INIT;
+	struct ext2mb_options copy;
+	errcode_t error = 0;
 
 	pthread_once(&messages_registered, register_messages);
-	if (options && options->struct_bytes < sizeof(*options))
-		return EXT2MB_ET_BAD_ARGUMENT;
+	if (options)
+		options = sized_struct_read(options, &copy, sizeof(copy),
+		                            SIZED_STRUCT_LEAST(struct ext2mb_options, small_window_blocks), &error);
+	if (error)
+		return error;
 	struct ext2mb *mb = aligned_alloc(_Alignof(struct ext2mb), sizeof(*mb));
 	if (!mb)
 		return ENOMEM;
 	memset(mb, 0, sizeof(*mb));
-	errcode_t error = fs_state_open(&mb->fs_state, fs);
+	error = fs_state_open(&mb->fs_state, fs);
 	if (error) {
 		free(mb);
 		return error;
@@ -146,7 +157,7 @@ static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
 			    is_whole_clusters(geometry, request->goal - geometry->first_block),
 		.count = request->count >> geometry->cluster_bits,
 		.stream = request->stream,
-		.flags = request->flags,
+		.flags = (uint32_t)request->flags,
 	};
 
 	return scan_take(worker, &scan, &attempt->start, &attempt->taken);
@@ -155,15 +166,21 @@ static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
 errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
-	struct attempt attempt = { .request = request };
+	struct ext2mb_request copy;
 	errcode_t error;
 
-	if (request->struct_bytes < sizeof(*request) || request->flags & ~ALLOC_FLAGS ||
+	request = sized_struct_read(request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_request, flags),
+	                            &error);
+	if (error)
+		return error;
+	if (request->flags & ~(uint64_t)ALLOC_FLAGS ||
 	    (request->flags & EXT2MB_ALLOC_PACK && request->flags != EXT2MB_ALLOC_PACK) ||
 	    !(request->count >> geometry->cluster_bits) || !is_whole_clusters(geometry, request->count) ||
 	    (request->flags & EXT2MB_ALLOC_WHOLE &&
 	     request->count >> geometry->cluster_bits > geometry->clusters_per_group))
 		return EXT2MB_ET_BAD_ARGUMENT;
+
+	struct attempt attempt = { .request = request };
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
 	if (request->flags & EXT2MB_ALLOC_GOAL_ONLY)
 		error = attempt_scan(worker, &attempt);
@@ -255,51 +272,95 @@ uint64_t ext2mb_free_inodes(struct ext2mb *mb)
 	return mb->inodes_at_open + allocator_sum(mb, COUNT_INODES_FREED) - allocator_sum(mb, COUNT_INODES_ALLOCATED);
 }
 
+/* All counters at once: one look at the workers, however many counters are wanted. */
+static void sum_all(struct ext2mb *mb, struct stats *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	pthread_mutex_lock(&mb->worker_lock);
+	stats_merge(sum, &mb->closed_stats);
+	for (const struct ext2mb_worker *worker = mb->workers; worker; worker = worker->next)
+		stats_merge(sum, &worker->stats);
+	pthread_mutex_unlock(&mb->worker_lock);
+}
+
+static uint64_t global_locks(struct ext2mb *mb)
+{
+	lock_wait(&mb->base_lock.lock);
+	uint64_t taken = mb->base_lock.taken;
+	lock_release(&mb->base_lock.lock);
+	return taken;
+}
+
 errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 {
 	unsigned int cluster_bits = mb->geometry.cluster_bits;
-	uint64_t window_hits = allocator_sum(mb, COUNT_WINDOW_HITS);
+	errcode_t error =
+		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_stats, window_discards));
+	struct stats sum;
 
-	if (stats->struct_bytes < sizeof(*stats))
-		return EXT2MB_ET_BAD_ARGUMENT;
-	*stats = (struct ext2mb_stats){
-		.struct_bytes = stats->struct_bytes,
-		.requests = allocator_sum(mb, COUNT_REQUESTS) + window_hits,
-		.successes = allocator_sum(mb, COUNT_SUCCESSES) + window_hits,
-		.blocks_allocated = (allocator_sum(mb, COUNT_CLUSTERS_ALLOCATED) +
-		                     allocator_sum(mb, COUNT_CLUSTERS_SERVED) -
-		                     allocator_sum(mb, COUNT_CLUSTERS_RESERVED)) << cluster_bits,
-		.frees = allocator_sum(mb, COUNT_FREES),
-		.blocks_freed = allocator_sum(mb, COUNT_CLUSTERS_FREED) << cluster_bits,
-		.goal_hits = allocator_sum(mb, COUNT_GOAL_HITS),
-		.stream_goal_hits = allocator_sum(mb, COUNT_STREAM_GOAL_HITS),
-		.length_hits = allocator_sum(mb, COUNT_LENGTH_HITS),
-		.packed = allocator_sum(mb, COUNT_PACKED),
-		.extents_scanned = allocator_sum(mb, COUNT_EXTENTS_SCANNED),
-		.groups_scanned = allocator_sum(mb, COUNT_GROUPS_SCANNED),
-		.busy_skips = allocator_sum(mb, COUNT_BUSY_SKIPS),
-		.busy_waits = allocator_sum(mb, COUNT_BUSY_WAITS),
-		.lost_chunks = allocator_sum(mb, COUNT_LOST_CHUNKS),
-		.repeated_sweeps = allocator_sum(mb, COUNT_REPEATED_SWEEPS),
-		.bounces = allocator_sum(mb, COUNT_BOUNCES),
-		.breaks = allocator_sum(mb, COUNT_BREAKS),
-		.inodes_allocated = allocator_sum(mb, COUNT_INODES_ALLOCATED),
-		.inodes_freed = allocator_sum(mb, COUNT_INODES_FREED),
+	if (error)
+		return error;
+	sum_all(mb, &sum);
+	uint64_t window_hits = stats_read(&sum, COUNT_WINDOW_HITS);
+	const struct ext2mb_stats ours = {
+		.requests = stats_read(&sum, COUNT_REQUESTS) + window_hits,
+		.successes = stats_read(&sum, COUNT_SUCCESSES) + window_hits,
+		.blocks_allocated = (stats_read(&sum, COUNT_CLUSTERS_ALLOCATED) +
+		                     stats_read(&sum, COUNT_CLUSTERS_SERVED) -
+		                     stats_read(&sum, COUNT_CLUSTERS_RESERVED)) << cluster_bits,
+		.frees = stats_read(&sum, COUNT_FREES),
+		.blocks_freed = stats_read(&sum, COUNT_CLUSTERS_FREED) << cluster_bits,
+		.goal_hits = stats_read(&sum, COUNT_GOAL_HITS),
+		.stream_goal_hits = stats_read(&sum, COUNT_STREAM_GOAL_HITS),
+		.length_hits = stats_read(&sum, COUNT_LENGTH_HITS),
+		.packed = stats_read(&sum, COUNT_PACKED),
+		.extents_scanned = stats_read(&sum, COUNT_EXTENTS_SCANNED),
+		.groups_scanned = stats_read(&sum, COUNT_GROUPS_SCANNED),
+		.busy_skips = stats_read(&sum, COUNT_BUSY_SKIPS),
+		.busy_waits = stats_read(&sum, COUNT_BUSY_WAITS),
+		.lost_chunks = stats_read(&sum, COUNT_LOST_CHUNKS),
+		.bounces = stats_read(&sum, COUNT_BOUNCES),
+		.breaks = stats_read(&sum, COUNT_BREAKS),
+		.global_locks = global_locks(mb),
+		.repeated_sweeps = stats_read(&sum, COUNT_REPEATED_SWEEPS),
+		.inodes_allocated = stats_read(&sum, COUNT_INODES_ALLOCATED),
+		.inodes_freed = stats_read(&sum, COUNT_INODES_FREED),
 		.corrupt_groups = atomic_load_explicit(&mb->corrupt_groups, memory_order_relaxed),
 		.window_hits = window_hits,
-		.windows_opened = allocator_sum(mb, COUNT_WINDOWS_OPENED),
-		.window_discards = allocator_sum(mb, COUNT_WINDOW_DISCARDS),
+		.windows_opened = stats_read(&sum, COUNT_WINDOWS_OPENED),
+		.window_discards = stats_read(&sum, COUNT_WINDOW_DISCARDS),
 	};
-	for (unsigned int criterion = 0; criterion < 5; criterion++) {
-		stats->criterion_hits[criterion] = allocator_sum(mb, COUNT_CRITERION_HITS + criterion);
-		stats->criterion_extents[criterion] = allocator_sum(mb, COUNT_CRITERION_EXTENTS + criterion);
-		stats->criterion_groups[criterion] = allocator_sum(mb, COUNT_CRITERION_GROUPS + criterion);
-		stats->criterion_failures[criterion] = allocator_sum(mb, COUNT_CRITERION_FAILURES + criterion);
-	}
-	lock_wait(&mb->base_lock.lock);
-	stats->global_locks = mb->base_lock.taken;
-	lock_release(&mb->base_lock.lock);
+	sized_struct_write(stats, &ours, sizeof(ours));
 	return 0;
+}
+
+errcode_t ext2mb_read_criterion_stats(struct ext2mb *mb, unsigned int index, struct ext2mb_criterion_stats *stats)
+{
+	static const char *const names[] = { "power of two", "goal length fast", "best available", "goal length slow",
+		                             "any free" };
+	errcode_t error =
+		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_criterion_stats, failures));
+
+	if (error)
+		return error;
+	if (index >= sizeof(names) / sizeof(*names))
+		return EXT2MB_ET_BAD_RANGE;
+	const struct ext2mb_criterion_stats ours = {
+		.name = names[index],
+		.hits = allocator_sum(mb, COUNT_CRITERION_HITS + index),
+		.extents = allocator_sum(mb, COUNT_CRITERION_EXTENTS + index),
+		.groups = allocator_sum(mb, COUNT_CRITERION_GROUPS + index),
+		.failures = allocator_sum(mb, COUNT_CRITERION_FAILURES + index),
+	};
+	sized_struct_write(stats, &ours, sizeof(ours));
+	return 0;
+}
+
+uint32_t ext2mb_library_version(const char **string)
+{
+	if (string)
+		*string = EXT2MB_VERSION_STRING;
+	return EXT2MB_VERSION;
 }
 
 void ext2mb_set_optimize_scan(struct ext2mb *mb, int is_on)
@@ -325,7 +386,14 @@ errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_exten
 
 errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request, ext2_ino_t *ino)
 {
-	if (request->struct_bytes < sizeof(*request) || request->flags & ~INODE_FLAGS)
+	struct ext2mb_inode_request copy;
+	errcode_t error;
+
+	request = sized_struct_read(request, &copy, sizeof(copy),
+	                            SIZED_STRUCT_LEAST(struct ext2mb_inode_request, flags), &error);
+	if (error)
+		return error;
+	if (request->flags & ~(uint64_t)INODE_FLAGS)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	return inode_alloc(worker, request, ino);
 }

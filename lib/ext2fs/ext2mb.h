@@ -7,6 +7,13 @@
  * Threads: ext2mb_open(), ext2mb_sync() and ext2mb_close() call libext2fs, which is not thread-safe: nobody
  * may use fs while they run. Between them, any number of threads may allocate and free, each with a worker
  * handle of its own. Units are filesystem blocks; with bigalloc starts and counts are multiples of a cluster.
+ *
+ * Versions: every structure that may grow begins with struct_bytes, which the caller sets to its sizeof, and grows at
+ * its end only. As with Linux's copy_struct_from_user(), what an older program does not have is taken to be zero, which
+ * is always the default; what a newer program has and this library does not know must be zero, else the call is refused
+ * with EXT2MB_ET_UNKNOWN_FIELD and has done nothing. Results are cut to what the caller has, and members that this
+ * library does not know are zero. A size below the structure's first version, or above 4096 bytes, is
+ * EXT2MB_ET_BAD_ARGUMENT.
  */
 #ifndef EXT2FS_EXT2MB_H
 #define EXT2FS_EXT2MB_H
@@ -19,12 +26,19 @@
 #include <ext2fs/ext2fs.h>
 
 #include <ext2fs/ext2mb_err.h>
+#include <ext2fs/ext2mb_version.h> /* EXT2MB_VERSION and its parts: what a program is compiled with */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define EXT2MB_MUST_CHECK __attribute__((warn_unused_result))
+
+/*
+ * EXT2MB_VERSION of the library that the program runs with. string: NULL, or set to its EXT2MB_VERSION_STRING, which is
+ * for good. Any thread.
+ */
+uint32_t ext2mb_library_version(const char **string);
 
 struct ext2mb;
 struct ext2mb_worker;
@@ -162,9 +176,10 @@ struct ext2mb_request {
 	uint64_t limit;      /* EXT2MB_ALLOC_PACK: the first block not to be used; 0: the end of the filesystem */
 	uint64_t count;      /* blocks wanted */
 	uint64_t stream;     /* whose stream it is: the inode number, hashed to a stream goal */
-	uint32_t flags;
+	uint64_t flags;      /* EXT2MB_ALLOC_* */
 };
 
+/* Never grows. */
 struct ext2mb_extent {
 	uint64_t start;
 	uint64_t count; /* at least one cluster, at most what was asked for */
@@ -198,7 +213,7 @@ struct ext2mb_file_info {
 	uint64_t blocks;     /* the file's size now or, with EXT2MB_FILE_FINAL, then */
 	ext2_ino_t ino;      /* whose stream goal it is */
 	ext2_ino_t parent;   /* the directory near which, and among whose files, a small file lies; 0: it does not matter */
-	uint32_t flags;      /* EXT2MB_FILE_FINAL */
+	uint64_t flags;      /* EXT2MB_FILE_FINAL */
 };
 
 /* EXT2MB_ET_BAD_ARGUMENT, ENOMEM. No I/O and no search. */
@@ -223,7 +238,7 @@ struct ext2mb_file_request {
 	uint64_t hole_end;
 	uint64_t left_physical;  /* the block behind the one of hole_start - 1; 0: none, or this handle's last one */
 	uint64_t right_physical; /* the block that hole_end is mapped to; 0: none */
-	uint32_t flags;          /* EXT2MB_FILE_UNWRITTEN */
+	uint64_t flags;          /* EXT2MB_FILE_UNWRITTEN */
 };
 
 /*
@@ -291,10 +306,6 @@ struct ext2mb_stats {
 	uint64_t breaks;                /* enough free runs had been seen: the best of them had to do */
 	uint64_t global_locks;          /* taken, a lock common to all groups (before patches 4, 8 and 9) */
 	uint64_t repeated_sweeps;       /* nothing was found, but blocks had been released meanwhile */
-	uint64_t criterion_hits[5];     /* power of two, goal length fast, best available, goal length slow, any */
-	uint64_t criterion_extents[5];  /* free runs looked at */
-	uint64_t criterion_groups[5];   /* groups considered */
-	uint64_t criterion_failures[5]; /* gone through in vain */
 	uint64_t inodes_allocated;
 	uint64_t inodes_freed;
 	uint64_t corrupt_groups; /* left out, for their blocks, their inodes or both */
@@ -305,6 +316,23 @@ struct ext2mb_stats {
 
 /* Any thread, at any time; exact while no thread allocates. */
 EXT2MB_MUST_CHECK errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats);
+
+/* The same for one of the criteria by which free space is looked for. */
+struct ext2mb_criterion_stats {
+	size_t struct_bytes; /* sizeof(struct ext2mb_criterion_stats), set by the caller */
+	const char *name;    /* "power of two", "goal length fast", "best available", "goal length slow", "any free" */
+	uint64_t hits;       /* requests that it served */
+	uint64_t extents;    /* free runs looked at */
+	uint64_t groups;     /* groups considered */
+	uint64_t failures;   /* gone through in vain */
+};
+
+/*
+ * index: from 0 on, best first; a later version may have more. EXT2MB_ET_BAD_RANGE after the last one. name is for good.
+ * Any thread, at any time.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_read_criterion_stats(struct ext2mb *mb, unsigned int index,
+                                                        struct ext2mb_criterion_stats *stats);
 
 /* Takes a piece of text, whole lines or less; an error ends the writing and is returned. No 0 follows the text. */
 typedef errcode_t (*ext2mb_write_function)(void *context, const char *text, size_t bytes);
@@ -339,7 +367,7 @@ struct ext2mb_inode_request {
 	ext2_ino_t parent;   /* the parent directory's inode number */
 	ext2_ino_t goal;     /* EXT2MB_INODE_PACK: where to begin; 0: at the first that is not reserved */
 	const char *name;    /* of a directory, hashed to spread top-level ones; may be NULL */
-	uint32_t flags;
+	uint64_t flags;      /* EXT2MB_INODE_* */
 };
 
 /*

@@ -45,6 +45,7 @@ ext2mb_sources := \
 	lib/ext2fs/search/pack.c \
 	lib/ext2fs/group/pending_free.c \
 	lib/ext2fs/core/policy.c \
+	lib/ext2fs/core/sized_struct.c \
 	lib/ext2fs/preallocation/prealloc.c \
 	lib/ext2fs/search/reserve.c \
 	lib/ext2fs/search/scan.c \

@@ -32,17 +32,17 @@ static void put_count(struct writer *writer, const char *indent, const char *nam
 	put(writer, "%s%s: %llu\n", indent, name, (unsigned long long)count);
 }
 
-static void put_criteria(struct writer *writer, const struct ext2mb_stats *stats)
+static void put_criteria(struct writer *writer, struct ext2mb *mb)
 {
 	static const char *const names[] = { "cr_p2_aligned_stats", "cr_goal_fast_stats", "cr_best_avail_stats",
 		                             "cr_goal_slow_stats", "cr_any_free_stats" };
 
-	for (unsigned int criterion = 0; criterion < 5; criterion++) {
-		put(writer, "\t%s:\n", names[criterion]);
-		put_count(writer, "\t\t", "hits", stats->criterion_hits[criterion]);
-		put_count(writer, "\t\t", "groups_considered", stats->criterion_groups[criterion]);
-		put_count(writer, "\t\t", "extents_scanned", stats->criterion_extents[criterion]);
-		put_count(writer, "\t\t", "useless_loops", stats->criterion_failures[criterion]);
+	for (unsigned int index = 0; index < sizeof(names) / sizeof(*names); index++) {
+		put(writer, "\t%s:\n", names[index]);
+		put_count(writer, "\t\t", "hits", allocator_sum(mb, COUNT_CRITERION_HITS + index));
+		put_count(writer, "\t\t", "groups_considered", allocator_sum(mb, COUNT_CRITERION_GROUPS + index));
+		put_count(writer, "\t\t", "extents_scanned", allocator_sum(mb, COUNT_CRITERION_EXTENTS + index));
+		put_count(writer, "\t\t", "useless_loops", allocator_sum(mb, COUNT_CRITERION_FAILURES + index));
 	}
 }
 
@@ -61,13 +61,13 @@ errcode_t ext2mb_write_mb_stats(struct ext2mb *mb, ext2mb_write_function write, 
 	put_count(&writer, "\t", "reqs", stats.requests);
 	put_count(&writer, "\t", "success", stats.successes);
 	put_count(&writer, "\t", "groups_scanned", stats.groups_scanned);
-	put_criteria(&writer, &stats);
+	put_criteria(&writer, mb);
 	put_count(&writer, "\t", "extents_scanned", stats.extents_scanned);
 	put_count(&writer, "\t\t", "goal_hits", stats.goal_hits);
 	if (mb->policy.choices & EXT2MB_CHOICE_STREAM_HITS_APART)
 		put_count(&writer, "\t\t", "stream_goal_hits", stats.stream_goal_hits);
 	put_count(&writer, "\t\t", "len_goal_hits", stats.length_hits);
-	put_count(&writer, "\t\t", "2^n_hits", stats.criterion_hits[0]);
+	put_count(&writer, "\t\t", "2^n_hits", allocator_sum(mb, COUNT_CRITERION_HITS));
 	put_count(&writer, "\t\t", "breaks", stats.breaks);
 	put_count(&writer, "\t\t", "lost", stats.lost_chunks);
 	put(&writer, "\tbuddies_generated: %u/%u\n", built, mb->geometry.groups);

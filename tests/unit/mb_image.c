@@ -176,6 +176,14 @@ void mb_image_attach(ext2_filsys fs, const struct ext2mb_extent *extents, size_t
 	free(left);
 }
 
+struct ext2mb_criterion_stats mb_criterion_stats(struct ext2mb *mb, unsigned int index)
+{
+	struct ext2mb_criterion_stats stats = { .struct_bytes = sizeof(stats) };
+
+	ck_assert_ok(ext2mb_read_criterion_stats(mb, index, &stats));
+	return stats;
+}
+
 void mb_check(struct ext2mb *mb)
 {
 	char why[256] = "";

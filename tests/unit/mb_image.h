@@ -64,6 +64,9 @@ void mb_image_attach(ext2_filsys fs, const struct ext2mb_extent *extents, size_t
 /* Runs e2fsck -fn on the closed image, which must find nothing. */
 void mb_image_check(void);
 
+/* ext2mb_read_criterion_stats(), which must not fail. */
+struct ext2mb_criterion_stats mb_criterion_stats(struct ext2mb *mb, unsigned int index);
+
 /* ext2mb_check(), or the test fails for the reason that it gives. */
 void mb_check(struct ext2mb *mb);
 

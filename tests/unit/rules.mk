@@ -65,6 +65,7 @@ unit_tests := \
 	scalability \
 	scan \
 	scan_choice \
+	sized_struct \
 	stats_text \
 	stripe \
 	tree \

@@ -74,11 +74,10 @@ static struct ext2mb_stats read_stats(struct small_image *image)
 /* Runs looked at and groups considered, by the criteria, since the allocator was opened. */
 static uint64_t effort(struct small_image *image)
 {
-	struct ext2mb_stats stats = read_stats(image);
-	uint64_t sum = stats.extents_scanned;
+	uint64_t sum = read_stats(image).extents_scanned;
 
 	for (unsigned int criterion = 0; criterion < 5; criterion++)
-		sum += stats.criterion_groups[criterion];
+		sum += mb_criterion_stats(image->mb, criterion).groups;
 	return sum;
 }
 

@@ -70,14 +70,6 @@ static errcode_t ask(uint64_t goal, uint64_t count, uint32_t flags, struct ext2m
 	return ext2mb_alloc(test.worker, &request, extent);
 }
 
-static struct ext2mb_stats read_stats(void)
-{
-	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
-
-	ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
-	return stats;
-}
-
 /* --- Very large -------------------------------------------------------------------------------------------- */
 
 #define LARGE "-t ext4 -b 4096 -N 2097152 -O 64bit,^resize_inode,^has_journal,meta_bg -E lazy_itable_init=1"
@@ -267,7 +259,7 @@ END_TEST
 
 /* --- Badly fragmented --------------------------------------------------------------------------------------- */
 
-enum { POWER_OF_TWO, GOAL_LENGTH_FAST, BEST_AVAILABLE, GOAL_LENGTH_SLOW, ANY_FREE };
+enum { POWER_OF_TWO, GOAL_LENGTH_FAST, BEST_AVAILABLE, GOAL_LENGTH_SLOW, ANY_FREE, CRITERIA };
 
 /* Every second cluster of what was free is so again. */
 static uint64_t fragment(const struct list *list)
@@ -302,17 +294,19 @@ static uint64_t make_run(const struct ext2mb_extent *extent, uint64_t from, uint
 /* A request that this criterion and no better one fulfils. */
 static void expect_hit(uint64_t clusters, uint32_t flags, unsigned int criterion, struct ext2mb_extent *extent)
 {
-	struct ext2mb_stats before = read_stats();
+	struct ext2mb_criterion_stats before[CRITERIA];
 
+	for (unsigned int number = 0; number < CRITERIA; number++)
+		before[number] = mb_criterion_stats(test.mb, number);
 	ck_assert_ok(ask(0, clusters * test.cluster_blocks, flags, extent));
-	struct ext2mb_stats after = read_stats();
-	for (unsigned int number = 0; number <= ANY_FREE; number++)
-		if (after.criterion_hits[number] - before.criterion_hits[number] != (number == criterion))
+	for (unsigned int number = 0; number < CRITERIA; number++) {
+		struct ext2mb_criterion_stats after = mb_criterion_stats(test.mb, number);
+
+		if (after.hits - before[number].hits != (number == criterion))
 			ck_abort_msg("criterion %u instead of %u", number, criterion);
-	ck_assert_uint_ge(after.criterion_failures[GOAL_LENGTH_FAST] - before.criterion_failures[GOAL_LENGTH_FAST],
-	                  criterion > GOAL_LENGTH_FAST);
-	ck_assert_uint_ge(after.criterion_failures[BEST_AVAILABLE] - before.criterion_failures[BEST_AVAILABLE],
-	                  criterion > BEST_AVAILABLE);
+		if (number == GOAL_LENGTH_FAST || number == BEST_AVAILABLE)
+			ck_assert_uint_ge(after.failures - before[number].failures, criterion > number);
+	}
 }
 
 static const struct ext2mb_extent *longest(const struct list *list)
@@ -421,7 +415,7 @@ START_TEST(test_best_available)
 	ck_assert_ok(ext2mb_file_open(test.worker, &info, &file));
 	ck_assert_ok(ext2mb_file_alloc(test.worker, file, &request, &extent));
 	ck_assert_uint_eq(extent.count, 1);
-	ck_assert_uint_eq(read_stats().criterion_hits[BEST_AVAILABLE], 1);
+	ck_assert_uint_eq(mb_criterion_stats(test.mb, BEST_AVAILABLE).hits, 1);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb), 127);
 	ext2mb_file_close(test.worker, file);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb), 0);

@@ -409,9 +409,9 @@ START_TEST(test_zombies)
 		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_FULL_UNLISTED : 0);
 		take_everything();
 		make_free(39, 600, 1200);
-		uint64_t before = stats_now().criterion_groups[1];
+		uint64_t before = mb_criterion_stats(test.mb, 1).groups;
 		take(0, 3, 0, EXT2MB_ALLOC_STREAM);
-		uint64_t met = stats_now().criterion_groups[1] - before;
+		uint64_t met = mb_criterion_stats(test.mb, 1).groups - before;
 		if (dropped)
 			ck_assert_uint_ge(met, GROUPS / 2);
 		else
@@ -534,7 +534,7 @@ START_TEST(test_wait_at_equal)
 		take(0, 16, 0, 0);
 		pthread_join(thread, NULL);
 		ck_assert_int_eq(stats_now().busy_waits > 0, added);
-		ck_assert(!added || stats_now().criterion_hits[0] == 1);
+		ck_assert(!added || mb_criterion_stats(test.mb, 0).hits == 1);
 		close_all();
 	}
 }

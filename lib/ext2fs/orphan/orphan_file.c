@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ext2fs/core/sized_struct.h"
 #include "ext2fs/allocator.h"
 #include "ext2fs/fs/fs_orphan.h"
 #include "ext2fs/fs/fs_orphan_release.h"
@@ -84,9 +85,16 @@ errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options 
 {
 	static pthread_once_t messages_registered = PTHREAD_ONCE_INIT;
 	const struct orphan_why whose = begin_why(why, why_bytes);
+	struct ext2mb_orphan_options copy;
+	errcode_t error = 0;
 
 	pthread_once(&messages_registered, register_messages);
-	if (options && (options->struct_bytes < sizeof(*options) || (options->mb && options->mb->fs_state.fs != fs)))
+	if (options)
+		options = sized_struct_read(options, &copy, sizeof(copy),
+		                            SIZED_STRUCT_LEAST(struct ext2mb_orphan_options, mb), &error);
+	if (error)
+		return error;
+	if (options && options->mb && options->mb->fs_state.fs != fs)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	struct ext2mb_orphans *orphans = calloc(1, sizeof(*orphans));
 	if (!orphans)
@@ -97,8 +105,7 @@ errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options 
 	pthread_mutex_init(&orphans->io_lock, NULL);
 	pthread_mutex_init(&orphans->list_lock, NULL);
 	orphan_list_init(&orphans->list);
-	errcode_t error = fs_orphan_open(&orphans->disk, fs,
-	                                 orphans->mb ? &orphans->mb->fs_state.lock : &orphans->io_lock, &whose);
+	error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state.lock : &orphans->io_lock, &whose);
 	if (error) {
 		free(orphans);
 		return error;
@@ -251,10 +258,8 @@ static errcode_t release_all(struct ext2mb_orphans *orphans, struct ext2mb *mb, 
 	error = release_range(orphans, &release, EXT2MB_ORPHAN_ON_LIST, UINT64_C(1) << 32, why);
 	if (!error)
 		error = release_range(orphans, &release, 0, EXT2MB_ORPHAN_ON_LIST, why);
-	if (counts) {
-		release.counts.struct_bytes = counts->struct_bytes;
-		*counts = release.counts;
-	}
+	if (counts)
+		sized_struct_write(counts, &release.counts, sizeof(release.counts));
 	orphan_release_end(&release);
 	return error;
 }
@@ -264,12 +269,14 @@ errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_or
 {
 	const struct orphan_why whose = begin_why(why, why_bytes);
 	struct ext2mb *mb = orphans->mb;
-	errcode_t error;
+	errcode_t error = 0;
 
-	if (counts && counts->struct_bytes < sizeof(*counts))
-		return EXT2MB_ET_BAD_ARGUMENT;
 	if (counts)
-		*counts = (struct ext2mb_orphan_released){ .struct_bytes = counts->struct_bytes };
+		error = sized_struct_is_writable(counts, SIZED_STRUCT_LEAST(struct ext2mb_orphan_released, blocks));
+	if (error)
+		return error;
+	if (counts)
+		sized_struct_write(counts, &(struct ext2mb_orphan_released){ 0 }, sizeof(*counts));
 	if (mb)
 		return release_all(orphans, mb, counts, &whose);
 	error = ext2mb_open(orphans->disk.fs, NULL, &mb);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/core/sized_struct.h"
 #include "ext2fs/preallocation/directory.h"
 #include "ext2fs/group/group_reserved.h"
 #include "ext2fs/preallocation/normalize.h"
@@ -92,14 +93,22 @@ static void clear_served(struct window_owner *owner)
 	lock_release(&file->lock);
 }
 
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_info, flags);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_request, flags);
+
 static const struct window_owner_kind file_kind = { discard, visit_all, clear_served };
 
 errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info, struct ext2mb_file **ret)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	uint64_t inodes = (uint64_t)geometry->groups * geometry->inodes_per_group;
+	struct ext2mb_file_info copy;
+	errcode_t error;
 
-	if (info->struct_bytes < sizeof(*info) || info->flags & ~EXT2MB_FILE_FINAL || !info->ino ||
+	info = sized_struct_read(info, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_info, flags), &error);
+	if (error)
+		return error;
+	if (info->flags & ~(uint64_t)EXT2MB_FILE_FINAL || !info->ino ||
 	    info->ino > inodes || info->parent > inodes || info->blocks > NORMALIZE_END)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	struct ext2mb_file *file = aligned_alloc(_Alignof(struct ext2mb_file), sizeof(*file));
@@ -215,7 +224,7 @@ static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_r
 {
 	uint64_t end = request->logical + request->count;
 
-	if (request->struct_bytes < sizeof(*request) || request->flags & ~EXT2MB_FILE_UNWRITTEN || !request->count ||
+	if (request->flags & ~(uint64_t)EXT2MB_FILE_UNWRITTEN || !request->count ||
 	    request->logical >= NORMALIZE_END || request->count > NORMALIZE_END - request->logical ||
 	    !is_aligned(geometry, request->logical | request->count))
 		return false;
@@ -263,8 +272,13 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct file_taken taken = { 0 };
-	errcode_t error = 0;
+	struct ext2mb_file_request copy;
+	errcode_t error;
 
+	request = sized_struct_read(request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags),
+	                            &error);
+	if (error)
+		return error;
 	if (!is_valid(geometry, request))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	if (file->may_have_windows)
