@@ -20,8 +20,8 @@
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
 
-SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_request, flags);
-SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_stats, window_discards);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_request, least_blocks);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_stats, least_refusals);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_criterion_stats, failures);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_inode_request, flags);
 
@@ -129,6 +129,7 @@ static bool is_whole_clusters(const struct geometry *geometry, uint64_t blocks)
 
 struct attempt {
 	const struct ext2mb_request *request;
+	uint32_t least; /* clusters; 0: any number */
 	uint64_t start; /* what was taken: a position and clusters */
 	uint32_t taken;
 };
@@ -143,7 +144,8 @@ static errcode_t attempt_pack(struct ext2mb_worker *worker, void *context)
 				 geometry->clusters;
 
 	return pack_take(worker, position_after(geometry, request->goal), limit,
-	                 request->count >> geometry->cluster_bits, &attempt->start, &attempt->taken);
+	                 attempt->least ? attempt->least : 1, request->count >> geometry->cluster_bits, &attempt->start,
+	                 &attempt->taken);
 }
 
 static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
@@ -156,6 +158,7 @@ static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
 		.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
 			    is_whole_clusters(geometry, request->goal - geometry->first_block),
 		.count = request->count >> geometry->cluster_bits,
+		.least = attempt->least,
 		.stream = request->stream,
 		.flags = (uint32_t)request->flags,
 	};
@@ -163,32 +166,57 @@ static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
 	return scan_take(worker, &scan, &attempt->start, &attempt->taken);
 }
 
+/* The request's minimum in *least, in clusters. */
+static errcode_t check_request(const struct geometry *geometry, const struct ext2mb_request *request, uint32_t *least)
+{
+	uint64_t least_blocks = request->flags & EXT2MB_ALLOC_WHOLE ? request->count : request->least_blocks;
+
+	if (request->flags & ~(uint64_t)ALLOC_FLAGS ||
+	    (request->flags & EXT2MB_ALLOC_PACK && request->flags != EXT2MB_ALLOC_PACK) ||
+	    !(request->count >> geometry->cluster_bits) || request->least_blocks > request->count ||
+	    !is_whole_clusters(geometry, request->count | request->least_blocks) ||
+	    least_blocks >> geometry->cluster_bits > geometry->clusters_per_group)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	*least = (uint32_t)(least_blocks >> geometry->cluster_bits);
+	return 0;
+}
+
+static errcode_t make_attempts(struct ext2mb_worker *worker, struct attempt *attempt)
+{
+	uint64_t flags = attempt->request->flags;
+	errcode_t error;
+
+	if (flags & EXT2MB_ALLOC_GOAL_ONLY)
+		error = attempt_scan(worker, attempt);
+	else if (flags & EXT2MB_ALLOC_PACK)
+		error = reserve_insist(worker, attempt_pack, attempt);
+	else if (attempt->least)
+		error = whole_run_insist(worker, attempt_scan, attempt, attempt->least);
+	else
+		error = reserve_insist(worker, attempt_scan, attempt);
+	if (attempt->least > 1) {
+		stats_add(&worker->stats, COUNT_LEAST_REQUESTS, 1);
+		stats_add(&worker->stats, COUNT_LEAST_REFUSALS, error == EXT2MB_ET_NO_SPACE);
+	}
+	return error;
+}
+
 errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct ext2mb_request copy;
+	struct attempt attempt;
 	errcode_t error;
 
 	request = sized_struct_read(request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_request, flags),
 	                            &error);
+	if (!error)
+		error = check_request(geometry, request, &attempt.least);
 	if (error)
 		return error;
-	if (request->flags & ~(uint64_t)ALLOC_FLAGS ||
-	    (request->flags & EXT2MB_ALLOC_PACK && request->flags != EXT2MB_ALLOC_PACK) ||
-	    !(request->count >> geometry->cluster_bits) || !is_whole_clusters(geometry, request->count) ||
-	    (request->flags & EXT2MB_ALLOC_WHOLE &&
-	     request->count >> geometry->cluster_bits > geometry->clusters_per_group))
-		return EXT2MB_ET_BAD_ARGUMENT;
-
-	struct attempt attempt = { .request = request };
+	attempt.request = request;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
-	if (request->flags & EXT2MB_ALLOC_GOAL_ONLY)
-		error = attempt_scan(worker, &attempt);
-	else if (request->flags & EXT2MB_ALLOC_WHOLE)
-		error = whole_run_insist(worker, attempt_scan, &attempt,
-		                         (uint32_t)(request->count >> geometry->cluster_bits));
-	else
-		error = reserve_insist(worker, request->flags & EXT2MB_ALLOC_PACK ? attempt_pack : attempt_scan, &attempt);
+	error = make_attempts(worker, &attempt);
 	if (error)
 		return error;
 	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
@@ -329,6 +357,8 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 		.window_hits = window_hits,
 		.windows_opened = stats_read(&sum, COUNT_WINDOWS_OPENED),
 		.window_discards = stats_read(&sum, COUNT_WINDOW_DISCARDS),
+		.least_requests = stats_read(&sum, COUNT_LEAST_REQUESTS),
+		.least_refusals = stats_read(&sum, COUNT_LEAST_REFUSALS),
 	};
 	sized_struct_write(stats, &ours, sizeof(ours));
 	return 0;

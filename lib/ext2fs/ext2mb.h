@@ -177,6 +177,13 @@ struct ext2mb_request {
 	uint64_t count;      /* blocks wanted */
 	uint64_t stream;     /* whose stream it is: the inode number, hashed to a stream goal */
 	uint64_t flags;      /* EXT2MB_ALLOC_* */
+
+	/*
+	 * No fewer than so many blocks, at most count and at most a group, in one piece, or EXT2MB_ET_NO_SPACE; 0: any
+	 * number. As much of count as can be had is still looked for; with EXT2MB_ALLOC_WHOLE it is count, whatever is
+	 * said here. Preallocations that lie where the only such run would be are given back, others are not.
+	 */
+	uint64_t least_blocks;
 };
 
 /* Never grows. */
@@ -186,8 +193,9 @@ struct ext2mb_extent {
 };
 
 /*
- * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none is to be had; EXT2MB_ET_BAD_ARGUMENT, also
- * for EXT2MB_ALLOC_WHOLE and more than a group, which no extent of the allocator is. Where there is a stripe, a
+ * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none, or no run of the least length, is to be had;
+ * EXT2MB_ET_BAD_ARGUMENT, also for a least length of more than a group, which no extent of the allocator is, or of more
+ * than count. Where there is a stripe, a
  * count that is a multiple of it is looked for at multiples of it first, and a goal that is not one is passed over if
  * count is one stripe (but for EXT2MB_ALLOC_GOAL_ONLY).
  */
@@ -312,6 +320,8 @@ struct ext2mb_stats {
 	uint64_t window_hits;     /* requests for files that their own windows served */
 	uint64_t windows_opened;  /* of files */
 	uint64_t window_discards; /* times that all windows were given back for want of free space */
+	uint64_t least_requests;  /* with least_blocks or EXT2MB_ALLOC_WHOLE, of more than a cluster */
+	uint64_t least_refusals;  /* of those, with EXT2MB_ET_NO_SPACE: no run was long enough */
 };
 
 /* Any thread, at any time; exact while no thread allocates. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* EXT2MB_ALLOC_WHOLE: what is refused, how soon, and which windows are given back for it. */
+/* EXT2MB_ALLOC_WHOLE and least_blocks: what is refused, how soon, and which windows are given back for it. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -125,13 +125,15 @@ struct books {
 	uint8_t *is_used; /* by block: of the filesystem, handed out, or freed and not committed */
 	uint64_t blocks;
 	uint64_t group_blocks;
+	uint64_t cluster_blocks;
 };
 
-static bool has_run(const struct books *books, uint64_t count)
+/* In [from, end), not joined across groups. */
+static bool has_run(const struct books *books, uint64_t from, uint64_t end, uint64_t count)
 {
 	uint64_t first = books->image.fs->super->s_first_data_block, run = 0;
 
-	for (uint64_t block = first; block < books->blocks; block++) {
+	for (uint64_t block = from; block < end; block++) {
 		if ((block - first) % books->group_blocks == 0)
 			run = 0;
 		run = books->is_used[block] ? 0 : run + 1;
@@ -150,7 +152,7 @@ static void append(struct books *books)
 
 	if (!books->files[index])
 		ck_assert_ok(ext2mb_file_open(books->image.worker, &info, &books->files[index]));
-	request.count = 1 + random_below(&books->random, index % 2 ? 3 : 40);
+	request.count = (1 + random_below(&books->random, index % 2 ? 3 : 40)) * books->cluster_blocks;
 	if (ext2mb_file_alloc(books->image.worker, books->files[index], &request, &extent))
 		return;
 	memset(books->is_used + extent.start, 1, extent.count);
@@ -160,11 +162,15 @@ static void append(struct books *books)
 /* Some of what is used becomes free, with or without a commit. */
 static void make_room(struct books *books)
 {
-	uint64_t start = random_below(&books->random, books->blocks - 200), count = 1 + random_below(&books->random, 200);
+	uint64_t first = books->image.fs->super->s_first_data_block, cluster_blocks = books->cluster_blocks;
+	uint64_t most = 200 * cluster_blocks, start = random_below(&books->random, books->blocks - most);
 
-	for (uint64_t block = start; block < start + count; block++)
-		if (books->is_used[block] && !ext2mb_free(books->image.worker, block, 1))
-			books->is_used[block] = 2;
+	start -= (start - first) % cluster_blocks;
+	if (start < first)
+		start = first;
+	for (uint64_t clusters = 1 + random_below(&books->random, 200); clusters--; start += cluster_blocks)
+		if (books->is_used[start] && !ext2mb_free(books->image.worker, start, cluster_blocks))
+			memset(books->is_used + start, 2, cluster_blocks);
 	if (random_below(&books->random, 2))
 		return;
 	ck_assert_ok(ext2mb_commit(books->image.mb));
@@ -172,20 +178,73 @@ static void make_room(struct books *books)
 		books->is_used[block] = books->is_used[block] == 1;
 }
 
+/* A request for all or nothing, or with a minimum: anywhere, in a range, or at its goal. */
+static struct ext2mb_request any_request(struct books *books)
+{
+	uint64_t order = books->cluster_blocks > 1 ? 8 : 10;
+	uint64_t least = 1 + random_below(&books->random, UINT64_C(1) << random_below(&books->random, order));
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = least, .least_blocks = least };
+
+	if (random_below(&books->random, 3))
+		request.count += random_below(&books->random, 3 * least);
+	request.count *= books->cluster_blocks;
+	request.least_blocks *= books->cluster_blocks;
+	if (random_below(&books->random, 2)) {
+		request.flags = EXT2MB_ALLOC_PACK;
+		request.goal = random_below(&books->random, books->blocks);
+		request.limit = request.goal + random_below(&books->random, books->blocks - request.goal + 1);
+	} else if (!random_below(&books->random, 4)) {
+		request.flags = EXT2MB_ALLOC_GOAL_ONLY;
+		request.goal = random_below(&books->random, books->blocks);
+	} else if (request.count == request.least_blocks) {
+		request.flags = EXT2MB_ALLOC_WHOLE;
+		request.least_blocks = 0;
+	}
+	return request;
+}
+
+/* Whether what is free or in windows has what the request is for. */
+static bool can_be_had(const struct books *books, const struct ext2mb_request *request, uint64_t least)
+{
+	uint64_t first = books->image.fs->super->s_first_data_block, cluster_blocks = books->cluster_blocks;
+	uint64_t from = first, end = books->blocks;
+
+	if (request->flags & EXT2MB_ALLOC_PACK) {
+		from = request->goal < first ? first : request->goal;
+		from += (cluster_blocks - (from - first) % cluster_blocks) % cluster_blocks;
+		if (request->limit)
+			end = request->limit < first ? first : request->limit - (request->limit - first) % cluster_blocks;
+	} else if (request->flags & EXT2MB_ALLOC_GOAL_ONLY) {
+		from = request->goal;
+		end = from + least < end ? from + least : end;
+		if (from <= first || (from - first) % cluster_blocks)
+			return false;
+	}
+	return has_run(books, from, end, least);
+}
+
 static void ask_for_any(struct books *books)
 {
-	uint64_t count = 1 + random_below(&books->random, UINT64_C(1) << random_below(&books->random, 10));
+	const struct ext2mb_request request = any_request(books);
 	uint64_t reserved = ext2mb_reserved_blocks(books->image.mb);
-	bool expected = has_run(books, count);
+	uint64_t least = request.least_blocks ? request.least_blocks : request.count;
+	bool expected = can_be_had(books, &request, least);
 	struct ext2mb_extent extent;
 
-	errcode_t error = ask_whole(books->image.worker, count, &extent);
-	if (error != (expected ? 0 : EXT2MB_ET_NO_SPACE))
-		ck_abort_msg("%llu blocks: %s", (unsigned long long)count, error_message(error));
-	if (!error)
-		memset(books->is_used + extent.start, 1, extent.count);
-	else
-		ck_assert_uint_eq(ext2mb_reserved_blocks(books->image.mb), reserved);
+	errcode_t error = ext2mb_alloc(books->image.worker, &request, &extent);
+	/* At its goal a request does not get what lies in windows. */
+	if (error != (expected ? 0 : EXT2MB_ET_NO_SPACE) && !(request.flags & EXT2MB_ALLOC_GOAL_ONLY && reserved && error))
+		ck_abort_msg("%llu to %llu blocks, flags %llx, [%llu, %llu): %s", (unsigned long long)least,
+		             (unsigned long long)request.count, (unsigned long long)request.flags,
+		             (unsigned long long)request.goal, (unsigned long long)request.limit, error_message(error));
+	if (error) {
+		ck_assert(request.flags & EXT2MB_ALLOC_PACK || ext2mb_reserved_blocks(books->image.mb) == reserved);
+		return;
+	}
+	ck_assert_uint_ge(extent.count, least);
+	ck_assert_uint_le(extent.count, request.count);
+	ck_assert(has_run(books, extent.start, extent.start + extent.count, extent.count));
+	memset(books->is_used + extent.start, 1, extent.count);
 }
 
 /* Against a map: refused if and only if free blocks and windows together have no such run, and then no window is lost. */
@@ -196,12 +255,15 @@ START_TEST(test_with_windows)
 		                                         { .policy = EXT2MB_POLICY_SERIES },
 		                                         { .policy = EXT2MB_POLICY_BASE } };
 	struct books books = { .random = random_start("with windows") };
-	struct ext2mb_options options = choices[_i];
+	struct ext2mb_options options = choices[_i % 4];
 	struct ext2mb_extent extent = { 0 };
 
 	options.struct_bytes = sizeof(options);
-	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "9M");
+	mb_image_make(_i / 4 ? "-t ext4 -b 1024 -O ^has_journal,bigalloc -C 4096 -g 4096" :
+		               "-t ext4 -b 1024 -g 1024 -O ^has_journal",
+	              _i / 4 ? "30M" : "9M");
 	small_image_open(&books.image, &options);
+	books.cluster_blocks = (uint64_t)EXT2FS_CLUSTER_RATIO(books.image.fs);
 	books.blocks = ext2fs_blocks_count(books.image.fs->super);
 	books.group_blocks = books.image.fs->super->s_blocks_per_group;
 	books.is_used = malloc(books.blocks);
@@ -222,6 +284,65 @@ START_TEST(test_with_windows)
 		ext2mb_file_close(books.image.worker, books.files[index]);
 	close_image(&books.image);
 	free(books.is_used);
+}
+END_TEST
+
+/* A minimum does not stop the search at it: the most of count that can be had, but nothing below the minimum. */
+START_TEST(test_least)
+{
+	static const struct ext2mb_options policies[] = { { 0 },
+		                                          { .policy = EXT2MB_POLICY_SERIES },
+		                                          { .policy = EXT2MB_POLICY_BASE },
+		                                          { .optimize_scan = EXT2MB_SCAN_LINEAR } };
+	struct ext2mb_options options = policies[_i];
+	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_extent extent;
+	struct small_image image;
+	uint64_t at = 0;
+
+	options.struct_bytes = sizeof(options);
+	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "64M");
+	small_image_open(&image, &options);
+	/* Runs of 1 to 30 blocks, each once, and one of them in use between any two. */
+	while (!ext2mb_alloc(image.worker, &request, &extent))
+		if (!at && extent.count > 600)
+			at = extent.start;
+	uint64_t start = at;
+	for (uint64_t length = 1; length <= 30; start += ++length)
+		ck_assert_ok(ext2mb_free(image.worker, start, length));
+	ck_assert_ok(ext2mb_commit(image.mb));
+
+	request = (struct ext2mb_request){ .struct_bytes = sizeof(request), .count = 500, .least_blocks = 31 };
+	ck_assert_error(ext2mb_alloc(image.worker, &request, &extent), EXT2MB_ET_NO_SPACE);
+	ck_assert_uint_eq(read_stats(&image).least_requests, 1);
+	ck_assert_uint_eq(read_stats(&image).least_refusals, 1);
+	for (uint64_t least = 30; least >= 20; least--) {
+		request.least_blocks = least;
+		ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
+		ck_assert_uint_eq(extent.count, least);
+	}
+	ck_assert_error(ext2mb_alloc(image.worker, &request, &extent), EXT2MB_ET_NO_SPACE);
+	/* The first that is long enough, not the first. */
+	request.flags = EXT2MB_ALLOC_PACK;
+	request.least_blocks = 7;
+	request.count = 9;
+	for (uint64_t length = 7; length <= 19; length++) {
+		ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
+		ck_assert_uint_eq(extent.start, at + length * (length + 1) / 2 - 1);
+		ck_assert_uint_eq(extent.count, length < 9 ? length : 9);
+		/* Of the rest no run of 7 is to be left, or it would come next. */
+		if (length > 15)
+			ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
+	}
+	request.least_blocks = 0;
+	ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
+	ck_assert_uint_eq(extent.start, at);
+	request = (struct ext2mb_request){ .struct_bytes = sizeof(request), .count = 5, .least_blocks = 6 };
+	ck_assert_error(ext2mb_alloc(image.worker, &request, &extent), EXT2MB_ET_BAD_ARGUMENT);
+	request = (struct ext2mb_request){ .struct_bytes = sizeof(request), .count = 1 << 20, .least_blocks = 1025 };
+	ck_assert_error(ext2mb_alloc(image.worker, &request, &extent), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_uint_eq(read_stats(&image).least_refusals, 2);
+	close_image(&image);
 }
 END_TEST
 
@@ -295,7 +416,8 @@ int main(void)
 
 	tcase_add_test(tests, test_looks_once);
 	tcase_add_loop_test(tests, test_by_summaries, 0, 4);
-	tcase_add_loop_test(tests, test_with_windows, 0, 4);
+	tcase_add_loop_test(tests, test_with_windows, 0, 8);
+	tcase_add_loop_test(tests, test_least, 0, 4);
 	tcase_add_test(tests, test_others_keep_windows);
 	return run_suite(suite);
 }

@@ -34,6 +34,8 @@ enum counter {
 	COUNT_WINDOWS_OPENED,      /* of files */
 	COUNT_WINDOWS_CLOSED,
 	COUNT_WINDOW_DISCARDS,     /* of everybody's windows, for want of free space */
+	COUNT_LEAST_REQUESTS,      /* with a minimum of more than a cluster */
+	COUNT_LEAST_REFUSALS,      /* and how many of them there was no run for */
 	COUNT_MOVES_BEGUN,         /* reserve.h */
 	COUNT_MOVES_ENDED,
 	COUNT_INODES_ALLOCATED,

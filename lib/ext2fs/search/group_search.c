@@ -24,6 +24,13 @@ bool search_looks_busy(const struct search *search, uint32_t number)
 	return lock_looks_held(&search->mb->groups[number].lock) || seems_busy(search->mb, number);
 }
 
+/* For requests with a minimum; for others every run is long enough. */
+static bool may_have_least(const struct search *search, uint32_t number, const struct group_summary *summary)
+{
+	return search->least == 1 || (group_summary_may_have(summary, search->least) &&
+	                              group_longest(&search->mb->groups[number]) >= search->least);
+}
+
 bool search_suits(const struct search *search, uint32_t number)
 {
 	const struct geometry *geometry = &search->mb->geometry;
@@ -41,12 +48,9 @@ bool search_suits(const struct search *search, uint32_t number)
 			       (!search->needs_all || group_longest(&search->mb->groups[number]) >= search->wanted);
 		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
 	case GOAL_LENGTH_SLOW:
-		if (search->is_whole)
-			return group_summary_may_have(&summary, search->wanted) &&
-			       group_longest(&search->mb->groups[number]) >= search->wanted;
-		return summary.free_clusters >= search->wanted;
+		return summary.free_clusters >= search->wanted && may_have_least(search, number, &summary);
 	default:
-		return summary.free_clusters > 0;
+		return summary.free_clusters > 0 && may_have_least(search, number, &summary);
 	}
 }
 
@@ -94,7 +98,7 @@ static bool weigh(struct search *search, const struct cluster_run *run)
 static void walk(struct search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
-	bool skips_short = search->is_whole || search->criterion < GOAL_LENGTH_SLOW;
+	uint32_t shortest = search->criterion < GOAL_LENGTH_SLOW ? search->wanted : search->least;
 	uint32_t left = buddy->free_clusters;
 	uint32_t end = 0;
 	uint32_t found_before = search->found;
@@ -103,7 +107,7 @@ static void walk(struct search *search, uint32_t number)
 		uint32_t start = buddy_next_free(buddy, end, buddy->clusters);
 		end = fragments == 1 ? start + left : buddy_run_end(buddy, start); /* the last is all that is left */
 		left -= end - start;
-		if (skips_short && end - start < search->wanted)
+		if (end - start < shortest)
 			continue;
 		if (weigh(search, &(struct cluster_run){ number, start, end - start }))
 			break;
@@ -176,7 +180,7 @@ static void take_long_enough(struct search *search, uint32_t number)
 		take_measured(search, number, start, search->wanted);
 }
 
-/* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in. */
+/* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in, if that will do. */
 static void take_largest(struct search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
@@ -189,6 +193,8 @@ static void take_largest(struct search *search, uint32_t number)
 		start = bits_after_last_one(buddy->bitmap, 0, start);
 		end = buddy_run_end(buddy, start);
 	}
+	if (end - start < search->least)
+		return;
 	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
 }
 
@@ -286,5 +292,5 @@ errcode_t search_take_behind(struct search *search, uint32_t number, uint32_t st
 
 errcode_t search_take_best(struct search *search)
 {
-	return search_take_at(search, search->best.group, search->best.start, 1);
+	return search_take_at(search, search->best.group, search->best.start, search->least);
 }

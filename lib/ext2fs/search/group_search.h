@@ -38,7 +38,8 @@ struct search {
 	uint32_t original;    /* clusters that the caller asked for */
 	uint32_t wanted;      /* clusters to look for: no fewer than original */
 	uint32_t start_group; /* where to begin */
-	bool is_whole;        /* less than wanted is no use */
+	uint32_t least;       /* clusters: shorter runs are no use */
+	bool is_whole;        /* least is what is wanted */
 	bool reserves;        /* what is taken is a window */
 	bool takes_first;     /* the first run that comes is good enough */
 

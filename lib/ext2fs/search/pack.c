@@ -7,8 +7,23 @@ struct run {
 	uint32_t end;
 };
 
-/* Finds the first run in [goal, limit), at most `most` clusters of it, and leaves its group locked. */
-static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t most, struct run *run)
+/* The first run of at least `least` clusters in [from, end) of a locked group, at most `most` of it. */
+static bool find_in_group(const struct buddy *buddy, uint32_t from, uint32_t end, uint32_t least, uint64_t most,
+                          struct run *run)
+{
+	for (run->end = from;;) {
+		run->start = buddy_next_free(buddy, run->end, end);
+		if (run->start >= end)
+			return false;
+		run->end = buddy_next_used(buddy, run->start, most < end - run->start ? run->start + (uint32_t)most : end);
+		if (run->end - run->start >= least)
+			return true;
+	}
+}
+
+/* Finds the first run of at least `least` in [goal, limit), at most `most` of it, and leaves its group locked. */
+static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint32_t least, uint64_t most,
+                                 struct run *run)
 {
 	uint32_t per_group = mb->geometry.clusters_per_group;
 
@@ -23,8 +38,8 @@ static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limi
 		goal = base + per_group;
 		if (limit - base < end)
 			end = (uint32_t)(limit - base);
-		/* A summary of nothing free was true when it was published, and only a commit can change that. */
-		if (!group_free_clusters(&mb->groups[number]))
+		/* A summary of too little free was true when it was published, and only a commit can change that. */
+		if (group_free_clusters(&mb->groups[number]) < least)
 			continue;
 
 		errcode_t error = group_enter(mb, number);
@@ -32,25 +47,20 @@ static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limi
 			continue;
 		if (error)
 			return error;
-		const struct buddy *buddy = mb->groups[number].buddy;
-		uint32_t start = buddy_next_free(buddy, from, end);
-		if (start < end) {
-			if (most < end - start)
-				end = start + (uint32_t)most;
-			*run = (struct run){ number, start, buddy_next_used(buddy, start, end) };
+		run->group = number;
+		if (find_in_group(mb->groups[number].buddy, from, end, least, most, run))
 			return 0;
-		}
 		group_leave(mb, number);
 	}
 	return EXT2MB_ET_NO_SPACE;
 }
 
-errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint64_t count, uint64_t *start,
-                    uint32_t *taken)
+errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint32_t least, uint64_t count,
+                    uint64_t *start, uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 	struct run run;
-	errcode_t error = enter_first_run(mb, goal, limit, count, &run);
+	errcode_t error = enter_first_run(mb, goal, limit, least, count, &run);
 
 	if (error)
 		return error;
@@ -65,7 +75,7 @@ errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit,
 errcode_t pack_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count)
 {
 	struct run run;
-	errcode_t error = enter_first_run(mb, goal, limit, UINT64_MAX, &run);
+	errcode_t error = enter_first_run(mb, goal, limit, 1, UINT64_MAX, &run);
 
 	if (error)
 		return error;

@@ -8,14 +8,14 @@
 #include "ext2fs/allocator.h"
 
 /*
- * Takes the first free clusters at or after position `goal` and before `limit`: the first run there, cut to
- * count clusters and not joined across groups. A limit beyond the last cluster is the filesystem's end.
+ * Takes the first free clusters at or after position `goal` and before `limit`: the first run of at least `least` there,
+ * cut to count clusters and not joined across groups. A limit beyond the last cluster is the filesystem's end.
  * EXT2MB_ET_NO_SPACE, ENOMEM. start and count are in clusters.
  */
-MUST_CHECK errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint64_t count,
-                               uint64_t *start, uint32_t *taken);
+MUST_CHECK errcode_t pack_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint32_t least,
+                               uint64_t count, uint64_t *start, uint32_t *taken);
 
-/* Only finds that run, whole. */
+/* Only finds the first run of any length, whole. */
 MUST_CHECK errcode_t pack_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count);
 
 #endif

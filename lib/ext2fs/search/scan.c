@@ -138,9 +138,11 @@ static errcode_t sweep_by_order(struct search *search)
 	for (unsigned int order = least; order < search->mb->orders && goes_on(search, error); order++)
 		error = sweep_largest(search, order);
 	for (unsigned int order = least < search->mb->orders ? least : search->mb->orders;
-	     order-- && !search->is_whole && goes_on(search, error);) {
+	     order-- && search->least < search->wanted && goes_on(search, error);) {
 		if (order_set_is_empty(&search->mb->largest[order]))
 			continue;
+		if (buddy_longest_run(order) < search->least)
+			break;
 		if (is_longest)
 			error = sweep_unaligned(search, order);
 		if (goes_on(search, error))
@@ -303,7 +305,7 @@ static errcode_t try_goal(struct search *search, const struct scan_request *requ
 	if (!goal_only && stripe->clusters && search->wanted == stripe->clusters &&
 	    stripe_next(stripe, &search->mb->geometry, group, start) != start)
 		return 0;
-	errcode_t error = search_take_at(search, group, start, goal_only && !search->is_whole ? 1 : search->wanted);
+	errcode_t error = search_take_at(search, group, start, goal_only ? search->least : search->wanted);
 
 	if (search->status == SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
@@ -400,7 +402,6 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	struct search search = {
 		.worker = worker,
 		.mb = mb,
-		.is_whole = request->flags & EXT2MB_ALLOC_WHOLE,
 		.reserves = request->reserves,
 	};
 	errcode_t error = 0;
@@ -410,6 +411,8 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	                         (!request->asked || mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB);
 	search.wanted = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
 	                                                                   mb->geometry.clusters_per_group;
+	search.least = request->flags & EXT2MB_ALLOC_WHOLE ? search.wanted : request->least ? request->least : 1;
+	search.is_whole = search.least == search.wanted && (request->flags & EXT2MB_ALLOC_WHOLE || request->least);
 	search.original = request->asked && request->asked < search.wanted ? (uint32_t)request->asked : search.wanted;
 	if (request->has_goal)
 		error = try_goal(&search, request);

@@ -14,6 +14,7 @@ struct scan_request {
 	uint64_t goal;
 	bool has_goal; /* else the goal is only where to begin to look */
 	uint64_t count;
+	uint32_t least; /* and no fewer than these; 0: any (EXT2MB_ALLOC_WHOLE: count) */
 	uint64_t asked; /* of these, what is really needed: lengths are not trimmed below; 0: all */
 	uint64_t stream;
 	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A request for all or nothing (EXT2MB_ALLOC_WHOLE), and when it is refused. */
+/* Requests that a short run does not serve (EXT2MB_ALLOC_WHOLE, least_blocks), and when they are refused. */
 #ifndef EXT2FS_WHOLE_RUN_H
 #define EXT2FS_WHOLE_RUN_H
 
