@@ -8,7 +8,8 @@
 #include <ext2fs/ext2mb_version.h>
 
 #include "e2populate_options.h"
-#include "populate/format/extended.h"
+#include "populate/format/extended_options.h"
+#include "populate/output/android_sparse.h"
 #include "source/archive/archive_kind.h"
 #include "source/layers/oci_image.h"
 #include "standard_streams.h"
@@ -346,7 +347,7 @@ static void take_android_sparse(struct command *command)
 	command->extended = others;
 	if (command->options.in_place)
 		usage_error("--in-place: an Android sparse image is always a new file");
-	command->options.android_sparse = true;
+	command->options.form = &android_sparse;
 	if (!*others)
 		free(TAKE(command->extended));
 }

@@ -3,7 +3,7 @@
 #ifndef MISC_E2POPULATE_OPTIONS_H
 #define MISC_E2POPULATE_OPTIONS_H
 
-#include "populate/options.h"
+#include "populate/build/options.h"
 #include "support/work/progress.h"
 #include "usage.h"
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "populate/options.h"
-#include "populate/report.h"
+#include "populate/build/options.h"
+#include "populate/build/report.h"
 
 /* On standard output, for people. */
 void report_print(const char *image, const struct populate_report *report);

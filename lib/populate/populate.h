@@ -9,8 +9,8 @@
 #ifndef POPULATE_POPULATE_H
 #define POPULATE_POPULATE_H
 
-#include "populate/options.h"
-#include "populate/report.h"
+#include "populate/build/options.h"
+#include "populate/build/report.h"
 #include "support/problem.h"
 
 /*

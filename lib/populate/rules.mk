@@ -1,43 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
-	lib/populate/output/android_sparse.c \
-	lib/populate/attributes.c \
-	lib/populate/build.c \
-	lib/populate/plan/casefold.c \
-	lib/populate/format/child.c \
+	lib/populate/apply_options.c \
+	lib/populate/build/build.c \
+	lib/populate/build/extent_map.c \
+	lib/populate/build/identity.c \
+	lib/populate/build/pack_range.c \
+	lib/populate/build/report.c \
+	lib/populate/build/run_writer.c \
 	lib/populate/data/copy.c \
-	lib/populate/plan/data_runs.c \
+	lib/populate/data/zero_detection.c \
+	lib/populate/data/zero_runs.c \
+	lib/populate/format/child.c \
+	lib/populate/format/extended_options.c \
+	lib/populate/format/filesystem.c \
+	lib/populate/format/mke2fs.c \
 	lib/populate/metadata/directories.c \
 	lib/populate/metadata/directory_view.c \
-	lib/populate/plan/earlier.c \
-	lib/populate/format/extended.c \
-	lib/populate/format/filesystem.c \
 	lib/populate/metadata/flags.c \
-	lib/populate/format/identity.c \
-	lib/populate/verify/image_reader.c \
 	lib/populate/metadata/inline_content.c \
 	lib/populate/metadata/inodes.c \
-	lib/populate/plan/keep.c \
-	lib/populate/data/known_holes.c \
-	lib/populate/plan/long_map.c \
-	lib/populate/data/look_for_holes.c \
-	lib/populate/format/mke2fs.c \
-	lib/populate/plan/needs.c \
-	lib/populate/data/nonzero_data.c \
-	lib/populate/plan/number.c \
-	lib/populate/output/output.c \
-	lib/populate/plan/place.c \
-	lib/populate/populate.c \
 	lib/populate/metadata/quota.c \
 	lib/populate/metadata/quota_values.c \
-	lib/populate/output/replace.c \
-	lib/populate/data/run_writer.c \
-	lib/populate/format/scratch.c \
-	lib/populate/format/size.c \
-	lib/populate/format/size_trial.c \
-	lib/populate/source_report.c \
 	lib/populate/metadata/xattr_values.c \
-	lib/populate/output/text_file.c \
-	lib/populate/verify/verify.c \
 	lib/populate/metadata/xattrs.c \
-	lib/populate/data/zeros.c
+	lib/populate/output/android_sparse.c \
+	lib/populate/output/output.c \
+	lib/populate/output/replace.c \
+	lib/populate/output/text_file.c \
+	lib/populate/plan/base_image.c \
+	lib/populate/plan/block_placement.c \
+	lib/populate/plan/block_runs.c \
+	lib/populate/plan/casefold.c \
+	lib/populate/plan/inode_numbers.c \
+	lib/populate/plan/layout_reuse.c \
+	lib/populate/plan/space_estimate.c \
+	lib/populate/populate.c \
+	lib/populate/scan_sources.c \
+	lib/populate/size/size.c \
+	lib/populate/size/size_trial.c \
+	lib/populate/size/trial_file.c \
+	lib/populate/verify/image_reader.c \
+	lib/populate/verify/verify.c

@@ -4,10 +4,10 @@ unit_tests := \
 	archive_acl \
 	archive_source \
 	arena \
+	block_runs \
 	buddy \
 	configuration \
 	crc32c \
-	data_runs \
 	directory \
 	directory_image \
 	directory_reader \
@@ -78,7 +78,7 @@ unit_tests := \
 	whole_io \
 	xattr \
 	xattr_shares \
-	zeros
+	zero_runs
 
 # Linked into every unit test.
 unit_helper_sources := \

@@ -12,12 +12,12 @@ START_TEST(shares)
 
 	for (size_t index = 0; index < sizeof(users) / sizeof(*users); index++) {
 		struct xattr_store store = { .users = users[index] };
-		struct placement placement = { .is_long = true, .knows_flags = true };
+		struct placement placement = { .has_extent_map = true, .knows_flags = true };
 
 		xattrs_share(&store, &placement);
 		ck_assert_uint_eq(placement.xattr_share, users[index] / XATTR_MAX_REFERENCES);
 		ck_assert_uint_eq(store.users, users[index] + 1);
-		ck_assert(placement.is_long && placement.knows_flags && !placement.is_casefolded && !placement.is_inline);
+		ck_assert(placement.has_extent_map && placement.knows_flags && !placement.is_casefolded && !placement.is_inline);
 	}
 	ck_assert_uint_eq(sizeof(struct placement), 24);
 }

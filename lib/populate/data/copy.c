@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "populate/metadata/flags.h"
-#include "populate/data/run_writer.h"
-#include "populate/data/zeros.h"
+#include "populate/build/run_writer.h"
+#include "populate/data/zero_runs.h"
 #include "source/host/content_reader.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
@@ -30,7 +30,7 @@ struct copy_job {
 struct copy_worker {
 	struct content_reader *reader;
 	struct run_writer writer;
-	struct zero_list zeros;
+	struct zero_runs zeros;
 };
 
 struct copying {
@@ -62,10 +62,10 @@ static errcode_t look_for_zeros(const struct build *build, struct copy_worker *o
 	/* A piece of a cluster says nothing of the whole cluster, which is what could be given back. */
 	if (format->block_bytes << format->cluster_bits > RUN_WRITER_BYTES)
 		return 0;
-	return zeros_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
+	return zero_runs_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
 }
 
-/* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros behind the end of the file. */
+/* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros after the end of the file. */
 static errcode_t copy_piece(const struct build *build, struct copy_worker *own, const struct piece *piece,
                             struct problem *problem)
 {
@@ -90,7 +90,7 @@ static errcode_t copy_piece(const struct build *build, struct copy_worker *own, 
 	return 0;
 }
 
-/* The first extent that ends behind a block: walking there would cost each slice of a file in pieces all of them. */
+/* The first extent that ends after a block: walking there would cost each slice of a file in pieces all of them. */
 static uint32_t extent_at(const struct file_extent *extents, uint32_t count, uint64_t block)
 {
 	uint32_t low = 0, high = count;
@@ -286,15 +286,14 @@ static errcode_t open_workers(struct copying *copying)
 	return 0;
 }
 
-static errcode_t gather_zeros(const struct copying *copying)
+static errcode_t gather_zeros(const struct copying *copying, struct zero_runs *zeros)
 {
-	struct build *build = copying->build;
 	errcode_t error = 0;
 
-	build->zeros.count = 0;
-	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++)
-		error = zeros_join(&build->zeros, &copying->workers[worker].zeros);
-	build->zero_blocks = zeros_sort(&build->zeros);
+	zeros->count = 0;
+	for (unsigned int worker = 0; !error && worker < pool_workers(copying->build->pool); worker++)
+		error = zero_runs_join(zeros, &copying->workers[worker].zeros);
+	zero_runs_sort(zeros);
 	return error;
 }
 
@@ -308,7 +307,7 @@ static void close_workers(const struct copying *copying)
 	free(copying->workers);
 }
 
-errcode_t copy_files(struct build *build)
+errcode_t copy_files(struct build *build, struct zero_runs *zeros)
 {
 	struct job_list list = { 0 };
 	struct copying copying = { .build = build };
@@ -323,7 +322,7 @@ errcode_t copy_files(struct build *build)
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	if (!error)
-		error = gather_zeros(&copying);
+		error = gather_zeros(&copying, zeros);
 	close_workers(&copying);
 	free(list.jobs);
 	/* Does nothing where the cause is recorded already. */

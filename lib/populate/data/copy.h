@@ -3,14 +3,14 @@
 #ifndef POPULATE_COPY_H
 #define POPULATE_COPY_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
+#include "populate/data/zero_runs.h"
 
 /*
- * Copies everything that has blocks. Small files are gathered into large writes, large ones are cut into
- * slices that workers share. Clusters that hold only zeros become holes: their blocks go back to the
- * allocator; not those above RUN_WRITER_BYTES, which no worker sees whole. A file that has become shorter
- * since it was scanned is an error (EIO).
+ * Copies everything that has blocks. Small files are gathered into large writes, large ones are cut into slices that
+ * workers share. zeros: the clusters that hold only zeros, in the order of the tree, without those above
+ * RUN_WRITER_BYTES, which no worker sees whole. A file that has become shorter since it was scanned is an error (EIO).
  */
-MUST_CHECK errcode_t copy_files(struct build *build);
+MUST_CHECK errcode_t copy_files(struct build *build, struct zero_runs *zeros);
 
 #endif

@@ -5,13 +5,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/quota.h>
 #include <sys/stat.h>
 
 #include "ext2fs/fs/fs_errors.h"
-#include "populate/format/extended.h"
-#include "populate/metadata/quota.h"
+#include "populate/format/extended_options.h"
 
-/* Nobody else has the image: the block against multiple mounts stays as mke2fs left it. */
+/* <sys/quota.h> does not have it. */
+#define PROJECT_QUOTA 2
+
+/* No other program has the image open: the block against multiple mounts stays as mke2fs left it. */
 static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
 	char options[32];
@@ -78,6 +81,16 @@ static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
 		found_or_not(ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL, ino)));
 }
 
+static unsigned int quota_types(ext2_filsys fs)
+{
+	const struct ext2_super_block *super = fs->super;
+
+	if (!ext2fs_has_feature_quota(fs->super))
+		return 0;
+	return (super->s_usr_quota_inum ? 1u << USRQUOTA : 0) | (super->s_grp_quota_inum ? 1u << GRPQUOTA : 0) |
+	       (super->s_prj_quota_inum ? 1u << PROJECT_QUOTA : 0);
+}
+
 static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 {
 	const struct ext2_super_block *super = fs->super;
@@ -92,7 +105,7 @@ static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 		.reserved_blocks = ext2fs_r_blocks_count(fs->super),
 		.blocks_per_group = super->s_blocks_per_group,
 		.inodes = super->s_inodes_count,
-		.quota_types = quota_types(super),
+		.quota_types = quota_types(fs),
 		.has_mmp = ext2fs_has_feature_mmp(fs->super),
 	};
 	if (!error)
@@ -138,7 +151,7 @@ static errcode_t read_geometry(struct build *build)
 		geometry->inodes_uninit[group] = ext2fs_has_group_desc_csum(fs) &&
 		                                 ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
 	}
-	build->quota_types = quota_types(fs->super);
+	build->quota_types = quota_types(fs);
 	build->has_mmp = ext2fs_has_feature_mmp(fs->super);
 	return ondisk_format_read(fs->super, &build->format);
 }

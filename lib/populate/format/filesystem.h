@@ -6,7 +6,10 @@
 #ifndef POPULATE_FILESYSTEM_H
 #define POPULATE_FILESYSTEM_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
+
+/* Of user, group and project quota; bits 1 << USRQUOTA and so on of <sys/quota.h> say which of them there are. */
+#define QUOTA_TYPES 3
 
 /* What choosing a size needs to know. */
 struct filesystem_room {
@@ -21,7 +24,7 @@ struct filesystem_room {
 	uint64_t journal_blocks; /* of one inside the filesystem */
 	uint32_t blocks_per_group;
 	uint32_t inodes;
-	unsigned int quota_types; /* see populate/metadata/quota.h */
+	unsigned int quota_types; /* bits, see above */
 };
 
 /* Looks into the image without changing it. */

@@ -6,21 +6,34 @@
 #include <unistd.h>
 
 #include "populate/format/child.h"
+#include "populate/format/extended_options.h"
 
 #define OWN_ARGUMENTS 16
 
-/* NULL without any. The caller frees it. */
-static errcode_t extended_options(const struct mke2fs_run *run, char **ret)
+/*
+ * The -E list: what was given, without what mke2fs(8) does not know before 1.47.2 and apply_options() does, between
+ * the offset and the hash seed. The caller frees it.
+ */
+static errcode_t extended_list(const struct mke2fs_run *run, char **ret)
 {
-	const char *given = run->options->extended;
-	int done = 0;
+	const char *given = run->options->extended ? run->options->extended : "";
+	SCOPE_FREE char *without_permissions = NULL, *list = NULL;
+	char offset[32] = "", seed[16 + IDENTITY_TEXT_BYTES] = "";
 
 	*ret = NULL;
+	errcode_t error = extended_without(given, "root_perms", &without_permissions);
+	if (!error)
+		error = extended_without(without_permissions, "root_selinux", &list);
+	if (error)
+		return error;
 	if (run->offset_bytes)
-		done = asprintf(ret, "offset=%" PRIu64 "%s%s", run->offset_bytes, given ? "," : "", given ? given : "");
-	else if (given)
-		done = asprintf(ret, "%s", given);
-	return done < 0 ? ENOMEM : 0;
+		snprintf(offset, sizeof(offset), "offset=%" PRIu64 ",", run->offset_bytes);
+	if (!extended_has(list, "hash_seed"))
+		snprintf(seed, sizeof(seed), "%shash_seed=%s", *list ? "," : "", run->identity->hash_seed);
+	if (asprintf(ret, "%s%s%s", offset, list, seed) >= 0)
+		return 0;
+	*ret = NULL;
+	return ENOMEM;
 }
 
 errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
@@ -42,17 +55,13 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	arguments[next++] = options->mke2fs_output ? "-v" : "-q";
-	errcode_t error = extended_options(run, &extended);
+	errcode_t error = extended_list(run, &extended);
 	if (error)
 		return problem_set(problem, error, options->image, "mke2fs failed");
-	if (extended) {
-		arguments[next++] = "-E";
-		arguments[next++] = extended;
-	}
-	if (options->uuid) {
-		arguments[next++] = "-U";
-		arguments[next++] = options->uuid;
-	}
+	arguments[next++] = "-E";
+	arguments[next++] = extended;
+	arguments[next++] = "-U";
+	arguments[next++] = options->uuid ? options->uuid : run->identity->uuid;
 	if (run->inodes) {
 		snprintf(inodes, sizeof(inodes), "-N%" PRIu64, run->inodes);
 		arguments[next++] = inodes;
@@ -65,7 +74,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	if (run->size)
 		arguments[next++] = run->size;
 
-	/* What an earlier run said was about a filesystem that is no more. */
+	/* What the last run said was about a filesystem that is replaced. */
 	if (options->mke2fs_output &&
 	    (ftruncate(options->mke2fs_output, 0) < 0 || lseek(options->mke2fs_output, 0, SEEK_SET) < 0))
 		return problem_set(problem, errno, options->image, "mke2fs failed");

@@ -3,10 +3,12 @@
 #ifndef POPULATE_MKE2FS_H
 #define POPULATE_MKE2FS_H
 
-#include "populate/options.h"
+#include "populate/build/identity.h"
+#include "populate/build/options.h"
 
 struct mke2fs_run {
 	const struct populate_options *options;
+	const struct identity *identity; /* for what the options do not say */
 	const char *path;     /* of the image being made */
 	uint64_t offset_bytes; /* where in it the filesystem begins */
 	bool is_device;       /* and so can have bad blocks */

@@ -3,7 +3,7 @@
 #ifndef POPULATE_DIRECTORIES_H
 #define POPULATE_DIRECTORIES_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 /* Needs the inode numbers and the places of everything. */
 MUST_CHECK errcode_t directories_write(struct build *build);

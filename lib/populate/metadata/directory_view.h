@@ -3,7 +3,7 @@
 #ifndef POPULATE_DIRECTORY_VIEW_H
 #define POPULATE_DIRECTORY_VIEW_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 struct directory_view {
 	const struct build *build;

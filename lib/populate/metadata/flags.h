@@ -7,7 +7,7 @@
 #ifndef POPULATE_FLAGS_H
 #define POPULATE_FLAGS_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 struct content_reader;
 

@@ -6,7 +6,7 @@
 #ifndef POPULATE_INLINE_CONTENT_H
 #define POPULATE_INLINE_CONTENT_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 /* Each worker has its own. */
 struct inline_content {

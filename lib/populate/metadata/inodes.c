@@ -7,7 +7,7 @@
 
 #include "populate/metadata/flags.h"
 #include "populate/metadata/inline_content.h"
-#include "populate/data/run_writer.h"
+#include "populate/build/run_writer.h"
 #include "populate/metadata/xattr_values.h"
 #include "populate/metadata/xattrs.h"
 #include "source/host/content_reader.h"
@@ -38,32 +38,6 @@ static struct inode_time time_of(const struct build *build, const struct tree_no
 	if (options->has_epoch && node->mtime_seconds >= options->epoch)
 		return (struct inode_time){ .seconds = options->epoch };
 	return (struct inode_time){ .seconds = node->mtime_seconds, .nanoseconds = node->mtime_nanoseconds };
-}
-
-/* Builds the file's map into the inode's root, and writes the map's own blocks. */
-static errcode_t write_map(const struct build *build, uint32_t node, struct inode_value *value, uint64_t *map_blocks)
-{
-	const struct placement *placement = &build->placements[node];
-	struct file_extent single;
-	uint32_t count;
-	const struct file_extent *extents = placement_extents(placement, &single, &count);
-	uint32_t block_count = placement->is_long ? placement->map->map_block_count : 0;
-	const uint64_t *numbers = block_count ? placement->map->map_blocks : NULL;
-	SCOPE_FREE char *blocks = block_count ? malloc((size_t)block_count << build->format.block_bits) : NULL;
-
-	if (block_count && !blocks)
-		return ENOMEM;
-	errcode_t error = file_map_build(&build->format, placement->ino, value->generation, extents, count, numbers,
-	                                 value->root, blocks);
-
-	for (uint32_t block = 0, run; !error && block < block_count; block += run) {
-		for (run = 1; block + run < block_count && numbers[block + run] == numbers[block] + run; run++)
-			;
-		error = image_write(&build->image, blocks + ((size_t)block << build->format.block_bits),
-		                 (size_t)run << build->format.block_bits, numbers[block] << build->format.block_bits);
-	}
-	*map_blocks = block_count;
-	return error;
 }
 
 /* Clusters that the mapped blocks take. */
@@ -114,6 +88,7 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
                                   uint64_t *map_blocks)
 {
 	const struct tree_node *source = build_node(build, node);
+	const struct placement *placement = &build->placements[node];
 	bool has_map = true;
 
 	switch (source->mode & S_IFMT) {
@@ -121,7 +96,7 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 		value->size_bytes = source->size_bytes;
 		break;
 	case S_IFDIR:
-		value->size_bytes = (uint64_t)build->placements[node].blocks << build->format.block_bits;
+		value->size_bytes = (uint64_t)placement->blocks << build->format.block_bits;
 		if (directory_is_indexed(build->directories[build_first_directory(build, node)].layout))
 			value->flags |= EXT2_INDEX_FL;
 		break;
@@ -144,7 +119,13 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 		return 0;
 	if (build->format.extents)
 		value->flags |= EXT4_EXTENTS_FL;
-	return write_map(build, node, value, map_blocks);
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(placement, &single, &count);
+	const struct extent_map *map = placement->has_extent_map ? placement->map : NULL;
+
+	*map_blocks = map ? map->map_block_count : 0;
+	return build_write_map(build, placement->ino, extents, count, map, value);
 }
 
 /* Empty files, and large ones, which are copied in slices. */
@@ -194,7 +175,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
-		own->counts.data_extents += placement->is_long ? placement->map->extent_count : 1;
+		own->counts.data_extents += placement->has_extent_map ? placement->map->extent_count : 1;
 	}
 	return inode_encode(&build->format, placement->ino, &value, xattr_area, bytes);
 }

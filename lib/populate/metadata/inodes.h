@@ -4,7 +4,8 @@
 #define POPULATE_INODES_H
 
 #include "ondisk/inode.h"
-#include "populate/build.h"
+#include "populate/build/build.h"
+#include "populate/build/report.h"
 
 /* What a node's inode says but for its content: size, flags and root are zero. */
 void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value);

@@ -6,22 +6,10 @@
 #ifndef POPULATE_QUOTA_H
 #define POPULATE_QUOTA_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 #include "populate/output/output.h"
 
-#define QUOTA_TYPES 3
-
-/* Which of user, group and project quota there are: bits 1 << USRQUOTA and so on of <sys/quota.h>. */
-unsigned int quota_types(const struct ext2_super_block *super);
-
-/* Users, groups and projects of the tree, counted from above. Walks all nodes. */
-uint64_t quota_most_owners(const struct build *build);
-
-/* Blocks that the quota files of so many owners may take beyond mke2fs's own. */
-uint64_t quota_most_blocks(uint64_t owners, const struct ondisk_format *format);
-
 /* Counts all files' usage into new quota files. The filesystem is closed. */
-MUST_CHECK errcode_t quota_rebuild(const struct populate_options *options, const struct output *output,
-                                   unsigned int types, struct problem *problem);
+MUST_CHECK errcode_t quota_rebuild(const struct build *build, const struct output *output);
 
 #endif

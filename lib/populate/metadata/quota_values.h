@@ -7,7 +7,7 @@
 #ifndef POPULATE_QUOTA_VALUES_H
 #define POPULATE_QUOTA_VALUES_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 /* Corrects the quota files of the closed filesystem. Does nothing without such values or quotas. */
 MUST_CHECK errcode_t quota_charge_values(const struct build *build);

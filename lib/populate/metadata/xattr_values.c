@@ -86,99 +86,56 @@ uint64_t xattr_values_clusters(const struct build *build)
 	return clusters;
 }
 
-static errcode_t take(const struct build *build, uint64_t *goal, uint64_t blocks, struct ext2mb_extent *extent)
+static errcode_t place(const struct build *build, struct xattr_value *value, struct pack_range *range)
 {
-	struct ext2mb_request request = { .struct_bytes = sizeof(request),
-		                          .goal = *goal,
-		                          .count = build_clusters(build, blocks) << build->format.cluster_bits,
-		                          .flags = EXT2MB_ALLOC_PACK };
-	errcode_t error = ext2mb_alloc(build->workers[0], &request, extent);
-
-	if (!error)
-		*goal = extent->start + extent->count;
-	return error;
-}
-
-static errcode_t place(const struct build *build, struct xattr_value *value, uint64_t *goal)
-{
-	uint32_t left = blocks_of(build, value), count = 0;
+	uint32_t left = blocks_of(build, value);
 	SCOPE_FREE struct file_extent *extents = calloc(left, sizeof(*extents));
-	struct ext2mb_extent taken;
+	struct extent_list list = { .extents = extents };
 
 	if (!extents)
 		return ENOMEM;
-	for (uint32_t logical = 0; left; count++) {
-		errcode_t error = take(build, goal, left, &taken);
+	for (uint32_t logical = 0; left; list.count++) {
+		struct ext2mb_extent taken;
+		errcode_t error =
+			pack_range_take(range, build_clusters(build, left) << build->format.cluster_bits, &taken);
 
 		if (error)
 			return error;
 		uint32_t blocks = taken.count < left ? (uint32_t)taken.count : left;
 
-		extents[count] = (struct file_extent){ .logical = logical, .count = blocks, .physical = taken.start };
+		/* One extent for each that was taken, even where they touch. */
+		extents[list.count] =
+			(struct file_extent){ .logical = logical, .count = blocks, .physical = taken.start };
 		logical += blocks;
 		left -= blocks;
 		value->clusters += build_clusters(build, blocks);
 	}
-	uint64_t map_blocks = file_map_blocks(&build->format, extents, count);
+	uint64_t map_blocks = file_map_blocks(&build->format, extents, list.count);
 
 	value->clusters += map_blocks;
-	value->map = long_map_create(extents, count, (uint32_t)map_blocks);
-	if (!value->map)
-		return ENOMEM;
-	for (uint64_t block = 0; block < map_blocks; block++) {
-		errcode_t error = take(build, goal, 1, &taken);
-
-		if (error)
-			return error;
-		value->map->map_blocks[block] = taken.start;
-	}
-	return 0;
+	value->map = extent_map_create(&list, (uint32_t)map_blocks);
+	return value->map ? build_take_map_blocks(build, range, value->map) : ENOMEM;
 }
 
-static errcode_t write_content(const struct build *build, const struct xattr_value *value, struct run_writer *writer)
+errcode_t xattr_values_place(struct build *build, struct pack_range *range)
 {
-	size_t done = 0;
+	errcode_t error = 0;
 
-	for (uint32_t number = 0; number < value->map->extent_count; number++) {
-		const struct file_extent *extent = &value->map->extents[number];
-		size_t space_bytes = (size_t)extent->count << build->format.block_bits;
-		size_t bytes = value->value_bytes - done < space_bytes ? value->value_bytes - done : space_bytes;
-		void *space;
-		errcode_t error = run_writer_reserve(writer, extent->physical, extent->count, &space);
-
-		if (error)
-			return error;
-		memset(mempcpy(space, (const char *)value->bytes + done, bytes), 0, space_bytes - bytes);
-		done += bytes;
-	}
-	return 0;
+	for (size_t number = 0; !error && number < build->xattr_value_count; number++)
+		error = place(build, &build->xattr_values[number], range);
+	return error;
 }
 
-errcode_t xattr_values_write(struct build *build, struct run_writer *writer, uint64_t goal)
+errcode_t xattr_values_write(const struct build *build, struct run_writer *writer)
 {
 	errcode_t error = 0;
 
 	for (size_t number = 0; !error && number < build->xattr_value_count; number++) {
-		error = place(build, &build->xattr_values[number], &goal);
-		if (!error)
-			error = write_content(build, &build->xattr_values[number], writer);
+		const struct xattr_value *value = &build->xattr_values[number];
+
+		error = run_writer_copy(writer, value->map->extents, value->map->extent_count, value->bytes,
+		                        value->value_bytes);
 	}
-	return error;
-}
-
-static errcode_t write_map(const struct build *build, const struct xattr_value *value, struct inode_value *inode)
-{
-	const struct long_map *map = value->map;
-	uint32_t block_bytes = build->format.block_bytes;
-	SCOPE_FREE char *blocks = malloc((size_t)map->map_block_count * block_bytes + 1);
-	errcode_t error = blocks ? 0 : ENOMEM;
-
-	if (!error)
-		error = file_map_build(&build->format, value->ino, 0, map->extents, map->extent_count, map->map_blocks,
-		                       inode->root, blocks);
-	for (uint32_t block = 0; !error && block < map->map_block_count; block++)
-		error = image_write(&build->image, blocks + (size_t)block * block_bytes, block_bytes,
-		                    map->map_blocks[block] << build->format.block_bits);
 	return error;
 }
 
@@ -197,7 +154,8 @@ errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, v
 		.blocks = value->clusters << build->format.cluster_bits,
 	};
 
-	errcode_t error = write_map(build, value, &inode);
+	errcode_t error = build_write_map(build, value->ino, value->map->extents, value->map->extent_count, value->map,
+	                                  &inode);
 
 	return error ? error : inode_encode(&build->format, value->ino, &inode, NULL, bytes);
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "ondisk/inline_data.h"
-#include "populate/data/run_writer.h"
 #include "populate/metadata/xattr_values.h"
 
 /* Lists those whose values have inodes of their own. */
@@ -147,57 +146,68 @@ static errcode_t name_values(const struct build *build, uint32_t set)
 	return xattr_encode_inode(&build->format, store->list, count, &store->layout, store->inode_area);
 }
 
-static errcode_t write_block(const struct build *build, uint32_t set, uint64_t share, struct run_writer *writer)
-{
-	const struct xattr_store *store = &build->xattrs[set];
-	uint64_t left = store->users - share * XATTR_MAX_REFERENCES;
-	uint32_t references = left < XATTR_MAX_REFERENCES ? (uint32_t)left : XATTR_MAX_REFERENCES;
-	void *bytes;
-
-	errcode_t error = run_writer_reserve(writer, store->blocks[share], 1, &bytes);
-	if (error)
-		return error;
-	return xattr_encode_block(&build->format, store->list, build->tree->xattr_sets[set].count, &store->layout,
-	                          store->blocks[share], references, bytes);
-}
-
-static errcode_t write_set(struct build *build, uint32_t set, struct run_writer *writer, uint64_t *goal)
+static errcode_t place_set(const struct build *build, uint32_t set, struct pack_range *range)
 {
 	struct xattr_store *store = &build->xattrs[set];
-	uint64_t count = blocks_of(store), cluster_blocks = 1u << build->format.cluster_bits;
+	uint64_t count = blocks_of(store);
+	errcode_t error = 0;
 
 	store->blocks = calloc(count ? count : 1, sizeof(*store->blocks));
 	if (!store->blocks)
 		return ENOMEM;
-	for (uint64_t share = 0; share < count; share++) {
-		struct ext2mb_request request = { .struct_bytes = sizeof(request), .goal = *goal,
-			                          .count = cluster_blocks, .flags = EXT2MB_ALLOC_PACK };
+	for (uint64_t share = 0; !error && share < count; share++) {
 		struct ext2mb_extent extent;
-		errcode_t error = ext2mb_alloc(build->workers[0], &request, &extent);
 
-		if (error)
-			return error;
-		store->blocks[share] = extent.start;
-		*goal = extent.start + extent.count;
-		error = write_block(build, set, share, writer);
-		if (error)
-			return error;
+		error = pack_range_take(range, 1u << build->format.cluster_bits, &extent);
+		if (!error)
+			store->blocks[share] = extent.start;
 	}
-	return 0;
+	return error;
+}
+
+errcode_t xattrs_place(struct build *build)
+{
+	struct pack_range range = { .worker = build->workers[0] };
+	errcode_t error = 0;
+
+	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
+		error = place_set(build, set, &range);
+	if (!error)
+		error = xattr_values_place(build, &range);
+	return error ? problem_set(build->problem, error, build->options->image, "cannot place extended attributes") : 0;
+}
+
+static errcode_t write_set(const struct build *build, uint32_t set, struct run_writer *writer)
+{
+	const struct xattr_store *store = &build->xattrs[set];
+	uint64_t left = store->users;
+	errcode_t error = 0;
+
+	for (uint64_t share = 0; !error && share < blocks_of(store); share++) {
+		uint32_t references = left < XATTR_MAX_REFERENCES ? (uint32_t)left : XATTR_MAX_REFERENCES;
+		void *bytes;
+
+		left -= references;
+		error = run_writer_reserve(writer, store->blocks[share], 1, &bytes);
+		if (!error)
+			error = xattr_encode_block(&build->format, store->list, build->tree->xattr_sets[set].count,
+			                           &store->layout, store->blocks[share], references, bytes);
+	}
+	return error;
 }
 
 errcode_t xattrs_write(struct build *build)
 {
 	struct run_writer writer;
-	uint64_t goal = 0;
 	errcode_t error = run_writer_open(&writer, &build->image, build->format.block_bytes);
 
-	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
+	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++) {
 		error = name_values(build, set);
-	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++)
-		error = write_set(build, set, &writer, &goal);
+		if (!error)
+			error = write_set(build, set, &writer);
+	}
 	if (!error)
-		error = xattr_values_write(build, &writer, goal);
+		error = xattr_values_write(build, &writer);
 	if (!error)
 		error = run_writer_flush(&writer);
 	run_writer_close(&writer);

@@ -6,7 +6,7 @@
 #ifndef POPULATE_XATTRS_H
 #define POPULATE_XATTRS_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 /* Makes build->xattrs for build->format: where each set stands, and who has it. Names the first node of a set that
  * cannot be stored. */
@@ -21,7 +21,10 @@ static inline void xattrs_share(struct xattr_store *store, struct placement *pla
 /* Clusters that all shared blocks take. */
 uint64_t xattrs_clusters(const struct build *build);
 
-/* Allocates and writes the shared blocks. */
+/* Takes the shared blocks, and those of values. */
+MUST_CHECK errcode_t xattrs_place(struct build *build);
+
+/* Writes them, and the names of values' inodes into the sets; before inodes_write(). */
 MUST_CHECK errcode_t xattrs_write(struct build *build);
 
 /* The block of an inode's xattrs, 0 if it has none. */

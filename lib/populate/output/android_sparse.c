@@ -156,7 +156,7 @@ static uint64_t change_after(ext2_filsys fs, uint64_t block, uint64_t end, bool 
 	return error ? end : found;
 }
 
-static errcode_t convert(ext2_filsys fs, struct conversion *conversion)
+static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 {
 	uint64_t end = ext2fs_blocks_count(fs->super), first = fs->super->s_first_data_block;
 	uint64_t cluster = EXT2FS_CLUSTER_RATIO(fs);
@@ -192,7 +192,7 @@ static errcode_t convert(ext2_filsys fs, struct conversion *conversion)
 	return error ? error : image_write(&conversion->target, &header, sizeof(header), 0);
 }
 
-errcode_t android_sparse_convert(const struct build *build, struct output *output)
+static errcode_t convert(const struct build *build, struct output *output)
 {
 	struct conversion conversion = { .block_bytes = build->format.block_bytes };
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
@@ -208,10 +208,20 @@ errcode_t android_sparse_convert(const struct build *build, struct output *outpu
 	conversion.source = (struct image){ source, build->image.offset_bytes };
 	conversion.target = (struct image){ output->descriptor, 0 };
 	if (!error)
-		error = convert(fs, &conversion);
+		error = write_chunks(fs, &conversion);
 	if (fs)
 		ext2fs_free(fs);
 	return error ? problem_set(build->problem, error, build->options->image,
 	                           "cannot be made an Android sparse image") :
 	               0;
 }
+
+static errcode_t check(const struct build *build, const struct output *output)
+{
+	if (!output->is_device)
+		return 0;
+	return problem_set_reason(build->problem, EINVAL, build->options->image, "cannot create",
+	                          "an Android sparse image must be a file");
+}
+
+const struct image_form android_sparse = { check, convert };

@@ -6,13 +6,12 @@
 #ifndef POPULATE_ANDROID_SPARSE_H
 #define POPULATE_ANDROID_SPARSE_H
 
-#include "populate/build.h"
-#include "populate/output/output.h"
+#include "populate/output/image_form.h"
 
 /*
- * Puts the finished filesystem into that format, in a new temporary file. Blocks that the filesystem has not allocated
- * do not matter. Main thread only; EFBIG: more than 2^32 blocks.
+ * Only for new files. Blocks that the filesystem has not allocated do not matter. Errors of converting: EFBIG (more
+ * than 2^32 blocks), and those of reading and writing.
  */
-MUST_CHECK errcode_t android_sparse_convert(const struct build *build, struct output *output);
+extern const struct image_form android_sparse;
 
 #endif

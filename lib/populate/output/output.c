@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "populate/output/replace.h"
-#include "populate/data/run_writer.h"
+#include "populate/build/run_writer.h"
 #include "support/work/interrupt.h"
 
 static mode_t mode_of_new_files(void)

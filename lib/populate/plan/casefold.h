@@ -3,7 +3,7 @@
 #ifndef POPULATE_CASEFOLD_H
 #define POPULATE_CASEFOLD_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 
 /*
  * Marks the placements of the directories that the options name, and of all below them, as the kernel has

@@ -9,12 +9,12 @@
 #include <ext2fs/ext2fs.h>
 
 #include "ext2fs/fs/fs_errors.h"
-#include "support/vector.h"
+#include "populate/build/extent_map.h"
 
 struct image_reader {
 	ext2_filsys fs;
-	struct file_extent *runs;
-	size_t run_count, run_capacity;
+	struct extent_list runs;
+	errcode_t error; /* of collecting them */
 };
 
 errcode_t image_reader_open(const char *path, struct image_reader **ret)
@@ -37,7 +37,7 @@ void image_reader_close(struct image_reader *reader)
 		return;
 	if (reader->fs)
 		ext2fs_free(reader->fs);
-	free(reader->runs);
+	free(reader->runs.extents);
 	free(reader);
 }
 
@@ -190,29 +190,22 @@ static int visit_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk6
                        void *context)
 {
 	struct image_reader *reader = context;
-	struct file_extent *last = reader->run_count ? &reader->runs[reader->run_count - 1] : NULL;
 
 	(void)fs;
 	(void)reference;
 	(void)offset;
-	if (last && last->physical + last->count == *block && last->logical + last->count == logical) {
-		last->count++;
-		return 0;
-	}
-	if (vector_reserve(&reader->runs, &reader->run_capacity, reader->run_count + 1, sizeof(*reader->runs)))
-		return BLOCK_ABORT;
-	reader->runs[reader->run_count++] =
-		(struct file_extent){ .logical = (uint32_t)logical, .count = 1, .physical = *block };
-	return 0;
+	reader->error = extent_list_add(&reader->runs, (uint32_t)logical, *block, 1);
+	return reader->error ? BLOCK_ABORT : 0;
 }
 
 errcode_t image_reader_map(struct image_reader *reader, uint32_t ino, const struct file_extent **runs, size_t *count)
 {
-	reader->run_count = 0;
+	reader->runs.count = 0;
+	reader->error = 0;
 	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
 		reader->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, visit_block, reader));
 
-	*runs = reader->runs;
-	*count = reader->run_count;
-	return error;
+	*runs = reader->runs.extents;
+	*count = reader->runs.count;
+	return reader->error ? reader->error : error;
 }

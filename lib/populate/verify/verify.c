@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/verify/verify.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "populate/format/child.h"
 #include "populate/verify/image_reader.h"
 #include "populate/metadata/inodes.h"
-#include "populate/plan/needs.h"
-#include "populate/data/run_writer.h"
+#include "populate/build/run_writer.h"
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 #include "support/work/interrupt.h"
@@ -137,21 +139,21 @@ static errcode_t compare_directory(struct subject *subject)
 	return subject->found == wanted ? 0 : differs(subject, "it has %u entries, not %u", subject->found, wanted);
 }
 
-/* The form of POSIX ACLs towards users: a version, and entries of a tag, permissions and an id. */
-#define ACL_HEADER_BYTES 4u
-#define ACL_ENTRY_BYTES 8u
-#define ACL_TAG_USER 2
-#define ACL_TAG_GROUP 8
-
 /* Entries that are of no certain user or group have no id: the kernel says -1 for it, libext2fs says 0. */
-static bool same_acl(const uint8_t *left, const uint8_t *right, size_t bytes)
+static bool same_acl(const char *left, const char *right, size_t bytes)
 {
-	if (bytes < ACL_HEADER_BYTES || memcmp(left, right, ACL_HEADER_BYTES) != 0)
-		return false;
-	for (size_t at = ACL_HEADER_BYTES; at + ACL_ENTRY_BYTES <= bytes; at += ACL_ENTRY_BYTES) {
-		bool has_id = left[at] == ACL_TAG_USER || left[at] == ACL_TAG_GROUP;
+	const size_t header_bytes = sizeof(struct posix_acl_xattr_header);
+	struct posix_acl_xattr_entry one, other;
 
-		if (memcmp(left + at, right + at, has_id ? ACL_ENTRY_BYTES : ACL_ENTRY_BYTES / 2) != 0)
+	if (bytes < header_bytes || memcmp(left, right, header_bytes) != 0)
+		return false;
+	for (size_t at = header_bytes; at + sizeof(one) <= bytes; at += sizeof(one)) {
+		memcpy(&one, left + at, sizeof(one));
+		memcpy(&other, right + at, sizeof(other));
+		uint16_t tag = le16toh(one.e_tag);
+
+		if (one.e_tag != other.e_tag || one.e_perm != other.e_perm ||
+		    ((tag == ACL_USER || tag == ACL_GROUP) && one.e_id != other.e_id))
 			return false;
 	}
 	return true;
@@ -348,28 +350,26 @@ static errcode_t open_worker(const struct verifying *verifying, struct verify_wo
 	return error ? error : image_reader_open(output_filesystem(verifying->output), &own->image);
 }
 
-static errcode_t verify_chunk(void *context, unsigned int worker, size_t chunk, struct problem *problem)
+static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct verifying *verifying = context;
-	const struct tree *tree = verifying->build->tree;
+	struct node_range nodes = build_task_nodes(verifying->build, task);
 	struct subject subject = {
 		.verifying = verifying,
 		.own = &verifying->workers[worker],
 		.problem = problem,
-		.node = (uint32_t)chunk * NODES_PER_CHUNK,
+		.node = nodes.first,
 	};
-	uint32_t end = subject.node + NODES_PER_CHUNK;
 	errcode_t error = 0;
 
 	if (!subject.own->image)
 		error = open_worker(verifying, subject.own);
 	if (error)
 		return problem_set(problem, error, verifying->build->options->image, "cannot be read back");
-	end = end < tree->node_count ? end : tree->node_count;
-	for (; !error && subject.node < end; subject.node++) {
+	for (; !error && subject.node < nodes.end; subject.node++) {
 		if (interrupt_pending())
 			return EINTR;
-		if (!tree_node_is_link(tree, subject.node))
+		if (!tree_node_is_link(verifying->build->tree, subject.node))
 			error = compare_node(&subject);
 	}
 	return error;
@@ -398,7 +398,7 @@ errcode_t verify_image(struct build *build, const struct output *output)
 	errcode_t error = workers ? run_e2fsck(build, output) : ENOMEM;
 
 	if (!error)
-		error = pool_run(build->pool, build_chunk_count(build), verify_chunk, &verifying, build->problem);
+		error = pool_run(build->pool, build_task_count(build), verify_nodes, &verifying, build->problem);
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
 		image_reader_close(workers[worker].image);
 		content_reader_destroy(workers[worker].source);

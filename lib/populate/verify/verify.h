@@ -3,7 +3,7 @@
 #ifndef POPULATE_VERIFY_H
 #define POPULATE_VERIFY_H
 
-#include "populate/build.h"
+#include "populate/build/build.h"
 #include "populate/output/output.h"
 
 /*

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/build/build.h"
+
+#include <errno.h>
+
+errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
+                             const char *action)
+{
+	SCOPE_FREE char *path = tree_path(build->tree, node);
+
+	return problem_set(problem, error, path, action);
+}
+
+errcode_t build_take_map_blocks(const struct build *build, struct pack_range *range, struct extent_map *map)
+{
+	errcode_t error = 0;
+
+	for (uint32_t block = 0; !error && block < map->map_block_count; block++) {
+		struct ext2mb_extent extent;
+
+		error = pack_range_take(range, 1u << build->format.cluster_bits, &extent);
+		if (!error)
+			map->map_blocks[block] = extent.start;
+	}
+	return error;
+}
+
+errcode_t build_write_map(const struct build *build, uint32_t ino, const struct file_extent *extents, uint32_t count,
+                          const struct extent_map *map, struct inode_value *value)
+{
+	uint32_t block_count = map ? map->map_block_count : 0;
+	const uint64_t *numbers = block_count ? map->map_blocks : NULL;
+	SCOPE_FREE char *blocks = block_count ? malloc((size_t)block_count << build->format.block_bits) : NULL;
+
+	if (block_count && !blocks)
+		return ENOMEM;
+	errcode_t error = file_map_build(&build->format, ino, value->generation, extents, count, numbers, value->root,
+	                                 blocks);
+
+	for (uint32_t block = 0, run; !error && block < block_count; block += run) {
+		for (run = 1; block + run < block_count && numbers[block + run] == numbers[block] + run; run++)
+			;
+		error = image_write(&build->image, blocks + ((size_t)block << build->format.block_bits),
+		                    (size_t)run << build->format.block_bits,
+		                    numbers[block] << build->format.block_bits);
+	}
+	return error;
+}
+
+uint32_t build_first_directory(const struct build *build, uint32_t node)
+{
+	uint32_t low = 0, high = build->directory_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (build->directories[middle].node < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the stages of one build share. Each member says who writes it, and so do the members of what it leads to;
+ * everybody else only reads it. What an attempt (lib/populate/populate.c) makes is released before the next one.
+ */
+#ifndef POPULATE_BUILD_H
+#define POPULATE_BUILD_H
+
+#include <ext2fs/ext2fs.h>
+
+#include "ext2fs/ext2mb.h"
+#include "ondisk/directory.h"
+#include "ondisk/file_map.h"
+#include "ondisk/format.h"
+#include "ondisk/inode.h"
+#include "ondisk/xattr.h"
+#include "populate/build/extent_map.h"
+#include "populate/build/identity.h"
+#include "populate/build/options.h"
+#include "populate/build/pack_range.h"
+#include "populate/build/run_writer.h"
+#include "source/host/projects.h"
+#include "source/tree/tree.h"
+#include "support/work/pool.h"
+
+struct base_image;
+
+/* Where a node is stored in the image: 24 bytes, there are as many as nodes. */
+struct placement {
+	uint32_t ino;      /* inode numbers: of a hard link, that of the first name */
+	uint32_t blocks;   /* space estimate: mapped data blocks */
+	bool has_extent_map : 1; /* block placement: which member of the union holds */
+	bool is_casefolded : 1; /* space estimate: a directory whose names are compared without case */
+	bool is_inline : 1;     /* space estimate: its content is stored in the inode; it has no blocks */
+	bool knows_flags : 1;   /* copy, or seal: flags are those of the file that was asked (populate/metadata/flags.h) */
+	uint32_t xattr_share : 28; /* space estimate: which of its xattr set's blocks it uses; 2^22 are enough for all */
+	uint32_t flags; /* with knows_flags */
+	union { /* block placement: of a node with blocks */
+		uint64_t start; /* one extent from logical block 0 */
+		struct extent_map *map;
+	};
+};
+
+/* An xattr set as it is stored. */
+struct xattr_store {
+	struct xattr *list; /* the set's xattrs in the form of lib/ondisk; seal: the inodes of their values */
+	struct xattr_layout layout;
+	void *inode_area; /* the bytes in each inode, NULL: none; seal: again, with the inodes of values */
+	uint32_t inline_room_bytes; /* for content beside them, see ondisk/inline_data.h */
+	uint32_t users; /* inodes that have this set */
+	uint32_t *values; /* of each xattr whose value has an inode: which of build->xattr_values; NULL: none has */
+	uint64_t value_clusters; /* of these values: each inode is charged for them as if they were its own */
+	uint64_t *blocks; /* plan: one for every XATTR_MAX_REFERENCES users, if the layout needs blocks */
+};
+
+/* An xattr value that is stored in an inode of its own (feature ea_inode); equal ones share it. */
+struct xattr_value {
+	void *bytes; /* as on disk; owned */
+	uint32_t value_bytes;
+	uint32_t hash;
+	uint32_t references; /* entries, in inodes and in blocks, that name it */
+	uint64_t clusters; /* plan: that its inode owns */
+	uint32_t next; /* in its bucket, see populate/metadata/xattr_values.h */
+	uint32_t ino; /* inode numbers */
+	struct extent_map *map; /* plan; owned */
+};
+
+/* A directory, in tree order. */
+struct directory_job {
+	uint32_t node;
+	uint32_t blocks;
+	struct directory_layout *layout;
+};
+
+/* How much room everything takes, see populate/plan/space_estimate.h. */
+struct space_estimate {
+	bool is_counted; /* for build->format and blocks_per_group */
+	uint32_t blocks_per_group;
+	uint64_t *district_clusters; /* of each district; an upper bound, and exact but for large or much cut files */
+	uint64_t clusters; /* all together, with those of the xattr sets, which districts share */
+	uint64_t quota_blocks; /* that the quota files may take beyond mke2fs's own */
+};
+
+/* Facts of the empty filesystem that the workers need, copied out of libext2fs's state. */
+struct image_geometry {
+	uint32_t group_count;
+	uint32_t inodes_per_group;
+	uint64_t blocks;
+	uint64_t *inode_tables; /* first block of each group's */
+	bool *inodes_uninit; /* the group's inode table holds nothing yet */
+};
+
+struct build {
+	const struct populate_options *options;
+	struct problem *problem;
+	struct pool *pool;
+
+	/* Written before the first attempt. */
+	struct tree *tree; /* scan; zero detection: holes; format: the owner of its root, where options give it */
+	uint32_t inode_count; /* scan: nodes that are not further names of a file */
+	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */
+	struct base_image *base; /* scan: the image whose layout is to be kept; may be NULL */
+	struct identity identity; /* scan */
+	struct image image; /* opening the output: for what is written without libext2fs */
+	const char *image_path; /* likewise: the temporary name, or that of what is written in place */
+	bool in_place; /* looking at the output, see populate/output/output.h */
+	struct project *projects; /* the first space estimate: one for each node; NULL: all are 0 */
+	uint64_t known_zero_bytes; /* zero detection: those that are holes of the tree now */
+
+	/* space estimate: */
+	struct ondisk_format format; /* format: again, the same */
+	struct space_estimate space;
+	uint64_t data_bytes; /* of regular files, holes left out */
+	struct placement *placements; /* one for each node */
+	struct directory_job *directories;
+	uint32_t directory_count;
+	struct xattr_store *xattrs; /* one for each of the tree's sets */
+	struct xattr_value *xattr_values;
+	size_t xattr_value_count, xattr_value_capacity;
+	uint32_t *xattr_value_buckets;
+
+	/* format: */
+	ext2_filsys fs;
+	struct ext2mb *mb;
+	struct ext2mb_worker **workers; /* one for each of the pool's */
+	struct image_geometry geometry;
+	unsigned int quota_types; /* see populate/format/filesystem.h */
+	bool has_mmp; /* the feature is on */
+	ext2_ino_t lost_found; /* that of mke2fs, if it is kept; else 0 */
+
+	/* plan: */
+	uint32_t *items_by_inode; /* build_items() of them, ascending by inode number: nodes, and after the last node's
+	                             number xattr values */
+	struct extent_map **reused; /* of each node, the blocks that it keeps, reserved already; both may be NULL */
+};
+
+static inline const struct tree_node *build_node(const struct build *build, uint32_t node)
+{
+	return &build->tree->nodes[node];
+}
+
+static inline struct project build_project(const struct build *build, uint32_t node)
+{
+	return build->projects ? build->projects[node] : (struct project){ 0 };
+}
+
+/* How many inodes all this needs; more are the filesystem's own. */
+static inline uint64_t build_items(const struct build *build)
+{
+	return build->inode_count + build->xattr_value_count;
+}
+
+/* The inode number of one of items_by_inode. */
+static inline uint32_t build_item_ino(const struct build *build, uint32_t item)
+{
+	if (item < build->tree->node_count)
+		return build->placements[item].ino;
+	return build->xattr_values[item - build->tree->node_count].ino;
+}
+
+/* Clusters that hold this many blocks. */
+static inline uint64_t build_clusters(const struct build *build, uint64_t blocks)
+{
+	return (blocks + (1u << build->format.cluster_bits) - 1) >> build->format.cluster_bits;
+}
+
+/* Nodes first .. end-1. */
+struct node_range {
+	uint32_t first, end;
+};
+
+/* The part with a number, where the nodes are cut into parts of nodes_each. */
+static inline struct node_range build_nodes(const struct build *build, uint32_t nodes_each, size_t number)
+{
+	uint32_t first = (uint32_t)number * nodes_each, left = build->tree->node_count - first;
+
+	return (struct node_range){ first, first + (left < nodes_each ? left : nodes_each) };
+}
+
+/* Workers share out the nodes in tasks of this many. */
+#define NODES_PER_TASK 4096u
+
+static inline size_t build_task_count(const struct build *build)
+{
+	return (build->tree->node_count + NODES_PER_TASK - 1) / NODES_PER_TASK;
+}
+
+static inline struct node_range build_task_nodes(const struct build *build, size_t task)
+{
+	return build_nodes(build, NODES_PER_TASK, task);
+}
+
+/* The extents of a placed node: *single is used where it has only one. */
+static inline const struct file_extent *placement_extents(const struct placement *placement,
+                                                          struct file_extent *single, uint32_t *count)
+{
+	if (placement->has_extent_map) {
+		*count = placement->map->extent_count;
+		return placement->map->extents;
+	}
+	*single = (struct file_extent){ .logical = 0, .count = placement->blocks, .physical = placement->start };
+	*count = placement->blocks > 0;
+	return single;
+}
+
+/* Takes blocks for a map of its own, each a cluster. */
+MUST_CHECK errcode_t build_take_map_blocks(const struct build *build, struct pack_range *range,
+                                           struct extent_map *map);
+
+/*
+ * Builds the map of a file into the value's root, and writes the map's own blocks. map: where these are, NULL: there
+ * are none.
+ */
+MUST_CHECK errcode_t build_write_map(const struct build *build, uint32_t ino, const struct file_extent *extents,
+                                     uint32_t count, const struct extent_map *map, struct inode_value *value);
+
+/* The index of the first directory of build->directories at or after a node. */
+uint32_t build_first_directory(const struct build *build, uint32_t node);
+
+/* Records a problem of node, named by its whole path. */
+errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
+                             const char *action);
+
+#endif

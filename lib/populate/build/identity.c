@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/build/identity.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <uuid/uuid.h>
+
+#include "support/crc32c.h"
+
+/* The name space of our own UUIDs (RFC 4122, version 5): drawn once, never to change. */
+static const uuid_t name_space = { 0x5c, 0x1e, 0x70, 0x9d, 0x2b, 0x4a, 0x4f, 0x6e,
+	                           0x9a, 0x83, 0xd7, 0x3c, 0x64, 0xe0, 0x18, 0xb5 };
+
+/* 64 bits of digest are plenty against accidents, and it is no secret. */
+struct digest {
+	uint32_t low, high;
+};
+
+static void add_bytes(struct digest *digest, const void *bytes, size_t count)
+{
+	digest->low = crc32c(digest->low, bytes, count);
+	/* The two halves see different streams: a CRC of the same bytes with another seed would add nothing. */
+	uint32_t step = digest->low ^ (uint32_t)count;
+
+	digest->high = crc32c(digest->high * 0x9e3779b1u, &step, sizeof(step));
+}
+
+static void add_node(struct digest *digest, const struct tree_node *node, int64_t epoch)
+{
+	/* As it is stored: what was built anew for the same epoch is the same. */
+	bool is_clamped = node->mtime_seconds >= epoch;
+	uint64_t fields[] = {
+		node->mode, node->uid, node->gid, (uint64_t)(is_clamped ? epoch : node->mtime_seconds),
+		is_clamped ? 0 : node->mtime_nanoseconds, node->size_bytes, node->parent, node->link_to, node->xattrs,
+	};
+
+	/* With its end, so that neighbouring names do not run together. */
+	add_bytes(digest, node->name, node->name_bytes + 1u);
+	add_bytes(digest, fields, sizeof(fields));
+	if (S_ISLNK(node->mode))
+		add_bytes(digest, node->target, node->size_bytes);
+	if (S_ISCHR(node->mode) || S_ISBLK(node->mode))
+		add_bytes(digest, &node->device, sizeof(node->device));
+}
+
+static void derive(const struct digest *digest, const char *purpose, char text[IDENTITY_TEXT_BYTES])
+{
+	char name[64];
+	uuid_t uuid;
+	int length = snprintf(name, sizeof(name), "%s %08x%08x", purpose, digest->high, digest->low);
+
+	uuid_generate_sha1(uuid, name_space, name, (size_t)length);
+	uuid_unparse_lower(uuid, text);
+}
+
+void identity_derive(const struct tree *tree, const struct populate_options *options, struct identity *identity)
+{
+	struct digest digest = { .low = ~0u, .high = ~0u };
+
+	add_bytes(&digest, &options->epoch, sizeof(options->epoch));
+	for (char *const *option = options->mke2fs; option && *option; option++)
+		add_bytes(&digest, *option, strlen(*option) + 1);
+	if (options->extended)
+		add_bytes(&digest, options->extended, strlen(options->extended) + 1);
+	for (char *const *path = options->casefolded; path && *path; path++)
+		add_bytes(&digest, *path, strlen(*path) + 1);
+	for (uint32_t node = 0; node < tree->node_count; node++)
+		add_node(&digest, &tree->nodes[node], options->epoch);
+	derive(&digest, "uuid", identity->uuid);
+	derive(&digest, "hash seed", identity->hash_seed);
+}
+
+void identity_draw(struct identity *identity)
+{
+	uuid_t uuid;
+
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, identity->uuid);
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, identity->hash_seed);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is asked of a build. */
+#ifndef POPULATE_OPTIONS_H
+#define POPULATE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/tree/exclude.h"
+#include "source/owners/owner_map.h"
+#include "source/sources.h"
+#include "support/work/progress.h"
+
+struct image_form;
+
+struct populate_options {
+	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
+	uint32_t source_count;    /* at least 1 */
+	struct source_layering layering;
+	const char *image;        /* what is made: a regular file, or a block device */
+	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
+	bool in_place;            /* a file that is there is written; otherwise a new one takes its place */
+	const struct image_form *form; /* what the file is made into, see populate/output/image_form.h; NULL: it stays */
+	const char *size; /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
+	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
+	const char *extended;     /* all -E options, joined by commas; NULL: none */
+	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
+	unsigned int bad_block_checks; /* how often -c was given: heeded where the image is a device */
+	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
+	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
+	bool block_size_given;    /* -b among mke2fs */
+	const char *stable_from;  /* an earlier image whose layout is to be kept; NULL: none */
+	uint64_t free_bytes;      /* that anyone may use shall be left at least, as statfs(2) has it; or: */
+	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
+	uint32_t free_inodes;     /* shall be left at least */
+	bool verify;              /* look at it with e2fsck and read everything back before it gets its name */
+	bool size_only;           /* fill in the report's sizes and write nothing */
+	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
+	unsigned int threads;     /* 0: no threads at all, the serial reference */
+	char *const *casefolded;  /* directories of the source that become case-insensitive with all below them,
+	                             NULL-terminated; "/" is the root; NULL: none */
+	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */
+	int64_t epoch;            /* its value */
+	const struct exclude *exclude; /* what is left out of the source; NULL: nothing */
+	bool one_file_system;     /* directories on which something is mounted stay empty */
+	bool without_xattrs;      /* leave them all out */
+	bool without_flags;       /* likewise file flags; those that metadata gives stay */
+	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
+	const char *metadata;     /* a manifest for source/mtree/metadata.h; NULL: none */
+	struct progress *progress; /* may be NULL */
+};
+
+/* The time at which a reproducible filesystem was made: e2fsprogs up to 1.47.0 take 0 for "now". */
+static inline int64_t populate_clock(const struct populate_options *options)
+{
+	return options->epoch ? options->epoch : 1;
+}
+
+#endif

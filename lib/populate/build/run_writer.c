@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/build/run_writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "support/io/whole_io.h"
+
+errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset)
+{
+	return whole_write(image->descriptor, bytes, count, image->offset_bytes + offset);
+}
+
+errcode_t image_read(const struct image *image, void *bytes, size_t count, uint64_t offset)
+{
+	return whole_read(image->descriptor, bytes, count, image->offset_bytes + offset);
+}
+
+errcode_t run_writer_open(struct run_writer *writer, const struct image *image, uint32_t block_bytes)
+{
+	*writer = (struct run_writer){ .image = *image, .block_bytes = block_bytes };
+	writer->buffer = malloc(RUN_WRITER_BYTES);
+	return writer->buffer ? 0 : ENOMEM;
+}
+
+void run_writer_close(struct run_writer *writer)
+{
+	free(TAKE(writer->buffer));
+}
+
+errcode_t run_writer_flush(struct run_writer *writer)
+{
+	size_t used_bytes = writer->used_bytes;
+
+	writer->used_bytes = 0;
+	return used_bytes ? image_write(&writer->image, writer->buffer, used_bytes, writer->start_bytes) : 0;
+}
+
+errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)
+{
+	uint64_t start_bytes = start * writer->block_bytes, count_bytes = blocks * writer->block_bytes;
+
+	assert(count_bytes <= RUN_WRITER_BYTES);
+	if (start_bytes != writer->start_bytes + writer->used_bytes ||
+	    count_bytes > RUN_WRITER_BYTES - writer->used_bytes) {
+		errcode_t error = run_writer_flush(writer);
+
+		if (error)
+			return error;
+		writer->start_bytes = start_bytes;
+	}
+	*bytes = writer->buffer + writer->used_bytes;
+	writer->used_bytes += count_bytes;
+	return 0;
+}
+
+errcode_t run_writer_copy(struct run_writer *writer, const struct file_extent *extents, uint32_t count,
+                          const void *bytes, size_t byte_count)
+{
+	const uint32_t most = RUN_WRITER_BYTES / writer->block_bytes;
+	const char *next = bytes;
+
+	for (uint32_t extent = 0; extent < count; extent++) {
+		for (uint32_t done = 0, blocks; done < extents[extent].count; done += blocks) {
+			void *space;
+
+			blocks = extents[extent].count - done < most ? extents[extent].count - done : most;
+			errcode_t error = run_writer_reserve(writer, extents[extent].physical + done, blocks, &space);
+
+			if (error)
+				return error;
+			size_t space_bytes = (size_t)blocks * writer->block_bytes;
+			size_t filled_bytes = byte_count < space_bytes ? byte_count : space_bytes;
+
+			memset(mempcpy(space, next, filled_bytes), 0, space_bytes - filled_bytes);
+			next += filled_bytes;
+			byte_count -= filled_bytes;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/data/zero_detection.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/host/content_reader.h"
+#include "support/vector.h"
+#include "support/work/interrupt.h"
+
+/* What is read at once: a multiple of every cluster size but the largest, which is judged in pieces. */
+#define LOOK_BYTES (1u << 20)
+/* What is read first of a piece that may be all zeros: a cache line. */
+#define SAMPLE_BYTES 64u
+
+/* The data of a file that are not zeros: ascending segments. */
+struct nonzero_data {
+	struct tree_segment *segments;
+	uint64_t *stored_starts; /* of files of archives: where each is stored there */
+	size_t count, capacity, stored_capacity;
+};
+
+/* A segment of a file as the source has it. */
+struct source_segment {
+	uint64_t start_bytes, end_bytes;
+	uint64_t stored_start; /* where it is stored in its archive; 0 for files of the host */
+};
+
+static uint32_t segment_count(const struct tree_node *node)
+{
+	return node->is_sparse ? node->data_map->count : 1;
+}
+
+static struct source_segment segment_of(const struct build *build, const struct tree_node *node, uint32_t number)
+{
+	const struct tree_segment whole = { 0, node->size_bytes };
+	const struct tree_segment *segment = node->is_sparse ? &node->data_map->segments[number] : &whole;
+	bool is_stored = build->tree->origins[node->origin].kind == TREE_ORIGIN_STORED;
+
+	return (struct source_segment){
+		.start_bytes = segment->start_bytes,
+		.end_bytes = segment->start_bytes + segment->length_bytes,
+		.stored_start = !is_stored      ? 0 :
+		                node->is_sparse ? node->data_map->stored_starts[number] :
+		                                  node->stored_start,
+	};
+}
+
+/* Adds bytes [from, to) of a segment, joined to the last ones where they go on there. ENOMEM. */
+static errcode_t add_data(struct nonzero_data *data, const struct source_segment *segment, uint64_t from, uint64_t to)
+{
+	struct tree_segment *last = data->count ? &data->segments[data->count - 1] : NULL;
+	uint64_t stored_start = segment->stored_start + (from - segment->start_bytes);
+
+	if (last && last->start_bytes + last->length_bytes == from &&
+	    data->stored_starts[data->count - 1] + last->length_bytes == stored_start) {
+		last->length_bytes += to - from;
+		return 0;
+	}
+	errcode_t error = vector_reserve(&data->segments, &data->capacity, data->count + 1, sizeof(*data->segments));
+
+	if (!error)
+		error = vector_reserve(&data->stored_starts, &data->stored_capacity, data->count + 1,
+		                       sizeof(*data->stored_starts));
+	if (error)
+		return error;
+	data->segments[data->count] = (struct tree_segment){ from, to - from };
+	data->stored_starts[data->count++] = stored_start;
+	return 0;
+}
+
+static void free_data(struct nonzero_data *data)
+{
+	free(data->segments);
+	free(data->stored_starts);
+}
+
+/* Makes them the node's only data; all else becomes holes. ENOMEM. */
+static errcode_t keep_only(struct build *build, uint32_t number, const struct nonzero_data *data)
+{
+	struct tree *tree = build->tree;
+	struct tree_node *node = &tree->nodes[number];
+	uint64_t had_bytes = 0, kept_bytes = 0;
+
+	for (uint32_t segment = 0; segment < segment_count(node); segment++) {
+		struct source_segment had = segment_of(build, node, segment);
+
+		had_bytes += had.end_bytes - had.start_bytes;
+	}
+	for (size_t segment = 0; segment < data->count; segment++)
+		kept_bytes += data->segments[segment].length_bytes;
+	if (kept_bytes == had_bytes)
+		return 0;
+	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + data->count * sizeof(*data->segments));
+	uint64_t *starts = arena_alloc(&tree->memory, (data->count + 1) * sizeof(*starts));
+
+	if (!map || !starts)
+		return ENOMEM;
+	map->count = (uint32_t)data->count;
+	if (data->count) {
+		memcpy(map->segments, data->segments, data->count * sizeof(*data->segments));
+		memcpy(starts, data->stored_starts, data->count * sizeof(*starts));
+	}
+	map->stored_starts = starts;
+	map->host_path = node->is_sparse ? node->data_map->host_path : NULL;
+	node->is_sparse = true;
+	node->data_map = map;
+	build->known_zero_bytes += had_bytes - kept_bytes;
+	return 0;
+}
+
+/* Runs of zeros of one node, ascending. */
+struct node_zeros {
+	const struct zero_run *runs;
+	size_t count;
+	size_t next; /* the first that may concern what follows */
+};
+
+/* Adds what one segment of the source has beside zeros. */
+static errcode_t add_nonzero(const struct build *build, const struct source_segment *segment, struct node_zeros *zeros,
+                             struct nonzero_data *data)
+{
+	uint64_t from = segment->start_bytes;
+	errcode_t error = 0;
+
+	for (; !error && zeros->next < zeros->count && from < segment->end_bytes; zeros->next++) {
+		const struct zero_run *run = &zeros->runs[zeros->next];
+		uint64_t zero_start = (uint64_t)run->logical << build->format.block_bits;
+		uint64_t zero_end = zero_start + ((uint64_t)run->blocks << build->format.block_bits);
+
+		if (zero_start >= segment->end_bytes)
+			break;
+		if (zero_start > from)
+			error = add_data(data, segment, from, zero_start);
+		from = zero_end > from ? zero_end : from;
+		/* It may reach into the next segment. */
+		if (zero_end > segment->end_bytes)
+			break;
+	}
+	return !error && from < segment->end_bytes ? add_data(data, segment, from, segment->end_bytes) : error;
+}
+
+errcode_t zero_detection_apply(struct build *build, const struct zero_runs *all)
+{
+	struct nonzero_data data = { 0 };
+	errcode_t error = 0;
+
+	for (size_t first = 0, end; !error && first < all->count; first = end) {
+		uint32_t number = all->runs[first].node;
+		const struct tree_node *node = build_node(build, number);
+
+		for (end = first; end < all->count && all->runs[end].node == number; end++)
+			;
+		struct node_zeros zeros = { .runs = &all->runs[first], .count = end - first };
+
+		data.count = 0;
+		for (uint32_t next = 0; !error && next < segment_count(node); next++) {
+			const struct source_segment segment = segment_of(build, node, next);
+
+			error = add_nonzero(build, &segment, &zeros, &data);
+		}
+		if (!error)
+			error = keep_only(build, number, &data);
+	}
+	free_data(&data);
+	return error;
+}
+
+/* A file with zeros, and what else it has. */
+struct finding {
+	uint32_t node;
+	struct nonzero_data data;
+};
+
+/* Of the nodes of one task. */
+struct findings {
+	struct finding *list;
+	size_t count, capacity;
+};
+
+struct search_worker {
+	struct content_reader *reader;
+	char *bytes;
+};
+
+struct search {
+	struct build *build;
+	struct findings *tasks;
+	struct search_worker *workers;
+	uint32_t step_bytes; /* what is a hole if it is all zeros; at most LOOK_BYTES */
+	bool samples;        /* a step is read only where its first bytes are zeros */
+};
+
+/* Whether the first bytes of [from, to) say already that it is not all zeros. */
+static errcode_t sample(const struct search *search, const struct search_worker *own, uint64_t from, uint64_t to,
+                        bool *has_data, struct problem *problem)
+{
+	uint64_t sample_bytes = to - from < SAMPLE_BYTES ? to - from : SAMPLE_BYTES;
+
+	*has_data = false;
+	if (!search->samples)
+		return 0;
+	errcode_t error = content_reader_read(own->reader, own->bytes, sample_bytes, from, problem);
+	*has_data = !error && !bytes_are_zero(own->bytes, sample_bytes);
+	return error;
+}
+
+/* Looks at one segment step by step. */
+static errcode_t search_segment(const struct search *search, const struct search_worker *own,
+                                const struct source_segment *segment, struct nonzero_data *data,
+                                struct problem *problem)
+{
+	uint64_t step_bytes = search->step_bytes, read_bytes = search->samples ? step_bytes : LOOK_BYTES;
+
+	for (uint64_t position = segment->start_bytes, read_end; position < segment->end_bytes; position = read_end) {
+		bool has_data;
+
+		read_end = (position / read_bytes + 1) * read_bytes;
+		if (read_end > segment->end_bytes)
+			read_end = segment->end_bytes;
+		errcode_t error = sample(search, own, position, read_end, &has_data, problem);
+		if (!error && !has_data)
+			error = content_reader_read(own->reader, own->bytes, read_end - position, position, problem);
+		for (uint64_t from = position, to; !error && from < read_end; from = to) {
+			to = (from / step_bytes + 1) * step_bytes;
+			to = to < read_end ? to : read_end;
+			if (has_data || !bytes_are_zero(own->bytes + (from - position), to - from))
+				error = add_data(data, segment, from, to);
+		}
+		if (error)
+			return error;
+		if (!search->samples)
+			progress_add(search->build->options->progress, read_end - position, 0);
+	}
+	return 0;
+}
+
+static errcode_t search_file(const struct search *search, const struct search_worker *own, uint32_t number,
+                             struct nonzero_data *data, struct problem *problem)
+{
+	const struct tree_node *node = build_node(search->build, number);
+	errcode_t error = content_reader_open(own->reader, number, problem);
+
+	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
+		const struct source_segment segment = segment_of(search->build, node, next);
+
+		error = search_segment(search, own, &segment, data, problem);
+	}
+	return error;
+}
+
+/* Files that one sample would say everything of are not worth opening. */
+static bool is_worth_a_look(const struct search *search, uint32_t number)
+{
+	const struct tree_node *node = build_node(search->build, number);
+
+	return S_ISREG(node->mode) && !tree_node_is_link(search->build->tree, number) && node->size_bytes &&
+	       (!search->samples || node->size_bytes >= search->step_bytes);
+}
+
+static errcode_t search_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
+{
+	const struct search *search = context;
+	const struct build *build = search->build;
+	struct findings *findings = &search->tasks[task];
+	struct node_range nodes = build_task_nodes(build, task);
+
+	for (uint32_t node = nodes.first; node < nodes.end; node++) {
+		if (interrupt_pending())
+			return EINTR;
+		if (!is_worth_a_look(search, node))
+			continue;
+		errcode_t error = vector_reserve(&findings->list, &findings->capacity, findings->count + 1,
+		                                 sizeof(*findings->list));
+		if (error)
+			return problem_set(problem, error, NULL, "cannot note zeros");
+		struct finding *finding = &findings->list[findings->count++];
+
+		*finding = (struct finding){ .node = node };
+		error = search_file(search, &search->workers[worker], node, &finding->data, problem);
+		if (error)
+			return problem_set(problem, error, NULL, "cannot note zeros");
+		if (!search->samples)
+			progress_add(build->options->progress, 0, 1);
+	}
+	return 0;
+}
+
+static errcode_t open_workers(const struct search *search)
+{
+	errcode_t error = search->workers && search->tasks ? 0 : ENOMEM;
+
+	for (unsigned int worker = 0; !error && worker < pool_workers(search->build->pool); worker++) {
+		error = content_reader_create(search->build->tree, &search->workers[worker].reader);
+		search->workers[worker].bytes = malloc(LOOK_BYTES);
+		if (!error && !search->workers[worker].bytes)
+			error = ENOMEM;
+	}
+	return error;
+}
+
+/* Applies what was found, unless `error`, and frees it. */
+static errcode_t finish(const struct search *search, errcode_t error)
+{
+	for (size_t task = 0; search->tasks && task < build_task_count(search->build); task++) {
+		struct findings *findings = &search->tasks[task];
+
+		for (size_t number = 0; number < findings->count; number++) {
+			struct finding *finding = &findings->list[number];
+
+			if (!error)
+				error = keep_only(search->build, finding->node, &finding->data);
+			free_data(&finding->data);
+		}
+		free(findings->list);
+	}
+	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->build->pool); worker++) {
+		content_reader_destroy(search->workers[worker].reader);
+		free(search->workers[worker].bytes);
+	}
+	return error;
+}
+
+static errcode_t run_search(struct build *build, uint32_t step_bytes, bool samples)
+{
+	SCOPE_FREE struct findings *tasks = calloc(build_task_count(build), sizeof(*tasks));
+	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->pool), sizeof(*workers));
+	struct search search = { build, tasks, workers, step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES, samples };
+
+	errcode_t error = open_workers(&search);
+	if (!error)
+		error = pool_run(build->pool, build_task_count(build), search_nodes, &search, build->problem);
+	if (!error)
+		error = content_reader_check(build->tree, build->problem);
+	error = finish(&search, error);
+	return error ? problem_set(build->problem, error, build->options->image, "cannot look for zeros") : 0;
+}
+
+errcode_t zero_detection_search_long(struct build *build)
+{
+	uint32_t cluster_bytes = build->format.block_bytes << build->format.cluster_bits;
+
+	return run_search(build, cluster_bytes > ZERO_DETECTION_LONG_BYTES ? cluster_bytes : ZERO_DETECTION_LONG_BYTES,
+	                  true);
+}
+
+errcode_t zero_detection_search(struct build *build)
+{
+	progress_stage(build->options->progress, "look for zeros", build->data_bytes, 0);
+	return run_search(build, build->format.block_bytes << build->format.cluster_bits, false);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/plan/base_image.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uuid/uuid.h>
+
+#include "ext2fs/fs/fs_errors.h"
+#include "support/work/interrupt.h"
+#include "support/io/loop_device.h"
+
+static void describe(struct base_image *base)
+{
+	const struct ext2_super_block *super = base->fs->super;
+
+	uuid_unparse_lower(super->s_uuid, base->uuid);
+	uuid_unparse_lower((const unsigned char *)super->s_hash_seed, base->hash_seed);
+	base->block_bytes = base->fs->blocksize;
+	base->blocks = ext2fs_blocks_count(base->fs->super);
+	base->inode_count = super->s_inodes_count;
+}
+
+/* By another name too: a link, or a loop device. */
+static bool is_same(const char *path, const char *image)
+{
+	struct stat there, here;
+
+	if (stat(path, &there) || stat(image, &here))
+		return false;
+	if (S_ISBLK(there.st_mode) && S_ISBLK(here.st_mode))
+		return there.st_rdev == here.st_rdev;
+	if (S_ISBLK(there.st_mode))
+		return loop_device_is_backed_by(&there, &here);
+	if (S_ISBLK(here.st_mode))
+		return loop_device_is_backed_by(&here, &there);
+	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
+static bool can_hold_filesystem(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
+errcode_t base_image_open(const char *path, const char *overwritten, uint64_t offset_bytes, struct base_image **ret,
+                       struct problem *problem)
+{
+	struct base_image *base;
+	char options[32];
+
+	if (overwritten && is_same(path, overwritten))
+		return problem_set_reason(problem, EINVAL, path, "cannot keep its layout",
+		                          "it is what is to be written to; give a copy of it");
+	if (!can_hold_filesystem(path))
+		return problem_set_reason(problem, EINVAL, path, "cannot open the earlier image",
+		                          "it is neither a regular file nor a block device");
+	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
+	base = calloc(1, sizeof(*base));
+	if (!base)
+		return problem_set(problem, ENOMEM, path, "cannot open");
+	base->path = path;
+	errcode_t error =
+		fs_open(path, offset_bytes ? options : NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, &base->fs);
+	if (error) {
+		base_image_close(base);
+		return problem_set(problem, error, path, "cannot open the earlier image");
+	}
+	describe(base);
+	*ret = base;
+	return 0;
+}
+
+void base_image_close(struct base_image *base)
+{
+	if (!base)
+		return;
+	if (base->fs)
+		ext2fs_free(base->fs);
+	free(base->inodes);
+	free(base);
+}
+
+/* A directory whose names are being looked up in the tree. */
+struct matching {
+	struct base_image *base;
+	const struct tree *tree;
+	uint32_t node;
+};
+
+static int match_entry(struct ext2_dir_entry *entry, int offset, int block_bytes, char *buffer, void *context)
+{
+	const struct matching *matching = context;
+	uint32_t child =
+		tree_find(matching->tree, matching->node, entry->name, (size_t)ext2fs_dirent_name_len(entry));
+
+	(void)offset;
+	(void)block_bytes;
+	(void)buffer;
+	if (child && entry->inode >= EXT2_FIRST_INODE(matching->base->fs->super) &&
+	    entry->inode <= matching->base->fs->super->s_inodes_count)
+		matching->base->inodes[child] = entry->inode;
+	return 0;
+}
+
+/* Whether the inode is of the node's type. */
+static bool is_like(const struct base_image *base, const struct tree_node *node, ext2_ino_t ino,
+                    struct ext2_inode *inode)
+{
+	return ext2fs_read_inode(base->fs, ino, inode) == 0 && inode->i_links_count &&
+	       (inode->i_mode & S_IFMT) == (node->mode & S_IFMT);
+}
+
+errcode_t base_image_match(struct base_image *base, const struct tree *tree, struct problem *problem)
+{
+	struct matching matching = { .base = base, .tree = tree };
+	struct ext2_inode inode;
+
+	base->inodes = calloc(tree->node_count, sizeof(*base->inodes));
+	if (!base->inodes)
+		return problem_set(problem, ENOMEM, base->path, "cannot read");
+	base->inodes[TREE_ROOT] = EXT2_ROOT_INO;
+	for (uint32_t node = 0; node < tree->node_count; node++) {
+		if (node % 1024 == 0 && interrupt_pending())
+			return EINTR;
+		/* Parents come first, so the entry has been met. */
+		if (!base->inodes[node])
+			continue;
+		if (!is_like(base, &tree->nodes[node], base->inodes[node], &inode)) {
+			base->inodes[node] = 0;
+			continue;
+		}
+		matching.node = node;
+		if (!S_ISDIR(tree->nodes[node].mode))
+			continue;
+		errcode_t error = FS_ERROR_OF(
+			ext2fs_dir_iterate(base->fs, base->inodes[node], 0, NULL, match_entry, &matching));
+		/* A directory that cannot be read was not there. */
+		if (error == ENOMEM)
+			return problem_set(problem, error, base->path, "cannot read");
+	}
+	return 0;
+}
+
+/* Where libext2fs's iterations put what they find. */
+struct collecting {
+	struct extent_list *list;
+	uint64_t last_block; /* of the earlier filesystem */
+	errcode_t error;
+};
+
+static errcode_t add(struct collecting *collecting, uint64_t logical, uint64_t physical, uint64_t count)
+{
+	struct extent_list *list = collecting->list;
+	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
+
+	/* Out of order or out of bounds: what a corrupt image says is not worth asking for. */
+	if (!count || count > UINT16_MAX + UINT64_C(1) || logical + count > UINT32_MAX || !physical ||
+	    physical > collecting->last_block || count > collecting->last_block - physical ||
+	    (last && logical < (uint64_t)last->logical + last->count))
+		return 0;
+	return extent_list_add(list, (uint32_t)logical, physical, count);
+}
+
+static int add_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
+                     void *context)
+{
+	struct collecting *collecting = context;
+
+	(void)fs;
+	(void)reference;
+	(void)offset;
+	if (logical >= 0)
+		collecting->error = add(collecting, (uint64_t)logical, *block, 1);
+	return collecting->error ? BLOCK_ABORT : 0;
+}
+
+/* What cannot be read ends the list. */
+static errcode_t unless_unreadable(errcode_t error)
+{
+	return error == ENOMEM ? error : 0;
+}
+
+static errcode_t walk_tree(const struct base_image *base, ext2_ino_t ino, struct ext2_inode *inode,
+                           struct collecting *collecting)
+{
+	ext2_extent_handle_t handle;
+	struct ext2fs_extent extent;
+	errcode_t error = FS_ERROR_OF(ext2fs_extent_open2(base->fs, ino, inode, &handle));
+
+	if (error)
+		return unless_unreadable(error);
+	error = FS_ERROR_OF(ext2fs_extent_get(handle, EXT2_EXTENT_ROOT, &extent));
+	while (!error && !collecting->error) {
+		if (extent.e_flags & EXT2_EXTENT_FLAGS_LEAF && !(extent.e_flags & EXT2_EXTENT_FLAGS_UNINIT))
+			collecting->error = add(collecting, extent.e_lblk, extent.e_pblk, extent.e_len);
+		error = fs_error_of(ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &extent));
+	}
+	ext2fs_extent_free(handle);
+	return collecting->error ? collecting->error : unless_unreadable(error);
+}
+
+errcode_t base_image_read_extents(const struct base_image *base, const struct tree *tree, uint32_t node,
+                                  struct extent_list *list)
+{
+	struct collecting collecting = { .list = list, .last_block = base->blocks - 1 };
+	ext2_ino_t ino = base->inodes[node];
+	struct ext2_inode inode;
+
+	list->count = 0;
+	if (!ino || !is_like(base, &tree->nodes[node], ino, &inode) ||
+	    !ext2fs_inode_has_valid_blocks2(base->fs, &inode))
+		return 0;
+	if (inode.i_flags & EXT4_EXTENTS_FL)
+		return walk_tree(base, ino, &inode, &collecting);
+	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
+		base->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, add_block, &collecting));
+	return collecting.error ? collecting.error : unless_unreadable(error);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/plan/block_placement.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/plan/block_runs.h"
+#include "populate/plan/space_estimate.h"
+#include "support/work/interrupt.h"
+
+/* Where the blocks of a district come from. */
+struct district {
+	uint64_t start, limit;
+};
+
+struct placing {
+	struct build *build;
+	struct district *districts;
+	_Atomic bool *left_over; /* districts with nodes that did not fit their range */
+};
+
+static errcode_t take_run(const struct build *build, struct pack_range *range, struct extent_list *list,
+                          uint32_t logical, uint64_t blocks)
+{
+	while (blocks) {
+		struct ext2mb_extent extent;
+		errcode_t error =
+			pack_range_take(range, build_clusters(build, blocks) << build->format.cluster_bits, &extent);
+
+		if (error)
+			return error;
+		/* The tail of the last cluster belongs to the file without being mapped. */
+		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
+
+		error = extent_list_add(list, logical, extent.start, mapped);
+		if (error)
+			return error;
+		logical += (uint32_t)mapped;
+		blocks -= mapped;
+	}
+	return 0;
+}
+
+/* Turns the list into the node's placement, taking blocks for its map. */
+static errcode_t set_placement(const struct build *build, struct pack_range *range, const struct extent_list *list,
+                               struct placement *placement)
+{
+	uint64_t map_blocks = file_map_blocks(&build->format, list->extents, list->count);
+
+	placement->has_extent_map = map_blocks || list->count > 1 || (list->count && list->extents[0].logical);
+	if (!placement->has_extent_map) {
+		placement->start = list->count ? list->extents[0].physical : 0;
+		return 0;
+	}
+	placement->map = extent_map_create(list, (uint32_t)map_blocks);
+	return placement->map ? build_take_map_blocks(build, range, placement->map) : ENOMEM;
+}
+
+/* A run of the node's blocks: what is kept of an earlier image's stays, the rest is taken. *next: the first kept
+ * extent that is not used yet; each lies within one run. */
+static errcode_t cover_run(const struct build *build, struct pack_range *range, struct extent_list *list,
+                           const struct extent_map *kept, uint32_t *next, uint32_t logical, uint32_t blocks)
+{
+	uint64_t end = (uint64_t)logical + blocks;
+
+	for (; kept && *next < kept->extent_count && kept->extents[*next].logical < end; ++*next) {
+		const struct file_extent *extent = &kept->extents[*next];
+		errcode_t error = take_run(build, range, list, logical, extent->logical - logical);
+
+		if (!error)
+			error = extent_list_add(list, extent->logical, extent->physical, extent->count);
+		if (error)
+			return error;
+		logical = extent->logical + extent->count;
+	}
+	return take_run(build, range, list, logical, end - logical);
+}
+
+static errcode_t collect_extents(const struct build *build, struct pack_range *range, uint32_t number,
+                                 struct extent_list *list)
+{
+	const struct tree_node *node = build_node(build, number);
+	const struct extent_map *kept = build->reused ? build->reused[number] : NULL;
+	struct block_runs runs;
+	uint32_t logical, blocks, next = 0;
+
+	if (!S_ISREG(node->mode))
+		return cover_run(build, range, list, kept, &next, 0, build->placements[number].blocks);
+	block_runs_start(&runs, &build->format, node);
+	while (block_runs_next(&runs, &logical, &blocks)) {
+		errcode_t error = cover_run(build, range, list, kept, &next, logical, blocks);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* Gives back what a node that did not fit has taken. */
+static errcode_t give_back(const struct build *build, struct ext2mb_worker *worker, struct placement *placement,
+                           const struct extent_list *list)
+{
+	uint64_t cluster_blocks = 1u << build->format.cluster_bits;
+
+	for (size_t extent = 0; extent < list->count; extent++) {
+		errcode_t error = ext2mb_free(worker, list->extents[extent].physical,
+		                              build_clusters(build, list->extents[extent].count) * cluster_blocks);
+		if (error)
+			return error;
+	}
+	for (uint32_t block = 0; placement->has_extent_map && block < placement->map->map_block_count; block++) {
+		errcode_t error = 0;
+
+		if (placement->map->map_blocks[block])
+			error = ext2mb_free(worker, placement->map->map_blocks[block], cluster_blocks);
+		if (error)
+			return error;
+	}
+	if (placement->has_extent_map)
+		free(placement->map);
+	placement->has_extent_map = false;
+	placement->start = 0;
+	return 0;
+}
+
+/* A node that did not fit keeps nothing: what its list had not come to is given back as well. */
+static errcode_t drop_kept(const struct build *build, struct ext2mb_worker *worker, uint32_t number,
+                           const struct extent_list *list)
+{
+	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
+	uint64_t end = last ? (uint64_t)last->logical + last->count : 0;
+	SCOPE_FREE struct extent_map *kept = build->reused ? TAKE(build->reused[number]) : NULL;
+
+	for (uint32_t extent = 0; kept && extent < kept->extent_count; extent++) {
+		uint64_t blocks = build_clusters(build, kept->extents[extent].count) << build->format.cluster_bits;
+
+		if (kept->extents[extent].logical < end)
+			continue;
+		errcode_t error = ext2mb_free(worker, kept->extents[extent].physical, blocks);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static errcode_t place_node(const struct build *build, struct pack_range *range, uint32_t number,
+                            struct extent_list *list)
+{
+	struct placement *placement = &build->placements[number];
+
+	list->count = 0;
+	errcode_t error = collect_extents(build, range, number, list);
+	if (!error)
+		error = set_placement(build, range, list, placement);
+	if (error == EXT2MB_ET_NO_SPACE) {
+		errcode_t freeing = give_back(build, range->worker, placement, list);
+
+		if (!freeing)
+			freeing = drop_kept(build, range->worker, number, list);
+		if (freeing)
+			return freeing;
+	}
+	return error;
+}
+
+/*
+ * Places the district's nodes that have no place yet: directories and symlinks first, so that a walk over
+ * the tree finds them together, then the data of files. *full: a node did not fit.
+ */
+static errcode_t place_district(struct build *build, size_t district, struct pack_range *range, bool *full,
+                                struct problem *problem)
+{
+	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
+	struct extent_list list = { 0 };
+	errcode_t error = 0;
+
+	*full = false;
+	for (int files = 0; !error && files < 2; files++) {
+		for (uint32_t node = nodes.first; !error && node < nodes.end; node++) {
+			const struct placement *placement = &build->placements[node];
+
+			if (S_ISREG(build_node(build, node)->mode) != files || !placement->blocks ||
+			    placement->has_extent_map || placement->start || tree_node_is_link(build->tree, node))
+				continue;
+			error = place_node(build, range, node, &list);
+			if (error == EXT2MB_ET_NO_SPACE) {
+				*full = true;
+				error = 0;
+			}
+			if (error)
+				build_node_problem(build, problem, node, error, "cannot place its blocks");
+		}
+	}
+	free(list.extents);
+	return error;
+}
+
+static errcode_t fill_district(void *context, unsigned int worker, size_t district, struct problem *problem)
+{
+	const struct placing *placing = context;
+	struct pack_range range = {
+		.worker = placing->build->workers[worker],
+		.next = placing->districts[district].start,
+		.limit = placing->districts[district].limit,
+	};
+	bool full;
+
+	if (interrupt_pending())
+		return EINTR;
+	errcode_t error = place_district(placing->build, district, &range, &full, problem);
+	atomic_store_explicit(&placing->left_over[district], full, memory_order_relaxed);
+	return error;
+}
+
+/* Clusters that a district needs beside those that it keeps of an earlier image. */
+static uint64_t wanted_clusters(const struct build *build, uint32_t district)
+{
+	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
+	uint64_t wanted = build->space.district_clusters[district], reused = 0;
+
+	for (uint32_t node = nodes.first; build->reused && node < nodes.end; node++) {
+		const struct extent_map *map = build->reused[node];
+
+		for (uint32_t extent = 0; map && extent < map->extent_count; extent++)
+			reused += build_clusters(build, map->extents[extent].count);
+	}
+	return wanted > reused ? wanted - reused : 0;
+}
+
+/* Walks the free space and gives each district as much of it as it needs. */
+static errcode_t cut_districts(const struct build *build, struct district *districts)
+{
+	struct ext2mb_extent free_run = { 0 };
+
+	for (uint32_t number = 0; number < district_count(build); number++) {
+		struct district *district = &districts[number];
+		uint64_t wanted = wanted_clusters(build, number) << build->format.cluster_bits;
+
+		district->start = district->limit = free_run.start;
+		while (wanted) {
+			if (!free_run.count) {
+				errcode_t error = ext2mb_next_free(build->mb, free_run.start, &free_run);
+
+				if (error)
+					return error;
+				if (district->limit == district->start)
+					district->start = free_run.start;
+			}
+			uint64_t taken = wanted < free_run.count ? wanted : free_run.count;
+
+			free_run.start += taken;
+			free_run.count -= taken;
+			wanted -= taken;
+			district->limit = free_run.start;
+		}
+	}
+	return 0;
+}
+
+static errcode_t place_left_over(struct build *build, const struct placing *placing)
+{
+	errcode_t error = ext2mb_commit(build->mb);
+	struct pack_range range = { .worker = build->workers[0] };
+	bool full = false;
+
+	if (error)
+		return problem_set(build->problem, error, NULL, "cannot plan the image");
+	for (uint32_t district = 0; !error && !full && district < district_count(build); district++)
+		if (atomic_load_explicit(&placing->left_over[district], memory_order_relaxed))
+			error = place_district(build, district, &range, &full, build->problem);
+	if (!error && full)
+		error = EXT2MB_ET_NO_SPACE;
+	return error;
+}
+
+errcode_t block_placement_decide(struct build *build)
+{
+	uint32_t count = district_count(build);
+	SCOPE_FREE struct district *districts = calloc(count, sizeof(*districts));
+	SCOPE_FREE _Atomic bool *left_over = calloc(count, sizeof(*left_over));
+	struct placing placing = { build, districts, left_over };
+
+	if (!districts || !left_over)
+		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
+	errcode_t error = cut_districts(build, districts);
+	if (!error)
+		error = pool_run(build->pool, count, fill_district, &placing, build->problem);
+	if (!error)
+		error = place_left_over(build, &placing);
+	if (error == EXT2MB_ET_NO_SPACE)
+		return problem_set_reason(build->problem, error, build->options->image, "cannot place all files",
+		                          "the filesystem is too small; a larger size is needed");
+	return error ? problem_set(build->problem, error, build->options->image, "cannot plan the image") : 0;
+}
+
+void block_placement_release(struct build *build)
+{
+	for (uint32_t node = 0; build->placements && node < build->tree->node_count; node++)
+		if (build->placements[node].has_extent_map)
+			free(build->placements[node].map);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decides where every block is stored, before any data moves.
+ *
+ * The tree is cut into districts (populate/plan/space_estimate.h). How many blocks each needs is known, so each gets a
+ * range of the free space, one after the other, and workers fill the ranges independently: where a file is stored
+ * depends on the tree and the geometry alone. What does not fit its range (a file that metadata cuts into more pieces
+ * than were expected) is placed in order afterwards.
+ */
+#ifndef POPULATE_BLOCK_PLACEMENT_H
+#define POPULATE_BLOCK_PLACEMENT_H
+
+#include "populate/build/build.h"
+
+/* EXT2MB_ET_NO_SPACE: the size does not do. */
+MUST_CHECK errcode_t block_placement_decide(struct build *build);
+
+/* Frees the placements' maps. */
+void block_placement_release(struct build *build);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/plan/block_runs.h"
+
+static uint64_t round_up_shift(uint64_t bytes, unsigned int bits)
+{
+	return (bytes >> bits) + !!(bytes & ((1ull << bits) - 1));
+}
+
+void block_runs_start(struct block_runs *runs, const struct ondisk_format *format, const struct tree_node *node)
+{
+	*runs = (struct block_runs){
+		.format = format,
+		.node = node,
+		.file_blocks = round_up_shift(node->size_bytes, format->block_bits),
+	};
+}
+
+/* Blocks [*start, *end) of a segment, rounded out to clusters and cut at the end of the file. */
+static void segment_blocks(const struct block_runs *runs, const struct tree_segment *segment, uint64_t *start,
+                           uint64_t *end)
+{
+	unsigned int cluster_bits = runs->format->cluster_bits;
+	unsigned int bits = runs->format->block_bits + cluster_bits;
+
+	*start = segment->start_bytes >> bits << cluster_bits;
+	*end = round_up_shift(segment->start_bytes + segment->length_bytes, bits) << cluster_bits;
+	if (*end > runs->file_blocks)
+		*end = runs->file_blocks;
+}
+
+bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
+{
+	const struct tree_data_map *map = runs->node->data_map;
+	uint64_t start, end, next_start, next_end;
+
+	if (!runs->node->is_sparse) {
+		if (runs->next_segment++ || !runs->file_blocks)
+			return false;
+		*logical = 0;
+		*blocks = (uint32_t)runs->file_blocks;
+		return true;
+	}
+	if (runs->next_segment >= map->count)
+		return false;
+	segment_blocks(runs, &map->segments[runs->next_segment++], &start, &end);
+	while (runs->next_segment < map->count) {
+		segment_blocks(runs, &map->segments[runs->next_segment], &next_start, &next_end);
+		if (next_start > end)
+			break;
+		end = next_end;
+		runs->next_segment++;
+	}
+	*logical = (uint32_t)start;
+	*blocks = (uint32_t)(end - start);
+	return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which blocks of a file are to be mapped: its data rounded out to whole clusters. Pure. */
+#ifndef POPULATE_BLOCK_RUNS_H
+#define POPULATE_BLOCK_RUNS_H
+
+#include "ondisk/format.h"
+#include "source/tree/tree.h"
+
+struct block_runs {
+	const struct ondisk_format *format;
+	const struct tree_node *node;
+	uint64_t file_blocks;
+	uint32_t next_segment; /* of the data map; of a file without one: 1 when its only run has been given */
+};
+
+/* A walk over a regular file whose size the filesystem can hold. */
+void block_runs_start(struct block_runs *runs, const struct ondisk_format *format, const struct tree_node *node);
+
+/* The next run of blocks, ascending and not touching; begins at a cluster's first block. False: no more. */
+bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks);
+
+#endif

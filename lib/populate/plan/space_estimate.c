@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/plan/space_estimate.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/plan/casefold.h"
+#include "populate/plan/block_runs.h"
+#include "populate/metadata/directory_view.h"
+#include "populate/metadata/xattrs.h"
+#include "support/vector.h"
+
+/* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
+#define LOST_FOUND_BYTES 16384u
+
+struct counting {
+	struct build *build;
+	uint64_t *district_bytes; /* of file data in each */
+};
+
+/*
+ * An upper bound of the extents that a run is cut into: by the length of an extent, and by the metadata of
+ * the groups that it crosses, which is less than two cuts for every half group on a fresh filesystem.
+ */
+static uint64_t extents_of_run(const struct counting *counting, uint32_t blocks)
+{
+	return 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + 2ull * (blocks / (counting->build->space.blocks_per_group / 2));
+}
+
+static bool fits_inode(const struct build *build, uint32_t number, uint64_t bytes)
+{
+	return bytes <= build->xattrs[build_node(build, number)->xattrs].inline_room_bytes;
+}
+
+/* An indirect map depends on the logical blocks alone, so its size is exact. */
+static errcode_t count_indirect(const struct counting *counting, const struct tree_node *node, uint64_t *clusters)
+{
+	const struct build *build = counting->build;
+	struct block_runs runs;
+	uint32_t logical, blocks;
+	size_t count = 0, capacity = 0;
+	SCOPE_FREE struct file_extent *extents = NULL;
+
+	block_runs_start(&runs, &build->format, node);
+	while (block_runs_next(&runs, &logical, &blocks)) {
+		for (uint32_t piece; blocks; blocks -= piece, logical += piece) {
+			errcode_t error = vector_reserve(&extents, &capacity, count + 1, sizeof(*extents));
+
+			if (error)
+				return error;
+			piece = blocks < FILE_EXTENT_MAX_BLOCKS ? blocks : FILE_EXTENT_MAX_BLOCKS;
+			extents[count++] = (struct file_extent){ .logical = logical, .count = piece, .physical = 1 };
+		}
+	}
+	*clusters += file_map_blocks(&build->format, extents, count);
+	return 0;
+}
+
+static errcode_t count_file(const struct counting *counting, uint32_t number, uint64_t *clusters, uint64_t *bytes)
+{
+	struct build *build = counting->build;
+	const struct tree_node *node = build_node(build, number);
+	struct block_runs runs;
+	uint32_t logical, blocks;
+	uint64_t total = 0, extents = 0;
+
+	if (node->size_bytes > file_map_max_bytes(&build->format))
+		return EFBIG;
+	if (node->size_bytes && fits_inode(build, number, node->size_bytes)) {
+		build->placements[number].is_inline = true;
+		return 0;
+	}
+	block_runs_start(&runs, &build->format, node);
+	while (block_runs_next(&runs, &logical, &blocks)) {
+		total += blocks;
+		*clusters += build_clusters(build, blocks);
+		extents += extents_of_run(counting, blocks);
+	}
+	build->placements[number].blocks = (uint32_t)total;
+	*bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
+	if (!build->format.extents)
+		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(counting, node, clusters) : 0;
+	/* Two runs make at most four extents, and those fit the inode: nearly all files end here. */
+	if (extents > 4)
+		*clusters += file_map_blocks(&build->format, NULL, extents);
+	return 0;
+}
+
+/* The problem names both. */
+static errcode_t check_casefold(const struct build *build, uint32_t node, const struct directory_source *source,
+                                struct problem *problem)
+{
+	uint32_t first, second;
+	errcode_t error = directory_check_casefold(&build->format, source, &first, &second);
+
+	if (error != EEXIST && error != EILSEQ)
+		return error;
+	SCOPE_FREE char *path = tree_path(build->tree, node);
+
+	if (error == EILSEQ)
+		return problem_set_reason(problem, error, path, "cannot be case-insensitive",
+		                          "its entry %s is not valid in the filesystem's encoding",
+		                          source->name(source->context, first).name);
+	return problem_set_reason(problem, error, path, "cannot be case-insensitive",
+	                          "its entries %s and %s differ only by case",
+	                          source->name(source->context, first).name,
+	                          source->name(source->context, second).name);
+}
+
+static errcode_t count_directory(const struct counting *counting, struct directory_job *job, uint64_t *clusters,
+                                 struct problem *problem)
+{
+	struct build *build = counting->build;
+	const struct tree_node *node = build_node(build, job->node);
+	bool is_lost_found = job->node != TREE_ROOT && node->parent == TREE_ROOT &&
+	                     strcmp(node->name, "lost+found") == 0;
+	struct directory_view view;
+
+	directory_layout_free(TAKE(job->layout));
+	directory_view_open(&view, build, job->node);
+	const struct directory_source source = directory_view_source(&view);
+
+	job->blocks = 0;
+	if (source.is_casefolded) {
+		errcode_t error = check_casefold(build, job->node, &source, problem);
+
+		if (error)
+			return error;
+	}
+	/* The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. */
+	if (job->node != TREE_ROOT && !is_lost_found) {
+		uint32_t room_bytes = build->xattrs[node->xattrs].inline_room_bytes;
+
+		build->placements[job->node].is_inline = directory_inline_bytes(&source, room_bytes) > 0;
+		if (build->placements[job->node].is_inline)
+			return 0;
+	}
+	errcode_t error = directory_layout(&build->format, &source,
+	                                   is_lost_found ? LOST_FOUND_BYTES >> build->format.block_bits : 1,
+	                                   &job->blocks, &job->layout);
+	if (error)
+		return error;
+	build->placements[job->node].blocks = job->blocks;
+	*clusters += build_clusters(build, job->blocks);
+	if (build->format.extents) {
+		uint64_t extents = extents_of_run(counting, job->blocks);
+
+		*clusters += extents > 4 ? file_map_blocks(&build->format, NULL, extents) : 0;
+	} else {
+		struct file_extent extent = { .logical = 0, .physical = 1 };
+
+		for (uint32_t left = job->blocks; left; left -= extent.count) {
+			extent.count = left < FILE_EXTENT_MAX_BLOCKS ? left : FILE_EXTENT_MAX_BLOCKS;
+			*clusters += file_map_blocks(&build->format, &extent, 1);
+			extent.logical += extent.count;
+		}
+	}
+	return 0;
+}
+
+/*
+ * e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged, and the blocks and inodes that their
+ * xattrs have elsewhere.
+ */
+static bool symlink_may_be_inline(const struct build *build, uint32_t number)
+{
+	const struct xattr_layout *xattrs = &build->xattrs[build_node(build, number)->xattrs].layout;
+
+	return !build->format.quota && !xattrs->needs_block && !xattrs->in_value_inode;
+}
+
+static errcode_t count_symlink(const struct counting *counting, uint32_t number, uint64_t *clusters)
+{
+	struct build *build = counting->build;
+	uint64_t length_bytes = build_node(build, number)->size_bytes;
+
+	if (length_bytes > INODE_FAST_SYMLINK_BYTES && symlink_may_be_inline(build, number) &&
+	    fits_inode(build, number, length_bytes)) {
+		build->placements[number].is_inline = true;
+		return 0;
+	}
+	build->placements[number].blocks = length_bytes > INODE_FAST_SYMLINK_BYTES;
+	*clusters += build->placements[number].blocks;
+	/* The target and its end must fit one block. */
+	return length_bytes < build->format.block_bytes ? 0 : ENAMETOOLONG;
+}
+
+static errcode_t count_district(void *context, unsigned int worker, size_t district, struct problem *problem)
+{
+	const struct counting *counting = context;
+	struct build *build = counting->build;
+	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
+	uint32_t directory = build_first_directory(build, nodes.first);
+	uint64_t clusters = 0, bytes = 0;
+
+	(void)worker;
+	for (uint32_t number = nodes.first; number < nodes.end; number++) {
+		const struct tree_node *node = build_node(build, number);
+		errcode_t error = 0;
+
+		build->placements[number].blocks = 0;
+		build->placements[number].is_inline = false;
+		if (tree_node_is_link(build->tree, number))
+			continue;
+		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
+			error = EMLINK;
+		else if (S_ISDIR(node->mode))
+			error = count_directory(counting, &build->directories[directory++], &clusters, problem);
+		else if (S_ISREG(node->mode))
+			error = count_file(counting, number, &clusters, &bytes);
+		else if (S_ISLNK(node->mode))
+			error = count_symlink(counting, number, &clusters);
+		if (error)
+			return build_node_problem(build, problem, number, error, "cannot be stored");
+	}
+	build->space.district_clusters[district] = clusters;
+	counting->district_bytes[district] = bytes;
+	return 0;
+}
+
+static errcode_t list_directories(struct build *build)
+{
+	const struct tree *tree = build->tree;
+	uint32_t count = 0;
+
+	for (uint32_t node = 0; node < tree->node_count; node++)
+		count += S_ISDIR(tree->nodes[node].mode);
+	build->directories = calloc(count, sizeof(*build->directories));
+	build->placements = calloc(tree->node_count, sizeof(*build->placements));
+	if (!build->directories || !build->placements)
+		return ENOMEM;
+	for (uint32_t node = 0; node < tree->node_count; node++)
+		if (S_ISDIR(tree->nodes[node].mode))
+			build->directories[build->directory_count++].node = node;
+	return 0;
+}
+
+/* Of the format that ext4 uses (vfsv1): blocks of 1 KiB; an owner's entry may need one of each of the tree's levels. */
+#define QUOTA_OWNER_BYTES (5 * 1024)
+#define QUOTA_SLOTS 4096u
+
+/* Users, groups and projects, from above: every slot of a small hash table stands for those that met there. */
+static uint64_t most_quota_owners(const struct build *build)
+{
+	const struct tree *tree = build->tree;
+	uint8_t seen[3][QUOTA_SLOTS] = { { 0 } };
+	uint64_t owners = 0;
+
+	for (uint32_t node = 0; node < tree->node_count; node++) {
+		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node).id };
+
+		for (int type = 0; type < 3; type++) {
+			uint8_t *slot = &seen[type][ids[type] * 2654435761u % QUOTA_SLOTS];
+
+			owners += !*slot;
+			*slot = 1;
+		}
+	}
+	/* A full table says nothing: then every name may have an owner of its own. */
+	return owners > QUOTA_SLOTS / 2 ? 3ull * tree->node_count : owners;
+}
+
+static errcode_t count_districts(struct build *build, struct problem *problem)
+{
+	uint32_t count = district_count(build);
+	SCOPE_FREE uint64_t *district_bytes = calloc(count, sizeof(*district_bytes));
+	struct counting counting = { build, district_bytes };
+	struct space_estimate *space = &build->space;
+
+	if (!space->district_clusters)
+		space->district_clusters = calloc(count, sizeof(*space->district_clusters));
+	if (!space->district_clusters || !district_bytes)
+		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
+	errcode_t error = pool_run(build->pool, count, count_district, &counting, problem);
+	if (error)
+		return error;
+	build->data_bytes = 0;
+	space->clusters = xattrs_clusters(build);
+	for (uint32_t district = 0; district < count; district++) {
+		space->clusters += space->district_clusters[district];
+		build->data_bytes += district_bytes[district];
+	}
+	return 0;
+}
+
+errcode_t space_estimate_count(struct build *build, const struct ondisk_format *format, uint32_t blocks_per_group,
+                               struct problem *problem)
+{
+	struct space_estimate *space = &build->space;
+
+	if (space->is_counted && memcmp(format, &build->format, sizeof(*format)) == 0 &&
+	    space->blocks_per_group == blocks_per_group)
+		return 0;
+	/* A count that fails leaves parts of one, which must not be taken for that of this format. */
+	space->is_counted = false;
+	build->format = *format;
+	space->blocks_per_group = blocks_per_group;
+	errcode_t error = build->directories ? 0 : list_directories(build);
+
+	if (!error)
+		error = casefold_mark(build, problem);
+	if (!error && build->format.project && !build->projects)
+		error = projects_read(build->tree, build->pool, &build->projects, problem);
+	if (error)
+		return problem_set(problem, error, NULL, "cannot plan the image");
+	/* First: what stays free beside them in the inodes can hold small contents. */
+	error = xattrs_lay_out(build, problem);
+	if (!error)
+		error = count_districts(build, problem);
+	if (error)
+		return error;
+	space->quota_blocks = format->quota ? (most_quota_owners(build) * QUOTA_OWNER_BYTES + 65536) >> format->block_bits :
+	                                      0;
+	space->is_counted = true;
+	return 0;
+}
+
+void space_estimate_release(struct build *build)
+{
+	for (uint32_t directory = 0; directory < build->directory_count; directory++)
+		directory_layout_free(build->directories[directory].layout);
+	build->directory_count = 0;
+	free(TAKE(build->directories));
+	free(TAKE(build->placements));
+	free(TAKE(build->space.district_clusters));
+	build->space.is_counted = false;
+	xattrs_release(build);
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/size/size.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/plan/base_image.h"
+#include "populate/size/trial_file.h"
+#include "populate/size/size_trial.h"
+#include "support/text/units.h"
+
+/* Four to eight do; those beyond are for options that make what is left of a size a staircase. */
+#define MOST_ROUNDS 64
+
+/* The first guess is nearly always enough; where nothing ever is, say so soon. */
+#define MOST_GROWING 16
+
+#define USUAL_BLOCK_BYTES 4096u
+
+/* Sizes in KiB, as mke2fs is told them. */
+struct search {
+	struct sizing *sizing;
+	struct problem *problem;
+	uint64_t too_small, enough;     /* bounds of the answer; 0: not known yet */
+	uint64_t enough_journal_blocks; /* of the journal that mke2fs gave that one */
+	bool wants_journal;             /* a large enough filesystem has one */
+	uint64_t kib, last_kib;         /* the size that was judged, and the one before; 0: none was */
+	double spare_kib, last_spare_kib;
+	bool refused; /* mke2fs said no to kib */
+};
+
+static uint64_t block_kib(const struct sizing *sizing)
+{
+	return sizing->room.format.block_bytes / 1024;
+}
+
+static uint64_t cluster_kib(const struct sizing *sizing)
+{
+	return block_kib(sizing) << sizing->room.format.cluster_bits;
+}
+
+static void size_text(uint64_t kib, char text[32])
+{
+	snprintf(text, 32, "%" PRIu64 "K", kib);
+}
+
+static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *problem)
+{
+	return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+	                          "it needs %" PRIu64 " more inodes; there must be at least %" PRIu64,
+	                          size_missing_inodes(sizing), size_exact_inodes(sizing));
+}
+
+/*
+ * mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. Then the
+ * usual ones are asked for.
+ */
+static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
+{
+	return (error == ENAMETOOLONG || error == E2BIG || error == EFBIG) &&
+	       !sizing->build->options->block_size_given && sizing->room.format.block_bytes < USUAL_BLOCK_BYTES;
+}
+
+/*
+ * How search->kib does. mke2fs saying no means that a size is too small once it has said yes to a larger one; so does
+ * a filesystem that lost its journal for being small, which is not what was asked for.
+ */
+static errcode_t judge(struct search *search)
+{
+	struct sizing *sizing = search->sizing;
+	struct problem attempt = { 0 };
+	char size[32];
+
+	size_text(search->kib, size);
+	errcode_t error = size_try(sizing, size, &attempt);
+	if (!error && size_missing_inodes(sizing))
+		return too_few_inodes(sizing, search->problem);
+	search->refused = error || (search->enough && search->wants_journal && !sizing->room.journal_blocks);
+	if (error && (!search->enough || error == EINTR || error == ENOMEM || wants_usual_blocks(sizing, error))) {
+		problem_move(search->problem, &attempt);
+		return error;
+	}
+	problem_clear(&attempt);
+	if (search->refused) {
+		search->spare_kib = -1;
+		search->too_small = search->kib;
+		return 0;
+	}
+	search->spare_kib = (double)size_spare_blocks(sizing) * (double)block_kib(sizing);
+	if (search->spare_kib < 0) {
+		search->too_small = search->kib;
+		return 0;
+	}
+	/* mke2fs leaves out a last group that would hold nothing but its own metadata. */
+	uint64_t made_kib = sizing->room.blocks * block_kib(sizing);
+
+	search->enough = made_kib < search->kib ? made_kib : search->kib;
+	search->enough_journal_blocks = sizing->room.journal_blocks;
+	return 0;
+}
+
+/* A first size that is surely large enough, for finding out what this mke2fs does with such a one. */
+static uint64_t first_guess_kib(const struct sizing *sizing)
+{
+	const struct populate_options *options = sizing->build->options;
+	const struct tree *tree = sizing->build->tree;
+	uint64_t bytes = options->free_bytes + options->free_inodes * 256;
+
+	for (uint32_t node = 0; node < tree->node_count; node++) {
+		if (S_ISREG(tree->nodes[node].mode) && !tree->nodes[node].is_sparse && !tree_node_is_link(tree, node))
+			bytes += tree->nodes[node].size_bytes;
+	}
+	/* A block and an inode each, and half as much again as the journal may get. */
+	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
+
+	return kib / (100 - options->free_percent) * 100;
+}
+
+/*
+ * The next size to look at: where a line through the last two says that nothing is left over (what is lost to metadata
+ * is nearly linear), but between the bounds. 0: the smallest is found.
+ */
+static uint64_t next_guess_kib(const struct search *search)
+{
+	uint64_t step = cluster_kib(search->sizing);
+	double gain = 1; /* of spare for each KiB more */
+
+	if (search->enough && search->enough - search->too_small <= step)
+		return 0;
+	if (search->enough && search->spare_kib == 0)
+		return search->enough - step;
+	if (search->last_kib && search->last_kib != search->kib && !search->refused)
+		gain = (search->spare_kib - search->last_spare_kib) / ((double)search->kib - (double)search->last_kib);
+	if (gain < 0.01 || gain > 1)
+		gain = 1;
+	double guess = (double)search->kib - search->spare_kib / gain;
+	uint64_t middle = search->too_small + (search->enough - search->too_small) / 2;
+	/* Rounded up; a guess of less than nothing is none. */
+	uint64_t kib = guess < 1 ? 0 : ((uint64_t)guess + step - 1) / step * step;
+
+	if (!search->enough)
+		return kib;
+	if (kib <= search->too_small || kib >= search->enough || search->refused)
+		kib = (middle + step - 1) / step * step;
+	return kib < search->enough ? kib : search->enough - step;
+}
+
+static errcode_t narrow(struct search *search)
+{
+	for (int round = 0; round < (search->enough ? MOST_ROUNDS : MOST_GROWING) && search->kib; round++) {
+		bool is_first = !search->enough;
+		errcode_t error = judge(search);
+
+		if (error)
+			return error;
+		if (is_first && search->enough) {
+			search->wants_journal = search->sizing->room.journal_blocks;
+			if (size_chooses_inodes(search->sizing))
+				search->sizing->base_inodes = size_exact_inodes(search->sizing);
+		}
+		uint64_t next = next_guess_kib(search);
+
+		search->last_kib = search->kib;
+		search->last_spare_kib = search->spare_kib;
+		search->kib = next;
+	}
+	return 0;
+}
+
+/*
+ * A filesystem that is a little smaller may get a journal of half or a quarter of the size, and so have room enough
+ * after all: where mke2fs's sizes of journals change, what is left over falls although the size grows.
+ */
+static errcode_t try_smaller_journals(struct search *search)
+{
+	for (unsigned int quarters = 3; quarters >= 2; quarters--) {
+		uint64_t saved_kib = search->enough_journal_blocks * quarters / 4 * block_kib(search->sizing);
+		uint64_t before = search->enough;
+
+		if (!saved_kib || saved_kib >= search->enough)
+			continue;
+		search->kib = (search->enough - saved_kib) / cluster_kib(search->sizing) * cluster_kib(search->sizing);
+		search->last_kib = 0;
+		search->too_small = 0;
+		errcode_t error = judge(search);
+		if (error)
+			return error;
+		if (search->enough == before)
+			continue;
+		search->too_small = 0;
+		return narrow(search);
+	}
+	return 0;
+}
+
+/* The smallest size that does; the last filesystem made is that one. */
+static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
+{
+	struct search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
+
+	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing) : 0;
+	errcode_t error = narrow(&search);
+
+	if (!error && search.enough)
+		error = try_smaller_journals(&search);
+	if (error)
+		return error;
+	if (!search.enough)
+		return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+		                          "no size leaves as much free as --free says");
+	search.kib = *kib = search.enough;
+	return judge(&search);
+}
+
+/* The size that was asked for; false: it is no size. */
+static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *kib)
+{
+	const struct populate_options *options = sizing->build->options;
+	/* mke2fs takes blocks where -b says of what size. */
+	uint64_t unit = options->block_size_given && size == options->size ? sizing->room.format.block_bytes : 1024;
+	uint64_t bytes;
+
+	if (units_parse_bytes(size, unit, &bytes))
+		return false;
+	*kib = bytes / 1024;
+	return true;
+}
+
+/* Says how large it would have to be. found: what the size itself led to, which stays where it is not the reason. */
+static errcode_t too_small(struct sizing *sizing, const char *size, struct problem *found)
+{
+	struct problem *problem = sizing->build->problem;
+	struct problem attempt = { 0 };
+	errcode_t error = found->error;
+	uint64_t least_kib = 0, kib = 0;
+
+	errcode_t search_error = find_smallest(sizing, &least_kib, &attempt);
+	bool understood = given_kib(sizing, size, &kib);
+	if (search_error == ENOSPC || (search_error && !error)) {
+		problem_clear(found);
+		problem_move(problem, &attempt);
+		return search_error;
+	}
+	problem_clear(&attempt);
+	if (error && (search_error || !understood || kib >= least_kib)) {
+		problem_move(problem, found);
+		return error;
+	}
+	problem_clear(found);
+	return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+	                          "it needs %" PRIu64 "K more; the size must be at least %" PRIu64 "K",
+	                          least_kib > kib ? least_kib - kib : 0, least_kib);
+}
+
+/* The size that was asked for, or that of what is written in place. */
+static errcode_t choose_given(struct sizing *sizing, const char *size)
+{
+	struct problem found = { 0 };
+	errcode_t error = size_try(sizing, size, &found);
+
+	/* mke2fs's own number of inodes may leave too little room where the number needed does not. */
+	if (!error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) < 0 && size_chooses_inodes(sizing)) {
+		sizing->base_inodes = size_exact_inodes(sizing);
+		error = size_try(sizing, size, &found);
+	}
+	if (error == EINTR || error == ENOMEM || (!error && size_missing_inodes(sizing))) {
+		problem_move(sizing->build->problem, &found);
+		return error ? error : too_few_inodes(sizing, sizing->build->problem);
+	}
+	return error || size_spare_blocks(sizing) < 0 ? too_small(sizing, size, &found) : 0;
+}
+
+/* As large as the earlier image: then its metadata is where it was. *fits is false: the tree has outgrown that. */
+static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fits)
+{
+	const struct base_image *base = sizing->build->base;
+	struct problem attempt = { 0 };
+
+	size_text(base->blocks * (base->block_bytes / 1024), size);
+	errcode_t error = size_try(sizing, size, &attempt);
+
+	*fits = !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
+	if (error == EINTR || error == ENOMEM || wants_usual_blocks(sizing, error)) {
+		problem_move(sizing->build->problem, &attempt);
+		return error;
+	}
+	problem_clear(&attempt);
+	return 0;
+}
+
+static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
+{
+	const char *given = sizing->build->options->size;
+	uint64_t kib;
+
+	if (given) {
+		/* Text that is longer is no number. */
+		snprintf(size, 32, "%s", given);
+		return choose_given(sizing, given);
+	}
+	if (!output_is_fresh(output)) {
+		size_text(output->existing_bytes / 1024, size);
+		return choose_given(sizing, size);
+	}
+	errcode_t error = 0;
+	bool fits = false;
+
+	if (sizing->build->base)
+		error = try_size_of_base(sizing, size, &fits);
+	if (error || fits)
+		return error;
+	error = find_smallest(sizing, &kib, sizing->build->problem);
+
+	size_text(kib, size);
+	return error;
+}
+
+errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice)
+{
+	struct trial_file scratch;
+	errcode_t error = trial_file_open(&scratch, build->problem);
+	struct sizing sizing = {
+		.build = build,
+		.path = scratch.path,
+		.descriptor = scratch.descriptor,
+		.extra_blocks = choice->extra_blocks,
+	};
+
+	if (build->base && !build->options->block_size_given)
+		sizing.block_bytes = build->base->block_bytes;
+	if (build->base && size_chooses_inodes(&sizing))
+		sizing.base_inodes = build->base->inode_count;
+	if (!error)
+		error = choose(&sizing, output, choice->size);
+	if (wants_usual_blocks(&sizing, error)) {
+		problem_clear(build->problem);
+		sizing.block_bytes = USUAL_BLOCK_BYTES;
+		sizing.base_inodes = 0;
+		error = choose(&sizing, output, choice->size);
+	}
+	choice->inodes = sizing.inodes;
+	choice->block_bytes = sizing.block_bytes;
+	choice->room = sizing.room;
+	choice->free_blocks = error ? 0 : (uint64_t)size_left_blocks(&sizing);
+	trial_file_close(&scratch);
+	return error;
+}
+
+errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice)
+{
+	struct sizing sizing = {
+		.build = build,
+		.path = output->work_path,
+		.is_device = output->is_device,
+		.offset_bytes = output->offset_bytes,
+		.descriptor = output_is_fresh(output) ? output->descriptor : -1,
+		.extra_blocks = choice->extra_blocks,
+		.base_inodes = choice->inodes,
+		.block_bytes = choice->block_bytes,
+	};
+	errcode_t error = size_try(&sizing, choice->size, build->problem);
+
+	if (error)
+		return error;
+	/* A device may have another sector size than a file, and then other blocks. */
+	if (size_missing_inodes(&sizing) || size_spare_blocks(&sizing) < 0)
+		return problem_set_reason(build->problem, EXT2MB_ET_NO_SPACE, build->options->image,
+		                          "the source does not fit",
+		                          "mke2fs treats it differently from a file of its size");
+	return 0;
+}

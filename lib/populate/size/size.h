@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How large the filesystem becomes. mke2fs itself is asked: how much of a size is left for content depends on
+ * its options, features and configuration, and an empty filesystem in a file in memory costs it 2 ms.
+ */
+#ifndef POPULATE_SIZE_H
+#define POPULATE_SIZE_H
+
+#include "populate/build/build.h"
+#include "populate/format/filesystem.h"
+#include "populate/output/output.h"
+
+/* How mke2fs is to be called. */
+struct size_choice {
+	uint64_t extra_blocks; /* given: to be left beyond those that were counted */
+	char size[32];
+	uint64_t inodes;      /* -N, 0: mke2fs decides */
+	uint32_t block_bytes; /* -b, 0: mke2fs decides */
+	struct filesystem_room room; /* what it makes then */
+	uint64_t free_blocks; /* what the tree leaves of that, at least */
+};
+
+/*
+ * Chooses, without touching the image: the size that was asked for, that of the device or file that is written in
+ * place, or the smallest that does, for which the tree has been counted then. A size that is too small is an error (ENOSPC) that says which
+ * is not.
+ */
+MUST_CHECK errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice);
+
+/* Makes the empty filesystem in the output, which must turn out as chosen. */
+MUST_CHECK errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/size/size_trial.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "populate/format/mke2fs.h"
+#include "populate/plan/space_estimate.h"
+#include "support/work/interrupt.h"
+
+/* Before mke2fs has been asked: ten reserved ones, lost+found, the orphan file. */
+#define OWN_INODES 12u
+/* mke2fs makes a multiple of 8, rounds down as well as up, and fails with 8, which its own inodes do not fit. */
+#define LEAST_INODES 16u
+
+/* What the kernel keeps for itself on a mounted filesystem with extents, and statfs(2) does not call available. */
+#define KERNEL_RESERVE_PART 50
+#define KERNEL_RESERVE_CLUSTERS 4096u
+
+static errcode_t format(struct sizing *sizing, const char *size, struct problem *problem)
+{
+	struct build *build = sizing->build;
+	const struct mke2fs_run run = {
+		.options = build->options,
+		.identity = &build->identity,
+		.path = sizing->path,
+		.is_device = sizing->is_device,
+		.offset_bytes = sizing->offset_bytes,
+		.size = size,
+		.inodes = sizing->inodes,
+		.block_bytes = sizing->block_bytes,
+	};
+	struct filesystem_room room;
+
+	if (interrupt_pending())
+		return EINTR;
+	/* What the last trial left must not show through. */
+	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)sizing->offset_bytes) < 0)
+		return problem_set(problem, errno, build->options->image, "cannot truncate");
+	errcode_t error = mke2fs_run(&run, problem);
+	if (!error)
+		error = filesystem_look(run.path, run.offset_bytes, build->options->image, &room, problem);
+	if (error)
+		return error;
+	sizing->room = room;
+	return space_estimate_count(build, &room.format, room.blocks_per_group, problem);
+}
+
+/* Of the tree, and those that shall be left; the root's is there already. */
+static uint64_t wanted_inodes(const struct sizing *sizing)
+{
+	return build_items(sizing->build) - 1 + sizing->build->options->free_inodes;
+}
+
+uint64_t size_missing_inodes(const struct sizing *sizing)
+{
+	uint64_t wanted = wanted_inodes(sizing);
+
+	return wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
+}
+
+uint64_t size_exact_inodes(const struct sizing *sizing)
+{
+	uint64_t own = sizing->room.inodes ? sizing->room.inodes - sizing->room.free_inodes : OWN_INODES;
+	uint64_t inodes = wanted_inodes(sizing) + own;
+
+	return inodes < LEAST_INODES ? LEAST_INODES : inodes;
+}
+
+/* mke2fs chose a number of inodes by itself, or rounded the one asked for to what suits its groups, down as well as up.
+ */
+errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem)
+{
+	sizing->inodes = sizing->base_inodes;
+	errcode_t error = format(sizing, size, problem);
+
+	for (uint64_t extra = 0; !error && size_missing_inodes(sizing) && !sizing->build->options->inodes_fixed;) {
+		/* What mke2fs chose says nothing of how it rounds what is asked for. */
+		if (sizing->inodes)
+			extra = 2 * extra + size_missing_inodes(sizing);
+		if (extra > UINT32_MAX / 4)
+			break;
+		sizing->inodes = size_exact_inodes(sizing) + extra;
+		error = format(sizing, size, problem);
+	}
+	return error;
+}
+
+/* --free: blocks that anyone may use, so neither the superuser's nor the kernel's. */
+static uint64_t free_blocks_wanted(const struct sizing *sizing)
+{
+	const struct populate_options *options = sizing->build->options;
+	const struct filesystem_room *room = &sizing->room;
+	uint64_t kernel_clusters = (room->blocks >> room->format.cluster_bits) / KERNEL_RESERVE_PART;
+	uint64_t wanted = (options->free_bytes + room->format.block_bytes - 1) >> room->format.block_bits;
+
+	if (!options->free_bytes && !options->free_percent)
+		return 0;
+	if (kernel_clusters > KERNEL_RESERVE_CLUSTERS)
+		kernel_clusters = KERNEL_RESERVE_CLUSTERS;
+	if (!room->format.extents)
+		kernel_clusters = 0;
+	if (options->free_percent)
+		wanted = (room->blocks * options->free_percent + 99) / 100;
+	return wanted + room->reserved_blocks + (kernel_clusters << room->format.cluster_bits);
+}
+
+int64_t size_left_blocks(const struct sizing *sizing)
+{
+	const struct filesystem_room *room = &sizing->room;
+	const struct build *build = sizing->build;
+
+	assert(build->space.is_counted);
+	uint64_t needed = (build->space.clusters << room->format.cluster_bits) + build->space.quota_blocks;
+	uint64_t there = room->free_blocks + (build->tree_has_lost_found ? room->lost_found_blocks : 0);
+
+	return (int64_t)there - (int64_t)needed;
+}
+
+int64_t size_spare_blocks(const struct sizing *sizing)
+{
+	return size_left_blocks(sizing) - (int64_t)(free_blocks_wanted(sizing) + sizing->extra_blocks);
+}

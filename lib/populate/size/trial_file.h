@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A place where mke2fs can be asked what it would do with a size: an empty file in memory that no folder has. */
+#ifndef POPULATE_TRIAL_FILE_H
+#define POPULATE_TRIAL_FILE_H
+
+#include <stdbool.h>
+
+#include "support/problem.h"
+
+struct trial_file {
+	int descriptor;
+	char *path;  /* of use to this process and its children; owned */
+	bool is_named; /* where /proc is missing: a file below TMPDIR, removed at the end */
+};
+
+/* Main thread only. To be closed even where opening it failed. */
+MUST_CHECK errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem);
+void trial_file_close(struct trial_file *scratch);
+
+#endif
