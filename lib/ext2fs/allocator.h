@@ -37,6 +37,13 @@ struct vain_search {
 	uint32_t left;     /* searches for as many or more that are spared; 0: it is to be tried again */
 };
 
+/* What ext2mb_alloc() gave a worker last, and when. */
+struct hand_out {
+	uint64_t position;
+	uint32_t count; /* clusters; 0: nothing, or it has been given back */
+	uint32_t epoch;
+};
+
 struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* two lines: processors fetch them in pairs */
 	struct ext2mb *mb;
@@ -45,6 +52,7 @@ struct ext2mb_worker {
 	uint32_t last_group; /* where it allocated last: where one without a goal begins */
 	struct vain_search in_vain;
 	struct cluster_place goes_on_at; /* after its last request that had neither goal nor stream */
+	struct hand_out last;
 	bool hints_are_due;
 	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
 	struct normalize_hints hints;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext2fs/allocator.h"
+#include "ext2fs/block_range.h"
 #include "ext2fs/check/check.h"
 #include "ext2fs/core/sized_struct.h"
 #include "ext2fs/free.h"
@@ -60,13 +61,16 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	return 0;
 }
 
-void ext2mb_close(struct ext2mb *mb)
+errcode_t ext2mb_close(struct ext2mb *mb)
 {
-	if (!mb)
-		return;
+	errcode_t error = mb ? free_refuse_in_discard(mb) : 0;
+
+	if (!mb || error)
+		return error;
 	allocator_destroy(mb);
 	fs_state_close(&mb->fs_state);
 	free(mb);
+	return 0;
 }
 
 errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
@@ -221,6 +225,8 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 		return error;
 	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
 	stats_add(&worker->stats, COUNT_CLUSTERS_ALLOCATED, attempt.taken);
+	worker->last = (struct hand_out){ attempt.start, attempt.taken,
+		                          atomic_load_explicit(&worker->mb->epoch, memory_order_relaxed) };
 	*extent = (struct ext2mb_extent){
 		.start = geometry->first_block + (attempt.start << geometry->cluster_bits),
 		.count = (uint64_t)attempt.taken << geometry->cluster_bits,
@@ -228,18 +234,60 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	return 0;
 }
 
+static bool is_range(const struct geometry *geometry, uint64_t start, uint64_t count)
+{
+	return count && start >= geometry->first_block && start < geometry->end_block &&
+	       count <= geometry->end_block - start && is_whole_clusters(geometry, (start - geometry->first_block) | count);
+}
+
 errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
 {
 	struct ext2mb *mb = worker->mb;
 	const struct geometry *geometry = &mb->geometry;
 
-	if (!count || start < geometry->first_block || start >= geometry->end_block ||
-	    count > geometry->end_block - start || !is_whole_clusters(geometry, start - geometry->first_block) ||
-	    !is_whole_clusters(geometry, count))
+	if (!is_range(geometry, start, count))
 		return EXT2MB_ET_BAD_RANGE;
 	if (fs_state_is_metadata(&mb->fs_state, start, count))
 		return EXT2MB_ET_METADATA_FREE;
 	return free_clusters(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+}
+
+errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+
+	if (!is_range(geometry, start, count))
+		return EXT2MB_ET_BAD_RANGE;
+	return free_at_once(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+}
+
+errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+
+	if (!is_range(geometry, start, count))
+		return EXT2MB_ET_BAD_RANGE;
+	return block_range_take(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+}
+
+errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count, enum ext2mb_block_use *use,
+                              uint64_t *alike)
+{
+	const struct geometry *geometry = &mb->geometry;
+
+	if (!is_range(geometry, start, count))
+		return EXT2MB_ET_BAD_RANGE;
+	errcode_t error =
+		block_range_use(mb, position_of(geometry, start), count >> geometry->cluster_bits, use, alike);
+	*alike <<= geometry->cluster_bits;
+	return error;
+}
+
+uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker)
+{
+	struct ext2mb *mb = worker->mb;
+
+	return window_register_discard(mb, &worker->stats, NULL) << mb->geometry.cluster_bits;
 }
 
 errcode_t ext2mb_commit(struct ext2mb *mb)
@@ -262,7 +310,9 @@ errcode_t ext2mb_sync(struct ext2mb *mb)
 
 errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
 {
-	return check_everything(mb, why, why_bytes);
+	errcode_t error = free_refuse_in_discard(mb);
+
+	return error ? error : check_everything(mb, why, why_bytes);
 }
 
 /* Clusters that have become free since the allocator was opened. */

@@ -47,11 +47,14 @@ struct ext2mb_worker;
  * Is shown what a commit releases, before any of it can be allocated again: runs of blocks in ascending order, as
  * long as can be: runs that touch are one, across groups too (without EXT2MB_CHOICE_OWN_PENDING: as they were freed,
  * in that order). Called in the thread that commits, without locks that others need: they may allocate and free
- * meanwhile, and so may this function, through a worker of its own: it may open and close workers and files, allocate
- * and free, read counters and statistics, and switch optimize_scan. It must not commit or sync (EXT2MB_ET_IN_DISCARD),
- * wait for a thread that does, check or close. An error stops nothing: the other runs are shown and all are released;
- * the first error is what ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring
- * back, commit only after the metadata that let go of it is on disk.
+ * meanwhile. An error stops nothing: the other runs are shown and all are released; the first error is what
+ * ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring back, commit only after the
+ * metadata that let go of it is on disk.
+ *
+ * What the function may call, through workers that no other thread uses: everything but the five that end or look at a
+ * state that is changing under it. ext2mb_commit(), ext2mb_sync(), ext2mb_check(), ext2mb_close() and
+ * ext2mb_orphan_release() of this allocator return EXT2MB_ET_IN_DISCARD and do nothing. Nor may it wait for another
+ * thread that calls one of them, which nobody can see: that never ends.
  */
 typedef errcode_t (*ext2mb_discard_function)(void *context, uint64_t start, uint64_t count);
 
@@ -152,8 +155,11 @@ struct ext2mb_options {
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
 
-/* Frees it; what was not synced is lost. No worker and no file may be open. */
-void ext2mb_close(struct ext2mb *mb);
+/*
+ * Frees it; what was not synced is lost. No worker and no file may be open. NULL is allowed. EXT2MB_ET_IN_DISCARD, and it
+ * is as it was; else 0.
+ */
+errcode_t ext2mb_close(struct ext2mb *mb);
 
 EXT2MB_MUST_CHECK errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret);
 void ext2mb_worker_close(struct ext2mb_worker *worker);
@@ -270,6 +276,37 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file);
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
+/*
+ * Makes blocks free at once, without a commit and without the discard function: all or a part of the extent that
+ * ext2mb_alloc() gave this worker last, provided that no commit has been since. For a hand-out that came to nothing (the
+ * kernel's ext4_discard_allocated_blocks()): nothing on disk may refer to these blocks. EXT2MB_ET_BAD_RANGE: they are
+ * something else, to be freed with ext2mb_free(). EXT2MB_ET_DOUBLE_FREE: they have been freed already. Only the last
+ * extent, for to know all of them each worker would have to keep a list, which every request paid for.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
+
+/*
+ * Takes the very blocks, of whatever groups: for those who know from elsewhere that they are in use, as in a replay.
+ * Preallocations that lie there are given back. EXT2MB_ET_NO_SPACE, and nothing has changed, if any of the blocks is in
+ * use, or freed and not committed; EXT2MB_ET_BAD_RANGE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
+
+enum ext2mb_block_use {
+	EXT2MB_BLOCKS_FREE,
+	EXT2MB_BLOCKS_RESERVED, /* preallocated: nobody's, and available to requests that find nothing else */
+	EXT2MB_BLOCKS_USED,     /* handed out, of the filesystem itself, or freed and not committed yet */
+};
+
+/*
+ * What the block at start is used for, and in *alike how many from there on, up to count, are used alike, across groups:
+ * all are free if *use is EXT2MB_BLOCKS_FREE and *alike is count. Any thread, at any time. A snapshot, of one group
+ * after the other: before the caller sees it, other threads may have changed it. EXT2MB_ET_BAD_RANGE; ENOMEM;
+ * EXT2MB_ET_CORRUPT_GROUP for the first block's group, while a later one ends the run.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
+                                                enum ext2mb_block_use *use, uint64_t *alike);
+
 /* Releases what was freed before this call. Any thread. Only the discard function's errors. */
 EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
@@ -292,6 +329,9 @@ uint64_t ext2mb_free_inodes(struct ext2mb *mb);
 
 /* Blocks in windows now, which are not among the free ones but can be had as well. */
 uint64_t ext2mb_reserved_blocks(struct ext2mb *mb);
+
+/* Gives the windows of all files back, without a sync, and returns how many blocks that were. Any thread. */
+uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker);
 
 /* What happened since ext2mb_open(), over all workers; the same that the kernel shows in mb_stats. */
 struct ext2mb_stats {

@@ -3,23 +3,7 @@
 
 #include "ext2fs/group/group_reserved.h"
 
-/* The part of a range that lies in one group. */
-struct piece {
-	uint32_t group;
-	uint32_t start;
-	uint32_t count;
-};
-
-static struct piece piece_at(const struct geometry *geometry, uint64_t position, uint64_t count)
-{
-	uint32_t group = (uint32_t)(position / geometry->clusters_per_group);
-	uint32_t start = (uint32_t)(position % geometry->clusters_per_group);
-	uint32_t room = geometry_group_clusters(geometry, group) - start;
-
-	return (struct piece){ group, start, count < room ? (uint32_t)count : room };
-}
-
-static bool is_pending(const struct ext2mb *mb, const struct piece *piece)
+static bool is_pending(const struct ext2mb *mb, const struct group_piece *piece)
 {
 	if (mb->base_pending)
 		return base_pending_overlaps(mb->base_pending, piece->group, piece->start, piece->count);
@@ -27,7 +11,7 @@ static bool is_pending(const struct ext2mb *mb, const struct piece *piece)
 }
 
 /* Whether the piece may be freed, and room for noting that it was. The group stays locked unless this fails. */
-static errcode_t enter_piece(struct ext2mb *mb, const struct piece *piece)
+static errcode_t enter_piece(struct ext2mb *mb, const struct group_piece *piece)
 {
 	struct group *group = &mb->groups[piece->group];
 	errcode_t error = group_enter(mb, piece->group);
@@ -48,7 +32,7 @@ static errcode_t enter_piece(struct ext2mb *mb, const struct piece *piece)
 	return error;
 }
 
-static void add_piece(struct ext2mb *mb, const struct piece *piece)
+static void add_piece(struct ext2mb *mb, const struct group_piece *piece)
 {
 	struct group *group = &mb->groups[piece->group];
 	bool is_first = !group->pending.count;
@@ -75,14 +59,14 @@ static errcode_t try_to_free(struct ext2mb *mb, uint64_t position, uint64_t coun
 	errcode_t error = 0;
 
 	while (checked < count && !error) {
-		struct piece piece = piece_at(&mb->geometry, position + checked, count - checked);
+		struct group_piece piece = geometry_piece(&mb->geometry, position + checked, count - checked);
 
 		error = enter_piece(mb, &piece);
 		if (!error)
 			checked += piece.count;
 	}
 	for (uint64_t done = 0; done < checked;) {
-		struct piece piece = piece_at(&mb->geometry, position + done, count - done);
+		struct group_piece piece = geometry_piece(&mb->geometry, position + done, count - done);
 
 		if (error)
 			group_leave(mb, piece.group);
@@ -107,6 +91,53 @@ errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_
 		return error;
 	stats_add(&worker->stats, COUNT_FREES, 1);
 	stats_add(&worker->stats, COUNT_CLUSTERS_FREED, count);
+	return 0;
+}
+
+errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
+{
+	struct ext2mb *mb = worker->mb;
+	struct hand_out *last = &worker->last;
+	struct group_piece piece = geometry_piece(&mb->geometry, position, count);
+	errcode_t error = 0;
+
+	if (position < last->position || count > last->count || position - last->position > last->count - count)
+		return EXT2MB_ET_BAD_RANGE;
+	atomic_fetch_add(&mb->releases_begun, 1);
+	lock_wait(&mb->groups[piece.group].lock);
+	/* Without a commit since, whatever another worker has freed of it still waits. */
+	if (atomic_load_explicit(&mb->epoch, memory_order_relaxed) != last->epoch)
+		error = EXT2MB_ET_BAD_RANGE;
+	else if (is_pending(mb, &piece))
+		error = EXT2MB_ET_DOUBLE_FREE;
+	if (!error) {
+		buddy_give(mb->groups[piece.group].buddy, piece.start, piece.count);
+		mb->groups[piece.group].is_dirty = true;
+		atomic_fetch_add_explicit(&mb->clusters_released, count, memory_order_relaxed);
+		group_leave_changed(mb, piece.group);
+	} else {
+		group_leave(mb, piece.group);
+	}
+	atomic_fetch_add(&mb->releases_ended, 1);
+	if (error)
+		return error;
+	/* The next request without a goal goes on where this one now ends. */
+	if (worker->goes_on_at.group == piece.group && worker->goes_on_at.cluster == piece.start + piece.count)
+		worker->goes_on_at.cluster = piece.start;
+	if (position == last->position)
+		*last = (struct hand_out){ position + count, last->count - (uint32_t)count, last->epoch };
+	else
+		last->count = (uint32_t)(position - last->position);
+	stats_add(&worker->stats, COUNT_FREES, 1);
+	stats_add(&worker->stats, COUNT_CLUSTERS_FREED, count);
+	return 0;
+}
+
+errcode_t free_refuse_in_discard(struct ext2mb *mb)
+{
+	if (pthread_mutex_lock(&mb->commit_lock))
+		return EXT2MB_ET_IN_DISCARD;
+	pthread_mutex_unlock(&mb->commit_lock);
 	return 0;
 }
 
@@ -200,14 +231,14 @@ errcode_t free_commit(struct ext2mb *mb)
 {
 	if (pthread_mutex_lock(&mb->commit_lock))
 		return EXT2MB_ET_IN_DISCARD;
+
+	struct showing showing = { .mb = mb, .epoch = atomic_fetch_add_explicit(&mb->epoch, 1, memory_order_relaxed) };
 	if (mb->base_pending) {
 		errcode_t error = base_pending_commit(mb);
 
 		pthread_mutex_unlock(&mb->commit_lock);
 		return error;
 	}
-
-	struct showing showing = { .mb = mb, .epoch = atomic_fetch_add_explicit(&mb->epoch, 1, memory_order_relaxed) };
 
 	for (uint32_t number = order_set_next(&mb->pending, 0, mb->geometry.groups); number != ORDER_SET_NONE;
 	     number = order_set_next(&mb->pending, number + 1, mb->geometry.groups))

@@ -15,6 +15,15 @@
 MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
 
 /*
+ * Makes clusters of the worker's last hand-out free again at once. EXT2MB_ET_BAD_RANGE: they are not of it, or there has
+ * been a commit since; EXT2MB_ET_DOUBLE_FREE.
+ */
+MUST_CHECK errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
+
+/* EXT2MB_ET_IN_DISCARD: this thread is in the discard function. Else waits for a commit that goes on. */
+MUST_CHECK errcode_t free_refuse_in_discard(struct ext2mb *mb);
+
+/*
  * Releases what was freed in epochs up to the present one, group by group, and begins the next; before that, shows
  * it to the caller's discard function, whose first error it returns. Any thread. EXT2MB_ET_IN_DISCARD: that
  * function has called it.

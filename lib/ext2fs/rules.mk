@@ -15,6 +15,7 @@ ext2mb_sources := \
 	lib/ext2fs/preallocation/file.c \
 	lib/ext2fs/preallocation/file_search.c \
 	lib/ext2fs/preallocation/file_windows.c \
+	lib/ext2fs/block_range.c \
 	lib/ext2fs/free.c \
 	lib/ext2fs/search/free_groups.c \
 	lib/ext2fs/fs/fs_errors.c \

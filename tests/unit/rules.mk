@@ -4,6 +4,7 @@ unit_tests := \
 	archive_acl \
 	archive_source \
 	arena \
+	block_range \
 	block_runs \
 	buddy \
 	configuration \

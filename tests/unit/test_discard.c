@@ -371,32 +371,107 @@ START_TEST(test_one_commit_at_a_time)
 }
 END_TEST
 
-/* What a discard function may do, and what it is refused, under every policy. */
-static errcode_t do_much(void *context, uint64_t start, uint64_t count)
+/* What a discard function may do, and what it is refused, under every policy: every call of the interface. */
+static errcode_t write_nowhere(void *context, const char *text, size_t bytes)
+{
+	*(size_t *)context += text[bytes - 1] == '\n';
+	return 0;
+}
+
+static void call_for_blocks(struct ext2mb_worker *worker)
 {
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 3 };
+	struct ext2mb_extent extent;
+	enum ext2mb_block_use use;
+	uint64_t alike;
+
+	ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
+	ck_assert_ok(ext2mb_give_back(worker, extent.start + 2, 1));
+	ck_assert_ok(ext2mb_mark_used(worker, extent.start + 2, 1));
+	ck_assert_ok(ext2mb_query_blocks(test.mb, extent.start, extent.count, &use, &alike));
+	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
+	ck_assert_ok(ext2mb_next_free(test.mb, 0, &extent));
+	ck_assert_uint_gt(ext2mb_free_blocks(test.mb), 0);
+}
+
+static void call_for_files(struct ext2mb_worker *worker)
+{
 	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12, .parent = 2 };
-	struct ext2mb_file_request file_request = { .struct_bytes = sizeof(file_request), .count = 5 };
-	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
-	struct ext2mb_worker *worker;
+	struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .count = 5 };
+	struct ext2mb_inode_request inode = { .struct_bytes = sizeof(inode), .parent = 2 };
 	struct ext2mb_extent extent;
 	struct ext2mb_file *file;
+	ext2_ino_t ino;
+
+	ck_assert_ok(ext2mb_file_open(worker, &info, &file));
+	ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extent));
+	ext2mb_file_truncate(worker, file, 0);
+	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
+	ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extent));
+	(void)ext2mb_discard_preallocations(worker);
+	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
+	ext2mb_file_close(worker, file);
+	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb), 0);
+	ck_assert_ok(ext2mb_inode_alloc(worker, &inode, &ino));
+	ck_assert_ok(ext2mb_inode_free(worker, ino, 0));
+	ck_assert_uint_gt(ext2mb_free_inodes(test.mb), 0);
+}
+
+static void call_for_figures(void)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	struct ext2mb_criterion_stats criterion = { .struct_bytes = sizeof(criterion) };
+	size_t lines = 0;
+
+	ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
+	ck_assert_ok(ext2mb_read_criterion_stats(test.mb, 0, &criterion));
+	ck_assert_ok(ext2mb_write_mb_stats(test.mb, write_nowhere, &lines));
+	ck_assert_ok(ext2mb_write_mb_groups(test.mb, write_nowhere, &lines));
+	ck_assert_ok(ext2mb_write_mb_structs_summary(test.mb, write_nowhere, &lines));
+	ck_assert_uint_gt(lines, 50);
+	ck_assert_uint_eq(ext2mb_library_version(NULL), EXT2MB_VERSION);
+}
+
+static void call_for_orphans(void)
+{
+	struct ext2mb_orphan_options options = { .struct_bytes = sizeof(options), .mb = test.mb };
+	struct ext2mb_orphans *orphans;
+	uint32_t index, first = 0;
+
+	ck_assert_ok(ext2mb_orphan_open(test.fs, &options, NULL, 0, &orphans));
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, 11, &index));
+	ck_assert_uint_eq(ext2mb_orphan_next(orphans, &first), 11);
+	ck_assert_ok(ext2mb_orphan_delete(orphans, index, 11));
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ck_assert_error(ext2mb_orphan_release(orphans, NULL, NULL, 0), EXT2MB_ET_IN_DISCARD);
+	ext2mb_orphan_close(orphans);
+}
+
+static errcode_t do_much(void *context, uint64_t start, uint64_t count)
+{
+	struct ext2mb_worker *worker;
+	struct ext2mb *another;
+	ext2_filsys fs;
+	char why[80];
 
 	(void)start, (void)count;
 	ext2mb_set_optimize_scan(test.mb, test.shown_count++ % 2 == 0);
 	ck_assert_ok(ext2mb_worker_open(test.mb, &worker));
-	ck_assert_ok(ext2mb_alloc(worker, &request, &extent));
-	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
-	ck_assert_ok(ext2mb_file_open(worker, &info, &file));
-	ck_assert_ok(ext2mb_file_alloc(worker, file, &file_request, &extent));
-	ck_assert_ok(ext2mb_free(worker, extent.start, extent.count));
-	ext2mb_file_close(worker, file);
+	call_for_blocks(worker);
+	call_for_files(worker);
 	ext2mb_worker_close(worker);
-	ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
-	ck_assert_uint_gt(ext2mb_free_blocks(test.mb), 0);
-	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb) % EXT2FS_CLUSTER_RATIO(test.fs), 0);
-	ck_assert_ok(ext2mb_next_free(test.mb, 0, &extent));
+	call_for_figures();
+	call_for_orphans();
+	ck_assert_error(ext2mb_check(test.mb, why, sizeof(why)), EXT2MB_ET_IN_DISCARD);
+	ck_assert_error(ext2mb_close(test.mb), EXT2MB_ET_IN_DISCARD);
 	ck_assert_error(ext2mb_sync(test.mb), EXT2MB_ET_IN_DISCARD);
+	/* That is this allocator, not another one's. */
+	ck_assert_ok(ext2fs_open(mb_image_path(), EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs));
+	ck_assert_ok(ext2mb_open(fs, NULL, &another));
+	ck_assert_ok(ext2mb_commit(another));
+	mb_check(another);
+	ck_assert_ok(ext2mb_close(another));
+	ck_assert_ok(ext2fs_close(fs));
 	return context == &test ? ext2mb_commit(test.mb) : 0;
 }
 

@@ -28,6 +28,23 @@ static inline uint32_t geometry_group_clusters(const struct geometry *geometry, 
 	return (uint32_t)(geometry->clusters - (uint64_t)group * geometry->clusters_per_group);
 }
 
+/* The part of a range that lies in one group. */
+struct group_piece {
+	uint32_t group;
+	uint32_t start;
+	uint32_t count;
+};
+
+/* Of the clusters from position on, those of the first group. */
+static inline struct group_piece geometry_piece(const struct geometry *geometry, uint64_t position, uint64_t count)
+{
+	uint32_t group = (uint32_t)(position / geometry->clusters_per_group);
+	uint32_t start = (uint32_t)(position % geometry->clusters_per_group);
+	uint32_t room = geometry_group_clusters(geometry, group) - start;
+
+	return (struct group_piece){ group, start, count < room ? (uint32_t)count : room };
+}
+
 /* The first block of a cluster. */
 static inline uint64_t geometry_block(const struct geometry *geometry, uint32_t group, uint32_t cluster)
 {

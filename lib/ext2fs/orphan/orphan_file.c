@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext2fs/core/sized_struct.h"
+#include "ext2fs/free.h"
 #include "ext2fs/allocator.h"
 #include "ext2fs/fs/fs_orphan.h"
 #include "ext2fs/fs/fs_orphan_release.h"
@@ -271,7 +272,9 @@ errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_or
 	struct ext2mb *mb = orphans->mb;
 	errcode_t error = 0;
 
-	if (counts)
+	if (mb)
+		error = free_refuse_in_discard(mb);
+	if (!error && counts)
 		error = sized_struct_is_writable(counts, SIZED_STRUCT_LEAST(struct ext2mb_orphan_released, blocks));
 	if (error)
 		return error;
