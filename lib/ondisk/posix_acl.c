@@ -3,20 +3,15 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define DISK_VERSION 1
-#define TAG_USER_OBJ 0x01
-#define TAG_USER 0x02
-#define TAG_GROUP_OBJ 0x04
-#define TAG_GROUP 0x08
-#define TAG_MASK 0x10
-#define TAG_OTHER 0x20
-#define TAGS_REQUIRED (TAG_USER_OBJ | TAG_GROUP_OBJ | TAG_OTHER)
-#define TAGS_NAMED (TAG_USER | TAG_GROUP)
-#define ALL_TAGS (TAGS_REQUIRED | TAGS_NAMED | TAG_MASK)
+#define TAGS_REQUIRED (ACL_USER_OBJ | ACL_GROUP_OBJ | ACL_OTHER)
+#define TAGS_NAMED (ACL_USER | ACL_GROUP)
+#define ALL_TAGS (TAGS_REQUIRED | TAGS_NAMED | ACL_MASK)
 #define ALL_PERMISSIONS 7
 
 struct disk_header {
@@ -79,7 +74,7 @@ errcode_t posix_acl_measure(const void *value, uint32_t value_bytes, uint32_t *d
 		seen |= entry.e_tag;
 		*disk_bytes += disk_entry_bytes(entry.e_tag);
 	}
-	if ((seen & TAGS_REQUIRED) != TAGS_REQUIRED || ((seen & TAGS_NAMED) && !(seen & TAG_MASK)))
+	if ((seen & TAGS_REQUIRED) != TAGS_REQUIRED || ((seen & TAGS_NAMED) && !(seen & ACL_MASK)))
 		return EINVAL;
 	return 0;
 }

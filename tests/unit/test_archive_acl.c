@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/archive/archive_acl.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +22,13 @@ static void check(const char *text, bool is_default, const char *expected)
 	if (!error)
 		error = acl_encode(&acl, &memory, &value, &bytes);
 	for (size_t i = 0; !error && i < acl.count; i++) {
+		struct posix_acl_xattr_entry entry;
 		size_t used = strlen(shown);
 
-		snprintf(shown + used, sizeof(shown) - used, "%s%d:%d:%d", i ? " " : "", acl.list[i].tag,
-		         acl.list[i].permissions, (int)acl.list[i].id);
+		memcpy(&entry, (const char *)value + sizeof(struct posix_acl_xattr_header) + i * sizeof(entry),
+		       sizeof(entry));
+		snprintf(shown + used, sizeof(shown) - used, "%s%d:%d:%d", i ? " " : "", le16toh(entry.e_tag),
+		         le16toh(entry.e_perm), (int)le32toh(entry.e_id));
 	}
 	ck_assert_str_eq(error ? acl.why : shown, expected);
 	free(acl.list);

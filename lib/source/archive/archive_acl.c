@@ -2,6 +2,8 @@
 #include "source/archive/archive_acl.h"
 
 #include <ctype.h>
+#include <endian.h>
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -10,8 +12,7 @@
 #include "support/text/units.h"
 #include "support/vector.h"
 
-#define ACL_VERSION 2
-#define NO_ID UINT32_MAX
+#define NO_ID ((uint32_t)ACL_UNDEFINED_ID)
 #define MOST_FIELDS 5 /* "default" and four more */
 
 static errcode_t refuse(struct acl *acl, const char *why)
@@ -20,20 +21,20 @@ static errcode_t refuse(struct acl *acl, const char *why)
 	return EINVAL;
 }
 
-errcode_t acl_add(struct acl *acl, enum acl_tag tag, unsigned int permissions, uint32_t id)
+errcode_t acl_add(struct acl *acl, uint16_t tag, unsigned int permissions, uint32_t id)
 {
 	errcode_t error = vector_reserve(&acl->list, &acl->capacity, acl->count + 1, sizeof(*acl->list));
 
 	if (!error)
-		acl->list[acl->count++] = (struct acl_entry){
-			.tag = (uint16_t)tag,
-			.permissions = permissions & 7,
-			.id = tag == ACL_TAG_USER || tag == ACL_TAG_GROUP ? id : NO_ID,
+		acl->list[acl->count++] = (struct posix_acl_xattr_entry){
+			.e_tag = tag,
+			.e_perm = permissions & 7,
+			.e_id = tag == ACL_USER || tag == ACL_GROUP ? id : NO_ID,
 		};
 	return error;
 }
 
-errcode_t acl_add_name(struct acl *acl, enum acl_tag tag, unsigned int permissions, const char *name)
+errcode_t acl_add_name(struct acl *acl, uint16_t tag, unsigned int permissions, const char *name)
 {
 	struct passwd user, *found_user = NULL;
 	struct group group, *found_group = NULL;
@@ -44,9 +45,9 @@ errcode_t acl_add_name(struct acl *acl, enum acl_tag tag, unsigned int permissio
 		return acl_add(acl, tag, permissions, (uint32_t)number);
 	if (acl->is_foreign)
 		return refuse(acl, "its ACL names a user or a group without a number");
-	if (tag == ACL_TAG_USER && !getpwnam_r(name, &user, buffer, sizeof(buffer), &found_user) && found_user)
+	if (tag == ACL_USER && !getpwnam_r(name, &user, buffer, sizeof(buffer), &found_user) && found_user)
 		return acl_add(acl, tag, permissions, found_user->pw_uid);
-	if (tag == ACL_TAG_GROUP && !getgrnam_r(name, &group, buffer, sizeof(buffer), &found_group) && found_group)
+	if (tag == ACL_GROUP && !getgrnam_r(name, &group, buffer, sizeof(buffer), &found_group) && found_group)
 		return acl_add(acl, tag, permissions, found_group->gr_gid);
 	return refuse(acl, "its ACL names a user or a group that this host does not know");
 }
@@ -82,8 +83,8 @@ static errcode_t add_account(struct acl *acl, bool is_user, char *const *fields,
 	if (count < 3 || count > 4 || !parse_permissions(fields[2], &permissions))
 		return refuse(acl, "its ACL is damaged");
 	if (!*fields[1] && count == 3)
-		return acl_add(acl, is_user ? ACL_TAG_USER_OBJ : ACL_TAG_GROUP_OBJ, permissions, NO_ID);
-	enum acl_tag tag = is_user ? ACL_TAG_USER : ACL_TAG_GROUP;
+		return acl_add(acl, is_user ? ACL_USER_OBJ : ACL_GROUP_OBJ, permissions, NO_ID);
+	uint16_t tag = is_user ? ACL_USER : ACL_GROUP;
 
 	if (count == 3)
 		return acl_add_name(acl, tag, permissions, fields[1]);
@@ -93,7 +94,7 @@ static errcode_t add_account(struct acl *acl, bool is_user, char *const *fields,
 }
 
 /* mask::rwx or, as Solaris has it, mask:rwx. */
-static errcode_t add_other(struct acl *acl, enum acl_tag tag, char *const *fields, size_t count)
+static errcode_t add_other(struct acl *acl, uint16_t tag, char *const *fields, size_t count)
 {
 	unsigned int permissions;
 
@@ -136,9 +137,9 @@ static errcode_t parse_entry(struct acl *acl, char *text)
 	if (is_either(*fields, "group", "g"))
 		return add_account(acl, false, fields, count);
 	if (is_either(*fields, "mask", "m"))
-		return add_other(acl, ACL_TAG_MASK, fields, count);
+		return add_other(acl, ACL_MASK, fields, count);
 	if (is_either(*fields, "other", "o"))
-		return add_other(acl, ACL_TAG_OTHER, fields, count);
+		return add_other(acl, ACL_OTHER, fields, count);
 	return refuse(acl, "its ACL is damaged");
 }
 
@@ -158,21 +159,21 @@ errcode_t acl_parse(struct acl *acl, const char *text)
 	return error;
 }
 
-int acl_permissions(const struct acl *acl, enum acl_tag tag)
+int acl_permissions(const struct acl *acl, uint16_t tag)
 {
 	for (size_t i = 0; i < acl->count; i++)
-		if (acl->list[i].tag == tag)
-			return acl->list[i].permissions;
+		if (acl->list[i].e_tag == tag)
+			return acl->list[i].e_perm;
 	return -1;
 }
 
 static int compare_entries(const void *one, const void *other)
 {
-	const struct acl_entry *first = one, *second = other;
+	const struct posix_acl_xattr_entry *first = one, *second = other;
 
-	if (first->tag != second->tag)
-		return first->tag < second->tag ? -1 : 1;
-	return first->id < second->id ? -1 : first->id > second->id;
+	if (first->e_tag != second->e_tag)
+		return first->e_tag < second->e_tag ? -1 : 1;
+	return first->e_id < second->e_id ? -1 : first->e_id > second->e_id;
 }
 
 /* An ACL that names somebody has a mask, by default what all of its group class may do. */
@@ -183,14 +184,14 @@ errcode_t acl_complete(struct acl *acl)
 	if (!acl->count)
 		return 0;
 	for (size_t i = 0; i < acl->count; i++) {
-		tags |= acl->list[i].tag;
-		if (acl->list[i].tag & (ACL_TAG_USER | ACL_TAG_GROUP_OBJ | ACL_TAG_GROUP))
-			permissions |= acl->list[i].permissions;
+		tags |= acl->list[i].e_tag;
+		if (acl->list[i].e_tag & (ACL_USER | ACL_GROUP_OBJ | ACL_GROUP))
+			permissions |= acl->list[i].e_perm;
 	}
-	if (~tags & (ACL_TAG_USER_OBJ | ACL_TAG_GROUP_OBJ | ACL_TAG_OTHER))
+	if (~tags & (ACL_USER_OBJ | ACL_GROUP_OBJ | ACL_OTHER))
 		return refuse(acl, "its ACL lacks the owner, the group or the others");
-	if (!(tags & ACL_TAG_MASK) && tags & (ACL_TAG_USER | ACL_TAG_GROUP))
-		return acl_add(acl, ACL_TAG_MASK, permissions, NO_ID);
+	if (!(tags & ACL_MASK) && tags & (ACL_USER | ACL_GROUP))
+		return acl_add(acl, ACL_MASK, permissions, NO_ID);
 	return 0;
 }
 
@@ -205,21 +206,22 @@ errcode_t acl_encode(struct acl *acl, struct arena *memory, const void **value, 
 	for (size_t i = 1; i < acl->count; i++)
 		if (!compare_entries(&acl->list[i - 1], &acl->list[i]))
 			return refuse(acl, "its ACL has an entry twice");
-	*bytes = sizeof(uint32_t) + acl->count * sizeof(struct acl_entry);
+	struct posix_acl_xattr_header header = { htole32(POSIX_ACL_XATTR_VERSION) };
+	size_t list_bytes = acl->count * sizeof(*acl->list);
+
+	*bytes = sizeof(header) + list_bytes;
 	char *to = arena_alloc(memory, *bytes);
 
 	if (!to)
 		return ENOMEM;
 	*value = to;
-	memcpy(to, &(uint32_t){ htole32(ACL_VERSION) }, sizeof(uint32_t));
 	for (size_t i = 0; i < acl->count; i++) {
-		struct acl_entry entry = {
-			htole16(acl->list[i].tag),
-			htole16(acl->list[i].permissions),
-			htole32(acl->list[i].id),
-		};
+		struct posix_acl_xattr_entry *entry = &acl->list[i];
 
-		memcpy(to + sizeof(uint32_t) + i * sizeof(entry), &entry, sizeof(entry));
+		*entry = (struct posix_acl_xattr_entry){ htole16(entry->e_tag), htole16(entry->e_perm),
+			                                 htole32(entry->e_id) };
 	}
+	memcpy(to, &header, sizeof(header));
+	memcpy(to + sizeof(header), acl->list, list_bytes);
 	return 0;
 }

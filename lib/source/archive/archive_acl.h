@@ -3,8 +3,8 @@
 #ifndef SOURCE_ARCHIVE_ACL_H
 #define SOURCE_ARCHIVE_ACL_H
 
-#include <endian.h>
-#include <errno.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,38 +12,23 @@
 #include "support/arena.h"
 #include "support/problem.h"
 
-/* system.posix_acl_*: a version, then these, little-endian, ordered by tag and id. */
-struct acl_entry {
-	uint16_t tag, permissions;
-	uint32_t id;
-};
-
-enum acl_tag {
-	ACL_TAG_USER_OBJ = 1,
-	ACL_TAG_USER = 2,
-	ACL_TAG_GROUP_OBJ = 4,
-	ACL_TAG_GROUP = 8,
-	ACL_TAG_MASK = 16,
-	ACL_TAG_OTHER = 32
-};
-
 /* Zero-initialise; list is freed by the owner. */
 struct acl {
-	struct acl_entry *list;
+	struct posix_acl_xattr_entry *list; /* of this host's byte order until it is encoded */
 	size_t count, capacity;
 	bool is_default; /* acl_parse: entries may begin with "default:" */
 	bool is_foreign; /* users and groups of this host are none of its own */
 	const char *why; /* what is wrong with it, after EINVAL */
 };
 
-/* id counts for ACL_TAG_USER and ACL_TAG_GROUP. ENOMEM. */
-MUST_CHECK errcode_t acl_add(struct acl *acl, enum acl_tag tag, unsigned int permissions, uint32_t id);
+/* tag is ACL_USER_OBJ and so on; id counts for ACL_USER and ACL_GROUP. ENOMEM. */
+MUST_CHECK errcode_t acl_add(struct acl *acl, uint16_t tag, unsigned int permissions, uint32_t id);
 
 /*
  * Adds a user or a group by name, which is a number or looked up on this host: GNU tar writes names without numbers
  * unless it was asked for --numeric-owner; other systems' names are a guess. EINVAL, ENOMEM.
  */
-MUST_CHECK errcode_t acl_add_name(struct acl *acl, enum acl_tag tag, unsigned int permissions, const char *name);
+MUST_CHECK errcode_t acl_add_name(struct acl *acl, uint16_t tag, unsigned int permissions, const char *name);
 
 /*
  * Adds the entries of a text as archives of tar have it: TYPE:NAME:PERMISSIONS or TYPE:NAME:PERMISSIONS:ID, with commas
@@ -59,6 +44,6 @@ MUST_CHECK errcode_t acl_complete(struct acl *acl);
 MUST_CHECK errcode_t acl_encode(struct acl *acl, struct arena *memory, const void **value, size_t *bytes);
 
 /* The permissions of the entry with this tag, the first one; -1: there is none. */
-int acl_permissions(const struct acl *acl, enum acl_tag tag);
+int acl_permissions(const struct acl *acl, uint16_t tag);
 
 #endif

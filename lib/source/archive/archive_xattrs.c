@@ -32,21 +32,21 @@ static errcode_t add_xattr(struct archive_scan *scan, uint32_t *count, const cha
 	return 0;
 }
 
-static enum acl_tag tag_of(int archive_tag)
+static uint16_t tag_of(int archive_tag)
 {
 	switch (archive_tag) {
 	case ARCHIVE_ENTRY_ACL_USER_OBJ:
-		return ACL_TAG_USER_OBJ;
+		return ACL_USER_OBJ;
 	case ARCHIVE_ENTRY_ACL_USER:
-		return ACL_TAG_USER;
+		return ACL_USER;
 	case ARCHIVE_ENTRY_ACL_GROUP_OBJ:
-		return ACL_TAG_GROUP_OBJ;
+		return ACL_GROUP_OBJ;
 	case ARCHIVE_ENTRY_ACL_GROUP:
-		return ACL_TAG_GROUP;
+		return ACL_GROUP;
 	case ARCHIVE_ENTRY_ACL_MASK:
-		return ACL_TAG_MASK;
+		return ACL_MASK;
 	case ARCHIVE_ENTRY_ACL_OTHER:
-		return ACL_TAG_OTHER;
+		return ACL_OTHER;
 	default:
 		return 0;
 	}
@@ -63,7 +63,7 @@ static errcode_t take_entries(const struct archive_scan *scan, int type, struct 
 		return 0;
 	while (!error &&
 	       archive_entry_acl_next(scan->entry, type, &entry_type, &permissions, &tag, &id, &name) == ARCHIVE_OK) {
-		bool is_named = tag_of(tag) == ACL_TAG_USER || tag_of(tag) == ACL_TAG_GROUP;
+		bool is_named = tag_of(tag) == ACL_USER || tag_of(tag) == ACL_GROUP;
 
 		if (!tag_of(tag))
 			return fail(scan, EINVAL, "its ACL is not a POSIX one");
@@ -81,7 +81,7 @@ static errcode_t take_entries(const struct archive_scan *scan, int type, struct 
 /* Libarchive has given what the ACL says of the owner, the group and the others to the mode. */
 static errcode_t take_from_mode(struct acl *acl, uint16_t mode)
 {
-	static const enum acl_tag tags[] = { ACL_TAG_OTHER, ACL_TAG_GROUP_OBJ, ACL_TAG_USER_OBJ };
+	static const uint16_t tags[] = { ACL_OTHER, ACL_GROUP_OBJ, ACL_USER_OBJ };
 	errcode_t error = 0;
 
 	for (unsigned int i = 0; !error && i < sizeof(tags) / sizeof(*tags); i++)
@@ -93,12 +93,12 @@ static errcode_t take_from_mode(struct acl *acl, uint16_t mode)
 /* The mode's group bits are the mask, if there is one. An ACL of three entries says no more than the mode. */
 static void give_to_mode(struct acl *acl, uint16_t *mode)
 {
-	int mask = acl_permissions(acl, ACL_TAG_MASK), group = acl_permissions(acl, ACL_TAG_GROUP_OBJ);
+	int mask = acl_permissions(acl, ACL_MASK), group = acl_permissions(acl, ACL_GROUP_OBJ);
 
 	if (!acl->count)
 		return;
-	*mode = (uint16_t)((*mode & ~0777) | acl_permissions(acl, ACL_TAG_USER_OBJ) << 6 |
-	                   (mask >= 0 ? mask : group) << 3 | acl_permissions(acl, ACL_TAG_OTHER));
+	*mode = (uint16_t)((*mode & ~0777) | acl_permissions(acl, ACL_USER_OBJ) << 6 |
+	                   (mask >= 0 ? mask : group) << 3 | acl_permissions(acl, ACL_OTHER));
 	if (acl->count == 3)
 		acl->count = 0;
 }
