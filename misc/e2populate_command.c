@@ -10,8 +10,7 @@
 #include "e2populate_options.h"
 #include "populate/format/extended_options.h"
 #include "populate/output/android_sparse.h"
-#include "source/archive/archive_kind.h"
-#include "source/layers/oci_image.h"
+#include "source/source.h"
 #include "standard_streams.h"
 #include "support/text/units.h"
 #include "support/vector.h"
@@ -82,34 +81,15 @@ static void add_extended(struct command *command, const char *argument)
 	command->extended = joined;
 }
 
-/* Also KIND:-. */
-static bool is_standard_input(const char *source)
-{
-	const char *file;
-
-	archive_kind_of_prefix(source, &file);
-	return !strcmp(file, "-");
-}
-
-/* KIND: and nothing after it. */
-static bool names_no_file(const char *source)
-{
-	const char *file;
-
-	if (strncmp(source, OCI_IMAGE_PREFIX, strlen(OCI_IMAGE_PREFIX)) == 0)
-		return strchr(":", source[strlen(OCI_IMAGE_PREFIX)]) != NULL;
-	return archive_kind_of_prefix(source, &file) && !*file;
-}
-
 static void add_source(struct command *command, const char *argument)
 {
 	struct populate_options *options = &command->options;
-	bool is_input = is_standard_input(argument);
+	bool is_input = source_is_standard_input(argument);
 
-	if (names_no_file(argument))
+	if (source_names_nothing(argument))
 		usage_error("-d %s: no file is named", argument);
 	for (uint32_t i = 0; i < options->source_count; i++)
-		if (is_input && is_standard_input(command->sources[i]))
+		if (is_input && source_is_standard_input(command->sources[i]))
 			usage_error("-d %s: standard input can be read only once", argument);
 	if (vector_reserve(&command->sources, &command->source_capacity, options->source_count + 1ul,
 	                   sizeof(*command->sources)))

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "populate/format/extended_options.h"
-#include "source/mtree/metadata.h"
+#include "source/manifest/metadata.h"
 #include "source/tree/xattr_sets.h"
 
 static errcode_t set_root_permissions(struct build *build, const char *text)

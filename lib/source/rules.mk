@@ -6,45 +6,50 @@ source_sources := \
 	lib/source/archive/archive_input.c \
 	lib/source/archive/archive_kind.c \
 	lib/source/archive/archive_member.c \
+	lib/source/archive/archive_scan.c \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/archive_spool.c \
 	lib/source/archive/archive_xattrs.c \
 	lib/source/archive/container_image.c \
 	lib/source/archive/header_tap.c \
+	lib/source/archive/source_file.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/descend.c \
 	lib/source/host/directory_reader.c \
+	lib/source/host/directory_scan.c \
+	lib/source/host/directory_scan_entries.c \
+	lib/source/host/directory_scan_names.c \
+	lib/source/host/directory_scan_number.c \
 	lib/source/host/directory_source.c \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/open_below.c \
 	lib/source/host/projects.c \
-	lib/source/host/scan_entry.c \
-	lib/source/host/scan_listing.c \
-	lib/source/host/scan_number.c \
 	lib/source/layers/links_below.c \
-	lib/source/layers/marks.c \
 	lib/source/layers/merge.c \
 	lib/source/layers/oci_blob.c \
 	lib/source/layers/oci_image.c \
+	lib/source/layers/whiteouts.c \
+	lib/source/manifest/manifest_file.c \
+	lib/source/manifest/manifest_source.c \
+	lib/source/manifest/metadata.c \
+	lib/source/manifest/metadata_additions.c \
 	lib/source/mtree/digests.c \
-	lib/source/mtree/manifest_source.c \
-	lib/source/mtree/metadata.c \
-	lib/source/mtree/metadata_additions.c \
 	lib/source/mtree/mtree.c \
 	lib/source/mtree/mtree_keywords.c \
 	lib/source/owners/account_names.c \
+	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
 	lib/source/owners/owner_text.c \
 	lib/source/owners/owner_xattrs.c \
 	lib/source/source.c \
 	lib/source/sources.c \
-	lib/source/tree/builder_number.c \
 	lib/source/tree/exclude.c \
 	lib/source/tree/file_flags.c \
 	lib/source/tree/path_text.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
+	lib/source/tree/tree_builder_number.c \
 	lib/source/tree/tree_check.c \
 	lib/source/tree/xattr_sets.c \
 	lib/source/tree/xattr_table.c

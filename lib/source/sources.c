@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/layers/oci_image.h"
 #include "source/source.h"
 #include "support/vector.h"
 
@@ -15,53 +14,44 @@ struct stack {
 	const struct scan_options *options;
 };
 
-/* Some archives that follow each other. */
+/* Some sources that follow each other, each of which one worker reads. */
 struct run {
 	struct stack *stack;
 	size_t start;
 };
 
-static errcode_t add_layer(struct stack *stack, struct source source, enum whiteouts whiteouts)
+static errcode_t add_layer(struct stack *stack, const struct source *source, enum whiteout_form whiteouts)
 {
+	struct source copy = *source;
 	errcode_t error =
 		vector_reserve(&stack->layers, &stack->layer_capacity, stack->count + 1, sizeof(*stack->layers));
 
 	if (!error)
 		error = vector_reserve(&stack->sources, &stack->source_capacity, stack->count + 1,
 		                       sizeof(*stack->sources));
-	source.path = error ? NULL : strdup(source.path);
-	if (!source.path) {
-		cleanup_close_descriptor(&source.descriptor);
+	copy.path = error ? NULL : strdup(source->path);
+	if (!copy.path) {
+		cleanup_close_descriptor(&copy.descriptor);
 		return ENOMEM;
 	}
-	stack->sources[stack->count] = source;
+	stack->sources[stack->count] = copy;
 	stack->layers[stack->count++] = (struct merge_layer){ NULL, whiteouts };
 	return 0;
 }
 
-static errcode_t add_image(struct stack *stack, const char *name, struct pool *pool, struct problem *problem)
+static errcode_t add_image_layer(void *context, const struct source *layer)
 {
-	struct oci_image *image;
-	errcode_t error = oci_image_open(name, pool, &image, problem);
-
-	for (uint32_t i = 0; !error && i < oci_image_layers(image); i++) {
-		struct source layer = { .kind = &archive_kind_layer };
-
-		layer.path = oci_image_layer(image, i, &layer.descriptor);
-		error = add_layer(stack, layer, WHITEOUTS_OCI);
-	}
-	oci_image_close(image);
-	return error;
+	return add_layer(context, layer, WHITEOUTS_OCI);
 }
 
-static errcode_t list_layers(struct stack *stack, const char *const *sources, uint32_t count, enum whiteouts whiteouts,
-                             struct pool *pool, struct problem *problem)
+static errcode_t list_layers(struct stack *stack, const char *const *sources, uint32_t count,
+                             enum whiteout_form whiteouts, struct pool *pool, struct problem *problem)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		bool is_image = !strncmp(sources[i], OCI_IMAGE_PREFIX, strlen(OCI_IMAGE_PREFIX));
-		errcode_t error = is_image ?
-		                          add_image(stack, sources[i] + strlen(OCI_IMAGE_PREFIX), pool, problem) :
-		                          add_layer(stack, source_of(sources[i]), whiteouts);
+		const struct source source = source_of(sources[i]);
+		errcode_t error = source.kind->list_layers ? source.kind->list_layers(&source, pool, add_image_layer,
+		                                                                      stack, problem) :
+		                                             add_layer(stack, &source, whiteouts);
 
 		if (error)
 			return problem_set(problem, error, sources[i], "cannot read");
@@ -85,7 +75,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 	return 0;
 }
 
-static errcode_t read_archive(void *context, unsigned int worker, size_t index, struct problem *problem)
+static errcode_t read_serially(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct run *run = context;
 	struct pool *serial;
@@ -112,10 +102,11 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 	while (!error && run.start < stack->count) {
 		size_t count = 0;
 
-		while (run.start + count < stack->count && stack->sources[run.start + count].kind)
+		while (run.start + count < stack->count &&
+		       !stack->sources[run.start + count].kind->scans_in_parallel)
 			count++;
 		if (count > 1) {
-			error = pool_run(pool, count, read_archive, &run, problem);
+			error = pool_run(pool, count, read_serially, &run, problem);
 			run.start += count;
 		} else {
 			error = read_layer(stack, run.start++, pool, problem);

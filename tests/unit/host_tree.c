@@ -220,6 +220,15 @@ void host_tree_make(struct random *random, const char *path, unsigned int entrie
 	free_list(builder.files, builder.file_count);
 }
 
+errcode_t host_tree_try(const char *path, const struct scan_options *options, struct pool *pool, struct tree **tree,
+                        struct problem *problem)
+{
+	static const struct scan_options defaults;
+	struct source source = { .kind = &directory_source, .path = path, .descriptor = -1 };
+
+	return source_scan(&source, options ? options : &defaults, pool, tree, problem);
+}
+
 struct tree *host_tree_scan(const char *path, const struct scan_options *options, unsigned int threads)
 {
 	struct problem problem = { 0 };
@@ -228,7 +237,7 @@ struct tree *host_tree_scan(const char *path, const struct scan_options *options
 	char why[300] = "";
 
 	ck_assert_int_eq(pool_create(threads, &pool), 0);
-	if (directory_source_scan(path, options, pool, &tree, &problem)) {
+	if (host_tree_try(path, options, pool, &tree, &problem)) {
 		SCOPE_FREE char *text = problem_text(&problem);
 
 		ck_abort_msg("%u threads: %s", threads, text);

@@ -4,7 +4,9 @@
 #define TESTS_UNIT_HOST_TREE_H
 
 #include "seeded_random.h"
+#include "source/host/directory_reader.h"
 #include "source/host/directory_source.h"
+#include "source/source.h"
 
 /* Around all tests: the directory below which they work, in TMPDIR; its removal. */
 void host_tree_begin(void);
@@ -20,6 +22,10 @@ void host_tree_write(const char *path, const char *text);
 
 /* Makes `entries` files of all types that the user may make, in directories of all sizes, below an existing one. */
 void host_tree_make(struct random *random, const char *path, unsigned int entries);
+
+/* Scans a host directory; options may be NULL. */
+errcode_t host_tree_try(const char *path, const struct scan_options *options, struct pool *pool, struct tree **tree,
+                        struct problem *problem);
 
 /* Scans with so many threads, checks the tree and returns it. */
 struct tree *host_tree_scan(const char *path, const struct scan_options *options, unsigned int threads);

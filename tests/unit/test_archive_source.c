@@ -12,6 +12,7 @@
 
 #include "host_tree.h"
 #include "source/host/content_reader.h"
+#include "source/source.h"
 #include "unit.h"
 
 #define MAXIMUM_ARCHIVE_BYTES ((size_t)64 << 20)
@@ -56,14 +57,14 @@ static struct tree *scan_archive(const char *path, const struct archive_kind *ki
 	struct problem problem = { 0 };
 	struct tree *tree;
 	struct pool *pool;
-	struct source source = { path, kind, -1 };
+	struct source source = { &archive_source, path, kind, -1 };
 	char directory[PATH_MAX], why[300] = "";
 
 	snprintf(directory, sizeof(directory), "%s", path);
 	*strrchr(directory, '/') = '\0';
 	options.spool_directory = directory;
 	ck_assert_int_eq(pool_create(threads, &pool), 0);
-	errcode_t error = archive_source_scan(&source, &options, pool, &tree, &problem);
+	errcode_t error = source_scan(&source, &options, pool, &tree, &problem);
 
 	pool_destroy(pool);
 	ck_assert_int_eq(error, problem.error);
@@ -272,11 +273,16 @@ static const struct {
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
+static const struct archive_kind *kind_of_prefix(const char *prefix)
+{
+	struct source source = { .path = prefix };
+
+	return archive_kind_of_prefix(&source);
+}
+
 static const struct archive_kind *kind_of(size_t format)
 {
-	const char *file;
-
-	return formats[format].named ? archive_kind_of_prefix(formats[format].named, &file) : &archive_kind_common;
+	return formats[format].named ? kind_of_prefix(formats[format].named) : &archive_kind_common;
 }
 
 static void write_files(struct written *written, int format, int filter)
@@ -352,7 +358,6 @@ START_TEST(names_in_utf16_become_utf8)
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before = uselocale(utf8);
 	struct archive_entry *entry = archive_entry_new();
 	struct written written;
-	const char *file;
 
 	begin_archive(&written, ARCHIVE_FORMAT_7ZIP, ARCHIVE_FILTER_NONE, NULL);
 	archive_entry_copy_pathname(entry, name);
@@ -363,7 +368,7 @@ START_TEST(names_in_utf16_become_utf8)
 	uselocale(before);
 	put_file(path, written.bytes, written.used);
 	free(written.bytes);
-	struct tree *tree = scan_archive(path, archive_kind_of_prefix("7z:", &file), 0);
+	struct tree *tree = scan_archive(path, kind_of_prefix("7z:"), 0);
 
 	ck_assert_ptr_nonnull(tree);
 	ck_assert_str_eq(tree->nodes[1].name, name);

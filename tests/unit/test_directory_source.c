@@ -35,7 +35,7 @@ static void expect_failure(const char *path, errcode_t expected, const char *exp
 		struct pool *pool;
 
 		ck_assert_int_eq(pool_create(thread_counts[i], &pool), 0);
-		ck_assert_int_eq(directory_source_scan(path, NULL, pool, &tree, &problem), expected);
+		ck_assert_int_eq(host_tree_try(path, NULL, pool, &tree, &problem), expected);
 		pool_destroy(pool);
 		ck_assert_ptr_null(tree);
 		ck_assert_int_eq(problem.error, expected);
@@ -488,7 +488,7 @@ START_TEST(what_vanishes_is_named)
 		host_tree_write(host_tree_below(path, "directory/gone"), "");
 		vanishing = "gone";
 		ck_assert_int_eq(pool_create(2 * (unsigned int)i, &pool), 0);
-		ck_assert_int_eq(directory_source_scan(path, NULL, pool, &tree, &problem), ENOENT);
+		ck_assert_int_eq(host_tree_try(path, NULL, pool, &tree, &problem), ENOENT);
 		pool_destroy(pool);
 		ck_assert_str_eq(problem.path, host_tree_below(path, "directory/gone"));
 		problem_clear(&problem);

@@ -16,7 +16,7 @@
 
 #define MOST_LAYERS 5
 
-static enum whiteouts form_of(const char *layer)
+static enum whiteout_form form_of(const char *layer)
 {
 	return *layer == *OCI ? WHITEOUTS_OCI : *layer == *OVERLAY ? WHITEOUTS_OVERLAYFS : WHITEOUTS_NONE;
 }
@@ -248,7 +248,7 @@ static const char *last_name(const char *path)
 }
 
 /* What a marker removes; "" and true for all of its directory. */
-static bool marked(const struct file *file, enum whiteouts form, char *removed, bool *is_opaque)
+static bool marked(const struct file *file, enum whiteout_form form, char *removed, bool *is_opaque)
 {
 	const char *name = last_name(file->path);
 	size_t directory_bytes = name > file->path ? (size_t)(name - file->path) : 0;
@@ -268,7 +268,7 @@ static bool marked(const struct file *file, enum whiteouts form, char *removed, 
 	return *is_opaque || strncmp(name, ".wh..wh.", 8);
 }
 
-static void model_removals(struct files *merged, const struct files *layer, enum whiteouts form, bool keeps)
+static void model_removals(struct files *merged, const struct files *layer, enum whiteout_form form, bool keeps)
 {
 	char removed[TEXT_TREE_PATH_BYTES];
 	bool is_opaque;
@@ -333,7 +333,7 @@ static bool has_opaque_marker(const struct files *layer, const char *directory)
 	return false;
 }
 
-static void model_layer(struct files *merged, const struct files *layer, enum whiteouts form, bool keeps)
+static void model_layer(struct files *merged, const struct files *layer, enum whiteout_form form, bool keeps)
 {
 	char removed[TEXT_TREE_PATH_BYTES];
 	bool is_opaque;
@@ -398,7 +398,7 @@ static char *files_text(struct files *files, const char *as, bool keeps)
 }
 
 /* Parents first. uid 1000 * (1 + layer) and up. */
-static void random_layer(struct random *random, unsigned int layer, enum whiteouts form, struct files *files)
+static void random_layer(struct random *random, unsigned int layer, enum whiteout_form form, struct files *files)
 {
 	static const char *const names[] = { "a",     "b",     "c",     "ab",           ".w",           ".x",
 		                             ".wh.a", ".wh.b", ".wh.c", ".wh..wh..opq", ".wh..wh.plnk", "z" };
@@ -475,8 +475,8 @@ START_TEST(as_the_model_says)
 }
 END_TEST
 
-static struct tree *merge_taken(struct tree *lower, enum whiteouts lower_form, struct tree *upper,
-                                enum whiteouts upper_form, bool keeps)
+static struct tree *merge_taken(struct tree *lower, enum whiteout_form lower_form, struct tree *upper,
+                                enum whiteout_form upper_form, bool keeps)
 {
 	struct merge_layer layers[] = { { lower, lower_form }, { upper, upper_form } };
 	struct problem problem = { 0 };
@@ -502,7 +502,7 @@ START_TEST(kept_whiteouts_lose_nothing)
 	struct random random = random_start("kept_whiteouts_lose_nothing");
 
 	for (int round = 0; round < 2000; round++) {
-		enum whiteouts form = random_below(&random, 2) ? WHITEOUTS_OCI : WHITEOUTS_OVERLAYFS;
+		enum whiteout_form form = random_below(&random, 2) ? WHITEOUTS_OCI : WHITEOUTS_OVERLAYFS;
 		struct tree *trees[2][3];
 		struct files layer;
 

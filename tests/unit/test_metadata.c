@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/mtree/metadata.h"
+#include "source/manifest/metadata.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "host_tree.h"
-#include "source/mtree/metadata_additions.h"
+#include "source/manifest/metadata_additions.h"
 #include "unit.h"
 
 /* etc with passwd; dir with file, another name of it, a symlink and a fifo. */

@@ -46,7 +46,7 @@ struct populate_options {
 	bool without_xattrs;      /* leave them all out */
 	bool without_flags;       /* likewise file flags; those that metadata gives stay */
 	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
-	const char *metadata;     /* a manifest for source/mtree/metadata.h; NULL: none */
+	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct progress *progress; /* may be NULL */
 };
 

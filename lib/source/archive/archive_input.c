@@ -2,12 +2,11 @@
 #include "source/archive/archive_input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/mtree/manifest_source.h"
+#include "source/mtree/mtree.h"
 #include "support/work/interrupt.h"
 
 /*
@@ -240,16 +239,6 @@ static errcode_t examine(struct archive_input *input)
 	return 0;
 }
 
-int archive_input_open_file(const char *path)
-{
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
-
-	if (flags >= 0)
-		(void)!fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
-	return descriptor;
-}
-
 /* Reads the beginning, which is left to be read. */
 static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind)
 {
@@ -398,7 +387,7 @@ static errcode_t open_archive(struct archive_input *input)
 
 static errcode_t open_manifest(struct archive_input *input)
 {
-	if (!input->text_bytes || manifest_is(input->text, input->text_bytes))
+	if (!input->text_bytes || mtree_recognize(input->text, input->text_bytes))
 		return 0;
 	input->text_bytes = 0;
 	errcode_t error = begin_archive(input);
@@ -441,18 +430,19 @@ errcode_t archive_input_header(struct archive_input *input, const uint8_t **byte
 	return header_tap_bytes(&input->tap, (uint64_t)archive_filter_bytes(input->archive, 0), bytes, count);
 }
 
-const char *archive_input_reason(const struct archive_input *input, errcode_t error)
+errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,
+                                struct problem *problem)
 {
 	struct archive *failed = input->archive ? input->archive : input->unpacker;
 	const char *reason = failed ? archive_error_string(failed) : NULL;
 
 	if (error != EBADMSG || input->error)
-		return NULL;
+		return problem_set(problem, error, path, "cannot read");
 	if (input->at == input->start)
-		return "it is empty";
-	if (*input->refusal)
-		return input->refusal;
-	return reason ? reason : "it is damaged";
+		reason = "it is empty";
+	else if (*input->refusal)
+		reason = input->refusal;
+	return problem_set_reason(problem, error, path, "cannot read", "%s", reason ? reason : "it is damaged");
 }
 
 void archive_input_close(struct archive_input *input)

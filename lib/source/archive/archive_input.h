@@ -37,15 +37,9 @@ struct archive_input {
 };
 
 /*
- * Opens the file for an archive without waiting for whoever is to write into a pipe: reading does, and sees signals.
- * -1 with errno.
- */
-int archive_input_open_file(const char *path);
-
-/*
  * Opens a file of a kind for reading; descriptor must last as long. Of a manifest, which may be packed (gzip and so
  * on), there is an archive_input_stream(), of anything else the members. ENOMEM, errors of reading, EBADMSG, also where
- * it is of another kind; archive_input_reason() may say more.
+ * it is of another kind.
  */
 MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind);
 
@@ -61,8 +55,9 @@ MUST_CHECK errcode_t archive_input_header(struct archive_input *input, const uin
  */
 FILE *archive_input_stream(struct archive_input *input);
 
-/* Why opening or reading failed with this error, in words; NULL if it says all. They last until the input is closed. */
-const char *archive_input_reason(const struct archive_input *input, errcode_t error);
+/* Records that opening or reading failed with this error, and why. path: of the archive, or a member of it. */
+errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,
+                                struct problem *problem);
 
 /* Closes what was opened; the caller's locale is back. Also after a failed or no opening (zeroed). */
 void archive_input_close(struct archive_input *input);

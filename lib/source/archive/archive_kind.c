@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/mtree/manifest_source.h"
+#include "source/mtree/mtree.h"
 
 const struct archive_kind archive_kind_common = {
 	.what = "a tar, cpio or zip archive",
@@ -17,7 +17,7 @@ const struct archive_kind archive_kind_layer = {
 	.formats = { archive_read_support_format_tar },
 };
 
-const struct archive_kind archive_kind_manifest = { .prefix = "mtree", .what = "a manifest" };
+const struct archive_kind archive_kind_manifest = { .prefix = ARCHIVE_KIND_MANIFEST_PREFIX, .what = "a manifest" };
 
 /* Those that have to be named: few use them, and their parsers in libarchive have had most of its defects. */
 static const struct archive_kind kinds[] = {
@@ -98,20 +98,11 @@ static const struct packer {
 #define PACKERS (sizeof(packers) / sizeof(*packers))
 #define LAYER_PACKERS 2 /* the first ones */
 
-const struct archive_kind *archive_kind_of_prefix(const char *source, const char **file)
+const struct archive_kind *archive_kind_of_prefix(struct source *source)
 {
-	size_t bytes = strcspn(source, ":/");
-
-	*file = source;
-	if (source[bytes] != ':')
-		return NULL;
-	*file = source + bytes + 1;
-	if (strlen(archive_kind_manifest.prefix) == bytes && !memcmp(source, archive_kind_manifest.prefix, bytes))
-		return &archive_kind_manifest;
 	for (size_t i = 0; i < KINDS; i++)
-		if (strlen(kinds[i].prefix) == bytes && !memcmp(source, kinds[i].prefix, bytes))
+		if (source_cut_prefix(source, kinds[i].prefix))
 			return &kinds[i];
-	*file = source;
 	return NULL;
 }
 
@@ -145,7 +136,7 @@ const struct archive_kind *archive_kind_recognize(const char *bytes, size_t coun
 		if (kinds[i].signature && count > kinds[i].signature_at &&
 		    begins_with(bytes + kinds[i].signature_at, count - kinds[i].signature_at, kinds[i].signature))
 			return &kinds[i];
-	return manifest_is(bytes, count) ? &archive_kind_manifest : NULL;
+	return mtree_recognize(bytes, count) ? &archive_kind_manifest : NULL;
 }
 
 const char *archive_kind_packer(const char *bytes, size_t count)

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "support/problem.h"
+#include "source/tree/source_kind.h"
 
+#define ARCHIVE_KIND_MANIFEST_PREFIX "mtree"
 #define ARCHIVE_KIND_FORMATS 3
 
 struct archive_kind {
@@ -30,10 +31,10 @@ struct archive_kind {
 extern const struct archive_kind archive_kind_common; /* tar, cpio or zip */
 extern const struct archive_kind
 	archive_kind_layer; /* of an OCI image: tar, of which only gzip and zstd are unpacked */
-extern const struct archive_kind archive_kind_manifest; /* mtree(5), see source/mtree/manifest_source.h */
+extern const struct archive_kind archive_kind_manifest; /* mtree(5), see source/manifest/manifest_source.h */
 
-/* The kind that a prefix of the source's name says, and where the name of its file begins; NULL: no prefix says it. */
-const struct archive_kind *archive_kind_of_prefix(const char *source, const char **file);
+/* The kind that a prefix of the source's name says, which is cut off; NULL: no prefix says it. */
+const struct archive_kind *archive_kind_of_prefix(struct source *source);
 
 /* Is the file called as a manifest: NAME.mtree, and what it is packed with after that? */
 bool archive_kind_is_manifest_name(const char *file);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The inside of archive_source_scan(). */
+/* The inside of archive_source: what reading an archive and its members shares. */
 #ifndef SOURCE_ARCHIVE_SCAN_H
 #define SOURCE_ARCHIVE_SCAN_H
 
 #include <archive_entry.h>
-#include <sys/stat.h>
 
 #include "source/archive/archive_header.h"
 #include "source/archive/archive_input.h"
 #include "source/archive/archive_spool.h"
-#include "source/host/directory_source.h"
+#include "source/tree/source_kind.h"
 #include "source/tree/xattr_table.h"
 
 /* Content of the member at hand, in the order in which it comes: ascending. */
@@ -42,9 +41,6 @@ struct archive_scan {
 /* Records a problem with the member at hand, or with the archive; reason NULL: the error says it all. */
 errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action,
                                const char *reason);
-
-/* Is it the image that is being made? */
-bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *status);
 
 /* The same of what libarchive has just failed to do. */
 errcode_t archive_scan_failure(const struct archive_scan *scan);

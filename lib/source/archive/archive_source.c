@@ -2,35 +2,15 @@
 #include "source/archive/archive_source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "source/archive/archive_scan.h"
 #include "source/archive/container_image.h"
+#include "source/archive/source_file.h"
 #include "source/host/content_reader.h"
-#include "source/mtree/manifest_source.h"
 #include "source/tree/tree_builder.h"
 #include "support/work/interrupt.h"
-
-errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
-{
-	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
-	SCOPE_FREE char *path = NULL;
-
-	if (member && asprintf(&path, "%s: %s", scan->name, member) < 0)
-		path = NULL;
-	if (!reason)
-		return problem_set(scan->problem, error, path ? path : scan->name, action);
-	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", reason);
-}
-
-errcode_t archive_scan_failure(const struct archive_scan *scan)
-{
-	errcode_t error = scan->input.error ? scan->input.error : EBADMSG;
-
-	return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
-}
 
 static errcode_t place_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error)
 {
@@ -173,9 +153,7 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, scan->kind);
 
 	if (error)
-		return archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error));
-	if (scan->kind == &archive_kind_manifest)
-		return manifest_source_build(scan, builder, pool);
+		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
 	/* From here on until everything is copied. */
 	scan->tree->origins[0].is_changeable = scan->input.is_regular;
 	error = read_members(scan, builder);
@@ -187,92 +165,54 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 		error = refuse_container_image(scan);
 	if (!error)
 		error = xattr_table_finish(scan->xattr_table, scan->tree);
-	return error ? archive_scan_problem(scan, error, "cannot read", NULL) : 0;
-}
-
-bool archive_scan_is_image(const struct archive_scan *scan, const struct stat *status)
-{
-	const struct scan_options *options = scan->options;
-
-	return (options->skip_device || options->skip_inode) && status->st_dev == options->skip_device &&
-	       status->st_ino == options->skip_inode;
-}
-
-static int open_source(struct source *source)
-{
-	int descriptor = source->descriptor;
-
-	source->descriptor = -1;
-	if (descriptor >= 0)
-		return descriptor;
-	return strcmp(source->path, "-") ? archive_input_open_file(source->path) :
-	                                   fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-}
-
-static errcode_t open_archive(struct archive_scan *scan, struct source *source)
-{
-	struct stat status;
-	uint32_t origin;
-	int descriptor = open_source(source);
-	errcode_t error = descriptor < 0 ? errno : 0;
-
-	if (!error)
-		error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->name, descriptor, &origin);
-	if (!error && fstat(descriptor, &status))
-		error = errno;
-	if (!error && archive_scan_is_image(scan, &status))
-		return archive_scan_problem(scan, EINVAL, "cannot read", "the image would take its place");
-	/* It may have no end, and nobody keeps an archive there; on standard input there can be a tape. */
-	if (!error && S_ISCHR(status.st_mode) && strcmp(source->path, "-"))
-		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a character device");
-	if (!error && isatty(descriptor))
-		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a terminal");
-	return error ? archive_scan_problem(scan, error, "cannot open", NULL) : 0;
-}
-
-static errcode_t make_tree(struct archive_scan *scan, struct source *source, struct pool *pool)
-{
-	struct tree_builder *builder = NULL;
-	errcode_t error = open_archive(scan, source);
-
-	archive_spool_init(&scan->spool, scan->tree, scan->options->spool_directory);
-	if (!error)
-		error = tree_builder_create(scan->tree, scan->options->exclude, &builder);
-	if (!error)
-		error = xattr_table_create(&scan->xattr_table);
-	error = error ? archive_scan_problem(scan, error, "cannot read", NULL) : build(scan, builder, pool);
-	archive_input_close(&scan->input);
-	archive_spool_destroy(&scan->spool);
-	tree_builder_destroy(builder);
-	xattr_table_destroy(scan->xattr_table);
-	free(scan->segments.list);
-	free(scan->segments.stored_starts);
-	free(scan->xattrs);
-	arena_destroy(&scan->member_memory);
 	return error;
 }
 
-errcode_t archive_source_scan(struct source *source, const struct scan_options *options, struct pool *pool,
-                              struct tree **ret, struct problem *problem)
+static errcode_t scan_archive(struct source *source, const struct scan_options *options, struct pool *pool,
+                              struct tree *tree, struct problem *problem)
 {
-	static const struct scan_options defaults;
 	struct archive_scan scan = {
-		.kind = source->kind,
-		.name = strcmp(source->path, "-") ? source->path : "standard input",
-		.options = options ? options : &defaults,
+		.kind = source->archive,
+		.name = source_file_name(source),
+		.options = options,
 		.problem = problem,
-		.tree = calloc(1, sizeof(*scan.tree)),
+		.tree = tree,
 	};
+	struct tree_builder *builder = NULL;
+	errcode_t error = source_file_open(source, options, tree, problem);
 
-	*ret = NULL;
-	if (!scan.tree)
-		return problem_set(problem, ENOMEM, scan.name, "cannot read");
-	errcode_t error = make_tree(&scan, source, pool);
-
-	if (error) {
-		tree_destroy(scan.tree);
-		return error;
-	}
-	*ret = scan.tree;
-	return 0;
+	archive_spool_init(&scan.spool, tree, options->spool_directory);
+	if (!error)
+		error = tree_builder_create(tree, options->exclude, &builder);
+	if (!error)
+		error = xattr_table_create(&scan.xattr_table);
+	if (!error)
+		error = build(&scan, builder, pool);
+	archive_input_close(&scan.input);
+	archive_spool_destroy(&scan.spool);
+	tree_builder_destroy(builder);
+	xattr_table_destroy(scan.xattr_table);
+	free(scan.segments.list);
+	free(scan.segments.stored_starts);
+	free(scan.xattrs);
+	arena_destroy(&scan.member_memory);
+	return error ? problem_set(problem, error, scan.name, "cannot read") : 0;
 }
+
+static bool has_prefix(struct source *source)
+{
+	source->archive = archive_kind_of_prefix(source);
+	return source->archive;
+}
+
+static bool is_common(struct source *source)
+{
+	source->archive = &archive_kind_common;
+	return true;
+}
+
+const struct source_kind archive_source = {
+	.takes_prefix = has_prefix,
+	.takes_name = is_common,
+	.scan = scan_archive,
+};

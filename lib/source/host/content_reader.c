@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/directory_source.h"
+#include "source/host/directory_reader.h"
 #include "source/tree/file_flags.h"
 #include "source/host/open_below.h"
 #include "support/io/whole_io.h"

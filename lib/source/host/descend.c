@@ -55,7 +55,7 @@ errcode_t descender_open(struct descender *descender, uint32_t directory, int *r
 	size_t piece_bytes = 0, components = 0, pieces = 0;
 
 	*ret = -1;
-	while (at != DESCEND_ROOT && (descender->anchor < 0 || at != descender->anchor_directory)) {
+	while (at != ASCEND_ROOT && (descender->anchor < 0 || at != descender->anchor_directory)) {
 		struct ascent up = descender->step(descender->tree, at);
 
 		if (piece_bytes + up.name_bytes + 1 >= PATH_MAX || components == PIECE_COMPONENTS) {
@@ -71,7 +71,7 @@ errcode_t descender_open(struct descender *descender, uint32_t directory, int *r
 		components++;
 		at = up.parent;
 	}
-	int base = at == DESCEND_ROOT ? descender->root : descender->anchor;
+	int base = at == ASCEND_ROOT ? descender->root : descender->anchor;
 
 	while (pieces--) {
 		uint32_t cut = descender->pieces[pieces];

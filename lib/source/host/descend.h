@@ -3,20 +3,8 @@
 #ifndef SOURCE_DESCEND_H
 #define SOURCE_DESCEND_H
 
-#include <stdint.h>
-
 #include "source/host/open_below.h"
-
-#define DESCEND_ROOT 0u
-
-/* One step up: the directory's own name, and the number of the one that it is in. */
-struct ascent {
-	const char *name;
-	uint32_t name_bytes;
-	uint32_t parent;
-};
-
-typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
+#include "source/tree/path_text.h"
 
 /* Belongs to one worker. Holds at most one descriptor between calls. */
 struct descender {

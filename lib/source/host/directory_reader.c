@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/host/directory_reader.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "source/host/descend.h"
-#include "source/host/directory_source.h"
 
 struct directory_reader {
 	const struct tree *tree;
@@ -12,13 +13,6 @@ struct directory_reader {
 	int directory; /* the last one that was read from; -1: none */
 	uint32_t directory_node;
 };
-
-static struct ascent step(const void *context, uint32_t number)
-{
-	const struct tree_node *node = &((const struct tree *)context)->nodes[number];
-
-	return (struct ascent){ node->name, node->name_bytes, node->parent };
-}
 
 static errcode_t fail(const struct tree *tree, uint32_t node, errcode_t error, const char *action,
                       struct problem *problem)
@@ -37,7 +31,7 @@ errcode_t directory_reader_create(const struct tree *tree, uint32_t origin, stru
 		return ENOMEM;
 	reader->tree = tree;
 	reader->directory = -1;
-	descender_init(&reader->descender, tree->origins[origin].descriptor, step, tree);
+	descender_init(&reader->descender, tree->origins[origin].descriptor, tree_ascend, tree);
 	*ret = reader;
 	return 0;
 }

@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "source/tree/path_text.h"
-#include "source/host/scan.h"
+#include "source/host/directory_scan.h"
 #include "support/vector.h"
 
 /* A part of a large directory. */
@@ -23,26 +22,6 @@ struct level {
 	struct chunk *chunks;
 	size_t chunk_count, chunk_capacity;
 };
-
-struct ascent scan_step(const void *tree, uint32_t number)
-{
-	const struct scan_directory *directory = &((const struct scan *)tree)->directories[number];
-
-	return (struct ascent){ directory->name, directory->name_bytes, directory->parent };
-}
-
-char *scan_path(const struct scan *scan, uint32_t directory)
-{
-	return path_text(scan->root_path, scan_step, scan, directory, NULL);
-}
-
-errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
-                       const char *action, struct problem *problem)
-{
-	SCOPE_FREE char *path = path_text(scan->root_path, scan_step, scan, directory, name);
-
-	return problem_set(problem, error, path, action);
-}
 
 static errcode_t list_task(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
@@ -214,7 +193,7 @@ static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
 }
 
-static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
+static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
 {
 	uint32_t origin;
 	int root = fcntl(scan->root, F_DUPFD_CLOEXEC, 0);
@@ -233,29 +212,34 @@ static errcode_t make_tree(struct scan *scan, struct pool *pool, struct tree *tr
 	return error ? error : scan_number(scan, pool, tree, problem);
 }
 
-errcode_t directory_source_scan(const char *path, const struct scan_options *options, struct pool *pool,
-                                struct tree **ret, struct problem *problem)
+static errcode_t scan_directory(struct source *source, const struct scan_options *options, struct pool *pool,
+                                struct tree *tree, struct problem *problem)
 {
-	static const struct scan_options defaults;
 	struct scan scan = {
-		.root_path = path,
-		.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-		.options = options ? options : &defaults,
+		.root_path = source->path,
+		.root = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.options = options,
 		.worker_count = pool_workers(pool),
 	};
 
-	*ret = NULL;
 	if (scan.root < 0)
-		return problem_set(problem, errno, path, "cannot open directory");
-	struct tree *tree = calloc(1, sizeof(*tree));
-	errcode_t error = tree ? make_tree(&scan, pool, tree, problem) :
-	                         problem_set(problem, ENOMEM, path, "cannot read directory");
+		return problem_set(problem, errno, source->path, "cannot open directory");
+	errcode_t error = scan_tree(&scan, pool, tree, problem);
 
 	scan_destroy(&scan);
-	if (error) {
-		tree_destroy(tree);
-		return error;
-	}
-	*ret = tree;
-	return 0;
+	return error;
 }
+
+/* What is not there is said to be no directory. */
+static bool is_directory(struct source *source)
+{
+	struct stat status;
+
+	return strcmp(source->path, "-") && (stat(source->path, &status) || S_ISDIR(status.st_mode));
+}
+
+const struct source_kind directory_source = {
+	.takes_name = is_directory,
+	.scan = scan_directory,
+	.scans_in_parallel = true,
+};

@@ -9,7 +9,7 @@
  * What one layer has at path, of its members that come before one; TREE_ROOT: nothing. *hides_below: nor do the
  * layers below show anything there.
  */
-static uint32_t look_up(const struct marks *layer, char *path, uint32_t before, bool *hides_below)
+static uint32_t look_up(const struct whiteouts *layer, char *path, uint32_t before, bool *hides_below)
 {
 	uint32_t node = TREE_ROOT;
 	char *name;
@@ -21,14 +21,14 @@ static uint32_t look_up(const struct marks *layer, char *path, uint32_t before, 
 			*hides_below = true;
 			return TREE_ROOT;
 		}
-		node = marks_look_up(layer, node, name, before, hides_below);
+		node = whiteouts_look_up(layer, node, name, before, hides_below);
 		if (node == TREE_ROOT)
 			break;
 	}
 	return node;
 }
 
-static errcode_t refuse(const struct marks *layers, uint32_t layer, uint32_t link, errcode_t error, const char *what,
+static errcode_t refuse(const struct whiteouts *layers, uint32_t layer, uint32_t link, errcode_t error, const char *what,
                         const char *who, struct problem *problem)
 {
 	const struct tree *tree = layers[layer].tree;
@@ -38,7 +38,7 @@ static errcode_t refuse(const struct marks *layers, uint32_t layer, uint32_t lin
 	                          who, what);
 }
 
-static errcode_t resolve(struct marks *layers, uint32_t top, uint32_t number, struct problem *problem)
+static errcode_t resolve(struct whiteouts *layers, uint32_t top, uint32_t number, struct problem *problem)
 {
 	struct tree_node *link = &layers[top].tree->nodes[number];
 	uint32_t layer = top + 1, before = link->below_order, found = TREE_ROOT;
@@ -64,7 +64,7 @@ static errcode_t resolve(struct marks *layers, uint32_t top, uint32_t number, st
 	return 0;
 }
 
-void links_below_follow(const struct marks *layers, uint32_t *layer, uint32_t *node)
+void links_below_follow(const struct whiteouts *layers, uint32_t *layer, uint32_t *node)
 {
 	const struct tree_node *nodes = layers[*layer].tree->nodes;
 	const struct tree_node *first = &nodes[nodes[*node].link_to];
@@ -78,7 +78,7 @@ void links_below_follow(const struct marks *layers, uint32_t *layer, uint32_t *n
 }
 
 /* Links lead down, to names whose own are resolved already. */
-static errcode_t resolve_layer(struct marks *layers, uint32_t top, struct problem *problem)
+static errcode_t resolve_layer(struct whiteouts *layers, uint32_t top, struct problem *problem)
 {
 	const struct tree *tree = layers[top].tree;
 
@@ -103,7 +103,7 @@ static errcode_t resolve_layer(struct marks *layers, uint32_t top, struct proble
 	return 0;
 }
 
-errcode_t links_below_resolve(struct marks *layers, uint32_t count, struct problem *problem)
+errcode_t links_below_resolve(struct whiteouts *layers, uint32_t count, struct problem *problem)
 {
 	for (uint32_t layer = 1; layer < count; layer++) {
 		errcode_t error = resolve_layer(layers, layer, problem);

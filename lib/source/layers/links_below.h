@@ -10,16 +10,16 @@
 #ifndef SOURCE_LINKS_BELOW_H
 #define SOURCE_LINKS_BELOW_H
 
-#include "source/layers/marks.h"
+#include "source/layers/whiteouts.h"
 
 /*
  * Finds what every node with is_below leads to, whose device then says it: major is the layer, minor a node there.
  * That node counts one more link, and is read wherever it lies (tree_fix_host_path()). layers: the lowest first.
  * ENOENT where nothing has the name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
  */
-MUST_CHECK errcode_t links_below_resolve(struct marks *layers, uint32_t count, struct problem *problem);
+MUST_CHECK errcode_t links_below_resolve(struct whiteouts *layers, uint32_t count, struct problem *problem);
 
 /* From a name to the layer and the node of the file that it is a name of; to itself where it is none of those. */
-void links_below_follow(const struct marks *layers, uint32_t *layer, uint32_t *node);
+void links_below_follow(const struct whiteouts *layers, uint32_t *layer, uint32_t *node);
 
 #endif

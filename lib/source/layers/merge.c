@@ -11,7 +11,7 @@
 
 struct layer {
 	struct tree *tree;
-	const struct marks *marks;
+	const struct whiteouts *whiteouts;
 	uint32_t first_origin;
 	uint32_t *set_numbers; /* by xattr set: its number in the table */
 	uint32_t *first_names; /* by a file's first node: that of its first name in the merged tree, 0: none yet */
@@ -34,7 +34,7 @@ struct cursor {
 
 struct merge {
 	struct layer *layers;
-	struct marks *marks; /* by layer */
+	struct whiteouts *whiteouts; /* by layer */
 	uint32_t layer_count;
 	bool keeps_whiteouts;
 	struct tree *tree;
@@ -120,7 +120,7 @@ static void open_part(struct merge *merge, const struct part *part)
 {
 	const struct layer *layer = &merge->layers[part->layer];
 	const struct tree_node *directory = &layer->tree->nodes[part->node];
-	struct marks_range range = marks_find(layer->marks, part->node);
+	struct whiteout_range range = whiteouts_find(layer->whiteouts, part->node);
 
 	add_cursor(merge, (struct cursor){
 				  .layer = part->layer,
@@ -135,7 +135,7 @@ static void open_part(struct merge *merge, const struct part *part)
 				  .end = range.end,
 				  .gap_start = range.own_start,
 				  .gap_end = range.own_end,
-				  .prefix_bytes = MARK_PREFIX_BYTES,
+				  .prefix_bytes = WHITEOUT_PREFIX_BYTES,
 			  });
 }
 
@@ -146,7 +146,7 @@ static void open_part(struct merge *merge, const struct part *part)
 static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, uint32_t node, struct pick *pick)
 {
 	const struct layer *layer = &merge->layers[layer_number];
-	errcode_t error = marks_check_file(layer->marks, node, merge->problem);
+	errcode_t error = whiteouts_check_file(layer->whiteouts, node, merge->problem);
 
 	if (!error)
 		error = vector_reserve(&merge->parts, &merge->part_capacity, merge->part_count + 1,
@@ -159,7 +159,7 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 		pick->layer = layer;
 		pick->node = node;
 	}
-	pick->hides = pick->hides || marks_is_opaque(layer->marks, node);
+	pick->hides = pick->hides || whiteouts_is_opaque(layer->whiteouts, node);
 	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
 	return 0;
 }
@@ -169,11 +169,11 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 {
 	const struct layer *layer = &merge->layers[cursor->layer];
 	uint32_t node = cursor->node;
-	bool is_whiteout = cursor->prefix_bytes || marks_is_whiteout(layer->marks, node);
+	bool is_whiteout = cursor->prefix_bytes || whiteouts_is_whiteout(layer->whiteouts, node);
 	errcode_t error = 0;
 
 	if (cursor->prefix_bytes)
-		error = marks_check_marker(layer->marks, node, merge->problem);
+		error = whiteouts_check_marker(layer->whiteouts, node, merge->problem);
 	if (error)
 		return error;
 	if (!is_whiteout && S_ISDIR(layer->tree->nodes[node].mode))
@@ -188,9 +188,9 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 		return 0;
 	uint32_t holder = cursor->layer;
 
-	links_below_follow(merge->marks, &holder, &pick->node);
+	links_below_follow(merge->whiteouts, &holder, &pick->node);
 	pick->layer = &merge->layers[holder];
-	return marks_check_file(layer->marks, node, merge->problem);
+	return whiteouts_check_file(layer->whiteouts, node, merge->problem);
 }
 
 /* Makes this one the first name of its file in the merged tree, or a further one. */
@@ -230,7 +230,7 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		if (pick->is_closed && merge->keeps_whiteouts)
 			node->is_implied = false;
 		if (pick->hides && merge->keeps_whiteouts)
-			error = marks_intern_xattrs(layer->marks, nodes[first].xattrs, true, merge->xattr_table,
+			error = whiteouts_intern_xattrs(layer->whiteouts, nodes[first].xattrs, true, merge->xattr_table,
 			                            &merge->last_set, &node->xattrs);
 	} else {
 		node->links = 1;
@@ -243,15 +243,15 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 /* As overlayfs itself makes them. */
 static void make_whiteout(const struct merge *merge, const struct pick *pick, struct tree_node *node)
 {
-	const struct tree_node *mark = &pick->layer->tree->nodes[pick->node];
+	const struct tree_node *whiteout = &pick->layer->tree->nodes[pick->node];
 
 	*node = (struct tree_node){
 		.mode = S_IFCHR,
 		.link_to = merge->tree->node_count,
 		.links = 1,
-		.mtime_seconds = mark->mtime_seconds,
-		.mtime_nanoseconds = mark->mtime_nanoseconds,
-		.origin = mark->origin,
+		.mtime_seconds = whiteout->mtime_seconds,
+		.mtime_nanoseconds = whiteout->mtime_nanoseconds,
+		.origin = whiteout->origin,
 	};
 }
 
@@ -354,18 +354,18 @@ static errcode_t merge_root(struct merge *merge)
 	return error;
 }
 
-static errcode_t prepare_layer(struct merge *merge, struct layer *layer, struct marks *marks,
+static errcode_t prepare_layer(struct merge *merge, struct layer *layer, struct whiteouts *whiteouts,
                                const struct merge_layer *given)
 {
 	uint32_t set_count = given->tree->xattr_set_count;
-	errcode_t error = marks_read(marks, given->tree, given->whiteouts);
+	errcode_t error = whiteouts_read(whiteouts, given->tree, given->whiteouts);
 
-	layer->marks = marks;
+	layer->whiteouts = whiteouts;
 	layer->set_numbers = calloc(set_count, sizeof(*layer->set_numbers));
 	if (!layer->set_numbers)
 		return ENOMEM;
 	for (uint32_t set = 0; !error && set < set_count; set++)
-		error = marks_intern_xattrs(layer->marks, set, false, merge->xattr_table, &merge->last_set,
+		error = whiteouts_intern_xattrs(layer->whiteouts, set, false, merge->xattr_table, &merge->last_set,
 		                            &layer->set_numbers[set]);
 	return error;
 }
@@ -398,9 +398,9 @@ static errcode_t merge_layers(struct merge *merge, const struct merge_layer *giv
 	errcode_t error = xattr_table_create(&merge->xattr_table);
 
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
-		error = prepare_layer(merge, &merge->layers[i], &merge->marks[i], &given[i]);
+		error = prepare_layer(merge, &merge->layers[i], &merge->whiteouts[i], &given[i]);
 	if (!error)
-		error = links_below_resolve(merge->marks, merge->layer_count, merge->problem);
+		error = links_below_resolve(merge->whiteouts, merge->layer_count, merge->problem);
 	/* Links may have added origins. */
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
 		merge->layers[i].first_origin = origin_count;
@@ -420,7 +420,7 @@ static void release(struct merge *merge)
 	for (uint32_t i = 0; i < merge->layer_count; i++) {
 		struct layer *layer = &merge->layers[i];
 
-		marks_free(&merge->marks[i]);
+		whiteouts_free(&merge->whiteouts[i]);
 		free(layer->set_numbers);
 		free(layer->first_names);
 		tree_destroy(layer->tree);
@@ -434,12 +434,12 @@ errcode_t tree_merge(struct merge_layer *given, uint32_t count, bool keeps_white
                      struct problem *problem)
 {
 	SCOPE_FREE struct layer *layers = calloc(count, sizeof(*layers));
-	SCOPE_FREE struct marks *marks = calloc(count, sizeof(*marks));
+	SCOPE_FREE struct whiteouts *whiteouts = calloc(count, sizeof(*whiteouts));
 	SCOPE_FREE struct cursor *heap = calloc(2ul * count, sizeof(*heap));
 	struct merge merge = {
 		.layers = layers,
-		.marks = marks,
-		.layer_count = layers && marks ? count : 0,
+		.whiteouts = whiteouts,
+		.layer_count = layers && whiteouts ? count : 0,
 		.keeps_whiteouts = keeps_whiteouts,
 		.tree = calloc(1, sizeof(*merge.tree)),
 		.heap = heap,

@@ -10,8 +10,8 @@
 
 #include "source/tree/tree.h"
 
-/* How a layer says what is gone. Its marks are never files of the merged tree. */
-enum whiteouts {
+/* How a layer says what is gone. They are never files of the merged tree. */
+enum whiteout_form {
 	WHITEOUTS_NONE, /* it does not */
 	/*
 	 * As in the layers of OCI images: ".wh.NAME" removes NAME, ".wh..wh..opq" makes its directory opaque; other
@@ -28,7 +28,7 @@ enum whiteouts {
 
 struct merge_layer {
 	struct tree *tree; /* taken: NULL afterwards, even after a failure */
-	enum whiteouts whiteouts;
+	enum whiteout_form whiteouts;
 };
 
 /*

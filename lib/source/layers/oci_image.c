@@ -2,10 +2,10 @@
 #include "source/layers/oci_image.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "source/archive/archive_source.h"
 #include "source/layers/oci_blob.h"
 
 /* Indexes within indexes; one is usual. */
@@ -299,24 +299,8 @@ static errcode_t read_image(struct oci_image *image, const char *name, struct po
 	return error ? error : pool_run(pool, image->layer_count, check_layer, image, problem);
 }
 
-errcode_t oci_image_open(const char *name, struct pool *pool, struct oci_image **ret, struct problem *problem)
+static void release(struct oci_image *image)
 {
-	struct oci_image *image = calloc(1, sizeof(*image));
-	errcode_t error = image ? read_image(image, name, pool, problem) : ENOMEM;
-
-	*ret = NULL;
-	if (error) {
-		oci_image_close(image);
-		return problem_set(problem, error, name, "cannot use");
-	}
-	*ret = image;
-	return 0;
-}
-
-void oci_image_close(struct oci_image *image)
-{
-	if (!image)
-		return;
 	for (uint32_t i = 0; i < image->layer_count; i++) {
 		free(image->layers[i].path);
 		cleanup_close_descriptor(&image->descriptors[i]);
@@ -326,17 +310,35 @@ void oci_image_close(struct oci_image *image)
 	json_object_put(image->manifest);
 	free(image->manifest_path);
 	free(image->directory);
-	free(image);
 }
 
-uint32_t oci_image_layers(const struct oci_image *image)
+static errcode_t list_layers(const struct source *source, struct pool *pool, source_layer_taker take, void *context,
+                             struct problem *problem)
 {
-	return image->layer_count;
+	struct oci_image image = { 0 };
+	errcode_t error = read_image(&image, source->path, pool, problem);
+
+	for (uint32_t i = 0; !error && i < image.layer_count; i++) {
+		const struct source layer = {
+			.kind = &archive_source,
+			.path = image.layers[i].path,
+			.archive = &archive_kind_layer,
+			.descriptor = image.descriptors[i],
+		};
+
+		image.descriptors[i] = -1;
+		error = take(context, &layer);
+	}
+	release(&image);
+	return error ? problem_set(problem, error, source->path, "cannot use") : 0;
 }
 
-const char *oci_image_layer(struct oci_image *image, uint32_t layer, int *descriptor)
+static bool has_prefix(struct source *source)
 {
-	*descriptor = image->descriptors[layer];
-	image->descriptors[layer] = -1;
-	return image->layers[layer].path;
+	return source_cut_prefix(source, "oci");
 }
+
+const struct source_kind oci_image_source = {
+	.takes_prefix = has_prefix,
+	.list_layers = list_layers,
+};

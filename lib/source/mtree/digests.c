@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 #include "source/host/content_reader.h"
-#include "source/mtree/metadata_additions.h"
 #include "source/mtree/mtree_keywords.h"
+#include "support/text/text_line.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
 
@@ -91,7 +91,7 @@ static errcode_t compare(const struct check *check, const struct digest_line *li
 		base16_encode_update(digits, hashes[kind]->digest_size, bytes);
 		if (!strcasecmp(digits, line->digests[kind]))
 			continue;
-		SCOPE_FREE char *origin = metadata_origin(check->manifest, line->line);
+		SCOPE_FREE char *origin = text_line_origin(check->manifest, line->line);
 
 		return problem_set_reason(problem, EINVAL, origin, "cannot use contents",
 		                          "\"%s\" should have the %s %s, but has %s", line->path,

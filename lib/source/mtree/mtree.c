@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/mtree/mtree.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -28,13 +29,8 @@ struct parser {
 
 static errcode_t fail(const struct parser *parser, errcode_t error, const char *word, const char *why)
 {
-	SCOPE_FREE char *origin = NULL;
-
-	if (asprintf(&origin, "%s:%lu", parser->path, parser->line) < 0)
-		origin = NULL;
-	if (error != EINVAL)
-		return problem_set(parser->problem, error, origin, "cannot read manifest");
-	return problem_set_reason(parser->problem, error, origin, "cannot read manifest", "\"%s\" %s", word, why);
+	return text_line_problem(parser->problem, error, parser->path, parser->line, "cannot read manifest", word,
+	                         error == EINVAL ? why : NULL);
 }
 
 /* The keywords of a line, which is cut, and which the entry then points into. */
@@ -250,4 +246,50 @@ errcode_t mtree_read(FILE *file, const char *path, mtree_visit visit, void *cont
 	free(parser.defaults.xattrs);
 	arena_destroy(&parser.memory);
 	return error;
+}
+
+static size_t line_end(const char *bytes, size_t count, size_t at)
+{
+	const char *end = at < count ? memchr(bytes + at, '\n', count - at) : NULL;
+
+	return end ? (size_t)(end - bytes) : count;
+}
+
+/* The first line that is no comment, with those that continue it; *count is cut to its length. */
+static const char *first_line(const char *bytes, size_t *count)
+{
+	size_t at = 0, end;
+
+	for (; at < *count; at = line_end(bytes, *count, at)) {
+		while (at < *count && isspace((unsigned char)bytes[at]))
+			at++;
+		if (at < *count && bytes[at] != '#')
+			break;
+	}
+	if (at >= *count)
+		return NULL;
+	end = line_end(bytes, *count, at);
+	while (end < *count && bytes[end - 1] == '\\')
+		end = line_end(bytes, *count, end + 1);
+	*count = end - at;
+	return bytes + at;
+}
+
+bool mtree_recognize(const char *bytes, size_t count)
+{
+	static const char signature[] = "#mtree", set[] = "/set";
+
+	if (count >= strlen(signature) && !memcmp(bytes, signature, strlen(signature)))
+		return true;
+	if (memchr(bytes, '\0', count))
+		return false;
+	const char *line = first_line(bytes, &count);
+
+	if (!line)
+		return false;
+	if (count > strlen(set) && !memcmp(line, set, strlen(set)) && isblank((unsigned char)line[strlen(set)]))
+		return true;
+	const char *type = memmem(line, count, "type=", strlen("type="));
+
+	return type > line && isspace((unsigned char)type[-1]);
 }

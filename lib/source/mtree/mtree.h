@@ -59,6 +59,12 @@ struct mtree_entry {
 	size_t xattr_count, xattr_capacity;
 };
 
+/*
+ * Does what begins so look like a manifest? "#mtree" says it, and so does the first line that is no comment if it looks
+ * so. This is for messages and to see that one is not packed: bytes do not make a source a manifest, its name does.
+ */
+bool mtree_recognize(const char *bytes, size_t count);
+
 /* Takes an entry; all that it points to lasts until the return. An error ends the reading. */
 typedef errcode_t (*mtree_visit)(void *context, const struct mtree_entry *entry, struct problem *problem);
 

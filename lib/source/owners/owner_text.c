@@ -142,11 +142,9 @@ static errcode_t add_line(void *context, unsigned long number, char *line, size_
 		return problem_set(problem, error, file->path, "cannot read rules");
 	struct owner_rule *rule = &map->rules[map->rule_count++];
 
-	*rule = (struct owner_rule){ 0 };
-	if (asprintf(&rule->origin, "%s:%lu", file->path, number) < 0) {
-		rule->origin = NULL;
+	*rule = (struct owner_rule){ .origin = text_line_origin(file->path, number) };
+	if (!rule->origin)
 		return problem_set(problem, ENOMEM, file->path, "cannot read rules");
-	}
 	return parse_rule(line, rule, problem);
 }
 

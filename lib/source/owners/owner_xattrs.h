@@ -5,9 +5,6 @@
 
 #include "source/owners/owner_map.h"
 
-/* What an id of its own, without a file, becomes. False: there are ranges and it is in none. */
-bool owner_map_id(const struct owner_map *map, enum account_kind kind, uint32_t *id);
-
 /*
  * Maps the ids within node's set of xattrs, in place: *is_changed becomes true if any was, and sets may then be equal.
  * Malformed values stay as they are. ERANGE with a reason: an id is in no range; ENOMEM.

@@ -134,13 +134,14 @@ struct pattern_file {
 static errcode_t add_line(void *context, unsigned long number, char *line, size_t bytes, struct problem *problem)
 {
 	const struct pattern_file *file = context;
-	SCOPE_FREE char *origin = NULL;
 
 	if (bytes && line[bytes - 1] == '\n')
 		line[--bytes] = '\0';
 	if (!bytes || *line == '#')
 		return 0;
-	if (asprintf(&origin, "%s:%lu", file->path, number) < 0)
+	SCOPE_FREE char *origin = text_line_origin(file->path, number);
+
+	if (!origin)
 		return problem_set(problem, ENOMEM, file->path, "cannot add pattern");
 	if (strlen(line) != bytes)
 		return refuse(problem, origin, line, "is followed by a NUL");

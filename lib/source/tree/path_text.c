@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/tree/path_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static char *put_before(char *end, const char *text, size_t bytes)
@@ -18,9 +19,9 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 	/* "/" and "dir/" bring their own slash. */
 	while (root_bytes && root_path[root_bytes - 1] == '/')
 		root_bytes--;
-	if (number == DESCEND_ROOT && !name)
+	if (number == ASCEND_ROOT && !name)
 		return strdup(root_path);
-	for (uint32_t at = number; at != DESCEND_ROOT;) {
+	for (uint32_t at = number; at != ASCEND_ROOT;) {
 		struct ascent up = step(tree, at);
 
 		bytes += up.name_bytes + 1;
@@ -37,7 +38,7 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 		end = put_before(end, name, strlen(name));
 		*--end = '/';
 	}
-	while (number != DESCEND_ROOT) {
+	while (number != ASCEND_ROOT) {
 		struct ascent up = step(tree, number);
 
 		end = put_before(end, up.name, up.name_bytes);

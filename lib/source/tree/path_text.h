@@ -3,7 +3,18 @@
 #ifndef SOURCE_PATH_TEXT_H
 #define SOURCE_PATH_TEXT_H
 
-#include "source/host/descend.h"
+#include <stdint.h>
+
+#define ASCEND_ROOT 0u
+
+/* One step up: the directory's own name, and the number of the one that it is in. */
+struct ascent {
+	const char *name;
+	uint32_t name_bytes;
+	uint32_t parent;
+};
+
+typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
 
 /*
  * root_path, then the names from the root down to `number`, then name if it is not NULL. The caller frees it;

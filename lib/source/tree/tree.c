@@ -6,11 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/tree/path_text.h"
-
-static struct ascent step(const void *context, uint32_t number)
+struct ascent tree_ascend(const void *tree, uint32_t number)
 {
-	const struct tree_node *node = &((const struct tree *)context)->nodes[number];
+	const struct tree_node *node = &((const struct tree *)tree)->nodes[number];
 
 	return (struct ascent){ node->name, node->name_bytes, node->parent };
 }
@@ -183,10 +181,10 @@ char *tree_path(const struct tree *tree, uint32_t node)
 	if (origin->kind == TREE_ORIGIN_FILES && S_ISREG(tree->nodes[node].mode))
 		return tree_host_path(tree, node);
 	if (origin->kind == TREE_ORIGIN_DIRECTORY)
-		return path_text(origin->path, step, tree, node, NULL);
+		return path_text(origin->path, tree_ascend, tree, node, NULL);
 	if (node == TREE_ROOT)
 		return strdup(origin->path);
-	SCOPE_FREE char *path = path_text("", step, tree, node, NULL);
+	SCOPE_FREE char *path = path_text("", tree_ascend, tree, node, NULL);
 
 	return path && asprintf(&text, "%s: %s", origin->path, path + 1) >= 0 ? text : NULL;
 }

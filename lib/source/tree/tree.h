@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "source/tree/path_text.h"
 #include "support/arena.h"
 #include "support/problem.h"
 
@@ -145,6 +146,9 @@ bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
  * comes to lie: it becomes one of a TREE_ORIGIN_FILES. Does nothing to others. ENOMEM.
  */
 MUST_CHECK errcode_t tree_fix_host_path(struct tree *tree, uint32_t node);
+
+/* One step up from a node of a struct tree. */
+struct ascent tree_ascend(const void *tree, uint32_t node);
 
 /*
  * The node's whole path as messages show it, beginning with its origin's: "directory/name", "archive: name". The

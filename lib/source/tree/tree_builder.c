@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "source/tree/builder_inside.h"
+#include "source/tree/tree_builder_entries.h"
 #include "support/vector.h"
 
 #define FIRST_SLOTS 1024

@@ -51,3 +51,20 @@ errcode_t text_line_each(const char *path, text_line_taker take, void *context, 
 			return error;
 	}
 }
+
+char *text_line_origin(const char *path, unsigned long number)
+{
+	char *origin;
+
+	return asprintf(&origin, "%s:%lu", path, number) < 0 ? NULL : origin;
+}
+
+errcode_t text_line_problem(struct problem *problem, errcode_t error, const char *path, unsigned long number,
+                            const char *action, const char *word, const char *why)
+{
+	SCOPE_FREE char *origin = text_line_origin(path, number);
+
+	if (!why)
+		return problem_set(problem, error, origin, action);
+	return problem_set_reason(problem, error, origin, action, "\"%s\" %s", word, why);
+}

@@ -23,4 +23,11 @@ typedef errcode_t (*text_line_taker)(void *context, unsigned long number, char *
 /* Gives each line of a file to `take`, up to its first error, which is returned. Errors of the file name its path. */
 MUST_CHECK errcode_t text_line_each(const char *path, text_line_taker take, void *context, struct problem *problem);
 
+/* "FILE:LINE", as messages name a line. The caller frees it; NULL: no memory. */
+char *text_line_origin(const char *path, unsigned long number);
+
+/* Records a problem of a line: FILE:LINE: ACTION: "WORD" WHY. why NULL: the error says it all. */
+errcode_t text_line_problem(struct problem *problem, errcode_t error, const char *path, unsigned long number,
+                            const char *action, const char *word, const char *why);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/mtree/metadata_additions.h"
+#include "source/manifest/metadata_additions.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "source/layers/merge.h"
 #include "source/tree/tree_builder.h"
+#include "support/text/text_line.h"
 #include "support/vector.h"
 
 void additions_destroy(struct additions *additions)
@@ -173,10 +174,8 @@ static errcode_t check_entries(const struct making *making)
 	}
 	if (!reason)
 		return 0;
-	SCOPE_FREE char *origin = metadata_origin(making->manifest, worst.line);
-
-	return problem_set_reason(making->problem, EINVAL, origin, "cannot apply metadata", "\"%s\" %s", worst.path,
-	                          reason);
+	return text_line_problem(making->problem, EINVAL, making->manifest, worst.line, "cannot apply metadata",
+	                         worst.path, reason);
 }
 
 static errcode_t build_entry(const struct making *making, struct tree *made, struct tree_builder *builder,

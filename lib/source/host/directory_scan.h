@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inside of directory_source_scan(). The host's tree is read level by level: all directories of a depth are
+ * The inside of directory_source. The host's tree is read level by level: all directories of a depth are
  * listed in parallel and their entries examined, which makes the directories of the next depth. So there is no
  * recursion and nothing that one worker has to wait for another with. When all is read, the nodes are numbered.
  */
-#ifndef SOURCE_SCAN_H
-#define SOURCE_SCAN_H
+#ifndef SOURCE_DIRECTORY_SCAN_H
+#define SOURCE_DIRECTORY_SCAN_H
 
 #include <stdalign.h>
 
 #include "source/host/data_segments.h"
 #include "source/host/descend.h"
-#include "source/host/directory_source.h"
 #include "source/host/host_xattrs.h"
+#include "source/tree/source_kind.h"
 #include "source/tree/xattr_table.h"
 
 /* Entries that a worker examines at a time. A directory with more is shared out among all of them. */

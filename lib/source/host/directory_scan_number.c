@@ -4,35 +4,35 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/scan.h"
+#include "source/host/directory_scan.h"
 
 struct numbering {
 	struct scan *scan;
 	struct tree *tree;
 };
 
-/* The directory after `number` in the order of the tree's runs; DESCEND_ROOT after the last one. */
+/* The directory after `number` in the order of the tree's runs; ASCEND_ROOT after the last one. */
 static uint32_t next_directory(const struct scan *scan, uint32_t number)
 {
 	const struct scan_directory *directories = scan->directories;
 
 	if (directories[number].subdirectory_count)
 		return directories[number].first_subdirectory;
-	while (number != DESCEND_ROOT) {
+	while (number != ASCEND_ROOT) {
 		const struct scan_directory *parent = &directories[directories[number].parent];
 
 		if (number + 1 < parent->first_subdirectory + parent->subdirectory_count)
 			return number + 1;
 		number = directories[number].parent;
 	}
-	return DESCEND_ROOT;
+	return ASCEND_ROOT;
 }
 
 /* Where each directory's run begins depends on the runs before it, so this part is serial; directories only. */
 static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 {
 	uint64_t next = 1;
-	uint32_t number = DESCEND_ROOT;
+	uint32_t number = ASCEND_ROOT;
 
 	do {
 		struct scan_directory *directory = &scan->directories[number];
@@ -40,7 +40,7 @@ static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 		directory->first_node = (uint32_t)next;
 		next += directory->child_count;
 		number = next_directory(scan, number);
-	} while (number != DESCEND_ROOT && next <= UINT32_MAX);
+	} while (number != ASCEND_ROOT && next <= UINT32_MAX);
 	*node_count = (uint32_t)next;
 	return next > UINT32_MAX ? EOVERFLOW : 0;
 }
@@ -146,7 +146,7 @@ errcode_t scan_number(struct scan *scan, struct pool *pool, struct tree *tree, s
 	if (!tree->nodes)
 		return problem_set(problem, ENOMEM, scan->root_path, "cannot number its files");
 	tree->nodes[TREE_ROOT] = scan->root_node;
-	finish_directory(&tree->nodes[TREE_ROOT], &scan->directories[DESCEND_ROOT]);
+	finish_directory(&tree->nodes[TREE_ROOT], &scan->directories[ASCEND_ROOT]);
 	error = pool_run(pool, scan->directory_count, move_run, &numbering, problem);
 	if (error)
 		return error;

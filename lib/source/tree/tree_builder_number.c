@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/tree/builder_inside.h"
+#include "source/tree/tree_builder_entries.h"
 #include "support/vector.h"
 
 #define NO_NODE UINT32_MAX

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "source/tree/file_flags.h"
-#include "source/host/scan.h"
+#include "source/host/directory_scan.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
 
@@ -101,7 +101,7 @@ static bool is_own_ancestor(const struct scan *scan, uint32_t number)
 {
 	const struct scan_directory *directory = &scan->directories[number];
 
-	while (number != DESCEND_ROOT) {
+	while (number != ASCEND_ROOT) {
 		number = scan->directories[number].parent;
 		if (scan->directories[number].inode == directory->inode &&
 		    scan->directories[number].device == directory->device)
@@ -113,7 +113,7 @@ static bool is_own_ancestor(const struct scan *scan, uint32_t number)
 /* Its node is its parent's, whose entries have been examined; nobody else looks at this one now. */
 static void read_flags(struct scan *scan, const struct scan_directory *directory, int descriptor)
 {
-	bool is_root = directory == &scan->directories[DESCEND_ROOT];
+	bool is_root = directory == &scan->directories[ASCEND_ROOT];
 	struct tree_node *node =
 		is_root ? &scan->root_node : &scan->directories[directory->parent].children[directory->position];
 
@@ -135,7 +135,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 	 * Directories only: what a file says of its device is not always that of the directory that it is in
 	 * (overlayfs).
 	 */
-	if (scan->options->one_file_system && directory->device != scan->directories[DESCEND_ROOT].device)
+	if (scan->options->one_file_system && directory->device != scan->directories[ASCEND_ROOT].device)
 		return 0;
 	if (is_own_ancestor(scan, number)) {
 		SCOPE_FREE char *path = scan_path(scan, number);

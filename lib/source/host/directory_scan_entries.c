@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "source/tree/path_text.h"
-#include "source/host/scan.h"
+#include "source/host/directory_scan.h"
 #include "support/work/interrupt.h"
 #include "support/vector.h"
 
@@ -158,8 +157,7 @@ static errcode_t note_link(const struct place *place, struct tree_node *node, co
 
 static bool is_skipped(const struct scan_options *options, const struct stat *status)
 {
-	if ((!options->skip_device && !options->skip_inode) || status->st_ino != options->skip_inode ||
-	    status->st_dev != options->skip_device)
+	if (!scan_is_image(options, status))
 		return false;
 	if (options->skipped)
 		__atomic_store_n(options->skipped, true, __ATOMIC_RELAXED);
@@ -289,7 +287,7 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	error = intern_xattrs(scan, worker, root, status.st_dev, error);
-	note_unread(worker, DESCEND_ROOT, NULL);
+	note_unread(worker, ASCEND_ROOT, NULL);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
 	progress_add(scan->options->progress, 0, 1);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/mtree/manifest_source.h"
+#include "source/manifest/manifest_source.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "source/owners/account_names.h"
-#include "source/archive/archive_scan.h"
+#include "source/archive/archive_kind.h"
+#include "source/archive/source_file.h"
 #include "source/host/data_segments.h"
 #include "source/mtree/digests.h"
-#include "source/mtree/mtree.h"
+#include "source/manifest/manifest_file.h"
+#include "source/tree/tree_builder.h"
+#include "source/tree/xattr_table.h"
 #include "source/host/open_below.h"
 #include "support/work/interrupt.h"
+#include "support/text/text_line.h"
 #include "support/vector.h"
 
 #define BLOCK_BYTES 512 /* of st_blocks */
@@ -26,8 +29,13 @@ struct name {
 };
 
 struct manifest {
-	struct archive_scan *scan;
+	const char *name;
+	const struct scan_options *options;
+	struct problem *problem;
+	struct tree *tree;
 	struct tree_builder *builder;
+	struct xattr_table *xattr_table;
+	struct xattr_table_memory last_set;
 	struct timespec mtime; /* the manifest's own */
 	int directory;         /* where relative paths begin */
 	char *directory_path;
@@ -40,63 +48,11 @@ struct manifest {
 	struct digests digests;
 };
 
-static size_t line_end(const char *bytes, size_t count, size_t at)
-{
-	const char *end = at < count ? memchr(bytes + at, '\n', count - at) : NULL;
-
-	return end ? (size_t)(end - bytes) : count;
-}
-
-/* The first line that is no comment, with those that continue it; *count is cut to its length. */
-static const char *first_line(const char *bytes, size_t *count)
-{
-	size_t at = 0, end;
-
-	for (; at < *count; at = line_end(bytes, *count, at)) {
-		while (at < *count && isspace((unsigned char)bytes[at]))
-			at++;
-		if (at < *count && bytes[at] != '#')
-			break;
-	}
-	if (at >= *count)
-		return NULL;
-	end = line_end(bytes, *count, at);
-	while (end < *count && bytes[end - 1] == '\\')
-		end = line_end(bytes, *count, end + 1);
-	*count = end - at;
-	return bytes + at;
-}
-
-bool manifest_is(const char *bytes, size_t count)
-{
-	static const char signature[] = "#mtree", set[] = "/set";
-
-	if (count >= strlen(signature) && !memcmp(bytes, signature, strlen(signature)))
-		return true;
-	if (memchr(bytes, '\0', count))
-		return false;
-	const char *line = first_line(bytes, &count);
-
-	if (!line)
-		return false;
-	if (count > strlen(set) && !memcmp(line, set, strlen(set)) && isblank((unsigned char)line[strlen(set)]))
-		return true;
-	const char *type = memmem(line, count, "type=", strlen("type="));
-
-	return type > line && isspace((unsigned char)type[-1]);
-}
-
 static errcode_t fail(const struct manifest *manifest, const struct mtree_entry *entry, errcode_t error,
                       const char *why)
 {
-	SCOPE_FREE char *origin = NULL;
-
-	if (asprintf(&origin, "%s:%lu", manifest->scan->name, entry->line) < 0)
-		origin = NULL;
-	if (!why)
-		return problem_set(manifest->scan->problem, error, origin, "cannot read manifest");
-	return problem_set_reason(manifest->scan->problem, error, origin, "cannot read manifest", "\"%s\" %s",
-	                          *entry->path ? entry->path : ".", why);
+	return text_line_problem(manifest->problem, error, manifest->name, entry->line, "cannot read manifest",
+	                         *entry->path ? entry->path : ".", why);
 }
 
 /* The number of a name. */
@@ -110,7 +66,7 @@ static errcode_t keep_name(struct manifest *manifest, enum account_kind kind, co
 		}
 	errcode_t error = vector_reserve(&manifest->names, &manifest->name_capacity, manifest->name_count + 1,
 	                                 sizeof(*manifest->names));
-	const char *copy = arena_copy_string(&manifest->scan->tree->memory, text, strlen(text));
+	const char *copy = arena_copy_string(&manifest->tree->memory, text, strlen(text));
 
 	if (error || !copy)
 		return ENOMEM;
@@ -147,14 +103,14 @@ static int compare_xattrs(const void *one, const void *other)
 
 static errcode_t take_xattrs(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
-	if (!entry->xattr_count || manifest->scan->options->without_xattrs)
+	if (!entry->xattr_count || manifest->options->without_xattrs)
 		return 0;
 	qsort(entry->xattrs, entry->xattr_count, sizeof(*entry->xattrs), compare_xattrs);
 	for (size_t i = 1; i < entry->xattr_count; i++)
 		if (!strcmp(entry->xattrs[i - 1].name, entry->xattrs[i].name))
 			return fail(manifest, entry, EINVAL, "has an extended attribute twice");
-	return xattr_table_intern(manifest->scan->xattr_table, entry->xattrs, (uint32_t)entry->xattr_count,
-	                          &manifest->scan->last_set, &node->xattrs);
+	return xattr_table_intern(manifest->xattr_table, entry->xattrs, (uint32_t)entry->xattr_count,
+	                          &manifest->last_set, &node->xattrs);
 }
 
 static errcode_t contents_problem(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
@@ -250,7 +206,7 @@ static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *e
 {
 	struct data_segments *segments = &manifest->segments;
 	bool is_elsewhere = entry->given & MTREE_CONTENTS;
-	struct arena *memory = &manifest->scan->tree->memory;
+	struct arena *memory = &manifest->tree->memory;
 	struct tree_data_map *map;
 
 	if (!is_elsewhere && segments->count == (node->size_bytes > 0) &&
@@ -283,8 +239,8 @@ static errcode_t take_contents(struct manifest *manifest, const struct mtree_ent
 	}
 	if (!S_ISREG(status.st_mode))
 		return contents_problem(manifest, entry, path, EINVAL, "it is no regular file");
-	if (archive_scan_is_image(manifest->scan, &status))
-		return contents_problem(manifest, entry, path, EINVAL, "the image would take its place");
+	if (scan_is_image(manifest->options, &status))
+		return contents_problem(manifest, entry, path, EINVAL, "it is the image that is being made");
 	node->size_bytes = (uint64_t)status.st_size;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
 	error = find_data(manifest, entry, path, &status);
@@ -319,7 +275,7 @@ static errcode_t take_type(struct manifest *manifest, const struct mtree_entry *
 		if (!(entry->given & MTREE_LINK))
 			return is_new ? fail(manifest, entry, EINVAL, "has no link=") : 0;
 		node->size_bytes = strlen(entry->target);
-		node->target = arena_copy_string(&manifest->scan->tree->memory, entry->target, node->size_bytes);
+		node->target = arena_copy_string(&manifest->tree->memory, entry->target, node->size_bytes);
 		return node->target ? 0 : ENOMEM;
 	case S_IFCHR:
 	case S_IFBLK:
@@ -346,7 +302,7 @@ static errcode_t take_attributes(struct manifest *manifest, const struct mtree_e
 {
 	if ((entry->given & MTREE_MODE) && !S_ISLNK(node->mode))
 		node->mode = (uint16_t)((node->mode & S_IFMT) | entry->permissions);
-	if ((entry->given & MTREE_FLAGS) && !manifest->scan->options->without_flags)
+	if ((entry->given & MTREE_FLAGS) && !manifest->options->without_flags)
 		node->flags = entry->flags;
 	if (entry->given & MTREE_TIME) {
 		node->mtime_seconds = entry->mtime_seconds;
@@ -359,7 +315,7 @@ static errcode_t take_attributes(struct manifest *manifest, const struct mtree_e
 
 static bool is_excluded(const struct manifest *manifest, const struct mtree_entry *entry, uint32_t type)
 {
-	const struct exclude *exclude = manifest->scan->options->exclude;
+	const struct exclude *exclude = manifest->options->exclude;
 
 	return exclude && *entry->path && exclude_covers(exclude, entry->path, type == S_IFDIR);
 }
@@ -404,7 +360,7 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 
 	if (error)
 		return fail(manifest, entry, error, NULL);
-	progress_add(manifest->scan->options->progress, 0, 1);
+	progress_add(manifest->options->progress, 0, 1);
 	return 0;
 }
 
@@ -414,13 +370,13 @@ static errcode_t add_origin(const struct manifest *manifest, enum tree_origin_ki
 	int directory = fcntl(manifest->directory, F_DUPFD_CLOEXEC, 0);
 
 	return directory < 0 ? errno :
-	                       tree_add_origin(manifest->scan->tree, kind, manifest->directory_path, directory, number);
+	                       tree_add_origin(manifest->tree, kind, manifest->directory_path, directory, number);
 }
 
 /* The directory of the manifest, which becomes two origins. */
 static errcode_t open_directory(struct manifest *manifest)
 {
-	struct tree *tree = manifest->scan->tree;
+	struct tree *tree = manifest->tree;
 	const char *path = tree->origins[0].path, *slash = strrchr(path, '/');
 
 	manifest->directory_path = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -428,7 +384,7 @@ static errcode_t open_directory(struct manifest *manifest)
 		return ENOMEM;
 	manifest->directory = open(manifest->directory_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (manifest->directory < 0)
-		return problem_set(manifest->scan->problem, errno, manifest->directory_path, "cannot open directory");
+		return problem_set(manifest->problem, errno, manifest->directory_path, "cannot open directory");
 	errcode_t error = add_origin(manifest, TREE_ORIGIN_DIRECTORY, &manifest->directory_origin);
 
 	if (!error)
@@ -438,28 +394,16 @@ static errcode_t open_directory(struct manifest *manifest)
 	return error;
 }
 
-static errcode_t read_lines(struct manifest *manifest)
-{
-	struct archive_scan *scan = manifest->scan;
-	SCOPE_FCLOSE FILE *stream = archive_input_stream(&scan->input);
-
-	errcode_t error = stream ? mtree_read(stream, scan->name, visit, manifest, scan->problem) : ENOMEM;
-
-	return error ? archive_scan_problem(scan, error, "cannot read", archive_input_reason(&scan->input, error)) : 0;
-}
-
 /* The ids of all names, in the order in which they came. */
 static errcode_t find_ids(const struct manifest *manifest, struct account_names *accounts, uint32_t *ids)
 {
-	const struct archive_scan *scan = manifest->scan;
-
 	for (size_t i = 0; i < manifest->name_count; i++) {
 		const struct name *name = &manifest->names[i];
-		SCOPE_FREE char *origin = NULL;
+		SCOPE_FREE char *origin = text_line_origin(manifest->name, name->line);
 
-		if (asprintf(&origin, "%s:%lu", scan->name, name->line) < 0)
+		if (!origin)
 			return ENOMEM;
-		errcode_t error = account_names_find(accounts, name->kind, name->text, origin, &ids[i], scan->problem);
+		errcode_t error = account_names_find(accounts, name->kind, name->text, origin, &ids[i], manifest->problem);
 
 		if (error)
 			return error;
@@ -469,7 +413,7 @@ static errcode_t find_ids(const struct manifest *manifest, struct account_names 
 
 static errcode_t resolve_names(const struct manifest *manifest)
 {
-	struct tree *tree = manifest->scan->tree;
+	struct tree *tree = manifest->tree;
 	struct account_names *accounts;
 
 	if (!manifest->name_count)
@@ -495,31 +439,62 @@ static errcode_t resolve_names(const struct manifest *manifest)
 
 static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 {
-	struct archive_scan *scan = manifest->scan;
+	struct tree *tree = manifest->tree;
 	errcode_t error = open_directory(manifest);
 
+	manifest->mtime = tree->origins[0].mtime;
 	if (!error)
-		error = read_lines(manifest);
+		error = tree_builder_create(tree, manifest->options->exclude, &manifest->builder);
 	if (!error)
-		error = tree_builder_finish(manifest->builder, pool, scan->problem);
+		error = xattr_table_create(&manifest->xattr_table);
 	if (!error)
-		error = xattr_table_finish(scan->xattr_table, scan->tree);
+		error = manifest_file_read(tree->origins[0].descriptor, manifest->name, visit, manifest,
+		                           manifest->problem);
+	if (!error)
+		error = tree_builder_finish(manifest->builder, pool, manifest->problem);
+	if (!error)
+		error = xattr_table_finish(manifest->xattr_table, tree);
 	if (!error)
 		error = resolve_names(manifest);
-	return error ? error : digests_check(&manifest->digests, scan->tree, scan->name, pool, scan->problem);
+	return error ? error : digests_check(&manifest->digests, tree, manifest->name, pool, manifest->problem);
 }
 
-errcode_t manifest_source_build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
+static errcode_t scan_manifest(struct source *source, const struct scan_options *options, struct pool *pool,
+                               struct tree *tree, struct problem *problem)
 {
 	struct manifest manifest = {
-		.scan = scan, .builder = builder, .mtime = scan->tree->origins[0].mtime, .directory = -1
+		.name = source_file_name(source),
+		.options = options,
+		.problem = problem,
+		.tree = tree,
+		.directory = -1,
 	};
-	errcode_t error = make_tree(&manifest, pool);
+	errcode_t error = source_file_open(source, options, tree, problem);
 
+	if (!error)
+		error = make_tree(&manifest, pool);
+	tree_builder_destroy(manifest.builder);
+	xattr_table_destroy(manifest.xattr_table);
 	cleanup_close_descriptor(&manifest.directory);
 	free(manifest.directory_path);
 	free(manifest.names);
 	digests_destroy(&manifest.digests);
 	free(manifest.segments.list);
-	return error ? problem_set(scan->problem, error, scan->name, "cannot read") : 0;
+	return error ? problem_set(problem, error, manifest.name, "cannot read") : 0;
 }
+
+static bool has_prefix(struct source *source)
+{
+	return source_cut_prefix(source, ARCHIVE_KIND_MANIFEST_PREFIX);
+}
+
+static bool is_manifest_name(struct source *source)
+{
+	return archive_kind_is_manifest_name(source->path);
+}
+
+const struct source_kind manifest_source = {
+	.takes_prefix = has_prefix,
+	.takes_name = is_manifest_name,
+	.scan = scan_manifest,
+};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/layers/marks.h"
+#include "source/layers/whiteouts.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -56,28 +56,28 @@ static uint8_t meaning_of(const struct tree_xattr_set *set)
 	return meaning;
 }
 
-errcode_t marks_read(struct marks *marks, struct tree *tree, enum whiteouts form)
+errcode_t whiteouts_read(struct whiteouts *whiteouts, struct tree *tree, enum whiteout_form form)
 {
-	*marks = (struct marks){ .tree = tree, .form = form };
+	*whiteouts = (struct whiteouts){ .tree = tree, .form = form };
 	if (form != WHITEOUTS_OVERLAYFS)
 		return 0;
-	marks->meanings = malloc(tree->xattr_set_count);
-	if (!marks->meanings)
+	whiteouts->meanings = malloc(tree->xattr_set_count);
+	if (!whiteouts->meanings)
 		return ENOMEM;
 	for (uint32_t i = 0; i < tree->xattr_set_count; i++)
-		marks->meanings[i] = meaning_of(&tree->xattr_sets[i]);
+		whiteouts->meanings[i] = meaning_of(&tree->xattr_sets[i]);
 	return 0;
 }
 
-void marks_free(struct marks *marks)
+void whiteouts_free(struct whiteouts *whiteouts)
 {
-	free(marks->meanings);
-	marks->meanings = NULL;
+	free(whiteouts->meanings);
+	whiteouts->meanings = NULL;
 }
 
-static uint8_t meaning_of_node(const struct marks *marks, uint32_t node)
+static uint8_t meaning_of_node(const struct whiteouts *whiteouts, uint32_t node)
 {
-	return marks->meanings ? marks->meanings[marks->tree->nodes[node].xattrs] : 0;
+	return whiteouts->meanings ? whiteouts->meanings[whiteouts->tree->nodes[node].xattrs] : 0;
 }
 
 /* The first of the sorted nodes [low, high) whose name is at or after text. */
@@ -94,107 +94,107 @@ static uint32_t lower_bound(const struct tree *tree, uint32_t low, uint32_t high
 	return low;
 }
 
-struct marks_range marks_find(const struct marks *marks, uint32_t directory)
+struct whiteout_range whiteouts_find(const struct whiteouts *whiteouts, uint32_t directory)
 {
-	const struct tree_node *node = &marks->tree->nodes[directory];
+	const struct tree_node *node = &whiteouts->tree->nodes[directory];
 	uint32_t end = node->first_child + node->child_count;
-	struct marks_range range = { end, end, end, end };
+	struct whiteout_range range = { end, end, end, end };
 
-	if (marks->form != WHITEOUTS_OCI)
+	if (whiteouts->form != WHITEOUTS_OCI)
 		return range;
-	range.start = lower_bound(marks->tree, node->first_child, end, marker_prefix);
-	range.end = lower_bound(marks->tree, range.start, end, after_marker);
-	range.own_start = lower_bound(marks->tree, range.start, range.end, own_marker);
-	range.own_end = lower_bound(marks->tree, range.own_start, range.end, after_own_marker);
+	range.start = lower_bound(whiteouts->tree, node->first_child, end, marker_prefix);
+	range.end = lower_bound(whiteouts->tree, range.start, end, after_marker);
+	range.own_start = lower_bound(whiteouts->tree, range.start, range.end, own_marker);
+	range.own_end = lower_bound(whiteouts->tree, range.own_start, range.end, after_own_marker);
 	return range;
 }
 
-bool marks_is_whiteout(const struct marks *marks, uint32_t number)
+bool whiteouts_is_whiteout(const struct whiteouts *whiteouts, uint32_t number)
 {
-	const struct tree_node *node = &marks->tree->nodes[number];
+	const struct tree_node *node = &whiteouts->tree->nodes[number];
 
-	if (marks->form != WHITEOUTS_OVERLAYFS)
+	if (whiteouts->form != WHITEOUTS_OVERLAYFS)
 		return false;
 	if (S_ISCHR(node->mode))
 		return !node->device.major && !node->device.minor;
-	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(marks, number) & MEANS_WHITEOUT);
+	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(whiteouts, number) & MEANS_WHITEOUT);
 }
 
 /* The node of a marker with this name; TREE_ROOT: none. */
-static uint32_t find_marker(const struct marks *marks, uint32_t start, uint32_t end, const char *name)
+static uint32_t find_marker(const struct whiteouts *whiteouts, uint32_t start, uint32_t end, const char *name)
 {
-	uint32_t at = lower_bound(marks->tree, start, end, name);
+	uint32_t at = lower_bound(whiteouts->tree, start, end, name);
 
-	return at < end && !strcmp(marks->tree->nodes[at].name, name) ? at : TREE_ROOT;
+	return at < end && !strcmp(whiteouts->tree->nodes[at].name, name) ? at : TREE_ROOT;
 }
 
-static bool is_before(const struct marks *marks, uint32_t node, uint32_t before)
+static bool is_before(const struct whiteouts *whiteouts, uint32_t node, uint32_t before)
 {
-	return marks->tree->nodes[node].order < before;
+	return whiteouts->tree->nodes[node].order < before;
 }
 
-static bool is_opaque_before(const struct marks *marks, uint32_t directory, uint32_t before)
+static bool is_opaque_before(const struct whiteouts *whiteouts, uint32_t directory, uint32_t before)
 {
-	struct marks_range range = marks_find(marks, directory);
-	uint32_t marker = find_marker(marks, range.own_start, range.own_end, opaque_marker);
+	struct whiteout_range range = whiteouts_find(whiteouts, directory);
+	uint32_t marker = find_marker(whiteouts, range.own_start, range.own_end, opaque_marker);
 
 	if (marker != TREE_ROOT)
-		return is_before(marks, marker, before);
-	return (meaning_of_node(marks, directory) & MEANS_OPAQUE) && is_before(marks, directory, before);
+		return is_before(whiteouts, marker, before);
+	return (meaning_of_node(whiteouts, directory) & MEANS_OPAQUE) && is_before(whiteouts, directory, before);
 }
 
-bool marks_is_opaque(const struct marks *marks, uint32_t directory)
+bool whiteouts_is_opaque(const struct whiteouts *whiteouts, uint32_t directory)
 {
-	return is_opaque_before(marks, directory, UINT32_MAX);
+	return is_opaque_before(whiteouts, directory, UINT32_MAX);
 }
 
-uint32_t marks_look_up(const struct marks *marks, uint32_t directory, const char *name, uint32_t before,
+uint32_t whiteouts_look_up(const struct whiteouts *whiteouts, uint32_t directory, const char *name, uint32_t before,
                        bool *hides_below)
 {
-	struct marks_range range = marks_find(marks, directory);
+	struct whiteout_range range = whiteouts_find(whiteouts, directory);
 	char marker[sizeof(marker_prefix) + NAME_MAX];
 
-	if (is_opaque_before(marks, directory, before))
+	if (is_opaque_before(whiteouts, directory, before))
 		*hides_below = true;
-	if (marks->form == WHITEOUTS_OCI) {
+	if (whiteouts->form == WHITEOUTS_OCI) {
 		/* A longer name, which nothing has, would be cut. */
 		snprintf(marker, sizeof(marker), "%s%s", marker_prefix, name);
-		if (!strncmp(name, marker_prefix, MARK_PREFIX_BYTES))
+		if (!strncmp(name, marker_prefix, WHITEOUT_PREFIX_BYTES))
 			return TREE_ROOT;
-		uint32_t whiteout = find_marker(marks, range.start, range.end, marker);
+		uint32_t whiteout = find_marker(whiteouts, range.start, range.end, marker);
 
-		if (whiteout != TREE_ROOT && is_before(marks, whiteout, before))
+		if (whiteout != TREE_ROOT && is_before(whiteouts, whiteout, before))
 			*hides_below = true;
 	}
-	uint32_t node = tree_find(marks->tree, directory, name, strlen(name));
+	uint32_t node = tree_find(whiteouts->tree, directory, name, strlen(name));
 
-	if (node == TREE_ROOT || !is_before(marks, node, before))
+	if (node == TREE_ROOT || !is_before(whiteouts, node, before))
 		return TREE_ROOT;
-	if (!marks_is_whiteout(marks, node))
+	if (!whiteouts_is_whiteout(whiteouts, node))
 		return node;
 	*hides_below = true;
 	return TREE_ROOT;
 }
 
-errcode_t marks_check_marker(const struct marks *marks, uint32_t node, struct problem *problem)
+errcode_t whiteouts_check_marker(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem)
 {
-	const char *name = marks->tree->nodes[node].name + MARK_PREFIX_BYTES;
+	const char *name = whiteouts->tree->nodes[node].name + WHITEOUT_PREFIX_BYTES;
 
 	if (*name && strcmp(name, ".") && strcmp(name, ".."))
 		return 0;
-	SCOPE_FREE char *path = tree_path(marks->tree, node);
+	SCOPE_FREE char *path = tree_path(whiteouts->tree, node);
 
 	return problem_set_reason(problem, EINVAL, path, "cannot merge", "a whiteout of \"%s\", which is no name",
 	                          name);
 }
 
-errcode_t marks_check_file(const struct marks *marks, uint32_t node, struct problem *problem)
+errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem)
 {
-	uint8_t meaning = meaning_of_node(marks, node) & (MEANS_REDIRECT | MEANS_METACOPY);
+	uint8_t meaning = meaning_of_node(whiteouts, node) & (MEANS_REDIRECT | MEANS_METACOPY);
 
 	if (!meaning)
 		return 0;
-	SCOPE_FREE char *path = tree_path(marks->tree, node);
+	SCOPE_FREE char *path = tree_path(whiteouts->tree, node);
 
 	return problem_set_reason(
 		problem, ENOTSUP, path, "cannot merge",
@@ -203,18 +203,18 @@ errcode_t marks_check_file(const struct marks *marks, uint32_t node, struct prob
 		meaning & MEANS_METACOPY ? "metacopy" : "redirect");
 }
 
-errcode_t marks_intern_xattrs(const struct marks *marks, uint32_t number, bool is_opaque, struct xattr_table *table,
+errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t number, bool is_opaque, struct xattr_table *table,
                               struct xattr_table_memory *last, uint32_t *ret)
 {
 	static const struct tree_xattr opaque = { "trusted.overlay.opaque", "y", 1 };
-	const struct tree_xattr_set *set = &marks->tree->xattr_sets[number];
+	const struct tree_xattr_set *set = &whiteouts->tree->xattr_sets[number];
 	SCOPE_FREE struct tree_xattr *list = malloc((set->count + 1ul) * sizeof(*list));
 	uint32_t count = 0;
 
 	if (!list)
 		return ENOMEM;
 	for (uint32_t i = 0; i < set->count; i++) {
-		bool is_dropped = marks->form == WHITEOUTS_OVERLAYFS && overlay_name(set->list[i].name);
+		bool is_dropped = whiteouts->form == WHITEOUTS_OVERLAYFS && overlay_name(set->list[i].name);
 		int order = is_opaque ? strcmp(set->list[i].name, opaque.name) : -1;
 
 		if (order >= 0) {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/mtree/metadata.h"
+#include "source/manifest/metadata.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "source/owners/account_names.h"
-#include "source/archive/archive_input.h"
+#include "source/archive/source_file.h"
+#include "source/manifest/manifest_file.h"
 #include "source/mtree/digests.h"
-#include "source/mtree/metadata_additions.h"
+#include "source/manifest/metadata_additions.h"
 #include "source/mtree/mtree.h"
 #include "source/tree/xattr_sets.h"
+#include "support/text/text_line.h"
 
 struct metadata {
 	const char *path;
@@ -25,19 +27,8 @@ struct metadata {
 static errcode_t fail(const struct metadata *metadata, const struct mtree_entry *entry, errcode_t error,
                       struct problem *problem, const char *why)
 {
-	SCOPE_FREE char *origin = metadata_origin(metadata->path, entry->line);
-
-	if (error != EINVAL)
-		return problem_set(problem, error, origin, "cannot apply metadata");
-	return problem_set_reason(problem, error, origin, "cannot apply metadata", "\"%s\" %s",
-	                          *entry->path ? entry->path : ".", why);
-}
-
-char *metadata_origin(const char *path, unsigned long line)
-{
-	char *origin;
-
-	return asprintf(&origin, "%s:%lu", path, line) < 0 ? NULL : origin;
+	return text_line_problem(problem, error, metadata->path, entry->line, "cannot apply metadata",
+	                         *entry->path ? entry->path : ".", why);
 }
 
 static const char *type_text(uint32_t mode)
@@ -62,12 +53,12 @@ static const char *type_text(uint32_t mode)
 
 static errcode_t resolve(struct metadata *metadata, struct mtree_entry *entry, struct problem *problem)
 {
-	SCOPE_FREE char *origin = NULL;
 	errcode_t error = 0;
 
 	if (!(entry->given & (MTREE_UNAME | MTREE_GNAME)))
 		return 0;
-	origin = metadata_origin(metadata->path, entry->line);
+	SCOPE_FREE char *origin = text_line_origin(metadata->path, entry->line);
+
 	if (entry->given & MTREE_UNAME)
 		error = account_names_find(metadata->names, ACCOUNT_USER, entry->uname, origin, &entry->uid, problem);
 	if (!error && (entry->given & MTREE_GNAME))
@@ -190,26 +181,11 @@ static errcode_t add_missing(struct metadata *metadata, struct pool *pool, struc
 
 static errcode_t read_manifest(struct metadata *metadata, struct problem *problem)
 {
-	SCOPE_CLOSE int descriptor = archive_input_open_file(metadata->path);
-	struct archive_input input;
+	SCOPE_CLOSE int descriptor = source_file_open_path(metadata->path);
 
 	if (descriptor < 0)
 		return problem_set(problem, errno, metadata->path, "cannot open");
-	errcode_t error = archive_input_open(&input, descriptor, &archive_kind_manifest);
-
-	if (!error) {
-		SCOPE_FCLOSE FILE *stream = archive_input_stream(&input);
-
-		error = stream ? mtree_read(stream, metadata->path, visit, metadata, problem) : ENOMEM;
-	}
-	const char *reason = archive_input_reason(&input, error);
-
-	if (reason)
-		problem_set_reason(problem, error, metadata->path, "cannot read", "%s", reason);
-	else if (error)
-		problem_set(problem, error, metadata->path, "cannot read");
-	archive_input_close(&input);
-	return error;
+	return manifest_file_read(descriptor, metadata->path, visit, metadata, problem);
 }
 
 static errcode_t apply(struct metadata *metadata, struct pool *pool, struct problem *problem)

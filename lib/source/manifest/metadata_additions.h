@@ -26,7 +26,4 @@ MUST_CHECK errcode_t additions_note(struct additions *additions, const struct mt
 MUST_CHECK errcode_t additions_make(const struct additions *additions, const char *manifest, struct tree **tree,
                                     struct pool *pool, struct problem *problem);
 
-/* In lib/source/mtree/metadata.c. "FILE:LINE"; the caller frees it; NULL: no memory. */
-char *metadata_origin(const char *path, unsigned long line);
-
 #endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive/source_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+int source_file_open_path(const char *path)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
+
+	if (flags >= 0)
+		(void)!fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
+	return descriptor;
+}
+
+static bool is_standard_input(const struct source *source)
+{
+	return !strcmp(source->path, "-");
+}
+
+const char *source_file_name(const struct source *source)
+{
+	return is_standard_input(source) ? "standard input" : source->path;
+}
+
+static int take_descriptor(struct source *source)
+{
+	int descriptor = source->descriptor;
+
+	source->descriptor = -1;
+	if (descriptor >= 0)
+		return descriptor;
+	return is_standard_input(source) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) :
+	                                   source_file_open_path(source->path);
+}
+
+errcode_t source_file_open(struct source *source, const struct scan_options *options, struct tree *tree,
+                           struct problem *problem)
+{
+	const char *name = source_file_name(source), *reason = NULL;
+	int descriptor = take_descriptor(source);
+	errcode_t error = descriptor < 0 ? errno : 0;
+	struct stat status;
+	uint32_t origin;
+
+	if (!error)
+		error = tree_add_origin(tree, TREE_ORIGIN_STORED, name, descriptor, &origin);
+	if (!error && fstat(descriptor, &status))
+		error = errno;
+	if (error)
+		return problem_set(problem, error, name, "cannot open");
+	if (scan_is_image(options, &status))
+		reason = "source and image are the same file";
+	/* It may have no end, and nobody keeps an archive there; on standard input there can be a tape. */
+	else if (S_ISCHR(status.st_mode) && !is_standard_input(source))
+		reason = "it is a character device";
+	else if (isatty(descriptor))
+		reason = "it is a terminal";
+	return reason ? problem_set_reason(problem, EINVAL, name, "cannot read", "%s", reason) : 0;
+}

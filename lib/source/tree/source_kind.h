@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a kind of source provides: how the name of a source tells that it is one, and how it becomes a tree. A kind is
+ * a file that defines one struct source_kind, and a row of the table in source/source.c; nothing else lists them.
+ */
+#ifndef SOURCE_SOURCE_KIND_H
+#define SOURCE_SOURCE_KIND_H
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/tree/exclude.h"
+#include "source/tree/tree.h"
+#include "support/warnings.h"
+#include "support/work/pool.h"
+#include "support/work/progress.h"
+
+struct archive_kind;
+
+struct scan_options {
+	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
+	bool *skipped;                    /* a directory sets it to true where it has left out the image; may be NULL */
+	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
+	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
+	bool without_xattrs;              /* leave them all out, unread */
+	bool without_flags;               /* likewise file flags; those of regular files nobody reads here */
+	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
+	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
+	bool has_below;                   /* the tree is to be merged, over others: an archive's hard links may lead there */
+	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
+	struct progress *progress;        /* may be NULL */
+};
+
+/* Is it the image that is being made? */
+static inline bool scan_is_image(const struct scan_options *options, const struct stat *status)
+{
+	return (options->skip_device || options->skip_inode) && status->st_ino == options->skip_inode &&
+	       status->st_dev == options->skip_device;
+}
+
+/* A source before it is read, or a layer of one. */
+struct source {
+	const struct source_kind *kind;
+	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
+	const struct archive_kind *archive; /* of which kind, where it is an archive */
+	int descriptor; /* the file, open at its beginning; scan() takes it, also where it fails; -1: open it by its path */
+};
+
+/* Takes a layer, whose path is borrowed. */
+typedef errcode_t (*source_layer_taker)(void *context, const struct source *layer);
+
+struct source_kind {
+	/*
+	 * Both may be NULL. takes_prefix(): the name begins with "PREFIX:", which is cut off source->path, and makes it
+	 * one of this kind. takes_name(): a name without any such prefix does; asked in the table's order.
+	 */
+	bool (*takes_prefix)(struct source *source);
+	bool (*takes_name)(struct source *source);
+
+	/*
+	 * Reads the source into an empty tree, which then is as source/tree/tree.h promises; after a failure the caller
+	 * destroys it. Errors name the source and, where one is concerned, the file within.
+	 */
+	errcode_t (*scan)(struct source *source, const struct scan_options *options, struct pool *pool,
+	                  struct tree *tree, struct problem *problem);
+	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
+
+	/* Instead of scan(), of an image: gives each of its layers to take(), the lowest first. They have OCI's whiteouts. */
+	errcode_t (*list_layers)(const struct source *image, struct pool *pool, source_layer_taker take, void *context,
+	                         struct problem *problem);
+};
+
+/* For takes_prefix(): cuts "PREFIX:" off, if the path begins with it. */
+static inline bool source_cut_prefix(struct source *source, const char *prefix)
+{
+	size_t bytes = strlen(prefix);
+
+	if (strncmp(source->path, prefix, bytes) || source->path[bytes] != ':')
+		return false;
+	source->path += bytes + 1;
+	return true;
+}
+
+#endif
