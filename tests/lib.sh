@@ -32,6 +32,18 @@ skip() {
 	exit 77
 }
 
+# skip_part REASON: what follows does without that part; the summary of all tests names it.
+skip_part() {
+	echo "$*" >>"${SKIPPED_PARTS:-/dev/null}"
+}
+
+# has_tool TOOL: is it there? If not, what needs it is a part that is skipped.
+has_tool() {
+	command -v "$1" >/dev/null && return
+	skip_part "needs $1"
+	return 1
+}
+
 # Says why and ends the script; the output no longer matches, so the test fails. With the trees and their seeds.
 fail() {
 	echo "FAILED: $*"

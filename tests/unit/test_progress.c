@@ -277,7 +277,7 @@ int main(void)
 		tcase_add_test(tests, names_without_numbers_have_none);
 		tcase_add_test(tests, a_dumb_terminal_gets_no_bar);
 	} else {
-		printf("# the three tests that need a terminal are left out: %s\n", strerror(errno));
+		skip_part("needs a terminal");
 	}
 	tcase_add_test(tests, an_interrupt_is_a_flag);
 	tcase_add_test_raise_signal(tests, a_program_dies_by_its_signal, SIGTERM);

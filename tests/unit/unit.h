@@ -4,7 +4,20 @@
 #define TESTS_UNIT_UNIT_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* The test goes on without a part; the summary of all tests names it, with the reason. */
+static inline void skip_part(const char *reason)
+{
+	const char *path = getenv("SKIPPED_PARTS");
+	FILE *file = path ? fopen(path, "a") : NULL;
+
+	if (!file)
+		return;
+	fprintf(file, "%s\n", reason);
+	fclose(file);
+}
 
 /* Runs the suite and returns main()'s exit status. */
 static inline int run_suite(Suite *suite)
