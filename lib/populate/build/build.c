@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "support/bisect.h"
+
 errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
                              const char *action)
 {
@@ -49,15 +51,5 @@ errcode_t build_write_map(const struct build *build, uint32_t ino, const struct 
 
 uint32_t build_first_directory(const struct build *build, uint32_t node)
 {
-	uint32_t low = 0, high = build->directory_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (build->directories[middle].node < node)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)BISECT(build->directory_count, job, build->directories[job].node >= node);
 }

@@ -17,14 +17,12 @@ errcode_t image_read(const struct image *image, void *bytes, size_t count, uint6
 	return whole_read(image->descriptor, bytes, count, image->offset_bytes + offset);
 }
 
-errcode_t run_writer_open(struct run_writer *writer, const struct image *image, uint32_t block_bytes)
+struct run_writer run_writer_create(const struct image *image, uint32_t block_bytes)
 {
-	*writer = (struct run_writer){ .image = *image, .block_bytes = block_bytes };
-	writer->buffer = malloc(RUN_WRITER_BYTES);
-	return writer->buffer ? 0 : ENOMEM;
+	return (struct run_writer){ .image = *image, .block_bytes = block_bytes };
 }
 
-void run_writer_close(struct run_writer *writer)
+void run_writer_free(struct run_writer *writer)
 {
 	free(TAKE(writer->buffer));
 }
@@ -42,6 +40,10 @@ errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t
 	uint64_t start_bytes = start * writer->block_bytes, count_bytes = blocks * writer->block_bytes;
 
 	assert(count_bytes <= RUN_WRITER_BYTES);
+	if (!writer->buffer)
+		writer->buffer = malloc(RUN_WRITER_BYTES);
+	if (!writer->buffer)
+		return ENOMEM;
 	if (start_bytes != writer->start_bytes + writer->used_bytes ||
 	    count_bytes > RUN_WRITER_BYTES - writer->used_bytes) {
 		errcode_t error = run_writer_flush(writer);

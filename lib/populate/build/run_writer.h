@@ -30,13 +30,13 @@ MUST_CHECK errcode_t image_read(const struct image *image, void *bytes, size_t c
 struct run_writer {
 	struct image image;
 	uint32_t block_bytes;
-	char *buffer;
+	char *buffer; /* NULL: nothing has been reserved yet */
 	uint64_t start_bytes; /* where in the filesystem the buffer begins */
 	size_t used_bytes;
 };
 
-MUST_CHECK errcode_t run_writer_open(struct run_writer *writer, const struct image *image, uint32_t block_bytes);
-void run_writer_close(struct run_writer *writer);
+struct run_writer run_writer_create(const struct image *image, uint32_t block_bytes);
+void run_writer_free(struct run_writer *writer);
 
 /*
  * Room for `blocks` blocks to be written at block `start`; the caller fills them all before the next call.

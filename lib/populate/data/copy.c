@@ -9,8 +9,9 @@
 #include "populate/build/run_writer.h"
 #include "populate/data/zero_runs.h"
 #include "source/host/content_reader.h"
-#include "support/work/interrupt.h"
+#include "support/bisect.h"
 #include "support/vector.h"
+#include "support/work/interrupt.h"
 
 /* Files above this are cut into slices of this size; a multiple of every cluster size that a buffer holds. */
 #define SLICE_BYTES (8u << 20)
@@ -90,22 +91,6 @@ static errcode_t copy_piece(const struct build *build, struct copy_worker *own, 
 	return 0;
 }
 
-/* The first extent that ends after a block: walking there would cost each slice of a file in pieces all of them. */
-static uint32_t extent_at(const struct file_extent *extents, uint32_t count, uint64_t block)
-{
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint64_t)extents[middle].logical + extents[middle].count <= block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Copies blocks [first, end) of the reader's file. */
 static errcode_t copy_range(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
                             uint64_t end, struct problem *problem)
@@ -115,8 +100,10 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 	uint32_t count;
 	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
 
-	for (uint32_t number = extent_at(extents, count, first); number < count && extents[number].logical < end;
-	     number++) {
+	/* Walking to the first one would cost each slice of a file in pieces all of them. */
+	size_t number = BISECT(count, index, (uint64_t)extents[index].logical + extents[index].count > first);
+
+	for (; number < count && extents[number].logical < end; number++) {
 		const struct file_extent *extent = &extents[number];
 		uint64_t from = extent->logical > first ? extent->logical : first;
 		uint64_t to = (uint64_t)extent->logical + extent->count;
@@ -148,7 +135,7 @@ static errcode_t copy_one(const struct build *build, struct copy_worker *own, ui
 		return error;
 	/* Slices of a large file are tasks side by side, and none of them has its node. */
 	if (end == UINT64_MAX && flags_are_missing(build, node))
-		flags_note(build, node, own->reader);
+		flags_note(build, node, content_reader_flags(own->reader));
 	return copy_range(build, own, node, first, end, problem);
 }
 
@@ -278,8 +265,7 @@ static errcode_t open_workers(struct copying *copying)
 		struct copy_worker *own = &copying->workers[worker];
 		errcode_t error = content_reader_create(build->tree, &own->reader);
 
-		if (!error)
-			error = run_writer_open(&own->writer, &build->image, build->format.block_bytes);
+		own->writer = run_writer_create(&build->image, build->format.block_bytes);
 		if (error)
 			return error;
 	}
@@ -301,7 +287,7 @@ static void close_workers(const struct copying *copying)
 {
 	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->build->pool); worker++) {
 		content_reader_destroy(copying->workers[worker].reader);
-		run_writer_close(&copying->workers[worker].writer);
+		run_writer_free(&copying->workers[worker].writer);
 		free(copying->workers[worker].zeros.runs);
 	}
 	free(copying->workers);

@@ -125,7 +125,7 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 	SCOPE_FREE char *path = NULL;
 	SCOPE_FREE char **environment = NULL;
 	SCOPE_CLOSE int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	errcode_t error = input < 0 ? errno : program_find(child->program, &path);
+	errcode_t error = input < 0 ? errno : program_find(child->arguments[0], &path);
 
 	if (!error)
 		error = make_environment(child, &clocks, &environment);
@@ -133,7 +133,7 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 		return error;
 	struct launch launch = {
 		.path = path,
-		.arguments = child->arguments,
+		.arguments = (char *const *)child->arguments,
 		.environment = environment,
 		.input = input,
 		/* Some reasons are given on standard output. */

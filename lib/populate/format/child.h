@@ -9,8 +9,7 @@
 #include "support/problem.h"
 
 struct child {
-	const char *program;    /* "mke2fs": see program_find() */
-	char *const *arguments; /* NULL-terminated, arguments[0] included */
+	const char *const *arguments; /* NULL-terminated, the first one what program_find() finds */
 	const char *path;       /* the name under which the image is being made, as the arguments have it */
 	const char *image_path; /* the name that messages show instead */
 	bool has_epoch;         /* pretend that it is */

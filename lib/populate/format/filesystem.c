@@ -23,28 +23,6 @@ static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, 
 	return fs_open(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, fs);
 }
 
-/* Blocks of a directory that mke2fs made. */
-struct block_list {
-	uint64_t *blocks;
-	size_t count;
-};
-
-static int collect_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
-                         void *context)
-{
-	struct block_list *list = context;
-
-	(void)logical;
-	(void)reference;
-	(void)offset;
-	/* Clusters are freed whole, once. */
-	uint64_t cluster = *block & ~(uint64_t)(EXT2FS_CLUSTER_RATIO(fs) - 1);
-	if (list->count && list->blocks[list->count - 1] == cluster)
-		return 0;
-	list->blocks[list->count++] = cluster;
-	return 0;
-}
-
 static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
 {
 	struct ext2_inode inode;
@@ -52,19 +30,6 @@ static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
 
 	*blocks = error ? 0 : ext2fs_get_stat_i_blocks(fs, &inode) / (fs->blocksize / 512);
 	return error;
-}
-
-static errcode_t directory_blocks(ext2_filsys fs, ext2_ino_t ino, struct block_list *list)
-{
-	uint64_t blocks;
-	errcode_t error = owned_blocks(fs, ino, &blocks);
-
-	if (error)
-		return error;
-	list->blocks = calloc(blocks + 1, sizeof(uint64_t));
-	if (!list->blocks)
-		return ENOMEM;
-	return FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, collect_block, list));
 }
 
 /* What is not there is also what libext2fs did not come to. */
@@ -156,15 +121,35 @@ static errcode_t read_geometry(struct build *build)
 	return ondisk_format_read(fs->super, &build->format);
 }
 
-static errcode_t free_directory(struct build *build, ext2_ino_t ino)
-{
-	struct block_list list = { 0 };
-	errcode_t error = directory_blocks(build->fs, ino, &list);
+/* A directory that mke2fs made. */
+struct freeing {
+	struct ext2mb_worker *worker;
+	uint64_t cluster; /* the last one, by its first block: clusters are freed whole, once */
+	errcode_t error;
+};
 
-	for (size_t block = 0; !error && block < list.count; block++)
-		error = ext2mb_free(build->workers[0], list.blocks[block], EXT2FS_CLUSTER_RATIO(build->fs));
-	free(list.blocks);
-	return error;
+static int free_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
+{
+	struct freeing *freeing = context;
+	uint64_t cluster = *block & ~(uint64_t)(EXT2FS_CLUSTER_RATIO(fs) - 1);
+
+	(void)logical;
+	(void)reference;
+	(void)offset;
+	if (cluster == freeing->cluster)
+		return 0;
+	freeing->cluster = cluster;
+	freeing->error = ext2mb_free(freeing->worker, cluster, EXT2FS_CLUSTER_RATIO(fs));
+	return freeing->error ? BLOCK_ABORT : 0;
+}
+
+static errcode_t free_directory(const struct build *build, ext2_ino_t ino)
+{
+	struct freeing freeing = { .worker = build->workers[0] };
+	errcode_t error =
+		FS_ERROR_OF(ext2fs_block_iterate3(build->fs, ino, BLOCK_FLAG_READ_ONLY, NULL, free_block, &freeing));
+
+	return freeing.error ? freeing.error : error;
 }
 
 /*
@@ -227,7 +212,7 @@ errcode_t filesystem_open(struct build *build)
 		error = take_root_owner(build);
 	if (!error)
 		error = free_replaced_directories(build);
-	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whoever fills it. */
+	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
 	if (error == EXT2MB_ET_CORRUPT_GROUP)
 		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
 		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
@@ -318,7 +303,7 @@ errcode_t filesystem_reset_mmp(const struct build *build)
 
 	if (!build->has_mmp)
 		return 0;
-	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, &fs);
+	errcode_t error = filesystem_open_image(build, &fs);
 	if (!error) {
 		error = rewrite_mmp(fs, build->options);
 		ext2fs_free(fs);

@@ -80,8 +80,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 		return problem_set(problem, errno, options->image, "mke2fs failed");
 
 	const struct child child = {
-		.program = "mke2fs",
-		.arguments = (char *const *)arguments,
+		.arguments = arguments,
 		.path = run->path,
 		.image_path = options->image,
 		.has_epoch = options->has_epoch,

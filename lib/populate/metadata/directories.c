@@ -86,11 +86,11 @@ errcode_t directories_write(struct build *build)
 	struct writing writing = { build, writers };
 	errcode_t error = writers ? 0 : ENOMEM;
 
-	for (unsigned int worker = 0; !error && worker < workers; worker++)
-		error = run_writer_open(&writers[worker], &build->image, build->format.block_bytes);
+	for (unsigned int worker = 0; writers && worker < workers; worker++)
+		writers[worker] = run_writer_create(&build->image, build->format.block_bytes);
 	if (!error)
 		error = pool_run(build->pool, build_task_count(build), write_nodes, &writing, build->problem);
 	for (unsigned int worker = 0; writers && worker < workers; worker++)
-		run_writer_close(&writers[worker]);
+		run_writer_free(&writers[worker]);
 	return error ? problem_set(build->problem, error, build->options->image, "cannot write directories") : 0;
 }

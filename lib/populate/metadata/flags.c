@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 
 static bool are_asked(const struct build *build, uint32_t number)
@@ -20,15 +19,9 @@ bool flags_are_missing(const struct build *build, uint32_t node)
 	return !build->placements[node].knows_flags && are_asked(build, node);
 }
 
-void flags_note(const struct build *build, uint32_t node, const struct content_reader *reader)
+void flags_note(const struct build *build, uint32_t node, uint32_t flags)
 {
-	build->placements[node].flags = content_reader_flags(reader);
-	build->placements[node].knows_flags = true;
-}
-
-void flags_note_unread(const struct build *build, uint32_t node)
-{
-	build->placements[node].flags = FILE_FLAGS_UNREAD;
+	build->placements[node].flags = flags;
 	build->placements[node].knows_flags = true;
 }
 

@@ -9,16 +9,11 @@
 
 #include "populate/build/build.h"
 
-struct content_reader;
-
 /* Must the file itself be asked, and has not been yet? */
 bool flags_are_missing(const struct build *build, uint32_t node);
 
-/* Asks the file that the reader has opened, and notes the answer in its placement. The task that has the node. */
-void flags_note(const struct build *build, uint32_t node, const struct content_reader *reader);
-
-/* The same where it cannot be opened. */
-void flags_note_unread(const struct build *build, uint32_t node);
+/* Notes the answer of content_reader_flags(), or FILE_FLAGS_UNREAD. For the task that has the node. */
+void flags_note(const struct build *build, uint32_t node, uint32_t flags);
 
 /* What the inode gets. */
 uint32_t flags_of(const struct build *build, uint32_t node);

@@ -10,23 +10,20 @@
 #include "populate/metadata/flags.h"
 #include "source/host/content_reader.h"
 
-errcode_t inline_content_open(struct inline_content *content, const struct build *build)
+errcode_t inline_content_open(struct inline_content *content, const struct build *build,
+                              struct content_reader *reader)
 {
-	*content = (struct inline_content){ .build = build };
+	*content = (struct inline_content){ .build = build, .reader = reader };
 	if (!build->format.inline_data)
 		return 0;
 	/* Not even the largest value is as large as the inode. */
 	content->data = malloc(build->format.inode_bytes);
 	content->area = malloc(inode_xattr_area_bytes(&build->format));
-	if (!content->data || !content->area)
-		return ENOMEM;
-	return content_reader_create(build->tree, &content->reader);
+	return content->data && content->area ? 0 : ENOMEM;
 }
 
 void inline_content_close(struct inline_content *content)
 {
-	if (content->reader)
-		content_reader_destroy(content->reader);
 	free(content->data);
 	free(content->area);
 	*content = (struct inline_content){ 0 };
@@ -37,7 +34,7 @@ static errcode_t read_file(struct inline_content *content, uint32_t node, uint64
 	errcode_t error = content_reader_open(content->reader, node, problem);
 
 	if (!error && flags_are_missing(content->build, node))
-		flags_note(content->build, node, content->reader);
+		flags_note(content->build, node, content_reader_flags(content->reader));
 	return error ? error : content_reader_read(content->reader, content->data, bytes, 0, problem);
 }
 

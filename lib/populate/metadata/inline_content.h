@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Content that stands in inodes (feature inline_data). It is read when the inode is written: kept from an earlier
- * stage, that of 10 million small files would take a gigabyte.
+ * Content that is stored in inodes (feature inline_data). It is read when the inode is written: read by an earlier
+ * stage and kept, that of 10 million small files would take a gigabyte.
  */
 #ifndef POPULATE_INLINE_CONTENT_H
 #define POPULATE_INLINE_CONTENT_H
@@ -11,13 +11,14 @@
 /* Each worker has its own. */
 struct inline_content {
 	const struct build *build;
-	struct content_reader *reader;
+	struct content_reader *reader; /* the caller's */
 	uint8_t *data; /* of one inode */
-	uint8_t *area; /* its xattrs with the content behind them */
+	uint8_t *area; /* its xattrs with the content after them */
 };
 
 /* A zeroed one is valid for inline_content_close() without this. Does nothing without the feature. */
-MUST_CHECK errcode_t inline_content_open(struct inline_content *content, const struct build *build);
+MUST_CHECK errcode_t inline_content_open(struct inline_content *content, const struct build *build,
+                                         struct content_reader *reader);
 void inline_content_close(struct inline_content *content);
 
 /*

@@ -11,6 +11,8 @@
 #include "populate/metadata/xattr_values.h"
 #include "populate/metadata/xattrs.h"
 #include "source/host/content_reader.h"
+#include "source/tree/file_flags.h"
+#include "support/bisect.h"
 #include "support/work/interrupt.h"
 
 struct counts {
@@ -23,7 +25,7 @@ struct counts {
 struct inode_worker {
 	struct counts counts;
 	struct inline_content inline_content;
-	struct content_reader *reader; /* of files that nobody has opened yet */
+	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
 };
 
 struct sealing {
@@ -134,18 +136,16 @@ static errcode_t ask_for_flags(const struct build *build, uint32_t node, struct 
 {
 	if (!flags_are_missing(build, node))
 		return 0;
-	errcode_t error = own->reader ? 0 : content_reader_create(build->tree, &own->reader);
+	errcode_t error = content_reader_open(own->reader, node, problem);
 
-	if (!error)
-		error = content_reader_open(own->reader, node, problem);
 	/* An empty file that may not be read is no reason to fail. */
 	if (error == EACCES || error == EPERM) {
 		problem_clear(problem);
-		flags_note_unread(build, node);
+		flags_note(build, node, FILE_FLAGS_UNREAD);
 		return 0;
 	}
 	if (!error)
-		flags_note(build, node, own->reader);
+		flags_note(build, node, content_reader_flags(own->reader));
 	return error;
 }
 
@@ -198,17 +198,7 @@ static errcode_t write_item(const struct build *build, uint32_t item, void *byte
 /* The index in items_by_inode of the first inode at or after ino. */
 static uint32_t first_at(const struct build *build, uint64_t ino)
 {
-	uint32_t low = 0, high = (uint32_t)build_items(build);
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (build_item_ino(build, build->items_by_inode[middle]) < ino)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)BISECT(build_items(build), item, build_item_ino(build, build->items_by_inode[item]) >= ino);
 }
 
 /* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
@@ -284,8 +274,11 @@ static errcode_t open_workers(const struct build *build, struct inode_worker *wo
 {
 	errcode_t error = workers ? 0 : ENOMEM;
 
-	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++)
-		error = inline_content_open(&workers[worker].inline_content, build);
+	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++) {
+		error = content_reader_create(build->tree, &workers[worker].reader);
+		if (!error)
+			error = inline_content_open(&workers[worker].inline_content, build, workers[worker].reader);
+	}
 	return error;
 }
 

@@ -12,8 +12,7 @@ static errcode_t run_tune2fs(const struct build *build, const struct output *out
 	/* -f: with mmp it would wait for 11 s whether another host has mounted the image. */
 	const char *arguments[] = { "tune2fs", "-f", option, value, output_filesystem(output), NULL };
 	const struct child child = {
-		.program = "tune2fs",
-		.arguments = (char *const *)arguments,
+		.arguments = arguments,
 		.path = output->work_path,
 		.image_path = build->options->image,
 		.has_epoch = build->options->has_epoch,

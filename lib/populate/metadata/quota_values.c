@@ -42,13 +42,6 @@ struct charge_list {
 
 static errcode_t add_charge(struct charge_list *list, uint32_t id, uint64_t inodes, uint64_t space_bytes)
 {
-	struct charge *last = list->count ? &list->charges[list->count - 1] : NULL;
-
-	if (last && last->id == id) {
-		last->inodes += inodes;
-		last->space_bytes += space_bytes;
-		return 0;
-	}
 	errcode_t error = vector_reserve(&list->charges, &list->capacity, list->count + 1, sizeof(*list->charges));
 	if (!error)
 		list->charges[list->count++] = (struct charge){ id, inodes, space_bytes };

@@ -198,8 +198,8 @@ static errcode_t write_set(const struct build *build, uint32_t set, struct run_w
 
 errcode_t xattrs_write(struct build *build)
 {
-	struct run_writer writer;
-	errcode_t error = run_writer_open(&writer, &build->image, build->format.block_bytes);
+	struct run_writer writer = run_writer_create(&build->image, build->format.block_bytes);
+	errcode_t error = 0;
 
 	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++) {
 		error = name_values(build, set);
@@ -210,7 +210,7 @@ errcode_t xattrs_write(struct build *build)
 		error = xattr_values_write(build, &writer);
 	if (!error)
 		error = run_writer_flush(&writer);
-	run_writer_close(&writer);
+	run_writer_free(&writer);
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot write extended attributes");
 	return 0;

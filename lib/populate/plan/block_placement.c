@@ -81,14 +81,11 @@ static errcode_t cover_run(const struct build *build, struct pack_range *range, 
 static errcode_t collect_extents(const struct build *build, struct pack_range *range, uint32_t number,
                                  struct extent_list *list)
 {
-	const struct tree_node *node = build_node(build, number);
 	const struct extent_map *kept = build->reused ? build->reused[number] : NULL;
 	struct block_runs runs;
 	uint32_t logical, blocks, next = 0;
 
-	if (!S_ISREG(node->mode))
-		return cover_run(build, range, list, kept, &next, 0, build->placements[number].blocks);
-	block_runs_start(&runs, &build->format, node);
+	block_runs_start_counted(&runs, build, number);
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		errcode_t error = cover_run(build, range, list, kept, &next, logical, blocks);
 

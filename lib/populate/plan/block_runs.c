@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/plan/block_runs.h"
 
+#include <sys/stat.h>
+
 static uint64_t round_up_shift(uint64_t bytes, unsigned int bits)
 {
 	return (bytes >> bits) + !!(bytes & ((1ull << bits) - 1));
@@ -13,6 +15,15 @@ void block_runs_start(struct block_runs *runs, const struct ondisk_format *forma
 		.node = node,
 		.file_blocks = round_up_shift(node->size_bytes, format->block_bits),
 	};
+}
+
+void block_runs_start_counted(struct block_runs *runs, const struct build *build, uint32_t number)
+{
+	const struct tree_node *node = build_node(build, number);
+
+	block_runs_start(runs, &build->format, node);
+	if (!S_ISREG(node->mode))
+		runs->file_blocks = build->placements[number].blocks;
 }
 
 /* Blocks [*start, *end) of a segment, rounded out to clusters and cut at the end of the file. */

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which blocks of a file are to be mapped: its data rounded out to whole clusters. Pure. */
+/* Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters. Pure. */
 #ifndef POPULATE_BLOCK_RUNS_H
 #define POPULATE_BLOCK_RUNS_H
 
-#include "ondisk/format.h"
+#include "populate/build/build.h"
 #include "source/tree/tree.h"
 
 struct block_runs {
 	const struct ondisk_format *format;
 	const struct tree_node *node;
-	uint64_t file_blocks;
+	uint64_t file_blocks; /* from its beginning to its end */
 	uint32_t next_segment; /* of the data map; of a file without one: 1 when its only run has been given */
 };
 
 /* A walk over a regular file whose size the filesystem can hold. */
 void block_runs_start(struct block_runs *runs, const struct ondisk_format *format, const struct tree_node *node);
+
+/* A walk over any node, whose blocks have been counted: those of a directory or symlink are one run. */
+void block_runs_start_counted(struct block_runs *runs, const struct build *build, uint32_t number);
 
 /* The next run of blocks, ascending and not touching; begins at a cluster's first block. False: no more. */
 bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks);

@@ -2,7 +2,6 @@
 #include "populate/plan/layout_reuse.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "populate/plan/block_runs.h"
 #include "populate/plan/base_image.h"
@@ -72,21 +71,15 @@ static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logica
 static errcode_t keep_node(struct keeping *keeping, uint32_t number)
 {
 	struct build *build = keeping->build;
-	const struct tree_node *node = build_node(build, number);
+	struct block_runs runs;
+	uint32_t logical, blocks;
 	errcode_t error = base_image_read_extents(build->base, build->tree, number, &keeping->earlier);
 	size_t next = 0;
 
 	keeping->kept.count = 0;
-	if (!error && !S_ISREG(node->mode)) {
-		error = keep_run(keeping, &next, 0, build->placements[number].blocks);
-	} else if (!error) {
-		struct block_runs runs;
-		uint32_t logical, blocks;
-
-		block_runs_start(&runs, &build->format, node);
-		while (!error && block_runs_next(&runs, &logical, &blocks))
-			error = keep_run(keeping, &next, logical, blocks);
-	}
+	block_runs_start_counted(&runs, build, number);
+	while (!error && block_runs_next(&runs, &logical, &blocks))
+		error = keep_run(keeping, &next, logical, blocks);
 	if (error || !keeping->kept.count)
 		return error;
 	build->reused[number] = extent_map_create(&keeping->kept, 0);

@@ -46,6 +46,11 @@ static const struct tree_node *node_of(const struct subject *subject)
 	return build_node(subject->verifying->build, subject->node);
 }
 
+static uint32_t ino_of(const struct subject *subject)
+{
+	return subject->verifying->build->placements[subject->node].ino;
+}
+
 __attribute__((format(printf, 2, 3))) static errcode_t differs(const struct subject *subject, const char *format, ...)
 {
 	SCOPE_FREE char *path = tree_path(subject->verifying->build->tree, subject->node);
@@ -111,19 +116,21 @@ static errcode_t visit_name(void *context, const char *name, uint32_t name_bytes
 	const struct tree_node *directory = node_of(subject);
 
 	if (name_bytes == 1 && name[0] == '.')
-		return child == build->placements[subject->node].ino ? 0 : differs(subject, "its . is another");
+		return child == ino_of(subject) ? 0 : differs(subject, "its '.' entry has the wrong inode");
 	if (name_bytes == 2 && name[0] == '.' && name[1] == '.')
-		return child == build->placements[directory->parent].ino ? 0 : differs(subject, "its .. is another");
+		return child == build->placements[directory->parent].ino ?
+		               0 :
+		               differs(subject, "its '..' entry has the wrong inode");
 	if (subject->node == TREE_ROOT && build->lost_found && child == build->lost_found)
 		return 0;
 	uint32_t node = tree_find(build->tree, subject->node, name, name_bytes);
 
 	if (node == TREE_ROOT)
-		return differs(subject, "it has an entry %.*s", (int)name_bytes, name);
+		return differs(subject, "it has an extra entry %.*s", (int)name_bytes, name);
 	subject->found++;
 	return child == build->placements[node].ino ?
 	               0 :
-	               differs(subject, "its entry %.*s is another file", (int)name_bytes, name);
+	               differs(subject, "its entry %.*s has the wrong inode", (int)name_bytes, name);
 }
 
 static errcode_t compare_directory(struct subject *subject)
@@ -131,8 +138,7 @@ static errcode_t compare_directory(struct subject *subject)
 	uint32_t wanted = node_of(subject)->child_count;
 
 	subject->found = 0;
-	errcode_t error = image_reader_names(
-		subject->own->image, subject->verifying->build->placements[subject->node].ino, visit_name, subject);
+	errcode_t error = image_reader_names(subject->own->image, ino_of(subject), visit_name, subject);
 	if (error)
 		return unreadable(subject, error);
 	/* e2fsck has made sure that there are no names twice. */
@@ -183,17 +189,15 @@ static errcode_t visit_xattr(void *context, const char *name, const void *value,
 		               0 :
 		               differs(subject, "its attribute %s has another value", name);
 	}
-	return differs(subject, "it has an attribute %s", name);
+	return differs(subject, "it has an extra attribute %s", name);
 }
 
 static errcode_t compare_xattrs(struct subject *subject)
 {
-	const struct build *build = subject->verifying->build;
-	uint32_t wanted = build->tree->xattr_sets[node_of(subject)->xattrs].count;
+	uint32_t wanted = subject->verifying->build->tree->xattr_sets[node_of(subject)->xattrs].count;
 
 	subject->found = 0;
-	errcode_t error =
-		image_reader_xattrs(subject->own->image, build->placements[subject->node].ino, visit_xattr, subject);
+	errcode_t error = image_reader_xattrs(subject->own->image, ino_of(subject), visit_xattr, subject);
 	if (error)
 		return unreadable(subject, error);
 	return subject->found == wanted ? 0 : differs(subject, "it has %u attributes, not %u", subject->found, wanted);
@@ -206,8 +210,7 @@ static errcode_t compare_symlink(const struct subject *subject)
 
 	/* A target fits a block. */
 	errcode_t error =
-		image_reader_small(subject->own->image, subject->verifying->build->placements[subject->node].ino,
-	                           target, (uint32_t)node->size_bytes);
+		image_reader_small(subject->own->image, ino_of(subject), target, (uint32_t)node->size_bytes);
 	if (error)
 		return unreadable(subject, error);
 	return memcmp(target, node->target, node->size_bytes) == 0 ?
@@ -275,7 +278,7 @@ static errcode_t compare_mapped(const struct subject *subject)
 	uint64_t size_bytes = node_of(subject)->size_bytes, done = 0;
 	const struct file_extent *runs;
 	size_t count;
-	errcode_t error = image_reader_map(subject->own->image, build->placements[subject->node].ino, &runs, &count);
+	errcode_t error = image_reader_map(subject->own->image, ino_of(subject), &runs, &count);
 
 	if (error)
 		return unreadable(subject, error);
@@ -284,7 +287,7 @@ static errcode_t compare_mapped(const struct subject *subject)
 		uint64_t end = start + ((uint64_t)runs[run].count << build->format.block_bits);
 
 		if (start >= size_bytes)
-			return differs(subject, "it has blocks behind its end");
+			return differs(subject, "it has blocks after its end");
 		end = end < size_bytes ? end : size_bytes;
 		error = compare_hole(subject, done, start);
 		if (!error)
@@ -308,8 +311,7 @@ static errcode_t compare_file(const struct subject *subject, const struct image_
 	progress_add(subject->verifying->build->options->progress, 0, 1);
 	if (!(inode->flags & EXT4_INLINE_DATA_FL))
 		return compare_mapped(subject);
-	error = image_reader_small(own->image, subject->verifying->build->placements[subject->node].ino,
-	                           own->from_image, size_bytes);
+	error = image_reader_small(own->image, ino_of(subject), own->from_image, size_bytes);
 	if (error)
 		return unreadable(subject, error);
 	error = content_reader_read(own->source, own->from_source, size_bytes, 0, subject->problem);
@@ -322,8 +324,7 @@ static errcode_t compare_node(struct subject *subject)
 {
 	struct image_inode inode;
 	uint16_t mode = node_of(subject)->mode;
-	errcode_t error = image_reader_inode(subject->own->image,
-	                                     subject->verifying->build->placements[subject->node].ino, &inode);
+	errcode_t error = image_reader_inode(subject->own->image, ino_of(subject), &inode);
 
 	if (error)
 		return unreadable(subject, error);
@@ -379,8 +380,7 @@ static errcode_t run_e2fsck(const struct build *build, const struct output *outp
 {
 	const char *arguments[] = { "e2fsck", "-fn", output_filesystem(output), NULL };
 	const struct child child = {
-		.program = "e2fsck",
-		.arguments = (char *const *)arguments,
+		.arguments = arguments,
 		.path = output->work_path,
 		.image_path = build->options->image,
 		.has_epoch = build->options->has_epoch,

@@ -30,8 +30,7 @@ static errcode_t run_mke2fs(const struct output *output, const char *size, char 
 	arguments[next++] = output->work_path;
 	arguments[next++] = size;
 	const struct child child = {
-		.program = "mke2fs",
-		.arguments = (char *const *)arguments,
+		.arguments = arguments,
 		.path = output->work_path,
 		.image_path = path,
 	};
