@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
 #include <stdio.h>
-#include <string.h>
 
-#include <ext2fs/ext2fs.h>
-
-#include "e2allocsim_all.h"
 #include "e2allocsim_options.h"
-#include "ext2fs/ext2mb_err.h"
 #include "simulate/results/report.h"
-#include "standard_streams.h"
 #include "support/io/flush.h"
 #include "support/work/interrupt.h"
 
@@ -34,7 +28,7 @@ static errcode_t make_and_simulate(struct command *command, struct measurement *
 
 	if (!command->size)
 		return run_simulation(command, measurements, count, problem);
-	errcode_t error = image_make(command->options.image, command->size, command->mke2fs, command->force, &output,
+	errcode_t error = image_make(command->options.image, command->size, command->mke2fs.list, command->force, &output,
 	                             problem);
 
 	command->options.image_file = output.work_path;
@@ -71,36 +65,21 @@ static errcode_t run(struct command *command, struct problem *problem)
 	return problem_set(problem, error, command->options.image, "the run is done, but its report cannot be written");
 }
 
-static int conclude(errcode_t error, struct problem *problem)
-{
-	if (!error)
-		return EXIT_SUCCESS;
-	SCOPE_FREE char *text = problem_text(problem);
-
-	fprintf(stderr, "e2allocsim: %s\n", text ? text : "out of memory");
-	problem_clear(problem);
-	interrupt_die();
-	return EXIT_FAILURE;
-}
-
 int main(int argument_count, char **arguments)
 {
-	struct command command = { .progress = PROGRESS_AUTO };
+	struct command command;
 	struct problem problem = { 0 };
 
-	standard_streams_open();
-	if (argument_count > 0)
-		arguments[0] = (char *)"e2allocsim";
-	initialize_ext2_error_table();
-	initialize_e2mb_error_table();
-	if (argument_count > 1 && strcmp(arguments[1], "all") == 0) {
-		interrupt_install();
-		return conclude(all_main(argument_count, arguments, &problem), &problem);
-	}
+	tool_start(argument_count, arguments);
 	command_parse(argument_count, arguments, &command);
 	interrupt_install();
-	errcode_t error = run(&command, &problem);
+	errcode_t error = command.is_all ? overview_write(&command.overview, &problem) : run(&command, &problem);
 
 	command_free(&command);
-	return conclude(error, &problem);
+	if (!error)
+		return EXIT_SUCCESS;
+	int status = print_problem(&problem);
+
+	interrupt_die();
+	return status;
 }

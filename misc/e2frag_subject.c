@@ -5,14 +5,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-int print_problem(struct problem *problem)
-{
-	SCOPE_FREE char *text = problem_text(problem);
-
-	fprintf(stderr, "e2frag: %s\n", text ? text : "out of memory");
-	problem_clear(problem);
-	return EXIT_FAILURE;
-}
+#include "tool.h"
 
 static void warn(const char *path, const char *text)
 {

@@ -27,7 +27,4 @@ MUST_CHECK errcode_t subject_open(const char *name, uint64_t offset_bytes, unsig
                                   struct subject *subject, struct problem *problem);
 void subject_close(struct subject *subject);
 
-/* Prints it and clears it. The exit status. */
-int print_problem(struct problem *problem);
-
 #endif

@@ -12,9 +12,7 @@
 #include "e2populate_existing.h"
 #include "e2populate_options.h"
 #include "e2populate_report.h"
-#include "ext2fs/ext2mb_err.h"
 #include "populate/populate.h"
-#include "standard_streams.h"
 #include "support/work/interrupt.h"
 #include "support/work/program.h"
 #include "support/utf8.h"
@@ -44,7 +42,7 @@ static int run(struct command *command)
 		problem_set(&problem, error, NULL, "cannot show progress");
 	progress_end(command->options.progress);
 	if (error) {
-		report_problem(&problem);
+		print_problem(&problem);
 		populate_report_clear(&report);
 		return EXIT_FAILURE;
 	}
@@ -66,7 +64,7 @@ static int run(struct command *command)
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Stood in for mke2fs(8), which takes the type from its name: so do we. */
+/* Invoked as mkfs.extN: take the type from our name. */
 static void take_name(const char *name, struct command *command)
 {
 	static const char *const types[] = { "ext2", "ext3", "ext4" };
@@ -77,9 +75,10 @@ static void take_name(const char *name, struct command *command)
 			command->type = types[type];
 }
 
-/* Under mke2fs's names, and without -d, this is mke2fs: who has put e2populate in its place keeps what they had. */
+/* Invoked by one of mke2fs's names and without -d: run mke2fs itself. */
 static int become_mke2fs(const struct command *command, char *name, char **arguments)
 {
+	struct problem problem = { 0 };
 	SCOPE_FREE char *path = NULL;
 
 	arguments[0] = command->type ? name : (char *)"mke2fs";
@@ -90,8 +89,8 @@ static int become_mke2fs(const struct command *command, char *name, char **argum
 		execv(path, arguments);
 		error = errno;
 	}
-	fprintf(stderr, "e2populate: mke2fs: cannot run: %s\n", error_message(error));
-	return EXIT_FAILURE;
+	problem_set(&problem, error, "mke2fs", "cannot run");
+	return print_problem(&problem);
 }
 
 /* Every thread has up to four descriptors: the usual limit, 1024, is too low where there are 256 processors. */
@@ -107,26 +106,16 @@ static void raise_descriptor_limit(void)
 
 int main(int argument_count, char **arguments)
 {
-	struct command command = { .progress = PROGRESS_AUTO };
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct command command = { .progress = PROGRESS_AUTO, .options.threads = default_threads() };
+	char *name = argument_count > 0 ? basename(arguments[0]) : (char *)"";
 
-	standard_streams_open();
-	if (argument_count < 1)
-		usage_error("-d SOURCE and IMAGE are missing");
-
-	char *name = basename(arguments[0]);
+	tool_start(argument_count, arguments);
 	take_name(name, &command);
 	if (argument_count < 2 && !is_stand_in(&command))
 		usage_error("-d SOURCE and IMAGE are missing");
-	/* getopt(3) begins its messages with it. */
-	arguments[0] = (char *)"e2populate";
 	if (is_stand_in(&command) && !command_is_ours(argument_count, arguments))
 		return become_mke2fs(&command, name, arguments);
 	raise_descriptor_limit();
-	initialize_ext2_error_table();
-	initialize_e2mb_error_table();
-	command.options.threads = processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS :
-	                                                                             (unsigned int)processors;
 	command_parse(argument_count, arguments, &command);
 	if (!command.force && !command.options.size_only && !existing_may_go(command.options.image)) {
 		command_free(&command);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "e2populate_options.h"
-#include "e2populate_report.h"
+#include "source/source.h"
 #include "support/vector.h"
 
 /* What was wrong with the command line itself is wrong usage; a file that it names may be at fault on its own. */
@@ -12,8 +12,26 @@ static void check(errcode_t error, struct problem *problem, int status)
 {
 	if (!error)
 		return;
-	report_problem(problem);
+	print_problem(problem);
 	exit(status);
+}
+
+void take_source(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	struct populate_options *options = &command->options;
+	bool is_input = source_is_standard_input(argument);
+
+	if (source_names_nothing(argument))
+		usage_error("-d %s: no file is named", argument);
+	for (uint32_t i = 0; i < options->source_count; i++)
+		if (is_input && source_is_standard_input(command->sources[i]))
+			usage_error("-d %s: standard input can be read only once", argument);
+	if (vector_reserve(&command->sources, &command->source_capacity, options->source_count + 1ul,
+	                   sizeof(*command->sources)))
+		exit_without_memory();
+	command->sources[options->source_count++] = argument;
+	options->sources = command->sources;
 }
 
 static struct exclude *needed_exclude(struct command *command)
@@ -29,107 +47,87 @@ static struct exclude *needed_exclude(struct command *command)
 	return command->exclude;
 }
 
-void take_exclude(struct command *command, const char *argument)
+void take_exclude(struct command *command, const struct taken_option *option)
 {
 	struct problem problem = { 0 };
 
-	check(exclude_add(needed_exclude(command), argument, "--exclude", &problem), &problem, EXIT_USAGE);
+	check(exclude_add(needed_exclude(command), option->argument, "--exclude", &problem), &problem, EXIT_USAGE);
 }
 
-void take_exclude_from(struct command *command, const char *argument)
+void take_exclude_from(struct command *command, const struct taken_option *option)
 {
 	struct problem problem = { 0 };
 
-	check(exclude_add_file(needed_exclude(command), argument, &problem), &problem, EXIT_FAILURE);
+	check(exclude_add_file(needed_exclude(command), option->argument, &problem), &problem, EXIT_FAILURE);
 }
 
-void take_one_file_system(struct command *command, const char *argument)
-{
-	(void)argument;
-	command->options.one_file_system = true;
-}
-
-void take_no_xattrs(struct command *command, const char *argument)
-{
-	(void)argument;
-	command->options.without_xattrs = true;
-}
-
-void take_flags(struct command *command, const char *argument)
-{
-	command->options.without_flags = strcmp(argument, "none") == 0;
-	if (!command->options.without_flags && strcmp(argument, "keep") != 0)
-		usage_error("--flags: %s is neither keep nor none", argument);
-}
-
-void take_whiteouts(struct command *command, const char *argument)
-{
-	static const struct {
-		const char *name;
-		struct source_layering layering;
-	} forms[] = {
-		{ "none", { WHITEOUTS_NONE, false } },
-		{ "oci", { WHITEOUTS_OCI, false } },
-		{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
-		{ "to-overlayfs", { WHITEOUTS_OCI, true } },
-	};
-
-	for (size_t form = 0; form < sizeof(forms) / sizeof(*forms); form++)
-		if (strcmp(argument, forms[form].name) == 0) {
-			command->options.layering = forms[form].layering;
-			return;
-		}
-	usage_error("--whiteouts: %s is not none, oci, overlayfs or to-overlayfs", argument);
-}
-
-void take_owner_map(struct command *command, const char *argument)
+void take_owner_map(struct command *command, const struct taken_option *option)
 {
 	struct problem problem = { 0 };
 
-	check(owner_map_add_file(&command->owners, argument, &problem), &problem, EXIT_FAILURE);
+	check(owner_map_add_file(&command->owners, option->argument, &problem), &problem, EXIT_FAILURE);
 	command->options.owners = &command->owners;
 }
 
-static void add_range(struct command *command, enum account_kind kind, const char *argument, const char *option)
+static void add_range(struct command *command, enum account_kind kind, const char *argument, const char *name)
 {
 	struct problem problem = { 0 };
 
-	check(owner_map_add_range(&command->owners, kind, argument, option, &problem), &problem, EXIT_USAGE);
+	check(owner_map_add_range(&command->owners, kind, argument, name, &problem), &problem, EXIT_USAGE);
 	command->options.owners = &command->owners;
 }
 
-void take_uid_map(struct command *command, const char *argument)
+void take_uid_map(struct command *command, const struct taken_option *option)
 {
-	add_range(command, ACCOUNT_USER, argument, "--uid-map");
+	add_range(command, ACCOUNT_USER, option->argument, "--uid-map");
 }
 
-void take_gid_map(struct command *command, const char *argument)
+void take_gid_map(struct command *command, const struct taken_option *option)
 {
-	add_range(command, ACCOUNT_GROUP, argument, "--gid-map");
+	add_range(command, ACCOUNT_GROUP, option->argument, "--gid-map");
 }
 
-void take_root_owned(struct command *command, const char *argument)
+static const struct {
+	const char *name;
+	struct source_layering layering;
+} whiteouts[] = {
+	{ "none", { WHITEOUTS_NONE, false } },
+	{ "oci", { WHITEOUTS_OCI, false } },
+	{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
+	{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+};
+
+const char *whiteouts_name(unsigned int index)
 {
-	(void)argument;
-	command->owners.root_owned = true;
+	return index < sizeof(whiteouts) / sizeof(*whiteouts) ? whiteouts[index].name : NULL;
+}
+
+void take_whiteouts(struct command *command, const struct taken_option *option)
+{
+	command->options.layering = whiteouts[option->value].layering;
+}
+
+void take_root_owned(struct command *command, const struct taken_option *option)
+{
+	(void)option;
 	command->options.owners = &command->owners;
 }
 
-void take_metadata(struct command *command, const char *argument)
+void take_metadata(struct command *command, const struct taken_option *option)
 {
 	if (command->options.metadata)
-		usage_error("--metadata is given twice");
-	command->options.metadata = argument;
+		usage_error("--metadata is given twice: put all lines into one file");
+	command->options.metadata = option->argument;
 }
 
-void take_casefold(struct command *command, const char *argument)
+void take_casefold(struct command *command, const struct taken_option *option)
 {
 	struct problem problem = { 0 };
 	errcode_t error = vector_reserve(&command->casefolded, &command->casefolded_capacity,
 	                                 command->casefolded_count + 2, sizeof(*command->casefolded));
 
 	check(error ? problem_set(&problem, error, NULL, "cannot read options") : 0, &problem, EXIT_FAILURE);
-	command->casefolded[command->casefolded_count++] = (char *)(uintptr_t)argument;
+	command->casefolded[command->casefolded_count++] = (char *)(uintptr_t)option->argument;
 	command->casefolded[command->casefolded_count] = NULL;
 }
 

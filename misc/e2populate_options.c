@@ -1,54 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The options that e2populate has beside those of mke2fs(8). */
+/* The options that e2populate has beside those of mke2fs(8), and mke2fs's in which it differs. */
 #include "e2populate_options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "standard_streams.h"
 #include "support/text/units.h"
-
-static void take_threads(struct command *command, const char *argument)
-{
-	uint64_t threads;
-
-	if (units_parse_number(argument, 0, MOST_THREADS, &threads))
-		usage_error("--threads: %s is not a number from 0 to %d", argument, MOST_THREADS);
-	command->options.threads = (unsigned int)threads;
-}
-
-static void take_progress(struct command *command, const char *argument)
-{
-	if (progress_parse_style(argument, &command->progress))
-		usage_error("--progress: %s is not auto, bar, json or none", argument);
-}
-
-static void take_stable_from(struct command *command, const char *argument)
-{
-	command->options.stable_from = argument;
-}
-
-static void take_help(struct command *command, const char *argument)
-{
-	(void)command;
-	(void)argument;
-	command_print_help();
-	exit_after_printing("e2populate");
-}
-
-static void take_version(struct command *command, const char *argument)
-{
-	(void)command;
-	(void)argument;
-	command_print_version();
-	exit_after_printing("e2populate");
-}
 
 /* With blocks of 4096 bytes no filesystem is larger; sums with more could overflow. */
 #define MOST_FREE_BYTES (UINT64_C(1) << 60)
 
-static void take_free(struct command *command, const char *argument)
+static void take_free(struct command *command, const struct taken_option *option)
 {
+	const char *argument = option->argument;
 	struct populate_options *options = &command->options;
 	size_t length = strlen(argument);
 	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
@@ -65,79 +29,92 @@ static void take_free(struct command *command, const char *argument)
 	}
 }
 
-static void take_free_inodes(struct command *command, const char *argument)
-{
-	uint64_t inodes;
-
-	if (units_parse_number(argument, 0, UINT32_MAX, &inodes))
-		usage_error("--free-inodes: %s is not a number from 0 to %u", argument, UINT32_MAX);
-	command->options.free_inodes = (uint32_t)inodes;
-}
-
-static void take_size_only(struct command *command, const char *argument)
-{
-	(void)argument;
-	command->options.size_only = true;
-}
-
-static void take_verify(struct command *command, const char *argument)
-{
-	(void)argument;
-	command->options.verify = true;
-}
-
-static void take_in_place(struct command *command, const char *argument)
-{
-	(void)argument;
-	command->options.in_place = true;
-}
-
-static void take_report(struct command *command, const char *argument)
-{
-	command->json = strcmp(argument, "json") == 0;
-	if (!command->json && strcmp(argument, "text") != 0)
-		usage_error("--report: %s is neither text nor json", argument);
-}
-
 /* In the order of --help. */
-const struct option_row command_options[] = {
-	{ NULL, NULL, NULL, "What is taken from SOURCE" },
-	{ "exclude", "PATTERN", take_exclude, "leave out what matches, as in .gitignore; repeatable" },
-	{ "exclude-from", "FILE", take_exclude_from, "the same for each line of FILE" },
-	{ "one-file-system", NULL, take_one_file_system, "directories on which something is mounted stay empty" },
-	{ "no-xattrs", NULL, take_no_xattrs, "no extended attributes, ACLs or capabilities" },
-	{ "flags", "keep|none", take_flags, "file flags, which chattr(1) sets, are kept (the default) or left out" },
-	{ "whiteouts", "FORM", take_whiteouts, "how a SOURCE removes files of those before it: none, oci (.wh.NAME),\n"
-	                                       "overlayfs, or to-overlayfs: oci, kept as overlayfs's own" },
-	{ NULL, NULL, NULL, "Owners and metadata" },
-	{ "owner-map", "FILE", take_owner_map, "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
-	                                       ":GROUP; names are those of SOURCE/etc/passwd and group" },
-	{ "uid-map", "FROM:TO:COUNT", take_uid_map, "users by ranges, as in a user namespace; repeatable" },
-	{ "gid-map", "FROM:TO:COUNT", take_gid_map, "the same for groups" },
-	{ "root-owned", NULL, take_root_owned, "everything belongs to 0:0 (also --all-root)" },
-	{ "all-root", NULL, take_root_owned, NULL },
-	{ "metadata", "FILE", take_metadata, "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
-	                                     "devices, directories and links that SOURCE lacks are made" },
-	{ "casefold", "DIRECTORY", take_casefold, "DIRECTORY of the source (/ is all of it) and what is below become\n"
-	                                          "case-insensitive, as with chattr +F; needs -O casefold" },
-	{ NULL, NULL, NULL, "Size" },
-	{ "free", "SIZE|N%", take_free, "space that is left for anyone (as df shows it), in bytes, with a\n"
-	                               "suffix K, M, G, T, or in percent of the filesystem" },
-	{ "free-inodes", "N", take_free_inodes, "inodes that are left" },
-	{ "size-only", NULL, take_size_only, "print how large it would be, and write nothing" },
-	{ NULL, NULL, NULL, "Work and output" },
-	{ "in-place", NULL, take_in_place, "write into IMAGE if it is a file that exists, as mke2fs does, instead of\n"
-	                                   "making a new one" },
-	{ "threads", "N", take_threads, "how many threads work (default: the processors online;\n"
-	                                "0: none beside the main one)" },
-	{ "stable-from", "OLD", take_stable_from, "what did not change since the image OLD keeps its blocks, so that\n"
-	                                          "the two differ in few; UUID and sizes are OLD's unless given" },
-	{ "progress", "STYLE", take_progress, "auto (a bar on a terminal), bar, json or none" },
-	{ "verify", NULL, take_verify, "check the image with e2fsck(8) and compare everything in it with\n"
-	                              "SOURCE before it gets its name" },
-	{ "report", "FORM", take_report, "text or json: what was built, on standard output" },
-	{ "help", NULL, take_help, "this text" },
-	{ "version", NULL, take_version, "versions of e2populate and of the library it uses" },
+const struct option_row e2populate_options[] = {
+	{ .heading = "What is taken from SOURCE" },
+	{ .letter = 'd', .argument = "SOURCE", .kind = ARGUMENT_FILE, .take = take_source,
+	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
+	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
+	          "mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
+	          "laid over each other, the last one on top" },
+	{ .name = "exclude", .argument = "PATTERN", .kind = ARGUMENT_TEXT, .take = take_exclude,
+	  .help = "leave out what matches, as in .gitignore; repeatable" },
+	{ .name = "exclude-from", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_exclude_from,
+	  .help = "the same for each line of FILE" },
+	{ .name = "one-file-system", FIELD(options.one_file_system),
+	  .help = "directories on which something is mounted stay empty" },
+	{ .name = "no-xattrs", FIELD(options.without_xattrs),
+	  .help = "no extended attributes, ACLs or capabilities" },
+	{ .name = "flags", .argument = "keep|none", .kind = ARGUMENT_WORDS, .words = "keep|none",
+	  FIELD(options.without_flags),
+	  .help = "keep file flags, which chattr(1) sets (the default), or leave them out" },
+	{ .name = "whiteouts", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = whiteouts_name,
+	  .take = take_whiteouts,
+	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"
+	          "kept as overlayfs's own): " },
+	{ .heading = "Owners and metadata" },
+	{ .name = "owner-map", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_owner_map,
+	  .help = "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
+	          ":GROUP; names are those of SOURCE/etc/passwd and group" },
+	{ .name = "uid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_uid_map,
+	  .help = "users by ranges, as in a user namespace; repeatable" },
+	{ .name = "gid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_gid_map,
+	  .help = "the same for groups" },
+	{ .name = "root-owned", FIELD(owners.root_owned), .take = take_root_owned,
+	  .help = "everything belongs to 0:0 (also --all-root)" },
+	{ .name = "all-root", FIELD(owners.root_owned), .take = take_root_owned },
+	{ .name = "metadata", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_metadata,
+	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
+	          "devices, directories and links that SOURCE lacks are made" },
+	{ .name = "casefold", .argument = "DIRECTORY", .kind = ARGUMENT_TEXT, .take = take_casefold,
+	  .help = "DIRECTORY of the source (/ is all of it) and what is below become\n"
+	          "case-insensitive, as with chattr +F; needs -O casefold" },
+	{ .heading = "Size" },
+	{ .name = "free", .argument = "SIZE|N%", .kind = ARGUMENT_TEXT, .take = take_free,
+	  .help = "space that is left for anyone (as df shows it), in bytes, with a\n"
+	          "suffix K, M, G, T, or in percent of the filesystem" },
+	{ .name = "free-inodes", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX,
+	  FIELD(options.free_inodes), .help = "inodes that are left" },
+	{ .name = "size-only", FIELD(options.size_only), .help = "print how large it would be, and write nothing" },
+	{ .heading = "Work and output" },
+	{ .letter = 'F', .take = take_mke2fs_option, .help = "do not ask before what IMAGE holds is lost" },
+	{ .name = "in-place", FIELD(options.in_place),
+	  .help = "write into IMAGE if it is a file that exists, as mke2fs does, instead of\nmaking a new one" },
+	THREADS_ROW(options.threads),
+	{ .name = "stable-from", .argument = "OLD", .kind = ARGUMENT_IMAGE, FIELD(options.stable_from),
+	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
+	          "the two differ in few; UUID and sizes are OLD's unless given" },
+	PROGRESS_ROW(progress),
+	{ .name = "verify", FIELD(options.verify),
+	  .help = "check the image with e2fsck(8) and compare everything in it with\n"
+	          "SOURCE before it gets its name" },
+	{ .name = "report", .argument = "FORM", .kind = ARGUMENT_WORDS, .words = "text|json", FIELD(json),
+	  .help = "text or json: what was built, on standard output" },
+	{ .letter = 'q', FIELD(quiet), .help = "print no report" },
+	{ .letter = 'v', FIELD(verbose), .help = "also print what mke2fs(8) says of the filesystem" },
+	{ 0 },
 };
 
-const unsigned int command_option_count = sizeof(command_options) / sizeof(*command_options);
+#define OTHER(character, what, words)                                                                        \
+	{ .letter = (character), .argument = (what), .kind = (what) ? ARGUMENT_TEXT : ARGUMENT_NONE,         \
+	  .take = take_mke2fs_option, .help = (words) }
+
+/* Without words: refused. */
+const struct option_row other_mke2fs_options[] = {
+	{ .heading = "Also of mke2fs(8)", .is_brief = true },
+	OTHER('M', "MOUNT-POINT", "where it was last mounted"),
+	OTHER('c', NULL, "check for bad blocks"),
+	OTHER('l', "FILE", "bad blocks from a file"),
+	OTHER('e', "ERRORS", "what the kernel does on errors"),
+	OTHER('j', NULL, "with a journal"),
+	OTHER('r', "REVISION", "of the filesystem's format"),
+	OTHER('s', "SPARSE", "few copies of the superblock"),
+	OTHER('o', "CREATOR", "the operating system that made it"),
+	OTHER('C', "CLUSTER-SIZE", "in bytes, with bigalloc"),
+	OTHER('D', NULL, "direct I/O"),
+	OTHER('K', NULL, "do not discard"),
+	OTHER('n', NULL, NULL),
+	OTHER('S', NULL, NULL),
+	OTHER('z', "UNDO-FILE", NULL),
+	{ 0 },
+};

@@ -9,6 +9,7 @@
 #include "support/text/json.h"
 #include "support/text/units.h"
 #include "support/utf8.h"
+#include "tool.h"
 
 void report_print_size(const char *image, const struct populate_report *report)
 {
@@ -128,7 +129,7 @@ errcode_t report_end(const struct populate_options *options, errcode_t error)
 		problem_set(&problem, error, "standard output", "cannot write");
 	else
 		problem_set(&problem, error, options->image, "the image is whole, but its report cannot be written");
-	report_problem(&problem);
+	print_problem(&problem);
 	return error;
 }
 
@@ -148,12 +149,4 @@ void report_warnings(const struct warnings *warnings)
 
 		fprintf(stderr, "e2populate: %s\n", text ? text : "out of memory");
 	}
-}
-
-void report_problem(struct problem *problem)
-{
-	SCOPE_FREE char *text = problem_text(problem);
-
-	fprintf(stderr, "e2populate: %s\n", text ? text : "out of memory");
-	problem_clear(problem);
 }

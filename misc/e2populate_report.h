@@ -29,7 +29,4 @@ void report_print_file(int descriptor, FILE *stream);
 /* On standard error, a line each. */
 void report_warnings(const struct warnings *warnings);
 
-/* On standard error; clears the problem. */
-void report_problem(struct problem *problem);
-
 #endif

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 tools := e2allocsim e2frag e2populate
-e2frag_sources := misc/e2frag.c misc/e2frag_page.c misc/e2frag_subject.c misc/standard_streams.c misc/usage.c
+tool_sources := misc/command_line.c misc/tool.c
+e2frag_sources := \
+	misc/e2frag.c \
+	misc/e2frag_options.c \
+	misc/e2frag_page.c \
+	misc/e2frag_subject.c \
+	$(tool_sources)
 e2populate_sources := \
 	misc/e2populate.c \
 	misc/e2populate_choice.c \
@@ -8,12 +14,10 @@ e2populate_sources := \
 	misc/e2populate_existing.c \
 	misc/e2populate_options.c \
 	misc/e2populate_report.c \
-	misc/standard_streams.c \
-	misc/usage.c
+	misc/mke2fs_options.c \
+	$(tool_sources)
 e2allocsim_sources := \
 	misc/e2allocsim.c \
-	misc/e2allocsim_all.c \
-	misc/e2allocsim_help.c \
 	misc/e2allocsim_options.c \
-	misc/standard_streams.c \
-	misc/usage.c
+	misc/mke2fs_options.c \
+	$(tool_sources)

@@ -10,6 +10,7 @@ analyze_sources := \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
 	lib/analyze/forms/form_text.c \
+	lib/analyze/forms/forms.c \
 	lib/analyze/forms/saved_report.c \
 	lib/analyze/read/damage.c \
 	lib/analyze/read/directory_walk.c \

@@ -162,9 +162,9 @@ static char *report_of(unsigned int threads)
 	check_report(report);
 	FILE *stream = open_memstream(&text, &text_bytes);
 
-	form_text(report, &parts, stream);
-	form_e2freefrag(report, stream);
-	form_e4defrag(report, stream);
+	ck_assert_int_eq(form_text(report, &parts, stream), 0);
+	ck_assert_int_eq(form_e2freefrag(report, &parts, stream), 0);
+	ck_assert_int_eq(form_e4defrag(report, &parts, stream), 0);
 	ck_assert_int_eq(form_html(report, report, &parts, stream), 0);
 	rewind(stream);
 	ck_assert_int_eq(form_json(report, &parts, stream), 0);

@@ -19,23 +19,6 @@ static void wait_milliseconds(long milliseconds)
 	nanosleep(&time, NULL);
 }
 
-START_TEST(styles_are_read)
-{
-	enum progress_style style;
-
-	ck_assert_int_eq(progress_parse_style("auto", &style), 0);
-	ck_assert_int_eq(style, PROGRESS_AUTO);
-	ck_assert_int_eq(progress_parse_style("bar", &style), 0);
-	ck_assert_int_eq(style, PROGRESS_BAR);
-	ck_assert_int_eq(progress_parse_style("json", &style), 0);
-	ck_assert_int_eq(style, PROGRESS_JSON);
-	ck_assert_int_eq(progress_parse_style("none", &style), 0);
-	ck_assert_int_eq(style, PROGRESS_NONE);
-	ck_assert_int_eq(progress_parse_style("", &style), EINVAL);
-	ck_assert_int_eq(progress_parse_style("Bar", &style), EINVAL);
-}
-END_TEST
-
 START_TEST(no_terminal_no_bar)
 {
 	SCOPE_FCLOSE FILE *stream = tmpfile();
@@ -269,7 +252,6 @@ int main(void)
 	TCase *tests = tcase_create("progress");
 
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, styles_are_read);
 	tcase_add_test(tests, no_terminal_no_bar);
 	tcase_add_test(tests, json_lines_add_up);
 	if (has_terminals()) {

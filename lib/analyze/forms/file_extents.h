@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "analyze/read/volume.h"
 #include "analyze/read/damage.h"
+#include "analyze/read/volume.h"
 
 /*
  * Writes them to stream as they are read: with a row for each record of the map, or only how many extents there are.

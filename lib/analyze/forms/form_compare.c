@@ -5,6 +5,7 @@
 
 #include "analyze/report/figures.h"
 #include "analyze/forms/forms.h"
+#include "support/io/flush.h"
 #include "support/utf8.h"
 
 struct form {
@@ -45,15 +46,16 @@ static void print_name(const struct form *form, const char *title, const struct 
 	fputc('\n', form->stream);
 }
 
-void form_compare(const struct figure_values *before, const struct figure_values *after, const struct form_parts *parts,
-                  FILE *stream)
+errcode_t form_compare(const struct compared *before, const struct compared *after, const struct form_parts *parts,
+                       FILE *stream)
 {
-	struct form form = { before, after, stream };
+	struct form form = { &before->figures, &after->figures, stream };
 
-	print_name(&form, "first ", before);
-	print_name(&form, "second", after);
+	print_name(&form, "first ", &before->figures);
+	print_name(&form, "second", &after->figures);
 	fprintf(stream, "\n  %-28s %15s %15s %10s\n", "", "first", "second", "change");
 	print_figures(&form, parts);
+	return flush_output(stream);
 }
 
 void form_json_change(struct json *json, const struct figure_values *before, const struct figure_values *after,

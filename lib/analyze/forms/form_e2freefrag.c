@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "analyze/forms/forms.h"
+#include "support/io/flush.h"
 #include "support/utf8.h"
 
 static double percent(uint64_t part, uint64_t whole)
@@ -43,13 +44,14 @@ static void print_histogram(const struct report *report, FILE *stream)
 	}
 }
 
-void form_e2freefrag(const struct report *report, FILE *stream)
+errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts, FILE *stream)
 {
 	const struct report_free *space = &report->free;
 	const struct report_filesystem *filesystem = &report->filesystem;
 	uint64_t block_kilobytes = filesystem->block_bytes / 1024;
 	uint64_t mean = space->sizes.count ? space->sizes.sum / space->sizes.count : 0;
 
+	(void)parts;
 	fputs("Device: ", stream);
 	utf8_print(filesystem->target, stream);
 	fprintf(stream, "\nBlocksize: %u bytes\nTotal blocks: %" PRIu64 "\n", filesystem->block_bytes,
@@ -67,4 +69,5 @@ void form_e2freefrag(const struct report *report, FILE *stream)
 	fprintf(stream, "Avg. free extent: %" PRIu64 " KB\nNum. free extent: %" PRIu64 "\n", mean * block_kilobytes,
 	        space->sizes.count);
 	print_histogram(report, stream);
+	return flush_output(stream);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
+#include "support/io/flush.h"
 #include "support/utf8.h"
 
 #define SHOWN_FILES 5
@@ -18,11 +19,12 @@ static void print_file(const struct report *report, size_t number, FILE *stream)
 	        file->runs, file->ideal_extents, kilobytes);
 }
 
-void form_e4defrag(const struct report *report, FILE *stream)
+errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts, FILE *stream)
 {
 	const struct report_sums *sums = &report->files.regular;
 	uint64_t mean = sums->runs ? sums->blocks * (report->filesystem.block_bytes / 1024) / sums->runs : 0;
 
+	(void)parts;
 	fputs("<Fragmented files>                             now/best       size/ext\n", stream);
 	for (size_t number = 0; number < report->worst_count && number < SHOWN_FILES; number++)
 		print_file(report, number, stream);
@@ -36,4 +38,5 @@ void form_e4defrag(const struct report *report, FILE *stream)
 	        score_band(report->files.score) == SCORE_DEFRAGMENT ? "needs defragmentation" :
 	                                                              "does not need defragmentation");
 	fputs(" Done.\n", stream);
+	return flush_output(stream);
 }

@@ -14,7 +14,7 @@ struct form {
 	const struct report *before, *after;
 	const struct form_parts *parts;
 	FILE *stream;
-	struct figure_values figures[2]; /* of both */
+	struct compared compared[2]; /* both */
 };
 
 /* Rows of numbers, because there may be thousands: free blocks, their extents, the largest of these, all blocks. */
@@ -77,7 +77,7 @@ static errcode_t write_reports(const struct form *form)
 		write_subject(&json, form->after, form->parts);
 	json_close_array(&json);
 	if (form->after)
-		form_json_change(&json, &form->figures[0], &form->figures[1], form->parts);
+		form_json_change(&json, &form->compared[0].figures, &form->compared[1].figures, form->parts);
 	json_close_object(&json);
 	return json_end(&json);
 }
@@ -113,11 +113,10 @@ static errcode_t write_plain(const struct form *form)
 	if (!escaped)
 		return ENOMEM;
 	setvbuf(escaped, buffer, _IOFBF, sizeof(buffer));
-	if (form->after)
-		form_compare(&form->figures[0], &form->figures[1], form->parts, escaped);
-	else
-		form_text(form->before, form->parts, escaped);
-	return fclose(escaped) ? EIO : 0;
+	errcode_t error = form->after ? form_compare(&form->compared[0], &form->compared[1], form->parts, escaped) :
+	                                form_text(form->before, form->parts, escaped);
+
+	return fclose(escaped) && !error ? EIO : error;
 }
 
 static errcode_t write_part(const struct form *form, const char *name, size_t length)
@@ -141,8 +140,8 @@ errcode_t form_html(const struct report *before, const struct report *after, con
 	const char *at = page_html, *mark;
 
 	if (after) {
-		figures_take(before, &form.figures[0]);
-		figures_take(after, &form.figures[1]);
+		figures_take(before, &form.compared[0].figures);
+		figures_take(after, &form.compared[1].figures);
 	}
 
 	/* Parts have their places at {{NAME}}. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
+#include "support/io/flush.h"
 #include "support/text/units.h"
 #include "support/utf8.h"
 
@@ -339,8 +340,8 @@ static void print_unlink(const struct form *form)
 	        unlink->files, units_plural(unlink->files), unlink->directories,
 	        unlink->directories == 1 ? "y" : "ies", unlink->block_bitmaps, units_plural(unlink->block_bitmaps),
 	        unlink->inode_bitmaps, units_plural(unlink->inode_bitmaps));
-	fprintf(form->stream, "  written %" PRIu64 " times, each %.1f times\n", unlink->writes,
-	        ratio(unlink->writes, bitmaps));
+	fprintf(form->stream, "  %" PRIu64 " bitmap write%s, %.1f per bitmap\n", unlink->writes,
+	        units_plural(unlink->writes), ratio(unlink->writes, bitmaps));
 	if (!unlink->costly_count)
 		return;
 	print_costly(form, unlink);
@@ -375,7 +376,7 @@ static void print_verdict(const struct form *form)
 		fprintf(form->stream, "  %s\n", verdict->advice[n]);
 }
 
-void form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
+errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
 {
 	struct form form = { report, stream };
 
@@ -397,4 +398,5 @@ void form_text(const struct report *report, const struct form_parts *parts, FILE
 	}
 	if (parts->files)
 		print_verdict(&form);
+	return flush_output(stream);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The forms in which a report is shown, each made from the report alone. What goes wrong in writing is kept by the
- * stream, for its owner to find.
+ * The forms in which a report is shown, each made from the report alone.
+ *
+ * A new one: a file of its own with what it can show, and a row of forms[] in forms.c. e2frag --format= knows it then,
+ * and refuses what it has no function for.
  */
 #ifndef ANALYZE_FORMS_H
 #define ANALYZE_FORMS_H
 
 #include <stdio.h>
 
+#include "analyze/read/damage.h"
+#include "analyze/read/volume.h"
 #include "analyze/report/figures.h"
 #include "analyze/report/report.h"
 #include "support/text/json.h"
@@ -21,25 +25,6 @@ struct form_parts {
 	bool unlink;
 };
 
-/* For people: at most 80 columns but for paths and mb_groups. Control characters of names are shown as \ooo. */
-void form_text(const struct report *report, const struct form_parts *parts, FILE *stream);
-
-/* One object; e2frag(8) describes it. The stream's error. */
-MUST_CHECK errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream);
-
-/* The same object as a value in another document. */
-void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts);
-
-/* As e2freefrag(8) prints it, with right numbers where it is wrong (bigalloc, the number of chunks). */
-void form_e2freefrag(const struct report *report, FILE *stream);
-
-/* As e4defrag(8) -c prints it for a whole filesystem. */
-void form_e4defrag(const struct report *report, FILE *stream);
-
-/* Two filesystems side by side, for people: how a layout has changed, or which of two builders laid out better. */
-void form_compare(const struct figure_values *before, const struct figure_values *after, const struct form_parts *parts,
-                  FILE *stream);
-
 /* One of two that are compared: a filesystem's report or, where that is NULL, one that form_json() has written. */
 struct compared {
 	struct figure_values figures;
@@ -47,11 +32,42 @@ struct compared {
 	const char *saved; /* its text */
 };
 
-/* One object with `before`, `after` (each as form_json() has it) and `change`. The stream's error. */
+struct report_form {
+	const char *name; /* for --format= */
+	bool has_free_space, has_files;
+
+	/* A whole filesystem. The stream's error. */
+	errcode_t (*print)(const struct report *report, const struct form_parts *parts, FILE *stream);
+
+	/* One file; see file_extents_print(). Errors of the stream are found when it is flushed. */
+	errcode_t (*print_file)(const struct volume *volume, uint32_t ino, const char *name, bool with_rows,
+	                        struct damage_list *damage, FILE *stream);
+
+	/* Two filesystems side by side: how a layout has changed, or which builder laid out better. The stream's error. */
+	errcode_t (*compare)(const struct compared *before, const struct compared *after, const struct form_parts *parts,
+	                     FILE *stream);
+};
+
+/* The form of this index; NULL after the last one. */
+const struct report_form *form_get(unsigned int index);
+
+/* For people: at most 80 columns but for paths and mb_groups. Control characters of names are shown as \ooo. */
+MUST_CHECK errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream);
+MUST_CHECK errcode_t form_compare(const struct compared *before, const struct compared *after,
+                                  const struct form_parts *parts, FILE *stream);
+
+/* One object; e2frag(8) describes it. */
+MUST_CHECK errcode_t form_json(const struct report *report, const struct form_parts *parts, FILE *stream);
+
+/* One object with `before`, `after` (each as form_json() has it) and `change`. */
 MUST_CHECK errcode_t form_compare_json(const struct compared *before, const struct compared *after,
                                        const struct form_parts *parts, FILE *stream);
-void form_json_change(struct json *json, const struct figure_values *before, const struct figure_values *after,
-                      const struct form_parts *parts);
+
+/* As e2freefrag(8) prints it, with right numbers where it is wrong (bigalloc, the number of chunks). */
+MUST_CHECK errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts, FILE *stream);
+
+/* As e4defrag(8) -c prints it for a whole filesystem. */
+MUST_CHECK errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts, FILE *stream);
 
 /*
  * A page that needs nothing else: its style, its script and the reports, whose groups' free space is there. after: NULL
@@ -59,6 +75,11 @@ void form_json_change(struct json *json, const struct figure_values *before, con
  */
 MUST_CHECK errcode_t form_html(const struct report *before, const struct report *after, const struct form_parts *parts,
                                FILE *stream);
+
+/* What form_json() and form_compare_json() write, as values in another document. */
+void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts);
+void form_json_change(struct json *json, const struct figure_values *before, const struct figure_values *after,
+                      const struct form_parts *parts);
 
 /* A line for each piece of damage that is kept, with `indent` in front, and one that says how many more there are. */
 void form_damage(const struct report *report, const char *indent, FILE *stream);

@@ -15,7 +15,7 @@ struct saved_report {
 	struct figure_values figures;
 };
 
-/* Is the file one to be read so? It is regular and begins with a brace, as a boot block hardly does. */
+/* True for a regular file starting with '{', as a boot block hardly does. */
 bool saved_report_is(const char *path);
 
 /*

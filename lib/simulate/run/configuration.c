@@ -81,21 +81,6 @@ errcode_t configuration_parse_choices(const char *text, uint32_t *choices)
 	return 0;
 }
 
-errcode_t configuration_parse_comparison(const char *text, enum comparison *comparison)
-{
-	if (strcmp(text, "policies") == 0)
-		*comparison = COMPARE_POLICIES;
-	else if (strcmp(text, "patches") == 0)
-		*comparison = COMPARE_PATCHES;
-	else if (strcmp(text, "normalizations") == 0)
-		*comparison = COMPARE_NORMALIZATIONS;
-	else if (strcmp(text, "windows") == 0)
-		*comparison = COMPARE_WINDOWS;
-	else
-		return EINVAL;
-	return 0;
-}
-
 static const char *policy_name(enum ext2mb_policy policy)
 {
 	return policy == EXT2MB_POLICY_BASE ? "base" : policy == EXT2MB_POLICY_SERIES ? "series" : "ext2mb";

@@ -29,9 +29,6 @@ enum comparison {
 	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */
 };
 
-/* policies, patches, normalizations or windows; EINVAL. */
-MUST_CHECK errcode_t configuration_parse_comparison(const char *text, enum comparison *comparison);
-
 /* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */
 uint32_t configuration_stripe(const struct ext2mb_options *options);
 

@@ -47,24 +47,6 @@ struct picture {
 	double seconds_left; /* negative: unknown */
 };
 
-errcode_t progress_parse_style(const char *text, enum progress_style *style)
-{
-	static const char *const names[] = {
-		[PROGRESS_NONE] = "none",
-		[PROGRESS_AUTO] = "auto",
-		[PROGRESS_BAR] = "bar",
-		[PROGRESS_JSON] = "json",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(text, names[i])) {
-			*style = (enum progress_style)i;
-			return 0;
-		}
-	}
-	return EINVAL;
-}
-
 static double time_left(const struct picture *picture)
 {
 	if (picture->fraction >= 1)

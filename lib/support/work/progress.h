@@ -14,14 +14,11 @@
 struct progress;
 
 enum progress_style {
-	PROGRESS_NONE,
 	PROGRESS_AUTO, /* a bar if the stream is a terminal, else nothing */
 	PROGRESS_BAR,  /* one line that is redrawn */
 	PROGRESS_JSON, /* one JSON object a line, a few a second */
+	PROGRESS_NONE,
 };
-
-/* Reads auto, bar, json or none; EINVAL otherwise. */
-MUST_CHECK errcode_t progress_parse_style(const char *text, enum progress_style *style);
 
 /*
  * Starts showing progress on stream (standard error). *ret is NULL for a style that shows nothing; every

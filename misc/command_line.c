@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command_line.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/cleanup.h"
+#include "support/text/units.h"
+
+#define HELP_COLUMN 23
+#define HELP_WIDTH 110
+#define WORD_BYTES 64
+#define LIST_BYTES 512
+
+/* What getopt_long(3) returns for a row without a letter, and for one that was called by its name: beyond every letter. */
+#define FIRST_NAME 256
+
+static void take_help(struct command *command, const struct taken_option *option);
+static void take_version(struct command *command, const struct taken_option *option);
+
+static const struct option_row standard_rows[] = {
+	{ .heading = "Help" },
+	{ .name = "help", .letter = 'h', .take = take_help, .help = "this text" },
+	{ .name = "version", .letter = 'V', .take = take_version, .help = "the versions of the tool and of its library" },
+	{ 0 },
+};
+
+_Static_assert(PROGRESS_AUTO == 0 && PROGRESS_BAR == 1 && PROGRESS_JSON == 2 && PROGRESS_NONE == 3, PROGRESS_WORDS);
+
+/* The one that is being read: for --help. */
+static const struct command_line *current;
+
+static bool is_last(const struct option_row *row)
+{
+	return !row->heading && !row->name && !row->letter;
+}
+
+/* --- Words ------------------------------------------------------------------------------------------------------ */
+
+/* Copies the row's word of this index; false: there are not so many. */
+static bool word_of(const struct option_row *row, unsigned int index, char word[WORD_BYTES])
+{
+	const char *from = row->word ? row->word(index) : row->words;
+
+	for (; from && !row->word && index; index--) {
+		from = strchr(from, '|');
+		from += from != NULL;
+	}
+	if (!from)
+		return false;
+	snprintf(word, WORD_BYTES, "%.*s", (int)strcspn(from, "|"), from);
+	return true;
+}
+
+/* "text, json or filefrag" */
+static void list_words(const struct option_row *row, char list[LIST_BYTES])
+{
+	char word[WORD_BYTES], next[WORD_BYTES];
+	size_t used = 0;
+
+	*list = '\0';
+	for (unsigned int index = 0; word_of(row, index, word) && used < LIST_BYTES; index++) {
+		const char *separator = !index ? "" : word_of(row, index + 1, next) ? ", " : " or ";
+
+		used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", separator, word);
+	}
+}
+
+/* --- Help ------------------------------------------------------------------------------------------------------- */
+
+/* "--threads=N", "-b BLOCK-SIZE" */
+static void name_option(const struct option_row *row, char *text, size_t bytes)
+{
+	const char *argument = row->argument ? row->argument : "";
+
+	if (!row->name)
+		snprintf(text, bytes, "-%c%s%s", row->letter, *argument ? " " : "", argument);
+	else if (row->is_optional)
+		snprintf(text, bytes, "--%s[=%s]", row->name, argument);
+	else
+		snprintf(text, bytes, "--%s%s%s", row->name, *argument ? "=" : "", argument);
+}
+
+static void describe_option(const struct option_row *row)
+{
+	const char *line = row->help;
+	char option[LIST_BYTES], list[LIST_BYTES];
+
+	if (!row->help)
+		return;
+	name_option(row, option, sizeof(option));
+	int used = !row->name  ? printf("  %s", option) :
+	           row->letter ? printf("  -%c, %s", row->letter, option) :
+	                         printf("      %s", option);
+
+	/* A long one has a line of its own. */
+	if (used >= HELP_COLUMN) {
+		putchar('\n');
+		used = 0;
+	}
+	printf("%*s", HELP_COLUMN - used, "");
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+		printf("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
+	list_words(row, list);
+	printf("%s%s\n", line, row->word ? list : "");
+}
+
+/* Names and arguments alone, as many in a line as there is room for. */
+static const struct option_row *describe_briefly(const struct option_row *row)
+{
+	char option[LIST_BYTES];
+	size_t column = 1;
+
+	putchar(' ');
+	for (; !is_last(row) && !row->heading; row++) {
+		if (!row->help)
+			continue;
+		name_option(row, option, sizeof(option));
+		if (column + 1 + strlen(option) > HELP_WIDTH) {
+			fputs("\n ", stdout);
+			column = 1;
+		}
+		column += (size_t)printf(" %s", option);
+	}
+	putchar('\n');
+	return row - 1;
+}
+
+void command_line_describe(const struct option_row *rows)
+{
+	for (const struct option_row *row = rows; !is_last(row); row++) {
+		if (!row->heading) {
+			describe_option(row);
+			continue;
+		}
+		printf("\n%s:\n", row->heading);
+		if (row->is_brief)
+			row = describe_briefly(row + 1);
+	}
+}
+
+static void take_help(struct command *command, const struct taken_option *option)
+{
+	static char buffer[1 << 16];
+
+	(void)command;
+	(void)option;
+	/* All at once: an error in the middle would be known without its reason. */
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	fputs(current->usage, stdout);
+	for (const struct option_row *const *table = current->tables; *table; table++)
+		command_line_describe(*table);
+	command_line_describe(standard_rows);
+	if (current->epilogue)
+		fputs(current->epilogue, stdout);
+	if (current->print_epilogue)
+		current->print_epilogue();
+	exit_after_printing();
+}
+
+static void take_version(struct command *command, const struct taken_option *option)
+{
+	(void)command;
+	(void)option;
+	print_version();
+	exit_after_printing();
+}
+
+/* --- Reading ---------------------------------------------------------------------------------------------------- */
+
+/* All tables as getopt_long(3) wants them. */
+struct all_options {
+	const struct option_row **rows; /* owned */
+	struct option *names;           /* owned */
+	char *letters;                  /* owned */
+	size_t count;
+};
+
+static void add_table(struct all_options *all, const struct option_row *row)
+{
+	size_t names = 0, letters = strlen(all->letters);
+
+	while (all->names[names].name)
+		names++;
+	for (; !is_last(row); row++) {
+		int colons = row->kind == ARGUMENT_NONE ? 0 : row->is_optional ? 2 : 1;
+
+		if (row->heading)
+			continue;
+		if (row->name)
+			all->names[names++] = (struct option){ .name = row->name,
+				                               .has_arg = colons, /* no, required, optional */
+				                               .val = FIRST_NAME + (int)all->count };
+		if (row->letter)
+			letters += (size_t)sprintf(all->letters + letters, "%c%.*s", row->letter, colons, "::");
+		all->rows[all->count++] = row;
+	}
+}
+
+static void collect_options(const struct command_line *line, struct all_options *all)
+{
+	size_t most = sizeof(standard_rows) / sizeof(*standard_rows);
+
+	for (const struct option_row *const *table = line->tables; *table; table++)
+		for (const struct option_row *row = *table; !is_last(row); row++)
+			most++;
+	*all = (struct all_options){
+		.rows = calloc(most, sizeof(*all->rows)),
+		.names = calloc(most, sizeof(*all->names)),
+		.letters = calloc(most, sizeof("x::")),
+	};
+	if (!all->rows || !all->names || !all->letters)
+		exit_without_memory();
+	for (const struct option_row *const *table = line->tables; *table; table++)
+		add_table(all, *table);
+	add_table(all, standard_rows);
+}
+
+static void free_options(struct all_options *all)
+{
+	free(all->rows);
+	free(all->names);
+	free(all->letters);
+}
+
+/* NULL: there is none. */
+static const struct option_row *row_of(const struct all_options *all, int option)
+{
+	if (option >= FIRST_NAME)
+		return all->rows[option - FIRST_NAME];
+	for (size_t row = 0; row < all->count; row++)
+		if (option && all->rows[row]->letter == option)
+			return all->rows[row];
+	return NULL;
+}
+
+/* As it is on the command line. */
+static const char *label_of(const struct option_row *row)
+{
+	static char label[WORD_BYTES];
+	const char letter[] = { row->letter, '\0' };
+
+	snprintf(label, sizeof(label), "%s%s", row->name ? "--" : "-", row->name ? row->name : letter);
+	return label;
+}
+
+static uint64_t read_word(const struct option_row *row, const char *argument)
+{
+	char word[WORD_BYTES], list[LIST_BYTES];
+
+	for (unsigned int index = 0; word_of(row, index, word); index++)
+		if (strcmp(word, argument) == 0)
+			return index;
+	list_words(row, list);
+	usage_error("%s: %s is not %s", label_of(row), argument, list);
+}
+
+static uint64_t read_value(const struct option_row *row, const char *argument)
+{
+	uint64_t value = 1;
+
+	switch (row->kind) {
+	case ARGUMENT_WORDS:
+		return read_word(row, argument);
+	case ARGUMENT_NUMBER:
+		if (units_parse_number(argument, row->minimum, row->maximum, &value))
+			usage_error("%s: %s is not a number from %" PRIu64 " to %" PRIu64, label_of(row), argument,
+			            row->minimum, row->maximum);
+		return value;
+	case ARGUMENT_SIZE:
+		if (units_parse_bytes(argument, 1, &value) || value < row->minimum || value > row->maximum)
+			usage_error("%s: %s is not a size from %" PRIu64 " to %" PRIu64 " bytes", label_of(row),
+			            argument, row->minimum, row->maximum);
+		return value;
+	default:
+		return value;
+	}
+}
+
+static void store(struct command *command, const struct taken_option *option)
+{
+	const struct option_row *row = option->row;
+	char *field = (char *)command + row->field_offset;
+	uint32_t value = (uint32_t)option->value;
+	bool is_set = option->value;
+
+	if (row->kind >= ARGUMENT_TEXT)
+		memcpy(field, &option->argument, sizeof(option->argument));
+	else if (row->field_bytes == sizeof(is_set))
+		memcpy(field, &is_set, sizeof(is_set));
+	else if (row->field_bytes == sizeof(value))
+		memcpy(field, &value, sizeof(value));
+	else
+		memcpy(field, &option->value, sizeof(option->value));
+}
+
+static void take_option(const struct option_row *row, const char *argument, struct command *command)
+{
+	const struct taken_option option = {
+		.row = row,
+		.argument = argument,
+		.value = argument || !row->is_optional ? read_value(row, argument) : 0,
+	};
+
+	if (row->field_bytes && (argument || !row->is_optional))
+		store(command, &option);
+	if (row->take)
+		row->take(command, &option);
+}
+
+int command_line_read(const struct command_line *line, int argument_count, char **arguments, struct command *command)
+{
+	struct all_options all;
+	int option;
+
+	current = line;
+	collect_options(line, &all);
+	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
+		const struct option_row *row = row_of(&all, option);
+
+		if (!row)
+			exit_for_usage();
+		take_option(row, optarg, command);
+	}
+	free_options(&all);
+	return optind;
+}
+
+bool command_line_has(const struct command_line *line, int argument_count, char **arguments,
+                      bool (*wanted)(const struct option_row *row, bool is_by_name))
+{
+	struct all_options all;
+	bool found = false;
+	int option;
+
+	collect_options(line, &all);
+	opterr = 0;
+	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
+		/* An argument is missing: optopt says of which. */
+		const struct option_row *row = row_of(&all, option == '?' ? optopt : option);
+
+		found = found || (row && wanted(row, option >= FIRST_NAME));
+	}
+	opterr = 1;
+	optind = 0;
+	free_options(&all);
+	return found;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* e2frag's options and what cannot be combined. */
+#include "e2frag_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_PARTITIONS 1024
+#define MOST_WORST 100000
+#define MOST_DEPTH 1000
+#define DEFAULT_BATCH_FILES 1000
+
+static const char usage[] =
+	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
+	"Shows how fragmented the files and the free space of an ext2, ext3 or ext4 filesystem are, without a mount.\n";
+
+static const char *form_name(unsigned int index)
+{
+	const struct report_form *form = form_get(index);
+
+	return form ? form->name : NULL;
+}
+
+static void take_format(struct command *command, const struct taken_option *option)
+{
+	command->form = form_get((unsigned int)option->value);
+}
+
+static void take_json(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	for (unsigned int index = 0; form_get(index); index++)
+		if (form_get(index)->print == form_json)
+			command->form = form_get(index);
+}
+
+static void take_only(struct command *command, const struct taken_option *option)
+{
+	bool is_files = option->value;
+
+	if (is_files ? command->options.without_files : command->options.without_free)
+		usage_error("--only=free and --only=files leave nothing to show: give one of them, or neither");
+	command->options.without_free = is_files;
+	command->options.without_files = !is_files;
+}
+
+static void take_chunk(struct command *command, const struct taken_option *option)
+{
+	if (command->chunk_kilobytes & (command->chunk_kilobytes - 1))
+		usage_error("-c: %s is not a power of two", option->argument);
+}
+
+static void take_by_directory(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->show_directories = true;
+}
+
+static void take_unlink_cost(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->show_unlink = true;
+}
+
+static void take_path(struct command *command, const struct taken_option *option)
+{
+	command->paths[command->path_count++] = option->argument;
+}
+
+static void take_max_score(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->has_max_score = true;
+}
+
+static const struct option_row options[] = {
+	{ .heading = "What is shown" },
+	{ .name = "format", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = form_name, .take = take_format,
+	  .help = "the form of the report (default: text; filefrag needs --path):\n" },
+	{ .name = "json", .take = take_json, .help = "the same as --format=json" },
+	{ .name = "only", .argument = "PART", .kind = ARGUMENT_WORDS, .words = "free|files", .take = take_only,
+	  .help = "free or files: leave out the other" },
+	{ .letter = 'c', .argument = "KIB", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = UINT64_C(1) << 40,
+	  FIELD(chunk_kilobytes), .take = take_chunk,
+	  .help = "also count the free chunks of KIB kibibytes, a power of two" },
+	{ .name = "groups", FIELD(show_groups),
+	  .help = "also show each block group's free space, as the kernel's mb_groups" },
+	{ .name = "top", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_WORST, FIELD(options.worst_limit),
+	  .help = "name the N worst files (default 10)" },
+	{ .name = "by-directory", .argument = "DEPTH", .kind = ARGUMENT_NUMBER, .is_optional = true,
+	  .maximum = MOST_DEPTH, FIELD(options.directory_depth), .take = take_by_directory,
+	  .help = "also show totals for directories, down to DEPTH (default 1) below the root" },
+	{ .name = "unlink-cost", .argument = "FILES", .kind = ARGUMENT_NUMBER, .is_optional = true, .minimum = 1,
+	  .maximum = UINT32_MAX, FIELD(options.unlink_batch_files), .take = take_unlink_cost,
+	  .help = "also show which bitmaps deleting the files of each directory would write, in\n"
+	          "transactions of FILES files (default 1000)" },
+	{ .name = "path", .argument = "PATH", .kind = ARGUMENT_TEXT, .take = take_path,
+	  .help = "show the extents of one file; may be given several times; <N> is inode N" },
+	{ .letter = 'v', FIELD(with_rows), .help = "with --path: a row for each extent" },
+	{ .name = "compare", .argument = "OTHER", .kind = ARGUMENT_IMAGE, FIELD(compare),
+	  .help = "show IMAGE and OTHER side by side instead; either may be what\n--json has written" },
+	{ .name = "html", .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(html),
+	  .help = "also write a page with pictures, for browsers; with --compare of both" },
+	{ .name = "max-score", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = 100, FIELD(max_score),
+	  .take = take_max_score, .help = "exit with status 3 if the score is above N" },
+	{ .heading = "Where the filesystem is" },
+	{ .name = "offset", .argument = "BYTES", .kind = ARGUMENT_SIZE, .maximum = INT64_MAX, FIELD(offset_bytes),
+	  .help = "it begins there" },
+	{ .name = "partition", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_PARTITIONS,
+	  FIELD(partition), .help = "it is in this partition" },
+	{ .heading = "Work and output" },
+	THREADS_ROW(options.threads),
+	PROGRESS_ROW(progress),
+	{ 0 },
+};
+
+static const struct command_line command_line = { .usage = usage, .tables = { options } };
+
+static bool shows_file(const struct report_form *form)
+{
+	return form->print_file;
+}
+
+static bool compares(const struct report_form *form)
+{
+	return form->compare;
+}
+
+/* A page is beside what shows as much as it does. */
+static bool shows_all(const struct report_form *form)
+{
+	return form->print && form->has_free_space && form->has_files;
+}
+
+/* "text or json" */
+static const char *forms_that(bool (*can)(const struct report_form *form))
+{
+	static char list[256];
+	const struct report_form *form, *last = NULL;
+	size_t used = 0;
+
+	for (unsigned int index = 0; (form = form_get(index)); index++)
+		last = can(form) ? form : last;
+	for (unsigned int index = 0; (form = form_get(index)) && used < sizeof(list); index++)
+		if (can(form))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+			                         !used        ? "" :
+			                         form == last ? " or " :
+			                                        ", ",
+			                         form->name);
+	return list;
+}
+
+static void check_form(const struct command *command)
+{
+	const struct report_form *form = command->form;
+
+	if (command->path_count && !shows_file(form))
+		usage_error("--path requires --format=%s", forms_that(shows_file));
+	if (!command->path_count && !form->print)
+		usage_error("--format=%s requires --path=PATH", form->name);
+	if (command->compare && (command->path_count || !compares(form)))
+		usage_error("--compare works only with %s output of whole filesystems", forms_that(compares));
+	if (command->html && (command->path_count || !shows_all(form)))
+		usage_error("--html works only with %s output of a whole filesystem", forms_that(shows_all));
+	if (command->html && strcmp(command->html, "-") == 0)
+		usage_error("--html cannot write to standard output, where the %s goes: name a file (./- for one called -)",
+		            form->name);
+	if (command->options.without_free && form->print && !form->has_files)
+		usage_error("--format=%s shows free space, which --only=files leaves out", form->name);
+	if (command->options.without_files && form->print && !form->has_free_space)
+		usage_error("--format=%s shows files, which --only=free leaves out", form->name);
+}
+
+static void check_command(const struct command *command)
+{
+	if (command->partition && command->offset_bytes)
+		usage_error("--partition and --offset both say where the filesystem is: give one of them");
+	check_form(command);
+	if (command->show_unlink && command->options.without_files)
+		usage_error("--unlink-cost is about files, which --only=free leaves out");
+	if (command->has_max_score && command->options.without_files)
+		usage_error("--max-score needs the files, which --only=free leaves out");
+	if (command->has_max_score && command->path_count)
+		usage_error("--max-score is the score of all files: it cannot be combined with --path");
+}
+
+/* What need not be read for what is shown. */
+static void choose_parts(struct command *command)
+{
+	struct analyze_options *parts = &command->options;
+
+	if (!command->form->has_files && !command->has_max_score)
+		parts->without_files = true;
+	if (!command->form->has_free_space)
+		parts->without_free = true;
+	parts->with_groups = command->show_groups || command->html;
+	parts->by_directory = command->show_directories || command->html;
+	if (!command->show_unlink && !command->html)
+		parts->unlink_batch_files = 0;
+}
+
+void command_parse(int argument_count, char **arguments, struct command *command)
+{
+	*command = (struct command){
+		.progress = PROGRESS_AUTO,
+		.form = form_get(0),
+		.options = { .worst_limit = 10,
+		             .directory_depth = 1,
+		             .unlink_batch_files = DEFAULT_BATCH_FILES,
+		             .threads = default_threads() },
+		.paths = calloc((size_t)argument_count + 1, sizeof(*command->paths)),
+	};
+	if (!command->paths)
+		exit_without_memory();
+	int next = command_line_read(&command_line, argument_count, arguments, command);
+
+	if (next >= argument_count)
+		usage_error("IMAGE is missing");
+	command->name = arguments[next++];
+	if (next < argument_count)
+		usage_error("%s: only one filesystem can be given (another one with --compare)", arguments[next]);
+	check_command(command);
+	choose_parts(command);
+}
+
+void command_free(struct command *command)
+{
+	free(command->paths);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2frag's command line. */
+#ifndef MISC_E2FRAG_OPTIONS_H
+#define MISC_E2FRAG_OPTIONS_H
+
+#include "analyze/analyze.h"
+#include "analyze/forms/forms.h"
+#include "command_line.h"
+
+struct command {
+	const char *name;                                /* of the filesystem */
+	const char *compare;                             /* of another one; NULL: none */
+	const char *html;                                /* file for the page; NULL: none */
+	bool show_groups, show_directories, show_unlink; /* in the form itself; a page has all */
+	struct analyze_options options;
+	enum progress_style progress;
+	const struct report_form *form;
+	const char **paths; /* owned */
+	size_t path_count;
+	bool with_rows;
+	uint64_t chunk_kilobytes;
+	bool has_max_score;
+	uint64_t max_score;
+	uint64_t offset_bytes;
+	unsigned int partition;
+	errcode_t output_error; /* why the report could not be written; 0: it could, or nothing has noticed yet */
+};
+
+/* Reads the command line; --help, --version and wrong usage end the program. arguments must outlive command. */
+void command_parse(int argument_count, char **arguments, struct command *command);
+
+void command_free(struct command *command);
+
+#endif

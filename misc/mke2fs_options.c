@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "mke2fs_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/vector.h"
+
+/* Numbers and sizes are as mke2fs reads them, which checks them, too. */
+#define PASSED_ON(character, what, words) \
+	{ .letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option, .help = (words) }
+
+const struct option_row mke2fs_options[] = {
+	{ .heading = "Passed on to mke2fs(8)", .is_brief = true },
+	PASSED_ON('t', "TYPE", "ext2, ext3 or ext4"),
+	PASSED_ON('b', "BLOCK-SIZE", "in bytes"),
+	PASSED_ON('I', "INODE-SIZE", "in bytes"),
+	PASSED_ON('N', "INODES", "how many"),
+	PASSED_ON('i', "BYTES-PER-INODE", "how many bytes of the filesystem for each inode"),
+	PASSED_ON('m', "RESERVED-PERCENT", "of the blocks, for the super-user"),
+	PASSED_ON('L', "LABEL", "the volume's name"),
+	PASSED_ON('U', "UUID", "the filesystem's"),
+	PASSED_ON('O', "FEATURES", "features to be set, or with ^ not to be set"),
+	PASSED_ON('E', "EXTENDED-OPTIONS", "extended options"),
+	PASSED_ON('J', "JOURNAL-OPTIONS", "options of the journal"),
+	PASSED_ON('T', "USAGE-TYPE", "what the filesystem is for"),
+	PASSED_ON('g', "BLOCKS-PER-GROUP", "how many blocks a group has"),
+	PASSED_ON('G', "GROUPS", "how many groups a flex group has"),
+	{ 0 },
+};
+
+void mke2fs_arguments_add(struct mke2fs_arguments *arguments, char letter, const char *argument)
+{
+	char *text = NULL;
+
+	if (vector_reserve(&arguments->list, &arguments->capacity, arguments->count + 2, sizeof(*arguments->list)) ||
+	    asprintf(&text, "-%c%s", letter, argument ? argument : "") < 0)
+		exit_without_memory();
+	arguments->list[arguments->count++] = text;
+	arguments->list[arguments->count] = NULL;
+}
+
+void mke2fs_arguments_free(struct mke2fs_arguments *arguments)
+{
+	for (size_t index = 0; index < arguments->count; index++)
+		free(arguments->list[index]);
+	free(arguments->list);
+}

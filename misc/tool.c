@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tool.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <ext2fs/ext2fs.h>
+#include <ext2fs/ext2mb_version.h>
+
+#include "ext2fs/ext2mb_err.h"
+#include "support/io/flush.h"
+#include "support/utf8.h"
+
+void tool_start(int argument_count, char **arguments)
+{
+	/* open() gives the lowest free number. With O_PATH both reading and writing fail, even where there is no /dev. */
+	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+		if (fcntl(stream, F_GETFD) < 0 && open("/", O_PATH) != stream)
+			_exit(EXIT_FAILURE);
+	if (argument_count > 0)
+		arguments[0] = (char *)(uintptr_t)tool_name;
+	initialize_ext2_error_table();
+	initialize_e2mb_error_table();
+}
+
+unsigned int default_threads(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS : (unsigned int)processors;
+}
+
+void print_version(void)
+{
+	const char *version, *date;
+
+	ext2fs_get_library_version(&version, &date);
+	printf("%s %s\nUsing EXT2FS Library version %s, %s\n", tool_name, EXT2MB_VERSION_STRING, version, date);
+}
+
+int print_problem(struct problem *problem)
+{
+	SCOPE_FREE char *text = problem_text(problem);
+
+	fprintf(stderr, "%s: %s\n", tool_name, text ? text : "out of memory");
+	problem_clear(problem);
+	return EXIT_FAILURE;
+}
+
+/* Arguments may be names of files, from a pattern of the shell. */
+void usage_error(const char *format, ...)
+{
+	SCOPE_FREE char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	fprintf(stderr, "%s: ", tool_name);
+	utf8_print(text ? text : "out of memory", stderr);
+	fputc('\n', stderr);
+	exit_for_usage();
+}
+
+void exit_for_usage(void)
+{
+	fprintf(stderr, "Try '%s --help'.\n", tool_name);
+	exit(EXIT_USAGE);
+}
+
+void exit_after_printing(void)
+{
+	struct problem problem = { 0 };
+	errcode_t error = flush_output(stdout);
+
+	if (!error)
+		exit(EXIT_SUCCESS);
+	problem_set(&problem, error, "standard output", "cannot write");
+	exit(print_problem(&problem));
+}
+
+void exit_without_memory(void)
+{
+	fprintf(stderr, "%s: out of memory\n", tool_name);
+	exit(EXIT_FAILURE);
+}
