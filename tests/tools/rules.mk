@@ -12,4 +12,5 @@ test_tools := \
 
 # Libraries that are preloaded into what is tested.
 preloaded := \
-	fail_allocation
+	fail_allocation \
+	no_waiting
