@@ -30,7 +30,7 @@
 struct attempt {
 	struct size_choice size;
 	bool reuses_layout; /* of the earlier image */
-	unsigned int enlargements; /* how often the size that was chosen did not do */
+	unsigned int enlargements; /* how often the size that was chosen was too small */
 	bool knows_zeros; /* those that an attempt before found are holes now */
 	struct zero_runs zeros; /* what copying has found */
 };
@@ -125,9 +125,9 @@ static void report_size(const struct run *run)
 }
 
 /*
- * Zeros that are no holes of the source need no room either. Long ones cost next to nothing to find. All are looked for,
- * which takes reading everything, where the size does not do with the others; on a device, which would have to be
- * written twice; and where an earlier image was made without them.
+ * Zeros that are not holes of the source need no room either. Long ones cost next to nothing to find. All are looked
+ * for, which takes reading everything, where the size is too small with the others; on a device, which would have to
+ * be written twice; and where an earlier image was made without them.
  */
 static errcode_t choose_first_size(struct run *run)
 {
@@ -223,12 +223,12 @@ static errcode_t copy(struct run *run)
 	errcode_t error = copy_files(build, &run->attempt.zeros);
 	if (error)
 		return error;
-	/* The report needs the allocator, which is gone when all is sealed. */
+	/* The report needs free counts that include what has just been given back. */
 	error = ext2mb_commit(build->mb);
 	return error ? problem_set(build->problem, error, build->options->image, "cannot free blocks") : 0;
 }
 
-/* A thousandth at first, then twice as much each time: the last is twice the image that did not do. */
+/* A thousandth at first, then twice as much each time: the last is twice the image that was too small. */
 #define MOST_ENLARGEMENTS 11
 #define FIRST_ENLARGEMENT_PART 1024
 
@@ -244,7 +244,7 @@ static bool enlarge(struct run *run)
 	return true;
 }
 
-/* With 1.8 % of zeros, an image is not yet 2 % larger than it could be. */
+/* With 1.8 % of zeros, an image is less than 2 % larger than it could be. */
 #define ZEROS_PART 55
 
 static bool has_many_zeros(const struct run *run)
@@ -253,7 +253,7 @@ static bool has_many_zeros(const struct run *run)
 }
 
 /*
- * What another attempt would do otherwise; false: the image is as it should be, or has failed (*error).
+ * Says what the next attempt does differently; false: the image needs none, or cannot be made (*error).
  *
  * Files in more pieces than were counted have longer maps, for which an image of just the right size has no blocks.
  * Pieces come from what is kept of an earlier image: then nothing is kept. Else they come from a filesystem that mke2fs

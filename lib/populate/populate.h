@@ -15,8 +15,8 @@
 
 /*
  * Builds the image. A new file is built under a temporary name beside it and renamed when it is whole;
- * after a failure (EINTR: a signal, see support/work/interrupt.h) nothing is left behind and what was there is
- * untouched. What is written in place has no superblock after a failure. Main thread only. The problem names the path
+ * after a failure (EINTR: a signal, see support/work/interrupt.h) it is removed and what was there is untouched.
+ * What is written in place has no superblock after a failure. Main thread only. The problem names the path
  * concerned.
  */
 MUST_CHECK errcode_t populate(const struct populate_options *options, struct populate_report *report,

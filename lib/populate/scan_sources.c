@@ -10,8 +10,8 @@
 #include "populate/plan/base_image.h"
 
 /*
- * Where an archive is unpacked for as long as it is needed: beside the image, where there is room for one, unless
- * TMPDIR says otherwise. The caller frees it; NULL: no memory.
+ * Where what archives decompress to is kept for the time of the build: TMPDIR, else the image's directory, where there is
+ * room, or /var/tmp if the image is a device. The caller frees it; NULL: no memory.
  */
 static char *spool_directory(const char *image, const struct stat *status)
 {
@@ -107,7 +107,7 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	if (!spool)
 		return ENOMEM;
 	scan_options.spool_directory = spool;
-	/* An image that lies in its own source is left out of itself. */
+	/* An image inside its own source is left out. */
 	if (exists && S_ISREG(status.st_mode)) {
 		scan_options.skip_device = status.st_dev;
 		scan_options.skip_inode = status.st_ino;
@@ -145,7 +145,7 @@ static void identify(struct build *build)
 		identity_derive(build->tree, build->options, &build->identity);
 	else
 		identity_draw(&build->identity);
-	/* As the earlier image's, so that checksums and the order of names stay as well. */
+	/* Those of the earlier image, so that checksums and the order of names stay as well. */
 	if (build->base) {
 		strcpy(build->identity.uuid, build->base->uuid);
 		strcpy(build->identity.hash_seed, build->base->hash_seed);

@@ -15,7 +15,7 @@ struct extent_list {
 	size_t count, capacity;
 };
 
-/* Adds blocks after all others: to the last extent, if they go on there, and in pieces no longer than maps have. ENOMEM. */
+/* Adds blocks after all others, joined to the last extent where they continue it; no extent exceeds what maps hold. */
 MUST_CHECK errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks);
 
 struct extent_map {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is asked of a build. */
+/* What the user asks for. */
 #ifndef POPULATE_OPTIONS_H
 #define POPULATE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/tree/exclude.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
+#include "source/tree/exclude.h"
 #include "support/work/progress.h"
 
 struct image_form;
@@ -20,20 +20,20 @@ struct populate_options {
 	const char *image;        /* what is made: a regular file, or a block device */
 	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
 	bool in_place;            /* a file that is there is written; otherwise a new one takes its place */
-	const struct image_form *form; /* what the file is made into, see populate/output/image_form.h; NULL: it stays */
+	const struct image_form *form; /* what the finished filesystem is made into; NULL: it stays as it is */
 	const char *size; /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
 	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
 	const char *extended;     /* all -E options, joined by commas; NULL: none */
 	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
-	unsigned int bad_block_checks; /* how often -c was given: heeded where the image is a device */
-	bool inodes_given;        /* -i or -T among mke2fs: more inodes than the source needs are wished for */
+	unsigned int bad_block_checks; /* how often -c was given; honoured only where the image is a device */
+	bool inodes_given;        /* -i or -T among mke2fs: the user wants more inodes than the source needs */
 	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
 	bool block_size_given;    /* -b among mke2fs */
 	const char *stable_from;  /* an earlier image whose layout is to be kept; NULL: none */
-	uint64_t free_bytes;      /* that anyone may use shall be left at least, as statfs(2) has it; or: */
+	uint64_t free_bytes;      /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
-	uint32_t free_inodes;     /* shall be left at least */
-	bool verify;              /* look at it with e2fsck and read everything back before it gets its name */
+	uint32_t free_inodes;     /* to be left free at least */
+	bool verify;              /* run e2fsck and read everything back before the image gets its name */
 	bool size_only;           /* fill in the report's sizes and write nothing */
 	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */

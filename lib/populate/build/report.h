@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a build tells of itself. */
+/* What populate() reports to its caller. */
 #ifndef POPULATE_REPORT_H
 #define POPULATE_REPORT_H
 
@@ -21,7 +21,7 @@ enum populate_stage {
 
 extern const char *const populate_stage_names[POPULATE_STAGES];
 
-/* What one source gave, without what others replaced. */
+/* What one source contributed, without what others replaced. */
 struct populate_source {
 	char *path;
 	uint64_t names;
@@ -50,7 +50,7 @@ struct populate_report {
 	bool verified;         /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
-	bool skipped_image;    /* the image itself lay in the source and was left out */
+	bool skipped_image;    /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };
 

@@ -15,7 +15,7 @@
 /* In cache together with what is read: 256 KiB to 4 MiB made no difference beyond noise; see bench/. */
 #define RUN_WRITER_BYTES (1u << 20)
 
-/* The file that a filesystem is in; everything else counts from where it begins. */
+/* The file that holds a filesystem; all other offsets count from where the filesystem begins. */
 struct image {
 	int descriptor;
 	uint64_t offset_bytes;
@@ -44,7 +44,7 @@ void run_writer_free(struct run_writer *writer);
  */
 MUST_CHECK errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes);
 
-/* Has the bytes of a whole file written to its extents, zeros after them. */
+/* Gathers the bytes of a whole file for its extents, with zeros up to the end of the last one. */
 MUST_CHECK errcode_t run_writer_copy(struct run_writer *writer, const struct file_extent *extents, uint32_t count,
                                      const void *bytes, size_t byte_count);
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/metadata/flags.h"
 #include "populate/build/run_writer.h"
 #include "populate/data/zero_runs.h"
+#include "populate/metadata/flags.h"
 #include "source/host/content_reader.h"
 #include "support/bisect.h"
 #include "support/vector.h"
@@ -17,7 +17,7 @@
 #define SLICE_BYTES (8u << 20)
 /* A job of small files ends when they have gathered this much data. */
 #define JOB_BYTES (2u << 20)
-/* What an empty file or a hole costs beside its data, so that a job of many tiny files ends as well. */
+/* What a file costs beside its data, so that a job of many tiny files ends as well. */
 #define FILE_COST_BYTES 2048u
 
 /* Regular files first .. end-1, or one slice of file `first`. */
@@ -60,7 +60,7 @@ static errcode_t look_for_zeros(const struct build *build, struct copy_worker *o
 {
 	const struct ondisk_format *format = &build->format;
 
-	/* A piece of a cluster says nothing of the whole cluster, which is what could be given back. */
+	/* Only whole clusters can become holes, and a piece may be smaller than one. */
 	if (format->block_bytes << format->cluster_bits > RUN_WRITER_BYTES)
 		return 0;
 	return zero_runs_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
@@ -100,7 +100,7 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 	uint32_t count;
 	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
 
-	/* Walking to the first one would cost each slice of a file in pieces all of them. */
+	/* A linear search would walk over all extents of a fragmented file for each of its slices. */
 	size_t number = BISECT(count, index, (uint64_t)extents[index].logical + extents[index].count > first);
 
 	for (; number < count && extents[number].logical < end; number++) {
@@ -133,7 +133,7 @@ static errcode_t copy_one(const struct build *build, struct copy_worker *own, ui
 
 	if (error)
 		return error;
-	/* Slices of a large file are tasks side by side, and none of them has its node. */
+	/* Slices of a large file are tasks that run at the same time: none of them may write to its placement. */
 	if (end == UINT64_MAX && flags_are_missing(build, node))
 		flags_note(build, node, content_reader_flags(own->reader));
 	return copy_range(build, own, node, first, end, problem);
@@ -227,7 +227,7 @@ static errcode_t add_slices(const struct build *build, struct job_list *list, ui
 	return error;
 }
 
-/* Cuts the tree into jobs: large files first, since one that begins last would be waited for by all. */
+/* Cuts the tree into jobs: large files first, since all workers would wait for one that begins last. */
 static errcode_t list_jobs(const struct build *build, struct job_list *list)
 {
 	uint32_t node_count = build->tree->node_count, first = 0;

@@ -250,7 +250,7 @@ static errcode_t search_file(const struct search *search, const struct search_wo
 	return error;
 }
 
-/* Files that one sample would say everything of are not worth opening. */
+/* Files shorter than one step are not worth opening. */
 static bool is_worth_a_look(const struct search *search, uint32_t number)
 {
 	const struct tree_node *node = build_node(search->build, number);

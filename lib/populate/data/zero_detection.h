@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zeros of the source that are no holes become holes of the tree, before anything has a place: so they leave neither
+ * Zeros of the source that are not holes become holes of the tree before anything is placed, so they leave neither
  * free extents nor gaps in the files. All functions count the bytes in build->known_zero_bytes. Main thread only.
  */
 #ifndef POPULATE_ZERO_DETECTION_H

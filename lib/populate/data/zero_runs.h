@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Blocks of zeros found while copying: noted by each worker. They keep their place, since a hole that is made when all
- * is placed leaves a free extent of its size and cuts the file in two. See populate/data/zero_detection.h for what is done.
+ * is placed leaves a free extent of its size and cuts the file in two. Those are made in
+ * populate/data/zero_detection.h.
  */
 #ifndef POPULATE_ZERO_RUNS_H
 #define POPULATE_ZERO_RUNS_H

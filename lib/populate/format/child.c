@@ -32,7 +32,7 @@ struct clocks {
 	char texts[CLOCKS][CLOCK_BYTES]; /* NAME=VALUE */
 };
 
-/* What they say, as much as is kept of it. */
+/* What a program says, up to its first MESSAGE_BYTES. */
 struct message {
 	char text[MESSAGE_BYTES];
 	size_t used_bytes;
@@ -70,8 +70,8 @@ static errcode_t make_environment(const struct child *child, struct clocks *cloc
 }
 
 /*
- * What becomes the program shares our memory until then (vfork(2)), so everything is ready before. posix_spawn(3) would
- * do but for one thing: whatever becomes of us, even SIGKILL, it must not go on writing to the image.
+ * The child shares our memory until it runs the program (vfork(2)), so all is prepared before. posix_spawn(3) would
+ * suffice but for one thing: when we end, even by SIGKILL, the child must not go on writing to the image.
  */
 struct launch {
 	const char *path;
@@ -79,13 +79,13 @@ struct launch {
 	char *const *environment;
 	int input, output, messages;
 	pid_t parent;
-	const sigset_t *signals; /* the mask that it begins with */
-	volatile int error; /* why it could not begin */
+	const sigset_t *signals; /* the child's first signal mask */
+	volatile int error; /* why the program could not be run */
 };
 
 static void become(struct launch *launch)
 {
-	/* A group of its own: what it starts (badblocks) is ended with it, and only we decide when. */
+	/* A process group of its own: we end it together with what it starts (badblocks), and only we. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != launch->parent || dup2(launch->input, STDIN_FILENO) < 0 ||
@@ -219,7 +219,7 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 		return problem_set(problem, errno, child->image_path, action);
 	errcode_t error = start(child, messages[1], &pid);
 	close(messages[1]);
-	/* Nothing of what it makes is kept then, so it need not clean up, and e2fsck would take its time. */
+	/* Nothing of what it makes is kept then, so it need not clean up; e2fsck would take long to stop. */
 	if (!error && !read_message(messages[0], &message))
 		kill(-pid, SIGKILL);
 	close(messages[0]);

@@ -32,13 +32,13 @@ static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
 	return error;
 }
 
-/* What is not there is also what libext2fs did not come to. */
+/* libext2fs says "not found" also where it ran out of memory: FS_ERROR_OF() tells. */
 static errcode_t found_or_not(errcode_t error)
 {
 	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
 }
 
-/* 0: there is none, as with some of mke2fs's options. */
+/* *ino is 0 where there is none: some of mke2fs's options leave it out. */
 static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
 {
 	*ino = 0;
@@ -234,7 +234,7 @@ static void close_allocator(struct build *build)
 	free(TAKE(build->geometry.inodes_uninit));
 }
 
-/* Features that what was written needs; the kernel sets them as well when they are first used. */
+/* Sets the features that the content needs, as the kernel does when they are first used. */
 static void set_features(struct build *build)
 {
 	struct ext2_super_block *super = build->fs->super;
@@ -255,7 +255,7 @@ errcode_t filesystem_finish(struct build *build)
 	close_allocator(build);
 	if (!error) {
 		ext2fs_mark_super_dirty(build->fs);
-		/* It would write only what differs from what it once read; of a device, that is no longer there. */
+		/* libext2fs writes only what differs from what it once read; on a device, that has been overwritten. */
 		ext2fs_free_mem(&build->fs->orig_super);
 		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
 		error = ext2fs_flush2(build->fs, build->in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);

@@ -27,7 +27,7 @@ struct filesystem_room {
 	unsigned int quota_types; /* bits, see above */
 };
 
-/* Looks into the image without changing it. */
+/* Reads what mke2fs made in the image, without changing it. */
 MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
                                      struct filesystem_room *room, struct problem *problem);
 

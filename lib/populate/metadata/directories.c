@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/metadata/directory_view.h"
 #include "populate/build/run_writer.h"
+#include "populate/metadata/directory_view.h"
 #include "support/work/interrupt.h"
 
 struct writing {

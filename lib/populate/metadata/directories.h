@@ -5,7 +5,7 @@
 
 #include "populate/build/build.h"
 
-/* Needs the inode numbers and the places of everything. */
+/* After inode numbers and block placement. */
 MUST_CHECK errcode_t directories_write(struct build *build);
 
 #endif

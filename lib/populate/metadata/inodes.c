@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/build/run_writer.h"
 #include "populate/metadata/flags.h"
 #include "populate/metadata/inline_content.h"
-#include "populate/build/run_writer.h"
 #include "populate/metadata/xattr_values.h"
 #include "populate/metadata/xattrs.h"
 #include "source/host/content_reader.h"

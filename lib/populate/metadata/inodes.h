@@ -7,10 +7,10 @@
 #include "populate/build/build.h"
 #include "populate/build/report.h"
 
-/* What a node's inode says but for its content: size, flags and root are zero. */
+/* A node's inode without what its content decides: size, root and the flags of its map are zero. */
 void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value);
 
-/* Needs the final places of everything (zeros punched). Adds what it counts to the report. */
+/* After xattrs_write(). Adds what it counts to the report. */
 MUST_CHECK errcode_t inodes_write(struct build *build, struct populate_report *report);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What xattr values with inodes of their own (ea_inode) mean for quotas: each file that has one is charged for its
- * space and for an inode, and nobody for the shared inode itself. tune2fs 1.47.0, which makes the quota files, counts
- * those inodes as files of the superuser instead.
+ * space and for an inode; for the shared inode itself no user is charged. tune2fs 1.47.0, which makes the quota
+ * files, counts those inodes as files of the superuser instead.
  */
 #ifndef POPULATE_QUOTA_VALUES_H
 #define POPULATE_QUOTA_VALUES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of xattrs that are stored in inodes of their own (feature ea_inode), one for all equal ones: build->xattr_values.
- * Main thread only, but for xattr_value_encode_inode().
+ * Values of xattrs that are stored in inodes of their own (feature ea_inode), one for all equal ones:
+ * build->xattr_values. Main thread only, but for xattr_value_encode_inode().
  */
 #ifndef POPULATE_XATTR_VALUES_H
 #define POPULATE_XATTR_VALUES_H

@@ -87,7 +87,7 @@ uint64_t xattrs_clusters(const struct build *build)
 	return clusters + xattr_values_clusters(build);
 }
 
-/* Every inode with such an entry refers to the value, and every block, whoever shares that. */
+/* A value is referred to by each inode that has such an entry, and by each block, however many inodes share that. */
 static void count_references(struct build *build)
 {
 	for (uint32_t set = 0; set < build->tree->xattr_set_count; set++) {

@@ -8,8 +8,8 @@
 
 #include "populate/build/build.h"
 
-/* Makes build->xattrs for build->format: where each set stands, and who has it. Names the first node of a set that
- * cannot be stored. */
+/* Makes build->xattrs for build->format: where each set is stored, and which nodes share its blocks. Names the first
+ * node of a set that cannot be stored. */
 MUST_CHECK errcode_t xattrs_lay_out(struct build *build, struct problem *problem);
 
 /* One more inode has the set: which of the set's blocks it shares, if that needs blocks. */

@@ -73,7 +73,7 @@ static errcode_t put_pending(struct conversion *conversion)
 	conversion->pending_blocks = 0;
 	if (!blocks)
 		return 0;
-	/* Words as they lie in the blocks, whatever the host's order. */
+	/* The word as it is in the blocks, whatever the host's byte order. */
 	return put_chunk(conversion, conversion->pending_type, blocks, &conversion->pending_word,
 	                 is_filled ? sizeof(conversion->pending_word) : 0);
 }
@@ -171,7 +171,7 @@ static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 
 	if (end > UINT32_MAX)
 		return EFBIG;
-	/* The header waits until the chunks are counted. What lies before the first block is the boot loader's. */
+	/* The header is written when the chunks are counted. What is before the first block is the boot loader's. */
 	conversion->written_bytes = sizeof(header);
 	errcode_t error = put_allocated(conversion, 0, first);
 
@@ -179,7 +179,7 @@ static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 		bool in_use = ext2fs_test_block_bitmap2(fs->block_map, block);
 
 		next = change_after(fs, block, end, in_use);
-		/* Bits stand for whole clusters. */
+		/* A bit is for a whole cluster. */
 		if (next < end)
 			next = next / cluster * cluster;
 		if (next <= block)

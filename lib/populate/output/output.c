@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "populate/output/replace.h"
 #include "populate/build/run_writer.h"
+#include "populate/output/replace.h"
 #include "support/work/interrupt.h"
 
 static mode_t mode_of_new_files(void)
@@ -103,7 +103,7 @@ static errcode_t examine_file(const struct stat *status, struct output *output, 
 	if (access(output->path, W_OK) < 0)
 		return problem_set(problem, errno, output->path, "cannot create");
 	if (output->in_place) {
-		/* For mke2fs, too, less than a KiB is nothing. */
+		/* mke2fs, too, takes less than a KiB for an empty file. */
 		if (bytes >= 1024 && bytes - 1024 >= output->offset_bytes)
 			output->existing_bytes = bytes - output->offset_bytes;
 		output->original_bytes = bytes;

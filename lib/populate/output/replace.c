@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "support/work/interrupt.h"
 #include "support/io/loop_device.h"
+#include "support/work/interrupt.h"
 
 /* A detached loop device closes its file a little later, and indexers look at new files for a moment. */
 #define ATTEMPTS 20
@@ -51,21 +51,21 @@ static errcode_t directory_error(const struct replacement *replacement)
 		return ENOMEM;
 	if (access(directory, W_OK | X_OK) < 0 || stat(directory, &status) < 0)
 		return errno;
-	/* In /tmp everybody can make files and nobody can replace those of others. */
+	/* In a sticky directory such as /tmp only a file's owner can replace it. */
 	if ((status.st_mode & S_ISVTX) && geteuid() != 0 && status.st_uid != geteuid() &&
 	    replacement->status.st_uid != geteuid())
 		return EPERM;
 	return 0;
 }
 
-/* A lease on writing is granted where nobody else has the file open. Others than its owner and root get none. */
+/* A write lease is granted, to the file's owner and root only, if no other process has the file open. */
 static bool is_open_elsewhere(const char *path)
 {
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (descriptor < 0)
 		return errno == EWOULDBLOCK;
-	/* Who opens it just now would send us SIGIO, which ends a program that does not expect it. */
+	/* A process that opens it meanwhile makes the kernel send SIGIO, which ends a program without a handler. */
 	if (fcntl(descriptor, F_SETSIG, SIGURG) < 0)
 		return false;
 	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) < 0)
@@ -73,7 +73,7 @@ static bool is_open_elsewhere(const char *path)
 	return fcntl(descriptor, F_SETLEASE, F_UNLCK) < 0;
 }
 
-/* NULL: nobody is known to use it. */
+/* NULL: no process is known to use it. */
 static const char *current_use(const struct replacement *replacement)
 {
 	if (loop_device_has_open(&replacement->status))

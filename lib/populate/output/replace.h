@@ -10,8 +10,8 @@
 
 /*
  * Errors name the path and the reason, and end in the advice: EBUSY, or what rename(2) would fail with. A file that is
- * not there may be made. Who has it open is known on filesystems with leases (fcntl(2)), to the file's owner and to
- * root; of loop devices everywhere. Somebody who closes the file within half a second does not count.
+ * not there may be made. Whether a process has it open is known on filesystems with leases (fcntl(2)), to the file's
+ * owner and to root; whether a loop device has, everywhere. A file that is closed within half a second is not in use.
  */
 MUST_CHECK errcode_t replace_check(const char *path, const char *advice, struct problem *problem);
 

@@ -8,8 +8,8 @@
 #include <uuid/uuid.h>
 
 #include "ext2fs/fs/fs_errors.h"
-#include "support/work/interrupt.h"
 #include "support/io/loop_device.h"
+#include "support/work/interrupt.h"
 
 static void describe(struct base_image *base)
 {
@@ -22,7 +22,7 @@ static void describe(struct base_image *base)
 	base->inode_count = super->s_inodes_count;
 }
 
-/* By another name too: a link, or a loop device. */
+/* The same file by another name counts, too: a link, or a loop device. */
 static bool is_same(const char *path, const char *image)
 {
 	struct stat there, here;
@@ -38,7 +38,7 @@ static bool is_same(const char *path, const char *image)
 	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
+/* Only these are opened: open(2) would wait for a fifo's writer. A path that is missing is opened, for its error. */
 static bool can_hold_filesystem(const char *path)
 {
 	struct stat status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An earlier image of nearly the same tree (--stable-from): what was where in it. Read through libext2fs, from the
+ * An earlier image of nearly the same tree (--stable-from): where everything was. Read through libext2fs, from the
  * main thread only. Nothing that it says is relied upon: it only tells what to ask the new filesystem for.
  */
 #ifndef POPULATE_BASE_IMAGE_H
@@ -24,7 +24,7 @@ struct base_image {
 
 /*
  * offset_bytes: where in it the filesystem begins, as in the image that is to be made. overwritten: what is written in
- * place, NULL: a new file is made. EINVAL with a reason: that is the same, so it could not be read any more.
+ * place, NULL: a new file is made. EINVAL with a reason: both are the same file, which would be overwritten.
  */
 MUST_CHECK errcode_t base_image_open(const char *path, const char *overwritten, uint64_t offset_bytes,
                                   struct base_image **ret, struct problem *problem);

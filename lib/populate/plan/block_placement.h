@@ -12,7 +12,7 @@
 
 #include "populate/build/build.h"
 
-/* EXT2MB_ET_NO_SPACE: the size does not do. */
+/* EXT2MB_ET_NO_SPACE: the size is too small. */
 MUST_CHECK errcode_t block_placement_decide(struct build *build);
 
 /* Frees the placements' maps. */

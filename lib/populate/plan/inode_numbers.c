@@ -20,7 +20,7 @@ static errcode_t take_number(struct build *build, bool is_directory, ext2_ino_t 
 	return ext2mb_inode_alloc(build->workers[0], &request, ino);
 }
 
-/* Who had a number in the earlier image gets it again, if it is free. */
+/* A node that had a number in the earlier image gets it again, if it is free. */
 static errcode_t keep_numbers(struct build *build)
 {
 	for (uint32_t node = 1; node < build->tree->node_count; node++) {

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "populate/plan/block_runs.h"
 #include "populate/plan/base_image.h"
+#include "populate/plan/block_runs.h"
 #include "support/work/interrupt.h"
 
 struct keeping {

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/plan/casefold.h"
-#include "populate/plan/block_runs.h"
 #include "populate/metadata/directory_view.h"
 #include "populate/metadata/xattrs.h"
+#include "populate/plan/block_runs.h"
+#include "populate/plan/casefold.h"
 #include "support/vector.h"
 
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
@@ -87,7 +87,7 @@ static errcode_t count_file(const struct counting *counting, uint32_t number, ui
 	return 0;
 }
 
-/* The problem names both. */
+/* The problem names both entries. */
 static errcode_t check_casefold(const struct build *build, uint32_t node, const struct directory_source *source,
                                 struct problem *problem)
 {
@@ -240,7 +240,7 @@ static errcode_t list_directories(struct build *build)
 #define QUOTA_OWNER_BYTES (5 * 1024)
 #define QUOTA_SLOTS 4096u
 
-/* Users, groups and projects, from above: every slot of a small hash table stands for those that met there. */
+/* An upper bound of the users, groups and projects: the slots of a small hash table that are in use. */
 static uint64_t most_quota_owners(const struct build *build)
 {
 	const struct tree *tree = build->tree;
@@ -257,7 +257,7 @@ static uint64_t most_quota_owners(const struct build *build)
 			*slot = 1;
 		}
 	}
-	/* A full table says nothing: then every name may have an owner of its own. */
+	/* Slots of a full table have several owners: then every file may have an owner of its own. */
 	return owners > QUOTA_SLOTS / 2 ? 3ull * tree->node_count : owners;
 }
 

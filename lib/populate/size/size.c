@@ -7,14 +7,14 @@
 #include <sys/stat.h>
 
 #include "populate/plan/base_image.h"
-#include "populate/size/trial_file.h"
 #include "populate/size/size_trial.h"
+#include "populate/size/trial_file.h"
 #include "support/text/units.h"
 
-/* Four to eight do; those beyond are for options that make what is left of a size a staircase. */
+/* Four to eight are usual; more are for options with which the room that is left grows in steps. */
 #define MOST_ROUNDS 64
 
-/* The first guess is nearly always enough; where nothing ever is, say so soon. */
+/* The first guess is nearly always enough; where no size is, this ends the search soon. */
 #define MOST_GROWING 16
 
 #define USUAL_BLOCK_BYTES 4096u
@@ -28,7 +28,7 @@ struct search {
 	bool wants_journal;             /* a large enough filesystem has one */
 	uint64_t kib, last_kib;         /* the size that was judged, and the one before; 0: none was */
 	double spare_kib, last_spare_kib;
-	bool refused; /* mke2fs said no to kib */
+	bool refused; /* mke2fs refused kib */
 };
 
 static uint64_t block_kib(const struct sizing *sizing)
@@ -64,8 +64,8 @@ static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
 }
 
 /*
- * How search->kib does. mke2fs saying no means that a size is too small once it has said yes to a larger one; so does
- * a filesystem that lost its journal for being small, which is not what was asked for.
+ * Whether search->kib is enough. A size that mke2fs refuses is too small if it has accepted a larger one; so is one for
+ * which it leaves out the journal that larger ones have.
  */
 static errcode_t judge(struct search *search)
 {
@@ -101,7 +101,7 @@ static errcode_t judge(struct search *search)
 	return 0;
 }
 
-/* A first size that is surely large enough, for finding out what this mke2fs does with such a one. */
+/* A first size that is surely large enough, to see what this mke2fs makes of one. */
 static uint64_t first_guess_kib(const struct sizing *sizing)
 {
 	const struct populate_options *options = sizing->build->options;
@@ -137,7 +137,7 @@ static uint64_t next_guess_kib(const struct search *search)
 		gain = 1;
 	double guess = (double)search->kib - search->spare_kib / gain;
 	uint64_t middle = search->too_small + (search->enough - search->too_small) / 2;
-	/* Rounded up; a guess of less than nothing is none. */
+	/* Rounded up; 0 for a guess below that. */
 	uint64_t kib = guess < 1 ? 0 : ((uint64_t)guess + step - 1) / step * step;
 
 	if (!search->enough)
@@ -214,7 +214,7 @@ static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct prob
 	return judge(&search);
 }
 
-/* The size that was asked for; false: it is no size. */
+/* The size that was asked for; false: mke2fs alone understands it. */
 static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *kib)
 {
 	const struct populate_options *options = sizing->build->options;
@@ -228,7 +228,7 @@ static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *k
 	return true;
 }
 
-/* Says how large it would have to be. found: what the size itself led to, which stays where it is not the reason. */
+/* Says how large it would have to be. found: the problem with the size itself, which is kept if that is another one. */
 static errcode_t too_small(struct sizing *sizing, const char *size, struct problem *found)
 {
 	struct problem *problem = sizing->build->problem;
@@ -296,7 +296,7 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 	uint64_t kib;
 
 	if (given) {
-		/* Text that is longer is no number. */
+		/* No number is longer than this. */
 		snprintf(size, 32, "%s", given);
 		return choose_given(sizing, given);
 	}

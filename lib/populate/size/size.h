@@ -10,20 +10,20 @@
 #include "populate/format/filesystem.h"
 #include "populate/output/output.h"
 
-/* How mke2fs is to be called. */
+/* How mke2fs is to be called, and what it makes then. */
 struct size_choice {
 	uint64_t extra_blocks; /* given: to be left beyond those that were counted */
 	char size[32];
 	uint64_t inodes;      /* -N, 0: mke2fs decides */
 	uint32_t block_bytes; /* -b, 0: mke2fs decides */
-	struct filesystem_room room; /* what it makes then */
+	struct filesystem_room room;
 	uint64_t free_blocks; /* what the tree leaves of that, at least */
 };
 
 /*
  * Chooses, without touching the image: the size that was asked for, that of the device or file that is written in
- * place, or the smallest that does, for which the tree has been counted then. A size that is too small is an error (ENOSPC) that says which
- * is not.
+ * place, or the smallest that is large enough; for that one the tree has been counted then. A size that is too small
+ * is an error (ENOSPC) that says which one is large enough.
  */
 MUST_CHECK errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice);
 

@@ -35,7 +35,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 
 	if (interrupt_pending())
 		return EINTR;
-	/* What the last trial left must not show through. */
+	/* Nothing of the last trial may be left in the file. */
 	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)sizing->offset_bytes) < 0)
 		return problem_set(problem, errno, build->options->image, "cannot truncate");
 	errcode_t error = mke2fs_run(&run, problem);

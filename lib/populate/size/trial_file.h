@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A place where mke2fs can be asked what it would do with a size: an empty file in memory that no folder has. */
+/* A file in memory, without a name in any directory, in which mke2fs tries a size. */
 #ifndef POPULATE_TRIAL_FILE_H
 #define POPULATE_TRIAL_FILE_H
 
@@ -9,7 +9,7 @@
 
 struct trial_file {
 	int descriptor;
-	char *path;  /* of use to this process and its children; owned */
+	char *path;  /* valid for this process and its children; owned */
 	bool is_named; /* where /proc is missing: a file below TMPDIR, removed at the end */
 };
 

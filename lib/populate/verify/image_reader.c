@@ -43,7 +43,7 @@ void image_reader_close(struct image_reader *reader)
 
 static void read_time(const struct ext2_inode_large *inode, bool has_extra, struct image_inode *value)
 {
-	/* The lower two bits are what the seconds have beyond 32. */
+	/* The lower two bits extend the seconds beyond 32 bits. */
 	uint32_t extra = has_extra ? inode->i_mtime_extra : 0;
 
 	value->mtime_seconds = (int32_t)inode->i_mtime + ((int64_t)(extra & 3) << 32);
@@ -52,7 +52,7 @@ static void read_time(const struct ext2_inode_large *inode, bool has_extra, stru
 
 static void read_device(const struct ext2_inode_large *inode, struct image_inode *value)
 {
-	/* The old form, of 16 bits, or the new one, of 32, in the word behind it. */
+	/* The old form, of 16 bits, or the new one, of 32, in the word after it. */
 	dev_t device = inode->i_block[0];
 
 	if (inode->i_block[0]) {

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/format/child.h"
-#include "populate/verify/image_reader.h"
-#include "populate/metadata/inodes.h"
 #include "populate/build/run_writer.h"
+#include "populate/format/child.h"
+#include "populate/metadata/inodes.h"
+#include "populate/verify/image_reader.h"
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 #include "support/work/interrupt.h"
@@ -94,7 +94,7 @@ static errcode_t compare_inode(const struct subject *subject, const struct image
 	if ((inode->flags ^ wanted.flags) & FILE_FLAGS_KEPT)
 		return differs(subject, "its file flags are 0x%x, not 0x%x", inode->flags & FILE_FLAGS_KEPT,
 		               wanted.flags & FILE_FLAGS_KEPT);
-	/* Of a directory with more links than can be counted, 1. */
+	/* A directory with more links than can be counted has 1. */
 	if (inode->links != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
 		return differs(subject, "it has %u links, not %u", inode->links, wanted.links);
 	if (inode->mtime_seconds != mtime.seconds || inode->mtime_nanoseconds != mtime.nanoseconds)
@@ -141,11 +141,11 @@ static errcode_t compare_directory(struct subject *subject)
 	errcode_t error = image_reader_names(subject->own->image, ino_of(subject), visit_name, subject);
 	if (error)
 		return unreadable(subject, error);
-	/* e2fsck has made sure that there are no names twice. */
+	/* e2fsck has made sure that no name is there twice. */
 	return subject->found == wanted ? 0 : differs(subject, "it has %u entries, not %u", subject->found, wanted);
 }
 
-/* Entries that are of no certain user or group have no id: the kernel says -1 for it, libext2fs says 0. */
+/* Entries that do not name a user or group have no id: the kernel stores -1 for it, libext2fs 0. */
 static bool same_acl(const char *left, const char *right, size_t bytes)
 {
 	const size_t header_bytes = sizeof(struct posix_acl_xattr_header);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is the image what the source is? Judged by e2fsck(8), and by reading everything back. */
+/* Compares the image with the source: e2fsck(8) checks it, and everything is read back. */
 #ifndef POPULATE_VERIFY_H
 #define POPULATE_VERIFY_H
 
