@@ -50,6 +50,5 @@ source_sources := \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
 	lib/source/tree/tree_builder_number.c \
-	lib/source/tree/tree_check.c \
 	lib/source/tree/xattr_sets.c \
 	lib/source/tree/xattr_table.c

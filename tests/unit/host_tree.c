@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 
 #include "support/vector.h"
+#include "tree_check.h"
 
 static char top[PATH_MAX];
 

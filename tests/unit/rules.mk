@@ -89,4 +89,5 @@ unit_helper_sources := \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
 	tests/unit/space.c \
-	tests/unit/text_tree.c
+	tests/unit/text_tree.c \
+	tests/unit/tree_check.c

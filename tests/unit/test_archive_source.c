@@ -13,6 +13,7 @@
 #include "host_tree.h"
 #include "source/host/content_reader.h"
 #include "source/source.h"
+#include "tree_check.h"
 #include "unit.h"
 
 #define MAXIMUM_ARCHIVE_BYTES ((size_t)64 << 20)

@@ -7,6 +7,7 @@
 
 #include "host_tree.h"
 #include "source/manifest/metadata_additions.h"
+#include "tree_check.h"
 #include "unit.h"
 
 /* etc with passwd; dir with file, another name of it, a symlink and a fifo. */

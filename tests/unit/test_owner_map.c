@@ -10,6 +10,7 @@
 
 #include "host_tree.h"
 #include "source/tree/xattr_sets.h"
+#include "tree_check.h"
 #include "unit.h"
 
 #define PASSWD "root:x:0:0:root:/root:/bin/sh\nbroken\nweb:x:33:33::/:\nweb:x:34:34::/:\nlost:x:-1:0::/:\n"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tree_check.h"
 #include "unit.h"
 
 /*

@@ -7,6 +7,7 @@
 
 #include "source/tree/xattr_table.h"
 #include "support/vector.h"
+#include "tree_check.h"
 
 #define MOST_XATTRS 8
 

@@ -159,10 +159,4 @@ char *tree_path(const struct tree *tree, uint32_t node);
 /* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
 char *tree_host_path(const struct tree *tree, uint32_t node);
 
-/*
- * The validator that tests and fuzzers call: order of names, runs, links, counts and parents. Returns true,
- * or false with the reason in why.
- */
-bool tree_check(const struct tree *tree, char *why, size_t why_bytes);
-
 #endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef TESTS_TREE_CHECK_H
+#define TESTS_TREE_CHECK_H
+
+#include "source/tree/tree.h"
+
+/*
+ * What source/tree/tree.h promises: order of names, runs, links, counts and parents. Returns true,
+ * or false with the reason in why.
+ */
+bool tree_check(const struct tree *tree, char *why, size_t why_bytes);
+
+#endif
