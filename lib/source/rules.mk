@@ -16,7 +16,6 @@ source_sources := \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/descend.c \
-	lib/source/host/directory_reader.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_scan_entries.c \
 	lib/source/host/directory_scan_names.c \

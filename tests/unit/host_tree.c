@@ -63,17 +63,17 @@ void host_tree_write(const char *path, const char *text)
 	ck_assert_int_eq(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-void host_tree_expect_text(struct directory_reader *reader, uint32_t node, const char *expected)
+void host_tree_expect_text(struct content_reader *reader, uint32_t node, const char *expected)
 {
 	struct problem problem = { 0 };
 	char text[100] = "";
-	int descriptor;
 
-	ck_assert_int_eq(directory_reader_open(reader, node, &descriptor, &problem), 0);
+	ck_assert_int_eq(content_reader_open(reader, node, &problem), 0);
+	int descriptor = content_reader_descriptor(reader);
+
 	ck_assert_int_eq(read(descriptor, text, sizeof(text)), (ssize_t)strlen(expected));
 	ck_assert_str_eq(text, expected);
 	ck_assert_int_eq(fcntl(descriptor, F_GETFD), FD_CLOEXEC);
-	close(descriptor);
 }
 
 struct builder {

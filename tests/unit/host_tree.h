@@ -4,7 +4,7 @@
 #define TESTS_UNIT_HOST_TREE_H
 
 #include "seeded_random.h"
-#include "source/host/directory_reader.h"
+#include "source/host/content_reader.h"
 #include "source/host/directory_source.h"
 #include "source/source.h"
 
@@ -37,7 +37,7 @@ void host_tree_expect_equal(const struct tree *one, const struct tree *other);
 void host_tree_expect_true(const struct tree *tree);
 
 /* What the reader opens for this node holds this text. */
-void host_tree_expect_text(struct directory_reader *reader, uint32_t node, const char *expected);
+void host_tree_expect_text(struct content_reader *reader, uint32_t node, const char *expected);
 
 /* The node with this path below the root; it must be there. */
 uint32_t host_tree_find(const struct tree *tree, const char *path);

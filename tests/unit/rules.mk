@@ -8,10 +8,10 @@ unit_tests := \
 	block_runs \
 	buddy \
 	configuration \
+	content_reader \
 	crc32c \
 	directory \
 	directory_image \
-	directory_reader \
 	directory_share \
 	directory_source \
 	directory_visits \

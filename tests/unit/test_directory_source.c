@@ -177,9 +177,9 @@ START_TEST(no_path_is_too_long)
 	ck_assert_uint_eq(serial->node_count, 1 + 2 * 3 * DEPTH);
 	host_tree_expect_equal(serial, parallel);
 
-	struct directory_reader *reader;
+	struct content_reader *reader;
 
-	ck_assert_int_eq(directory_reader_create(serial, 0, &reader), 0);
+	ck_assert_int_eq(content_reader_create(serial, &reader), 0);
 	for (uint32_t i = 0; i < serial->node_count; i++) {
 		int depth = -1;
 
@@ -193,7 +193,7 @@ START_TEST(no_path_is_too_long)
 		sprintf(text, "%d %d", serial->nodes[serial->nodes[node].parent].name[0] - 'a', depth);
 		host_tree_expect_text(reader, node, text);
 	}
-	directory_reader_destroy(reader);
+	content_reader_destroy(reader);
 	tree_destroy(serial);
 	tree_destroy(parallel);
 }
@@ -451,12 +451,12 @@ START_TEST(a_symlink_as_root_is_followed)
 	host_tree_write(host_tree_below(path, "real/file"), "content");
 	ck_assert_int_eq(symlink("real", host_tree_below(path, "root")), 0);
 	struct tree *tree = host_tree_scan(host_tree_below(path, "root"), NULL, 0);
-	struct directory_reader *reader;
+	struct content_reader *reader;
 
 	ck_assert_uint_eq(tree->nodes[TREE_ROOT].mode, S_IFDIR | 0751);
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
 	host_tree_expect_text(reader, 1, "content");
-	directory_reader_destroy(reader);
+	content_reader_destroy(reader);
 	tree_destroy(tree);
 }
 END_TEST
@@ -529,13 +529,13 @@ START_TEST(mounts_are_entered)
 	ck_assert_int_eq(mount("none", host_tree_below(path, "a"), "tmpfs", 0, "mode=0711"), 0);
 	host_tree_write(host_tree_below(path, "a/file"), "mounted");
 	struct tree *tree = host_tree_scan(path, NULL, 2);
-	struct directory_reader *reader;
+	struct content_reader *reader;
 
 	ck_assert_uint_eq(tree->node_count, 3);
 	ck_assert_uint_eq(tree->nodes[1].mode, S_IFDIR | 0711);
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
 	host_tree_expect_text(reader, 2, "mounted");
-	directory_reader_destroy(reader);
+	content_reader_destroy(reader);
 	tree_destroy(tree);
 }
 END_TEST

@@ -6,16 +6,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/directory_reader.h"
-#include "source/tree/file_flags.h"
+#include "source/host/descend.h"
 #include "source/host/open_below.h"
+#include "source/tree/file_flags.h"
 #include "support/io/whole_io.h"
+
+/* The last directory of an origin stays open, since the files of a directory are neighbours in the tree. */
+struct open_directory {
+	struct descender descender;
+	int descriptor; /* -1: none */
+	uint32_t node;
+};
 
 struct content_reader {
 	const struct tree *tree;
-	struct directory_reader **directories; /* by origin; made when they are needed */
-	uint32_t node;                         /* the file */
-	int descriptor;                        /* of a host file; owned */
+	struct open_directory *directories; /* by origin */
+	uint32_t node;                      /* the file */
+	int descriptor;                     /* of a host file; owned */
 	struct opener opener;
 };
 
@@ -33,6 +40,10 @@ errcode_t content_reader_create(const struct tree *tree, struct content_reader *
 		free(reader);
 		return ENOMEM;
 	}
+	for (uint32_t i = 0; i < tree->origin_count; i++) {
+		descender_init(&reader->directories[i].descender, tree->origins[i].descriptor, tree_ascend, tree);
+		reader->directories[i].descriptor = -1;
+	}
 	*ret = reader;
 	return 0;
 }
@@ -47,16 +58,36 @@ void content_reader_destroy(struct content_reader *reader)
 {
 	if (!reader)
 		return;
-	for (uint32_t origin = 0; origin < reader->tree->origin_count; origin++)
-		directory_reader_destroy(reader->directories[origin]);
+	for (uint32_t origin = 0; origin < reader->tree->origin_count; origin++) {
+		descender_destroy(&reader->directories[origin].descender);
+		cleanup_close_descriptor(&reader->directories[origin].descriptor);
+	}
 	close_file(reader);
 	free(reader->directories);
 	free(reader);
 }
 
-static errcode_t refuse(errcode_t error, const char *path, struct problem *problem)
+/* Opens the directory of a file of a TREE_ORIGIN_DIRECTORY. */
+static errcode_t enter(struct content_reader *reader, uint32_t file, int *ret, struct problem *problem)
 {
-	return problem_set_reason(problem, error, path, "cannot read", "it is no longer a regular file");
+	const struct tree_node *node = &reader->tree->nodes[file];
+	struct open_directory *directory = &reader->directories[node->origin];
+
+	if (directory->descriptor < 0 || directory->node != node->parent) {
+		int descriptor;
+		errcode_t error = descender_open(&directory->descender, node->parent, &descriptor);
+
+		if (error) {
+			SCOPE_FREE char *path = tree_path(reader->tree, node->parent);
+
+			return problem_set(problem, error, path, "cannot open directory");
+		}
+		cleanup_close_descriptor(&directory->descriptor);
+		directory->descriptor = descriptor;
+		directory->node = node->parent;
+	}
+	*ret = directory->descriptor;
+	return 0;
 }
 
 static errcode_t open_with_symlinks(int directory, const char *path, int flags, int *descriptor)
@@ -67,52 +98,37 @@ static errcode_t open_with_symlinks(int directory, const char *path, int flags, 
 	return *descriptor < 0 ? errno : 0;
 }
 
-static errcode_t open_file(struct content_reader *reader, const struct tree_origin *origin, struct problem *problem)
+errcode_t content_reader_open(struct content_reader *reader, uint32_t number, struct problem *problem)
 {
-	const char *host_path = reader->tree->nodes[reader->node].data_map->host_path;
-	SCOPE_FREE char *path = tree_host_path(reader->tree, reader->node);
-	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	const struct tree_node *node = &reader->tree->nodes[number];
+	const struct tree_origin *origin = &reader->tree->origins[node->origin];
+	const char *name = origin->kind == TREE_ORIGIN_FILES ? node->data_map->host_path : node->name;
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	int directory = origin->descriptor;
 	struct stat status;
-
-	if (!path)
-		return problem_set(problem, ENOMEM, NULL, "cannot open");
-	errcode_t error =
-		origin->follows_symlinks ?
-			open_with_symlinks(origin->descriptor, host_path, flags, &reader->descriptor) :
-			open_below(&reader->opener, origin->descriptor, host_path, flags, &reader->descriptor);
-
-	/* What open() says of a symlink and of a socket. */
-	if (error == ELOOP || error == ENXIO)
-		return refuse(EBUSY, path, problem);
-	if (!error && fstat(reader->descriptor, &status))
-		error = errno;
-	if (error)
-		return problem_set(problem, error, path, "cannot open");
-	return S_ISREG(status.st_mode) ? 0 : refuse(EBUSY, path, problem);
-}
-
-static errcode_t need_directories(struct content_reader *reader, uint32_t origin, struct problem *problem)
-{
-	errcode_t error = reader->directories[origin] ?
-	                          0 :
-	                          directory_reader_create(reader->tree, origin, &reader->directories[origin]);
-
-	return error ? problem_set(problem, error, reader->tree->origins[origin].path, "cannot open directory") : 0;
-}
-
-errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem)
-{
-	uint32_t origin = reader->tree->nodes[node].origin;
+	errcode_t error = 0;
 
 	close_file(reader);
-	reader->node = node;
-	if (reader->tree->origins[origin].kind == TREE_ORIGIN_STORED)
+	reader->node = number;
+	if (origin->kind == TREE_ORIGIN_STORED)
 		return 0;
-	if (reader->tree->origins[origin].kind == TREE_ORIGIN_FILES)
-		return open_file(reader, &reader->tree->origins[origin], problem);
-	errcode_t error = need_directories(reader, origin, problem);
+	if (origin->kind == TREE_ORIGIN_DIRECTORY)
+		error = enter(reader, number, &directory, problem);
+	if (error)
+		return error;
+	error = origin->follows_symlinks ? open_with_symlinks(directory, name, flags, &reader->descriptor) :
+	                                   open_below(&reader->opener, directory, name, flags, &reader->descriptor);
+	if (!error && fstat(reader->descriptor, &status))
+		error = errno;
+	if (!error && S_ISREG(status.st_mode))
+		return 0;
+	close_file(reader);
+	SCOPE_FREE char *path = tree_path(reader->tree, number);
 
-	return error ? error : directory_reader_open(reader->directories[origin], node, &reader->descriptor, problem);
+	/* ELOOP and ENXIO: what open() says of a symlink and of a socket. */
+	return error && error != ELOOP && error != ENXIO ?
+	               problem_set(problem, error, path, "cannot open") :
+	               problem_set_reason(problem, EBUSY, path, "cannot read", "it is no longer a regular file");
 }
 
 int content_reader_descriptor(const struct content_reader *reader)
@@ -123,12 +139,8 @@ int content_reader_descriptor(const struct content_reader *reader)
 errcode_t content_reader_locate(struct content_reader *reader, uint32_t node, int *directory, const char **name,
                                 struct problem *problem)
 {
-	const struct tree_node *file = &reader->tree->nodes[node];
-	errcode_t error = need_directories(reader, file->origin, problem);
-
-	*name = node == TREE_ROOT ? "." : file->name;
-	return error ? error :
-	               directory_reader_enter(reader->directories[file->origin], file->parent, directory, problem);
+	*name = node == TREE_ROOT ? "." : reader->tree->nodes[node].name;
+	return enter(reader, node, directory, problem);
 }
 
 static errcode_t read_problem(const struct content_reader *reader, errcode_t error, struct problem *problem)

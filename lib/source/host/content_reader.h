@@ -5,17 +5,20 @@
 
 #include "source/tree/tree.h"
 
-/* One worker's; what it opens, it opens when it is needed first. */
+/* One worker's. Files are opened as they were scanned, without following symlinks, and without a trace in their atime. */
 struct content_reader;
 
 /* ENOMEM. The tree must last as long, and its origins stay the same. */
 MUST_CHECK errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret);
 void content_reader_destroy(struct content_reader *reader);
 
-/* Makes node, a regular file and no further name of one, the file to be read. */
+/*
+ * Makes node, a regular file and no further name of one, the file to be read. EBUSY with a reason: it is no longer a
+ * regular file.
+ */
 MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem);
 
-/* The descriptor of that file; -1 where it is none of the host's. Until the next one is opened. */
+/* The descriptor of that file; -1 where it is not a file of the host. Until the next one is opened. */
 int content_reader_descriptor(const struct content_reader *reader);
 
 /*

@@ -7,14 +7,13 @@
 #include "host_tree.h"
 #include "unit.h"
 
-static void expect_refused(struct directory_reader *reader, uint32_t node, errcode_t expected, const char *path,
+static void expect_refused(struct content_reader *reader, uint32_t node, errcode_t expected, const char *path,
                            const char *words)
 {
 	struct problem problem = { 0 };
-	int descriptor;
 
-	ck_assert_int_eq(directory_reader_open(reader, node, &descriptor, &problem), expected);
-	ck_assert_int_eq(descriptor, -1);
+	ck_assert_int_eq(content_reader_open(reader, node, &problem), expected);
+	ck_assert_int_eq(content_reader_descriptor(reader), -1);
 	ck_assert_str_eq(problem.path, path);
 	SCOPE_FREE char *text = problem_text(&problem);
 
@@ -26,7 +25,7 @@ START_TEST(what_has_been_replaced_is_not_read)
 {
 	static const char *const names[] = { "fifo", "gone", "socket", "symlink" };
 	SCOPE_FREE char *path = host_tree_directory();
-	struct directory_reader *reader;
+	struct content_reader *reader;
 
 	ck_assert_int_eq(mkdir(host_tree_below(path, "directory"), 0755), 0);
 	host_tree_write(host_tree_below(path, "directory/file"), "x");
@@ -44,14 +43,14 @@ START_TEST(what_has_been_replaced_is_not_read)
 	ck_assert_int_eq(rename(host_tree_below(path, "directory"), host_tree_below(path, "moved")), 0);
 	ck_assert_int_eq(symlink("moved", host_tree_below(path, "directory")), 0);
 
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
 	expect_refused(reader, 2, EBUSY, host_tree_below(path, "fifo"), "no longer a regular file");
 	expect_refused(reader, 3, ENOENT, host_tree_below(path, "gone"), "cannot open");
 	expect_refused(reader, 4, EBUSY, host_tree_below(path, "socket"), "no longer a regular file");
 	expect_refused(reader, 5, EBUSY, host_tree_below(path, "symlink"), "no longer a regular file");
 	expect_refused(reader, 6, ENOTDIR, host_tree_below(path, "directory"), "cannot open directory");
 	expect_refused(reader, 8, ELOOP, host_tree_below(path, "directory/sub"), "cannot open directory");
-	directory_reader_destroy(reader);
+	content_reader_destroy(reader);
 	tree_destroy(tree);
 }
 END_TEST
@@ -61,7 +60,7 @@ START_TEST(reading_leaves_no_trace)
 {
 	static const struct timespec old[2] = { { 1000000, 0 }, { 2000000, 0 } };
 	SCOPE_FREE char *path = host_tree_directory();
-	struct directory_reader *reader;
+	struct content_reader *reader;
 	struct stat status;
 
 	host_tree_write(host_tree_below(path, "file"), "x");
@@ -69,13 +68,13 @@ START_TEST(reading_leaves_no_trace)
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
 	struct tree *tree = host_tree_scan(path, NULL, 0);
 
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
 	host_tree_expect_text(reader, 1, "x");
 	ck_assert_int_eq(stat(path, &status), 0);
 	ck_assert_int_eq(status.st_atime, 1000000);
 	ck_assert_int_eq(stat(host_tree_below(path, "file"), &status), 0);
 	ck_assert_int_eq(status.st_atime, 1000000);
-	directory_reader_destroy(reader);
+	content_reader_destroy(reader);
 	tree_destroy(tree);
 }
 END_TEST
@@ -84,24 +83,24 @@ END_TEST
 START_TEST(files_of_others_are_read)
 {
 	SCOPE_FREE char *path = host_tree_directory();
-	struct directory_reader *reader;
+	struct content_reader *reader;
 
 	host_tree_write(host_tree_below(path, "file"), "x");
 	if (!geteuid())
 		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 	struct tree *tree = host_tree_scan(path, NULL, 2);
 
-	ck_assert_int_eq(directory_reader_create(tree, 0, &reader), 0);
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
 	host_tree_expect_text(reader, 1, "x");
-	directory_reader_destroy(reader);
+	content_reader_destroy(reader);
 	tree_destroy(tree);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("directory_reader");
-	TCase *tests = tcase_create("directory_reader");
+	Suite *suite = suite_create("content_reader");
+	TCase *tests = tcase_create("content_reader");
 
 	host_tree_begin();
 	tcase_add_test(tests, what_has_been_replaced_is_not_read);
