@@ -8,7 +8,6 @@
 
 #include "source/archive/archive_acl.h"
 #include "source/archive/archive_scan.h"
-#include "source/host/host_xattrs.h"
 #include "support/vector.h"
 
 #define ACCESS_NAME "system.posix_acl_access"
@@ -170,7 +169,7 @@ errcode_t archive_scan_xattrs(struct archive_scan *scan, struct tree_node *node)
 
 	if (archive_entry_xattr_reset(scan->entry) > 0)
 		while (!error && archive_entry_xattr_next(scan->entry, &name, &value, &bytes) == ARCHIVE_OK)
-			if (name && host_xattrs_are_kept(name))
+			if (name && tree_xattr_is_kept(name))
 				error = add_xattr(scan, &count, name, value, bytes);
 	if (!error && !S_ISLNK(node->mode))
 		error = add_acl(scan, false, &count, node);

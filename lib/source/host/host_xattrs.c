@@ -113,12 +113,6 @@ static ssize_t get_value(const struct place *place, const char *xattr, void *val
 	return bytes < 0 && errno == ERANGE ? get_value_up_to(place, xattr, value, XATTR_SIZE_MAX) : bytes;
 }
 
-bool host_xattrs_are_kept(const char *name)
-{
-	return !strncmp(name, "user.", 5) || !strncmp(name, "trusted.", 8) || !strncmp(name, "security.", 9) ||
-	       !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
-}
-
 static int compare_names(const void *one, const void *other)
 {
 	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
@@ -140,7 +134,7 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 	size_t used = 0;
 
 	for (const char *name = xattrs->names; name < xattrs->names + names_bytes; name += strlen(name) + 1) {
-		if (!host_xattrs_are_kept(name))
+		if (!tree_xattr_is_kept(name))
 			continue;
 		errcode_t error = vector_reserve(&xattrs->values, &xattrs->values_capacity, used + XATTR_SIZE_MAX, 1);
 

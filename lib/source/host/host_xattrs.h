@@ -25,9 +25,6 @@ struct host_xattrs {
 	                        fakeroot(1) */
 };
 
-/* Is an xattr of this name one of those that a tree has? */
-bool host_xattrs_are_kept(const char *name);
-
 MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);
 void host_xattrs_destroy(struct host_xattrs *xattrs);
 

@@ -10,27 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/io/whole_io.h"
 #include "support/work/interrupt.h"
 #include "support/text/json_document.h"
 
 #define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
 #define BUFFER_BYTES ((size_t)256 << 10)
-#define PRINTABLE_BYTES 160
-
-const char *oci_printable(const char *text)
-{
-	static _Thread_local char texts[4][PRINTABLE_BYTES];
-	static _Thread_local unsigned int next;
-	char *copy = texts[next++ % 4];
-	int length = snprintf(copy, PRINTABLE_BYTES, "%s", text);
-
-	if (length >= PRINTABLE_BYTES)
-		memcpy(copy + PRINTABLE_BYTES - 4, "...", 4);
-	for (char *byte = copy; *byte; byte++)
-		if ((unsigned char)*byte < ' ' || *byte == 0x7f)
-			*byte = '?';
-	return copy;
-}
 
 json_object *oci_member(const json_object *object, const char *key)
 {
@@ -64,8 +49,8 @@ errcode_t oci_blob_describe(const char *directory, const char *document, const j
 	    strspn(digest + strlen(algorithm), "0123456789abcdef") != DIGEST_DIGITS ||
 	    digest[strlen(algorithm) + DIGEST_DIGITS])
 		return problem_set_reason(problem, EINVAL, document, "cannot use",
-		                          "the digest \"%s\" is not \"sha256:\" and 64 hexadecimal digits",
-		                          oci_printable(digest));
+		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits",
+		                          digest);
 	*blob = (struct oci_blob){ media_type, digest + strlen(algorithm), (uint64_t)json_object_get_int64(size),
 		                   NULL };
 	if (asprintf(&blob->path, "%s/blobs/sha256/%s", directory, blob->digest) < 0) {
@@ -106,24 +91,6 @@ static errcode_t open_file(const char *path, const struct oci_blob *blob, int *d
 	return 0;
 }
 
-/* Up to count bytes; fewer only at the end of the file. */
-static errcode_t read_some(int descriptor, void *bytes, size_t count, size_t *got)
-{
-	*got = 0;
-	while (*got < count) {
-		ssize_t part = read(descriptor, (char *)bytes + *got, count - *got);
-
-		if (part < 0 && errno == EINTR && !interrupt_pending())
-			continue;
-		if (part < 0)
-			return errno;
-		if (!part)
-			break;
-		*got += (size_t)part;
-	}
-	return 0;
-}
-
 static errcode_t parse(const char *path, const char *text, size_t bytes, json_object **ret, struct problem *problem)
 {
 	SCOPE_DOCUMENT json_object *document = NULL;
@@ -147,7 +114,6 @@ static errcode_t read_document(const char *path, const struct oci_blob *blob, js
 	SCOPE_CLOSE int descriptor = -1;
 	struct sha256_ctx hash;
 	uint64_t size_bytes;
-	size_t got;
 
 	*ret = NULL;
 	errcode_t error = open_file(path, blob, &descriptor, &size_bytes, problem);
@@ -159,17 +125,17 @@ static errcode_t read_document(const char *path, const struct oci_blob *blob, js
 		                          OCI_DOCUMENT_BYTES);
 	SCOPE_FREE char *text = malloc(size_bytes + 1);
 
-	error = text ? read_some(descriptor, text, size_bytes, &got) : ENOMEM;
+	error = text ? whole_read(descriptor, text, size_bytes, 0) : ENOMEM;
 	if (error)
 		return problem_set(problem, error, path, "cannot read");
 	if (blob) {
 		sha256_init(&hash);
-		sha256_update(&hash, got, (const uint8_t *)text);
+		sha256_update(&hash, size_bytes, (const uint8_t *)text);
 		error = check_digest(blob, &hash, problem);
 		if (error)
 			return error;
 	}
-	return parse(path, text, got, ret, problem);
+	return parse(path, text, size_bytes, ret, problem);
 }
 
 errcode_t oci_document_read(const char *path, json_object **ret, struct problem *problem)
@@ -188,7 +154,6 @@ errcode_t oci_blob_check(const struct oci_blob *blob, int *ret, struct problem *
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
 	struct sha256_ctx hash;
 	uint64_t size_bytes;
-	size_t got;
 
 	*ret = -1;
 	if (!buffer)
@@ -196,20 +161,18 @@ errcode_t oci_blob_check(const struct oci_blob *blob, int *ret, struct problem *
 	errcode_t error = open_file(blob->path, blob, &descriptor, &size_bytes, problem);
 
 	sha256_init(&hash);
-	do {
-		if (!error && interrupt_pending())
-			error = EINTR;
+	for (uint64_t at = 0; !error && at < size_bytes; at += BUFFER_BYTES) {
+		size_t count = size_bytes - at < BUFFER_BYTES ? size_bytes - at : BUFFER_BYTES;
+
+		error = interrupt_pending() ? EINTR : whole_read(descriptor, buffer, count, at);
 		if (!error)
-			error = read_some(descriptor, buffer, BUFFER_BYTES, &got);
-		if (error)
-			return problem_set(problem, error, blob->path, "cannot read");
-		sha256_update(&hash, got, buffer);
-	} while (got == BUFFER_BYTES);
+			sha256_update(&hash, count, buffer);
+	}
+	if (error)
+		return problem_set(problem, error, blob->path, "cannot read");
 	error = check_digest(blob, &hash, problem);
 	if (error)
 		return error;
-	if (lseek(descriptor, 0, SEEK_SET))
-		return problem_set(problem, errno, blob->path, "cannot read");
 	*ret = descriptor;
 	descriptor = -1;
 	return 0;

@@ -49,10 +49,4 @@ MUST_CHECK errcode_t oci_blob_read(const struct oci_blob *blob, json_object **re
  */
 MUST_CHECK errcode_t oci_blob_check(const struct oci_blob *blob, int *descriptor, struct problem *problem);
 
-/*
- * A text of a document as a message can show it: cut, and without control characters. Until the next call but three
- * of the same thread.
- */
-const char *oci_printable(const char *text);
-
 #endif

@@ -131,10 +131,14 @@ static char *list_choices(const json_object *descriptors, const struct wish *wis
 		if (!fits(descriptor, wish) || listed > MOST_LISTED)
 			continue;
 		fputs(listed ? ", " : "", stream);
-		fputs(listed < MOST_LISTED ? oci_printable(reference_of(descriptor)) : "...", stream);
-		if (*system && listed < MOST_LISTED)
-			fprintf(stream, "%s%s/%s", *reference_of(descriptor) ? " for " : "", oci_printable(system),
-			        oci_printable(text_at(descriptor, "platform", "architecture")));
+		if (listed == MOST_LISTED)
+			fputs("...", stream);
+		else if (*system)
+			fprintf(stream, "%.160s%s%.160s/%.160s", reference_of(descriptor),
+			        *reference_of(descriptor) ? " for " : "", system,
+			        text_at(descriptor, "platform", "architecture"));
+		else
+			fprintf(stream, "%.160s", reference_of(descriptor));
 		listed++;
 	}
 	/* Closed before text can be looked at. */
@@ -166,7 +170,7 @@ static errcode_t choose(const json_object *index, const char *document, const ch
 		return problem_set(problem, ENOMEM, document, "cannot use");
 	if (!count && reference)
 		return problem_set_reason(problem, EINVAL, document, "cannot choose an image",
-		                          "none is called \"%s\"; there are: %s", oci_printable(reference), choices);
+		                          "none is called \"%.160s\"; there are: %s", reference, choices);
 	if (!count)
 		return problem_set_reason(problem, EINVAL, document, "cannot choose an image", "there is none");
 	return problem_set_reason(problem, EINVAL, document, "cannot choose an image",
@@ -205,9 +209,9 @@ static errcode_t find_manifest(struct oci_image *image, const char *index_path, 
 
 		if (!is_manifest && (!IS_AMONG(blob.media_type, index_types) || depth == MOST_INDEXES))
 			error = problem_set_reason(problem, EINVAL, blob.path, "cannot use",
-			                           depth == MOST_INDEXES ? "too many indexes lead to \"%s\"" :
-			                                                   "unknown media type \"%s\"",
-			                           oci_printable(blob.media_type));
+			                           depth == MOST_INDEXES ? "too many indexes lead to \"%.160s\"" :
+			                                                   "unknown media type \"%.160s\"",
+			                           blob.media_type);
 		if (!error)
 			error = oci_blob_read(&blob, &next, problem);
 		free(path);
@@ -248,8 +252,8 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 			return error;
 		if (!IS_AMONG(layer->media_type, layer_types))
 			return problem_set_reason(problem, EINVAL, layer->path, "cannot use",
-			                          "unknown media type \"%s\" of a layer",
-			                          oci_printable(layer->media_type));
+			                          "unknown media type \"%.160s\" of a layer",
+			                          layer->media_type);
 	}
 	return 0;
 }

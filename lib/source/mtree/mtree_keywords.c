@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <nettle/base64.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -269,55 +270,26 @@ static const struct keyword *find_keyword(const char *name)
 	return bytes > 6 && !strcmp(name + bytes - 6, "digest") ? &skipped : NULL;
 }
 
-static int base64_digit(char digit)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = digit ? strchr(digits, digit) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 /* In place; false if it is none. */
 static bool decode_base64(char *text, uint32_t *bytes)
 {
-	size_t length = strlen(text);
-	char *to = text;
-	uint32_t bits = 0, digits = 0;
+	SCOPE_FREE char *copy = strdup(text);
+	struct base64_decode_ctx context;
+	size_t count = strlen(text);
 
-	while (length && digits < 2 && text[length - 1] == '=') {
-		length--;
-		digits++;
-	}
-	if ((length + digits) % 4 || length % 4 == 1)
+	base64_decode_init(&context);
+	if (!copy || !base64_decode_update(&context, &count, (uint8_t *)text, count, copy) ||
+	    !base64_decode_final(&context))
 		return false;
-	for (size_t i = 0; i < length; i++) {
-		int digit = base64_digit(text[i]);
-
-		if (digit < 0)
-			return false;
-		bits = bits << 6 | (uint32_t)digit;
-		if (i % 4)
-			*to++ = (char)(bits >> (6 - 2 * (i % 4)));
-	}
-	*bytes = (uint32_t)(to - text);
+	*bytes = (uint32_t)count;
 	return true;
-}
-
-static bool is_stored(const char *name)
-{
-	static const char *const prefixes[] = { "user.", "trusted.", "security." };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return name[strlen(prefixes[i])];
-	return !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
 }
 
 static const char *take_xattr(struct mtree_entry *entry, char *name, char *value)
 {
 	uint32_t bytes;
 
-	if (!mtree_decode(name) || !is_stored(name) || strlen(name) > XATTR_NAME_MAX)
+	if (!mtree_decode(name) || !tree_xattr_is_kept(name) || !strchr(name, '.')[1] || strlen(name) > XATTR_NAME_MAX)
 		return "names no extended attribute of ext4";
 	if (!value || !decode_base64(value, &bytes) || bytes > XATTR_SIZE_MAX)
 		return "has no value in base64";

@@ -67,6 +67,12 @@ bool tree_is_of_host(const struct tree *tree, const struct tree_node *node)
 	return tree->origins[first].kind == TREE_ORIGIN_DIRECTORY;
 }
 
+bool tree_xattr_is_kept(const char *name)
+{
+	return !strncmp(name, "user.", 5) || !strncmp(name, "trusted.", 8) || !strncmp(name, "security.", 9) ||
+	       !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
+}
+
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes)
 {
 	uint32_t low = tree->nodes[directory].first_child;

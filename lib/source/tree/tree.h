@@ -135,6 +135,9 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 /* Is it a file of a host directory? A manifest's files lie in one too, but nothing but their contents counts. */
 bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 
+/* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
+bool tree_xattr_is_kept(const char *name);
+
 /* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT, which is no entry, if there is none. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes);
 
