@@ -225,7 +225,7 @@ static errcode_t copy(struct run *run)
 		return error;
 	/* The report needs free counts that include what has just been given back. */
 	error = ext2mb_commit(build->mb);
-	return error ? problem_set(build->problem, error, build->options->image, "cannot free blocks") : 0;
+	return build_result(build, error, "cannot free blocks");
 }
 
 /* A thousandth at first, then twice as much each time: the last is twice the image that was too small. */

@@ -217,6 +217,12 @@ MUST_CHECK errcode_t build_write_map(const struct build *build, uint32_t ino, co
 /* The index of the first directory of build->directories at or after a node. */
 uint32_t build_first_directory(const struct build *build, uint32_t node);
 
+/* Records a problem of the image, unless error is 0, which it returns then. */
+static inline errcode_t build_result(const struct build *build, errcode_t error, const char *action)
+{
+	return error ? problem_set(build->problem, error, build->options->image, action) : 0;
+}
+
 /* Records a problem of node, named by its whole path. */
 errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
                              const char *action);

@@ -54,18 +54,6 @@ struct piece {
 	uint32_t blocks;
 };
 
-/* Notes the clusters of zeros in a piece. */
-static errcode_t look_for_zeros(const struct build *build, struct copy_worker *own, const struct piece *piece,
-                                const void *bytes, size_t data_bytes)
-{
-	const struct ondisk_format *format = &build->format;
-
-	/* Only whole clusters can become holes, and a piece may be smaller than one. */
-	if (format->block_bytes << format->cluster_bits > RUN_WRITER_BYTES)
-		return 0;
-	return zero_runs_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
-}
-
 /* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros after the end of the file. */
 static errcode_t copy_piece(const struct build *build, struct copy_worker *own, const struct piece *piece,
                             struct problem *problem)
@@ -84,7 +72,9 @@ static errcode_t copy_piece(const struct build *build, struct copy_worker *own, 
 	if (error)
 		return error;
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
-	error = look_for_zeros(build, own, piece, bytes, data_bytes);
+	/* Only whole clusters can become holes, and a piece may be smaller than one. */
+	if (format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
+		error = zero_runs_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");
 	progress_add(build->options->progress, data_bytes, 0);
@@ -312,5 +302,5 @@ errcode_t copy_files(struct build *build, struct zero_runs *zeros)
 	close_workers(&copying);
 	free(list.jobs);
 	/* Does nothing where the cause is recorded already. */
-	return error ? problem_set(build->problem, error, build->options->image, "cannot copy the files") : 0;
+	return build_result(build, error, "cannot copy the files");
 }

@@ -334,7 +334,7 @@ static errcode_t run_search(struct build *build, uint32_t step_bytes, bool sampl
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	error = finish(&search, error);
-	return error ? problem_set(build->problem, error, build->options->image, "cannot look for zeros") : 0;
+	return build_result(build, error, "cannot look for zeros");
 }
 
 errcode_t zero_detection_search_long(struct build *build)

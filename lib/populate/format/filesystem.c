@@ -11,9 +11,6 @@
 #include "ext2fs/fs/fs_errors.h"
 #include "populate/format/extended_options.h"
 
-/* <sys/quota.h> does not have it. */
-#define PROJECT_QUOTA 2
-
 /* No other program has the image open: the block against multiple mounts stays as mke2fs left it. */
 static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
@@ -53,7 +50,7 @@ static unsigned int quota_types(ext2_filsys fs)
 	if (!ext2fs_has_feature_quota(fs->super))
 		return 0;
 	return (super->s_usr_quota_inum ? 1u << USRQUOTA : 0) | (super->s_grp_quota_inum ? 1u << GRPQUOTA : 0) |
-	       (super->s_prj_quota_inum ? 1u << PROJECT_QUOTA : 0);
+	       (super->s_prj_quota_inum ? 1u << PRJQUOTA : 0);
 }
 
 static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
@@ -217,9 +214,7 @@ errcode_t filesystem_open(struct build *build)
 		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
 		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
 		                          "descriptors is bad; -O ^resize_inode reserves none");
-	if (error)
-		return problem_set(build->problem, error, build->options->image, "cannot use the new filesystem");
-	return 0;
+	return build_result(build, error, "cannot use the new filesystem");
 }
 
 static void close_allocator(struct build *build)
@@ -261,9 +256,7 @@ errcode_t filesystem_finish(struct build *build)
 		error = ext2fs_flush2(build->fs, build->in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
 	}
 	ext2fs_free(TAKE(build->fs));
-	if (error)
-		return problem_set(build->problem, error, build->options->image, "cannot write the filesystem's state");
-	return 0;
+	return build_result(build, error, "cannot write the filesystem's state");
 }
 
 errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
@@ -308,7 +301,7 @@ errcode_t filesystem_reset_mmp(const struct build *build)
 		error = rewrite_mmp(fs, build->options);
 		ext2fs_free(fs);
 	}
-	return error ? problem_set(build->problem, error, build->options->image, "cannot reset its MMP block") : 0;
+	return build_result(build, error, "cannot reset its MMP block");
 }
 
 void filesystem_abandon(struct build *build)

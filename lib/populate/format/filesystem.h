@@ -10,6 +10,7 @@
 
 /* Of user, group and project quota; bits 1 << USRQUOTA and so on of <sys/quota.h> say which of them there are. */
 #define QUOTA_TYPES 3
+#define PRJQUOTA 2 /* which <sys/quota.h> lacks */
 
 /* What choosing a size needs to know. */
 struct filesystem_room {

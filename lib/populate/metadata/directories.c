@@ -92,5 +92,5 @@ errcode_t directories_write(struct build *build)
 		error = pool_run(build->pool, build_task_count(build), write_nodes, &writing, build->problem);
 	for (unsigned int worker = 0; writers && worker < workers; worker++)
 		run_writer_free(&writers[worker]);
-	return error ? problem_set(build->problem, error, build->options->image, "cannot write directories") : 0;
+	return build_result(build, error, "cannot write directories");
 }

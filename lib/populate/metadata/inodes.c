@@ -304,5 +304,5 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 		inline_content_close(&workers[worker].inline_content);
 		content_reader_destroy(workers[worker].reader);
 	}
-	return error ? problem_set(build->problem, error, build->options->image, "cannot write inodes") : 0;
+	return build_result(build, error, "cannot write inodes");
 }

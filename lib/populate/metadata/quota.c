@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/metadata/quota.h"
 
-#include <string.h>
+#include <stdio.h>
+#include <sys/quota.h>
 
 #include "populate/format/child.h"
 #include "populate/format/filesystem.h"
@@ -24,18 +25,13 @@ static errcode_t run_tune2fs(const struct build *build, const struct output *out
 
 errcode_t quota_rebuild(const struct build *build, const struct output *output)
 {
-	static const char *const names[QUOTA_TYPES] = { "usrquota", "grpquota", "prjquota" };
-	char list[64] = "";
+	unsigned int types = build->quota_types;
+	char list[64];
 
-	if (!build->quota_types)
+	if (!types)
 		return 0;
-	for (int type = 0; type < QUOTA_TYPES; type++) {
-		if (!(build->quota_types & 1u << type))
-			continue;
-		if (*list)
-			strcat(list, ",");
-		strcat(list, names[type]);
-	}
+	snprintf(list, sizeof(list), "%s%s%s", types & 1u << USRQUOTA ? "usrquota," : "",
+	         types & 1u << GRPQUOTA ? "grpquota," : "", types & 1u << PRJQUOTA ? "prjquota" : "");
 	errcode_t error = run_tune2fs(build, output, "-O", "^quota");
 
 	return error ? error : run_tune2fs(build, output, "-Q", list);

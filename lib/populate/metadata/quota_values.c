@@ -182,5 +182,5 @@ errcode_t quota_charge_values(const struct build *build)
 		error = ext2fs_flush2(fs, EXT2_FLAG_FLUSH_NO_SYNC);
 	if (fs)
 		ext2fs_free(fs);
-	return error ? problem_set(build->problem, error, build->options->image, "cannot charge quotas") : 0;
+	return build_result(build, error, "cannot charge quotas");
 }

@@ -174,7 +174,7 @@ errcode_t xattrs_place(struct build *build)
 		error = place_set(build, set, &range);
 	if (!error)
 		error = xattr_values_place(build, &range);
-	return error ? problem_set(build->problem, error, build->options->image, "cannot place extended attributes") : 0;
+	return build_result(build, error, "cannot place extended attributes");
 }
 
 static errcode_t write_set(const struct build *build, uint32_t set, struct run_writer *writer)
@@ -211,9 +211,7 @@ errcode_t xattrs_write(struct build *build)
 	if (!error)
 		error = run_writer_flush(&writer);
 	run_writer_free(&writer);
-	if (error)
-		return problem_set(build->problem, error, build->options->image, "cannot write extended attributes");
-	return 0;
+	return build_result(build, error, "cannot write extended attributes");
 }
 
 uint64_t xattrs_block_of(const struct build *build, uint32_t node)

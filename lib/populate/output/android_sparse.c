@@ -211,9 +211,7 @@ static errcode_t convert(const struct build *build, struct output *output)
 		error = write_chunks(fs, &conversion);
 	if (fs)
 		ext2fs_free(fs);
-	return error ? problem_set(build->problem, error, build->options->image,
-	                           "cannot be made an Android sparse image") :
-	               0;
+	return build_result(build, error, "cannot be made an Android sparse image");
 }
 
 static errcode_t check(const struct build *build, const struct output *output)

@@ -289,7 +289,7 @@ errcode_t block_placement_decide(struct build *build)
 	if (error == EXT2MB_ET_NO_SPACE)
 		return problem_set_reason(build->problem, error, build->options->image, "cannot place all files",
 		                          "the filesystem is too small; a larger size is needed");
-	return error ? problem_set(build->problem, error, build->options->image, "cannot plan the image") : 0;
+	return build_result(build, error, "cannot plan the image");
 }
 
 void block_placement_release(struct build *build)

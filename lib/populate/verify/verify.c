@@ -405,5 +405,5 @@ errcode_t verify_image(struct build *build, const struct output *output)
 		free(workers[worker].from_image);
 		free(workers[worker].from_source);
 	}
-	return error ? problem_set(build->problem, error, build->options->image, "cannot be verified") : 0;
+	return build_result(build, error, "cannot be verified");
 }
