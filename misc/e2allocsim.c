@@ -36,7 +36,7 @@ static errcode_t make_and_simulate(struct command *command, struct measurement *
 		error = run_simulation(command, measurements, count, problem);
 	if (!error)
 		error = output_finish(&output, problem);
-	output_discard(&output);
+	output_close(&output);
 	return error;
 }
 

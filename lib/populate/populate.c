@@ -157,7 +157,7 @@ static errcode_t choose_first_size(struct run *run)
 /* Releases what an attempt has made. */
 static void release_attempt(struct build *build)
 {
-	filesystem_abandon(build);
+	filesystem_close(build);
 	if (build->tree) {
 		block_placement_release(build);
 		layout_reuse_release(build);
@@ -390,6 +390,6 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		interrupt_explain(options->image, problem);
 		output_fail(&run.output, problem);
 	}
-	output_discard(&run.output);
+	output_close(&run.output);
 	return error;
 }

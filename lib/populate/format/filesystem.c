@@ -304,7 +304,7 @@ errcode_t filesystem_reset_mmp(const struct build *build)
 	return build_result(build, error, "cannot reset its MMP block");
 }
 
-void filesystem_abandon(struct build *build)
+void filesystem_close(struct build *build)
 {
 	close_allocator(build);
 	if (build->fs)

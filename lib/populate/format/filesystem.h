@@ -51,6 +51,6 @@ MUST_CHECK errcode_t filesystem_finish(struct build *build);
 MUST_CHECK errcode_t filesystem_reset_mmp(const struct build *build);
 
 /* Closes without writing, after a failure; does nothing if it is not open. */
-void filesystem_abandon(struct build *build);
+void filesystem_close(struct build *build);
 
 #endif

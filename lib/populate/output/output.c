@@ -264,7 +264,7 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 	return 0;
 }
 
-void output_discard(struct output *output)
+void output_close(struct output *output)
 {
 	if (output->work_path && !output->in_place)
 		unlink(output->work_path);

@@ -82,7 +82,7 @@ MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct p
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 
 /* Removes the temporary file if output_finish() has not been reached, and frees. */
-void output_discard(struct output *output);
+void output_close(struct output *output);
 
 /* How e2fsprogs and libext2fs find the filesystem in it. */
 static inline const char *output_filesystem(const struct output *output)

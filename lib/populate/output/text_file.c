@@ -41,6 +41,6 @@ errcode_t text_file_write(const char *path, text_writer write, void *context, co
 		error = write_to(is_direct ? path : output.work_path, write, context);
 	if (!error && !is_direct)
 		error = output_finish(&output, problem);
-	output_discard(&output);
+	output_close(&output);
 	return error ? problem_set(problem, error, path, action) : 0;
 }

@@ -31,7 +31,7 @@ struct image {
 
 /*
  * Makes a sparse file of the size given, as mke2fs(8) reads it, and runs mke2fs with the options (NULL-terminated) on
- * it. It has a temporary name, output->work_path, until output_finish(); the caller calls output_discard() in any case.
+ * it. It has a temporary name, output->work_path, until output_finish(); the caller calls output_close() in any case.
  * A file that is there is to be replaced if `force`, unless it is mounted (EBUSY), else EEXIST.
  */
 MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const *options, bool force,

@@ -311,7 +311,7 @@ errcode_t overview_write(const struct overview_options *options, struct problem 
 	overview.image_file = output.work_path;
 	if (!error)
 		error = text_file_write(page, write_page, &overview, "cannot write the report", problem);
-	output_discard(&output);
+	output_close(&output);
 	if (error)
 		interrupt_explain(page, problem);
 	return error;
