@@ -35,6 +35,7 @@ source_sources := \
 	lib/source/manifest/metadata_additions.c \
 	lib/source/mtree/digests.c \
 	lib/source/mtree/mtree.c \
+	lib/source/mtree/mtree_entry.c \
 	lib/source/mtree/mtree_keywords.c \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \

@@ -11,6 +11,7 @@
 #include "source/archive/source_file.h"
 #include "source/host/data_segments.h"
 #include "source/mtree/digests.h"
+#include "source/mtree/mtree_entry.h"
 #include "source/manifest/manifest_file.h"
 #include "source/tree/tree_builder.h"
 #include "source/tree/xattr_table.h"
@@ -75,18 +76,15 @@ static errcode_t keep_name(struct manifest *manifest, enum account_kind kind, co
 	return 0;
 }
 
+/* Where names stand for numbers, they are looked up in the end. */
 static errcode_t take_owner(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
 	errcode_t error = 0;
 
-	if (entry->given & (MTREE_UID | MTREE_UNAME)) {
+	if (entry->given & (MTREE_UID | MTREE_UNAME))
 		node->uid_is_name = entry->given & MTREE_UNAME;
-		node->uid = entry->uid;
-	}
-	if (entry->given & (MTREE_GID | MTREE_GNAME)) {
+	if (entry->given & (MTREE_GID | MTREE_GNAME))
 		node->gid_is_name = entry->given & MTREE_GNAME;
-		node->gid = entry->gid;
-	}
 	if (entry->given & MTREE_UNAME)
 		error = keep_name(manifest, ACCOUNT_USER, entry->uname, entry->line, &node->uid);
 	if (!error && (entry->given & MTREE_GNAME))
@@ -260,56 +258,18 @@ static errcode_t check_size(const struct manifest *manifest, const struct mtree_
 	return fail(manifest, entry, EINVAL, why);
 }
 
-/* What a type alone has; `is_new`: not said by an earlier line. */
-static errcode_t take_type(struct manifest *manifest, const struct mtree_entry *entry, bool is_new,
-                           struct tree_node *node, bool *is_missing)
-{
-	errcode_t error = 0;
-
-	switch (node->mode & S_IFMT) {
-	case S_IFREG:
-		if (is_new || (entry->given & MTREE_CONTENTS))
-			error = take_contents(manifest, entry, node, is_missing);
-		return error || *is_missing ? error : check_size(manifest, entry, node);
-	case S_IFLNK:
-		if (!(entry->given & MTREE_LINK))
-			return is_new ? fail(manifest, entry, EINVAL, "has no link=") : 0;
-		node->size_bytes = strlen(entry->target);
-		node->target = arena_copy_string(&manifest->tree->memory, entry->target, node->size_bytes);
-		return node->target ? 0 : ENOMEM;
-	case S_IFCHR:
-	case S_IFBLK:
-		if (!(entry->given & MTREE_DEVICE))
-			return is_new ? fail(manifest, entry, EINVAL, "has no device=") : 0;
-		node->device.major = entry->major;
-		node->device.minor = entry->minor;
-	}
-	return 0;
-}
-
-static struct tree_node plain_node(const struct manifest *manifest, uint32_t type)
-{
-	return (struct tree_node){
-		.mode = (uint16_t)(type | (type == S_IFDIR ? 0755 :
-		                           type == S_IFLNK ? 0777 :
-		                                             0644)),
-		.mtime_seconds = manifest->mtime.tv_sec,
-		.mtime_nanoseconds = (uint32_t)manifest->mtime.tv_nsec,
-	};
-}
-
 static errcode_t take_attributes(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
-	if ((entry->given & MTREE_MODE) && !S_ISLNK(node->mode))
-		node->mode = (uint16_t)((node->mode & S_IFMT) | entry->permissions);
-	if ((entry->given & MTREE_FLAGS) && !manifest->options->without_flags)
-		node->flags = entry->flags;
-	if (entry->given & MTREE_TIME) {
-		node->mtime_seconds = entry->mtime_seconds;
-		node->mtime_nanoseconds = entry->mtime_nanoseconds;
-	}
-	errcode_t error = take_owner(manifest, entry, node);
+	struct mtree_entry taken = *entry;
 
+	if (manifest->options->without_flags)
+		taken.given &= ~(unsigned int)MTREE_FLAGS;
+	if (S_ISLNK(node->mode))
+		taken.given &= ~(unsigned int)MTREE_MODE;
+	errcode_t error = mtree_entry_apply(&taken, &manifest->tree->memory, node);
+
+	if (!error)
+		error = take_owner(manifest, entry, node);
 	return error ? error : take_xattrs(manifest, entry, node);
 }
 
@@ -337,11 +297,18 @@ static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *
 	if (entry->given & MTREE_NOCHANGE)
 		return fail(manifest, entry, EINVAL, "has nochange, but nothing is there that could stay as it is");
 	bool is_new = !earlier || (earlier->mode & S_IFMT) != type;
-	struct tree_node node = is_new ? plain_node(manifest, type) : *earlier;
+	struct tree_node node = is_new ?
+	                                mtree_plain_node(type, manifest->mtime.tv_sec, (uint32_t)manifest->mtime.tv_nsec) :
+	                                *earlier;
 	errcode_t error = take_attributes(manifest, entry, &node);
+	const char *lacks = is_new ? mtree_entry_lacks(entry, type) : NULL;
 
-	if (!error)
-		error = take_type(manifest, entry, is_new, &node, &is_missing);
+	if (!error && lacks)
+		error = fail(manifest, entry, EINVAL, lacks);
+	if (!error && type == S_IFREG && (is_new || (entry->given & MTREE_CONTENTS)))
+		error = take_contents(manifest, entry, &node, &is_missing);
+	if (!error && !is_missing && type == S_IFREG)
+		error = check_size(manifest, entry, &node);
 	if (error || is_missing)
 		return error;
 	error = tree_builder_add(manifest->builder, path, &node);

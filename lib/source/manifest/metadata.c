@@ -10,7 +10,7 @@
 #include "source/manifest/manifest_file.h"
 #include "source/mtree/digests.h"
 #include "source/manifest/metadata_additions.h"
-#include "source/mtree/mtree.h"
+#include "source/mtree/mtree_entry.h"
 #include "source/tree/xattr_sets.h"
 #include "support/text/text_line.h"
 
@@ -93,22 +93,6 @@ static errcode_t change_xattrs(struct metadata *metadata, struct tree_node *node
 	return 0;
 }
 
-/* What a type alone has. Others are not told so: /set may have given it to them. */
-static errcode_t change_type(struct tree *tree, struct tree_node *node, const struct mtree_entry *entry)
-{
-	if (S_ISLNK(node->mode) && (entry->given & MTREE_LINK)) {
-		node->target = arena_copy_string(&tree->memory, entry->target, strlen(entry->target));
-		node->size_bytes = strlen(entry->target);
-		if (!node->target)
-			return ENOMEM;
-	}
-	if ((S_ISCHR(node->mode) || S_ISBLK(node->mode)) && (entry->given & MTREE_DEVICE)) {
-		node->device.major = entry->major;
-		node->device.minor = entry->minor;
-	}
-	return 0;
-}
-
 /* All names of a file have what its first node has. */
 static errcode_t change(struct metadata *metadata, uint32_t number, const struct mtree_entry *entry,
                         struct problem *problem)
@@ -120,22 +104,8 @@ static errcode_t change(struct metadata *metadata, uint32_t number, const struct
 		snprintf(why, sizeof(why), "is %s, not %s", type_text(node->mode), type_text(entry->type));
 		return fail(metadata, entry, EINVAL, problem, why);
 	}
-	if (entry->given & MTREE_MODE)
-		node->mode = (uint16_t)((node->mode & S_IFMT) | entry->permissions);
-	if (entry->given & MTREE_UID)
-		node->uid = entry->uid;
-	if (entry->given & MTREE_GID)
-		node->gid = entry->gid;
-	if (entry->given & MTREE_FLAGS) {
-		node->flags = entry->flags;
-		node->has_flags = true;
-	}
-	if (entry->given & MTREE_TIME) {
-		node->mtime_seconds = entry->mtime_seconds;
-		node->mtime_nanoseconds = entry->mtime_nanoseconds;
-	}
 	node->is_implied = false;
-	errcode_t error = change_type(metadata->tree, node, entry);
+	errcode_t error = mtree_entry_apply(entry, &metadata->tree->memory, node);
 
 	if (!error)
 		error = change_xattrs(metadata, node, entry);

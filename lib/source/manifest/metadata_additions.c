@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "source/layers/merge.h"
+#include "source/mtree/mtree_entry.h"
 #include "source/tree/tree_builder.h"
 #include "support/text/text_line.h"
 #include "support/vector.h"
@@ -145,10 +146,8 @@ static errcode_t check_entry(const struct making *making, const struct mtree_ent
 	else if (tree_find_path(making->tree, directory, &node) ? !S_ISDIR(making->tree->nodes[node].mode) :
 	                                                           !makes_directory(making, directory))
 		*why = "is in a directory that is neither in the source nor made";
-	else if (entry->type == S_IFLNK && !(entry->given & MTREE_LINK))
-		*why = "has no link=";
-	else if ((entry->type == S_IFCHR || entry->type == S_IFBLK) && !(entry->given & MTREE_DEVICE))
-		*why = "has no device=";
+	else
+		*why = mtree_entry_lacks(entry, entry->type);
 	return 0;
 }
 
@@ -179,29 +178,15 @@ static errcode_t check_entries(const struct making *making)
 }
 
 static errcode_t build_entry(const struct making *making, struct tree *made, struct tree_builder *builder,
-                             const struct mtree_entry *entry)
+                             struct mtree_entry *entry)
 {
-	static const uint16_t permissions[] = { [S_IFDIR >> 12] = 0755, [S_IFLNK >> 12] = 0777 };
 	const struct tree_node *root = &making->tree->nodes[TREE_ROOT];
-	size_t type = entry->type >> 12;
-	struct tree_node node = {
-		.mode = (uint16_t)(entry->type | 0644),
-		.mtime_seconds = root->mtime_seconds,
-		.mtime_nanoseconds = root->mtime_nanoseconds,
-	};
+	struct tree_node node = mtree_plain_node(entry->type, root->mtime_seconds, root->mtime_nanoseconds);
 
-	if (type < sizeof(permissions) / sizeof(*permissions) && permissions[type])
-		node.mode = (uint16_t)(entry->type | permissions[type]);
-	if (entry->type == S_IFLNK) {
-		node.target = arena_copy_string(&made->memory, entry->target, strlen(entry->target));
-		node.size_bytes = strlen(entry->target);
-		if (!node.target)
-			return ENOMEM;
-	} else if (entry->type == S_IFCHR || entry->type == S_IFBLK) {
-		node.device.major = entry->major;
-		node.device.minor = entry->minor;
-	}
-	return tree_builder_add(builder, entry->path, &node);
+	entry->given &= MTREE_LINK | MTREE_DEVICE;
+	errcode_t error = mtree_entry_apply(entry, &made->memory, &node);
+
+	return error ? error : tree_builder_add(builder, entry->path, &node);
 }
 
 static errcode_t build(const struct making *making, struct tree *made, struct pool *pool)
