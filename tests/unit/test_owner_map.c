@@ -13,8 +13,22 @@
 #include "tree_check.h"
 #include "unit.h"
 
-#define PASSWD "root:x:0:0:root:/root:/bin/sh\nbroken\nweb:x:33:33::/:\nweb:x:34:34::/:\nlost:x:-1:0::/:\n"
+#define PASSWD "root:x:0:0:root:/root:/bin/sh\nbroken\nshort:x:9\nweb:x:33:33::/:\nweb:x:34:34::/:\nlost:x:-1:0::/:\n"
 #define GROUP "root:x:0:\nstaff:x:50:web\n"
+
+#define MEMBERS 100000
+
+/* After a group with many members. */
+static void write_groups(const char *path)
+{
+	SCOPE_FREE char *members = malloc(2 * MEMBERS + 1);
+	SCOPE_FREE char *text = NULL;
+
+	for (size_t i = 0; i < MEMBERS; i++)
+		memcpy(members + 2 * i, "m,", 3);
+	ck_assert_int_gt(asprintf(&text, "many:x:49:%s\n%s", members, GROUP), 0);
+	host_tree_write(path, text);
+}
 
 /* etc with passwd and group, and some files. */
 static struct tree *small_tree(void)
@@ -23,7 +37,7 @@ static struct tree *small_tree(void)
 
 	ck_assert_int_eq(mkdir(host_tree_below(path, "etc"), 0755), 0);
 	host_tree_write(host_tree_below(path, "etc/passwd"), PASSWD);
-	host_tree_write(host_tree_below(path, "etc/group"), GROUP);
+	write_groups(host_tree_below(path, "etc/group"));
 	host_tree_write(host_tree_below(path, "a"), "");
 	host_tree_write(host_tree_below(path, "b"), "");
 	struct tree *tree = host_tree_scan(path, NULL, 0);
@@ -148,6 +162,7 @@ START_TEST(bad_rules_are_refused)
 	refuses_rules("1 staff", "rules:1: unknown name: \"staff\" is no user in the source's etc/passwd");
 	refuses_rules("1 :web", "rules:1: unknown name: \"web\" is no group in the source's etc/group");
 	refuses_rules("1 we", "rules:1: unknown name: \"we\" is no user in the source's etc/passwd");
+	refuses_rules("short 1", "rules:1: unknown name: \"short\" is no user in the source's etc/passwd");
 	refuses_rules("lost 1", "rules:1: unknown name: \"lost\" is no user in the source's etc/passwd");
 }
 END_TEST

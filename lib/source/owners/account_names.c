@@ -2,23 +2,32 @@
 #include "source/owners/account_names.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "source/host/content_reader.h"
-#include "support/text/units.h"
+#include "support/vector.h"
 
 /* Debian's has some 2 KB; one of this size is no list of accounts. */
 #define MOST_BYTES ((uint64_t)64 << 20)
 
+struct account {
+	const char *name;
+	uint32_t id;
+};
+
 struct account_file {
-	bool is_read;
-	char *text; /* NUL-terminated; NULL: the tree has no such file */
+	bool is_read, is_there;
+	struct account *list; /* in the file's order */
+	size_t count, capacity;
 };
 
 struct account_names {
 	const struct tree *tree;
 	struct account_file files[ACCOUNT_KINDS];
+	struct arena memory; /* of the names */
 };
 
 static const char *const file_names[ACCOUNT_KINDS] = { "etc/passwd", "etc/group" };
@@ -37,12 +46,52 @@ void account_names_destroy(struct account_names *names)
 	if (!names)
 		return;
 	for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
-		free(names->files[kind].text);
+		free(names->files[kind].list);
+	arena_destroy(&names->memory);
 	free(names);
 }
 
-static errcode_t read_text(const struct tree *tree, uint32_t node, char **ret, struct problem *problem)
+static errcode_t add_account(struct account_names *names, enum account_kind kind, const char *name, uint32_t id)
 {
+	struct account_file *file = &names->files[kind];
+	errcode_t error = vector_reserve(&file->list, &file->capacity, file->count + 1, sizeof(*file->list));
+	const char *copy = arena_copy_string(&names->memory, name, strlen(name));
+
+	if (!error && copy)
+		file->list[file->count++] = (struct account){ copy, id };
+	return copy ? error : ENOMEM;
+}
+
+/* The lines that are not of the form of passwd(5) or group(5) are passed over. */
+static errcode_t parse_accounts(struct account_names *names, enum account_kind kind, char *text, size_t bytes)
+{
+	/* For any line: at most a pointer for every second byte is beside it, which is to a member of a group. */
+	const size_t room = 8 * bytes + 1024;
+	SCOPE_FREE char *buffer = malloc(room);
+	SCOPE_FCLOSE FILE *stream = fmemopen(text, bytes, "r");
+	errcode_t error = buffer && stream ? 0 : ENOMEM;
+	struct passwd user, *found_user;
+	struct group group, *found_group;
+
+	while (!error) {
+		bool is_user = kind == ACCOUNT_USER;
+		uint32_t id;
+
+		error = is_user ? fgetpwent_r(stream, &user, buffer, room, &found_user) :
+		                  fgetgrent_r(stream, &group, buffer, room, &found_group);
+		if (error)
+			break;
+		id = is_user ? user.pw_uid : group.gr_gid;
+		if (id != UINT32_MAX) /* "no id" to chown(2) */
+			error = add_account(names, kind, is_user ? user.pw_name : group.gr_name, id);
+	}
+	return error == ENOENT ? 0 : error;
+}
+
+static errcode_t read_accounts(struct account_names *names, enum account_kind kind, uint32_t node,
+                               struct problem *problem)
+{
+	const struct tree *tree = names->tree;
 	uint64_t bytes = tree->nodes[node].size_bytes;
 	SCOPE_FREE char *path = tree_path(tree, node);
 	struct content_reader *reader;
@@ -58,57 +107,20 @@ static errcode_t read_text(const struct tree *tree, uint32_t node, char **ret, s
 	if (!error)
 		error = content_reader_read(reader, text, bytes, 0, problem);
 	content_reader_destroy(reader);
-	if (error)
-		return error;
-	text[bytes] = '\0';
-	*ret = TAKE(text);
-	return 0;
+	if (!error)
+		error = parse_accounts(names, kind, text, bytes);
+	return error ? problem_set(problem, error, path, "cannot look up names") : 0;
 }
 
 static errcode_t read_file(struct account_names *names, enum account_kind kind, struct problem *problem)
 {
-	const struct tree *tree = names->tree;
+	const struct tree_node *nodes = names->tree->nodes;
+	struct account_file *file = &names->files[kind];
 	uint32_t node;
 
-	names->files[kind].is_read = true;
-	if (!tree_find_path(tree, file_names[kind], &node) || !S_ISREG(tree->nodes[node].mode))
-		return 0;
-	return read_text(tree, tree->nodes[node].link_to, &names->files[kind].text, problem);
-}
-
-/* name:password:id[:...]; false where the line is not of that form. */
-static bool read_id(const char *line, size_t line_bytes, uint32_t *id)
-{
-	SCOPE_FREE char *copy = strndup(line, line_bytes);
-	uint64_t number;
-
-	if (!copy)
-		return false;
-	char *rest = copy;
-
-	strsep(&rest, ":");
-	strsep(&rest, ":");
-	const char *field = strsep(&rest, ":");
-
-	if (!field || units_parse_number(field, 0, UINT32_MAX - 1, &number))
-		return false;
-	*id = (uint32_t)number;
-	return true;
-}
-
-static bool find_line(const char *text, const char *name, uint32_t *id)
-{
-	size_t bytes = strlen(name);
-
-	while (text && *text) {
-		size_t line_bytes = strcspn(text, "\n");
-
-		if (line_bytes > bytes && !memcmp(text, name, bytes) && text[bytes] == ':' &&
-		    read_id(text, line_bytes, id))
-			return true;
-		text += line_bytes + (text[line_bytes] == '\n');
-	}
-	return false;
+	file->is_read = true;
+	file->is_there = tree_find_path(names->tree, file_names[kind], &node) && S_ISREG(nodes[node].mode);
+	return file->is_there ? read_accounts(names, kind, nodes[node].link_to, problem) : 0;
 }
 
 errcode_t account_names_find(struct account_names *names, enum account_kind kind, const char *name, const char *origin,
@@ -119,9 +131,12 @@ errcode_t account_names_find(struct account_names *names, enum account_kind kind
 
 	if (error)
 		return error;
-	if (find_line(file->text, name, id))
-		return 0;
-	if (!file->text)
+	for (size_t i = 0; i < file->count; i++)
+		if (!strcmp(file->list[i].name, name)) {
+			*id = file->list[i].id;
+			return 0;
+		}
+	if (!file->is_there)
 		return problem_set_reason(problem, ENOENT, origin, "unknown name",
 		                          "\"%s\": the source has no file %s", name, file_names[kind]);
 	return problem_set_reason(problem, ENOENT, origin, "unknown name", "\"%s\" is no %s in the source's %s",
