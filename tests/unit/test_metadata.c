@@ -170,7 +170,7 @@ START_TEST(what_is_wrong_is_named)
 	refuses("./dir type=file", "manifest:1: cannot apply metadata: \"dir\" is a directory, not a regular file");
 	refuses(". type=link", "manifest:1: cannot apply metadata: \".\" is a directory, not a symbolic link");
 	refuses("./a type=fifo\n./a type=socket", "manifest:2: cannot apply metadata: \"a\" is a fifo, not a socket");
-	refuses("./dir uname=nobody", "manifest:1: unknown name: \"nobody\" is no user in the source's etc/passwd");
+	refuses("./dir uname=nobody", "manifest:1: unknown name: \"nobody\" is not a user in the source's etc/passwd");
 	refuses("./dir gname=web", "manifest:1: unknown name: \"web\": the source has no file etc/group");
 }
 END_TEST

@@ -159,11 +159,11 @@ START_TEST(bad_rules_are_refused)
 	refuses_rules("1 *:", "rules:1: bad rule: \"*\" names neither a user nor a group");
 	refuses_rules("4294967295 1", "rules:1: bad rule: \"4294967295\" is larger than any id");
 	refuses_rules("1 99999999999999999999", "rules:1: bad rule: \"99999999999999999999\" is larger than any id");
-	refuses_rules("1 staff", "rules:1: unknown name: \"staff\" is no user in the source's etc/passwd");
-	refuses_rules("1 :web", "rules:1: unknown name: \"web\" is no group in the source's etc/group");
-	refuses_rules("1 we", "rules:1: unknown name: \"we\" is no user in the source's etc/passwd");
-	refuses_rules("short 1", "rules:1: unknown name: \"short\" is no user in the source's etc/passwd");
-	refuses_rules("lost 1", "rules:1: unknown name: \"lost\" is no user in the source's etc/passwd");
+	refuses_rules("1 staff", "rules:1: unknown name: \"staff\" is not a user in the source's etc/passwd");
+	refuses_rules("1 :web", "rules:1: unknown name: \"web\" is not a group in the source's etc/group");
+	refuses_rules("1 we", "rules:1: unknown name: \"we\" is not a user in the source's etc/passwd");
+	refuses_rules("short 1", "rules:1: unknown name: \"short\" is not a user in the source's etc/passwd");
+	refuses_rules("lost 1", "rules:1: unknown name: \"lost\" is not a user in the source's etc/passwd");
 }
 END_TEST
 

@@ -7,39 +7,29 @@
 #include "support/vector.h"
 #include "support/io/whole_io.h"
 
-/* What comes after what is there already: ends of both are only moved where they touch. */
+/* What comes after what is there already. */
 static errcode_t add_segment(struct archive_segments *segments, uint64_t start, uint64_t length, uint64_t stored)
 {
-	if (segments->count) {
-		struct tree_segment *last = &segments->list[segments->count - 1];
-
-		if (last->start_bytes + last->length_bytes == start) {
-			last->length_bytes += length;
-			return 0;
-		}
-	}
+	size_t count = segments->data.count;
 	errcode_t error =
-		vector_reserve(&segments->list, &segments->capacity, segments->count + 1, sizeof(*segments->list));
+		vector_reserve(&segments->stored_starts, &segments->stored_capacity, count + 1, sizeof(stored));
 
 	if (!error)
-		error = vector_reserve(&segments->stored_starts, &segments->stored_capacity, segments->count + 1,
-		                       sizeof(*segments->stored_starts));
-	if (error)
-		return error;
-	segments->list[segments->count] = (struct tree_segment){ start, length };
-	segments->stored_starts[segments->count++] = stored;
-	return 0;
+		error = data_segments_add(&segments->data, start, start + length);
+	if (!error && segments->data.count > count)
+		segments->stored_starts[count] = stored;
+	return error;
 }
 
 /* Would a segment there go on from the last one in the tree's terms, but not where it is stored? */
 static bool breaks_in_two(const struct archive_segments *segments, uint64_t start, uint64_t stored)
 {
-	if (!segments->count)
+	if (!segments->data.count)
 		return false;
-	const struct tree_segment *last = &segments->list[segments->count - 1];
+	const struct tree_segment *last = &segments->data.list[segments->data.count - 1];
 
 	return last->start_bytes + last->length_bytes == start &&
-	       segments->stored_starts[segments->count - 1] + last->length_bytes != stored;
+	       segments->stored_starts[segments->data.count - 1] + last->length_bytes != stored;
 }
 
 static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64_t length)
@@ -71,11 +61,11 @@ static errcode_t move_to_spool(struct archive_scan *scan)
 	errcode_t error = archive_spool_open(&scan->spool, scan->problem);
 
 	segments->is_spooled = true;
-	for (size_t i = 0; !error && i < segments->count; i++) {
+	for (size_t i = 0; !error && i < segments->data.count; i++) {
 		uint64_t stored = segments->stored_starts[i];
 
 		segments->stored_starts[i] = scan->spool.end_bytes;
-		error = spool_stored(scan, stored, segments->list[i].length_bytes);
+		error = spool_stored(scan, stored, segments->data.list[i].length_bytes);
 	}
 	return error;
 }
@@ -106,7 +96,7 @@ static bool lies_in_one_piece(const struct archive_scan *scan)
 
 	return (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_CPIO) && !scan->segments.is_spooled &&
 	       !scan->input.unpacker && archive_entry_sparse_count(scan->entry) == 0 &&
-	       scan->segments.list[0].start_bytes == 0;
+	       scan->segments.data.list[0].start_bytes == 0;
 }
 
 static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
@@ -136,11 +126,11 @@ static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
 
 		if (error)
 			return archive_scan_problem(scan, error, "cannot read", NULL);
-		if (segments->count == 1 && lies_in_one_piece(scan) && archive_entry_size_is_set(scan->entry)) {
+		if (segments->data.count == 1 && lies_in_one_piece(scan) && archive_entry_size_is_set(scan->entry)) {
 			if (most > scan->input.end - segments->stored_starts[0])
 				return archive_scan_problem(scan, EBADMSG, "cannot read",
 				                            "the archive ends before its contents do");
-			segments->list[0].length_bytes = most;
+			segments->data.list[0].length_bytes = most;
 			return 0;
 		}
 	}
@@ -149,20 +139,18 @@ static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
 static errcode_t make_map(struct archive_scan *scan, struct tree_node *node)
 {
 	const struct archive_segments *segments = &scan->segments;
-	size_t count = segments->count;
-	struct tree_data_map *map =
-		count > UINT32_MAX ? NULL :
-				     arena_alloc(&scan->tree->memory, sizeof(*map) + count * sizeof(*map->segments));
-	uint64_t *stored_starts = arena_alloc(&scan->tree->memory, (count + 1) * sizeof(*stored_starts));
+	size_t bytes = segments->data.count * sizeof(*segments->stored_starts);
+	uint64_t *stored_starts = arena_alloc(&scan->tree->memory, bytes + 1);
+	struct tree_data_map *map;
+	errcode_t error = segments->data.count > UINT32_MAX || !stored_starts ?
+	                          ENOMEM :
+	                          data_segments_map(&segments->data, &scan->tree->memory, &map);
 
-	if (!map || !stored_starts)
-		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
-	map->count = (uint32_t)count;
+	if (error)
+		return archive_scan_problem(scan, error, "cannot read", NULL);
 	map->stored_starts = stored_starts;
-	if (count) {
-		memcpy(map->segments, segments->list, count * sizeof(*map->segments));
-		memcpy(stored_starts, segments->stored_starts, count * sizeof(*stored_starts));
-	}
+	if (bytes)
+		memcpy(stored_starts, segments->stored_starts, bytes);
 	node->is_sparse = true;
 	node->data_map = map;
 	return 0;
@@ -174,7 +162,7 @@ errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *nod
 	bool has_size = archive_entry_size_is_set(scan->entry);
 	la_int64_t size = has_size ? archive_entry_size(scan->entry) : INT64_MAX;
 
-	segments->count = 0;
+	segments->data.count = 0;
 	segments->is_spooled = false;
 	if (size < 0)
 		return archive_scan_problem(scan, EBADMSG, "cannot read", "its size is negative");
@@ -182,15 +170,15 @@ errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *nod
 
 	if (error)
 		return error;
-	const struct tree_segment *last = segments->count ? &segments->list[segments->count - 1] : NULL;
+	const struct tree_segment *last = segments->data.count ? &segments->data.list[segments->data.count - 1] : NULL;
 
 	if (!has_size)
 		size = last ? (la_int64_t)(last->start_bytes + last->length_bytes) : 0;
 	node->size_bytes = (uint64_t)size;
 	node->origin = segments->is_spooled ? scan->spool.origin : 0;
 	node->is_sparse = false;
-	node->stored_start = segments->count ? segments->stored_starts[0] : 0;
-	if (!size || (last && segments->count == 1 && last->length_bytes == (uint64_t)size))
+	node->stored_start = segments->data.count ? segments->stored_starts[0] : 0;
+	if (!size || (last && segments->data.count == 1 && last->length_bytes == (uint64_t)size))
 		return 0;
 	return make_map(scan, node);
 }

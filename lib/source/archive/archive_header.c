@@ -98,57 +98,46 @@ static bool begins_with(const struct record *record, const char *prefix)
 	return record->key_bytes >= strlen(prefix) && !memcmp(record->key, prefix, strlen(prefix));
 }
 
-/* Numbers that libarchive takes from extended headers, and what they count instead of. */
-static bool is_numeric(const struct record *record, unsigned int *given)
+/* What libarchive takes from extended headers of a file. */
+static const struct pax_key {
+	const char *name;
+	bool is_number;
+	bool is_private; /* of one writer: nobody gives it for all files at once */
+	unsigned int given; /* what it counts instead of */
+} pax_keys[] = {
+	{ .name = "path" },
+	{ .name = "linkpath" },
+	{ .name = "uname" },
+	{ .name = "gname" },
+	{ .name = "SCHILY.acl.access" },
+	{ .name = "SCHILY.acl.default" },
+	{ "mtime", .given = TIME },
+	{ "size", .is_number = true, .given = SIZE },
+	{ "uid", .is_number = true, .given = UID },
+	{ "gid", .is_number = true, .given = GID },
+	{ "GNU.sparse.size", .is_number = true, .is_private = true },
+	{ "GNU.sparse.realsize", .is_number = true, .is_private = true },
+	{ "SCHILY.realsize", .is_number = true, .is_private = true },
+	{ "SCHILY.devmajor", .is_number = true, .is_private = true },
+	{ "SCHILY.devminor", .is_number = true, .is_private = true },
+};
+
+static const struct pax_key *find_key(const struct record *record)
 {
-	static const struct {
-		const char *key;
-		unsigned int given;
-	} keys[] = {
-		{ "size", SIZE },
-		{ "uid", UID },
-		{ "gid", GID },
-		{ "GNU.sparse.size", 0 },
-		{ "GNU.sparse.realsize", 0 },
-		{ "SCHILY.realsize", 0 },
-		{ "SCHILY.devmajor", 0 },
-		{ "SCHILY.devminor", 0 },
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (is_key(record, keys[i].key)) {
-			*given |= keys[i].given;
-			return true;
-		}
-	return false;
-}
-
-/* libarchive leaves them out; of what others think of (git writes a comment), nothing is lost. */
-static bool is_lost(const struct record *record)
-{
-	static const char *const keys[] = { "path",
-		                            "linkpath",
-		                            "size",
-		                            "uid",
-		                            "gid",
-		                            "uname",
-		                            "gname",
-		                            "mtime",
-		                            "SCHILY.acl.access",
-		                            "SCHILY.acl.default" };
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (is_key(record, keys[i]))
-			return true;
-	return begins_with(record, "SCHILY.xattr.") || begins_with(record, "LIBARCHIVE.xattr.");
+	for (size_t i = 0; i < sizeof(pax_keys) / sizeof(*pax_keys); i++)
+		if (is_key(record, pax_keys[i].name))
+			return &pax_keys[i];
+	return NULL;
 }
 
 static errcode_t take_record(struct archive_scan *scan, const struct record *record, unsigned int *given)
 {
 	static const char binary[] = "SCHILY.xattr.", encoded[] = "LIBARCHIVE.xattr.";
-	bool is_right = true;
+	bool is_binary = begins_with(record, binary), is_encoded = begins_with(record, encoded), is_right = true;
+	const struct pax_key *key = find_key(record);
 
-	if (record->is_global && is_lost(record))
+	/* libarchive leaves these out; of what others think of (git writes a comment), nothing is lost. */
+	if (record->is_global && ((key && !key->is_private) || is_binary || is_encoded))
 		return archive_scan_problem(scan, ENOTSUP, "cannot read",
 		                            "a global extended header says something of files, which is not supported");
 	if (record->is_global)
@@ -157,16 +146,15 @@ static errcode_t take_record(struct archive_scan *scan, const struct record *rec
 		return take_text(scan, record, &scan->header.access_acl);
 	if (is_key(record, "SCHILY.acl.default"))
 		return take_text(scan, record, &scan->header.default_acl);
-	if (is_numeric(record, given)) {
+	*given |= key ? key->given : 0;
+	if (key && key->is_number)
 		is_right = is_number(record->value, record->value_bytes);
-	} else if (is_key(record, "mtime")) {
-		*given |= TIME;
+	else if (is_key(record, "mtime"))
 		is_right = parse_time(record->value, record->value_bytes, &scan->header);
-	} else if (begins_with(record, binary)) {
+	else if (is_binary)
 		is_right = record->key_bytes > strlen(binary);
-	} else if (begins_with(record, encoded)) {
+	else if (is_encoded)
 		is_right = record->key_bytes > strlen(encoded) && is_base64(record->value, record->value_bytes);
-	}
 	return is_right ? 0 : damaged(scan, record->key, record->key_bytes);
 }
 

@@ -8,14 +8,15 @@
 #include "source/archive/archive_header.h"
 #include "source/archive/archive_input.h"
 #include "source/archive/archive_spool.h"
+#include "source/host/data_segments.h"
 #include "source/tree/source_kind.h"
 #include "source/tree/xattr_table.h"
 
 /* Content of the member at hand, in the order in which it comes: ascending. */
 struct archive_segments {
-	struct tree_segment *list;
-	uint64_t *stored_starts;
-	size_t count, capacity, stored_capacity;
+	struct data_segments data;
+	uint64_t *stored_starts; /* of each of these segments */
+	size_t stored_capacity;
 	bool is_spooled; /* they lie in the temporary file, all of them; else in the archive */
 };
 

@@ -192,7 +192,7 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	archive_spool_destroy(&scan.spool);
 	tree_builder_destroy(builder);
 	xattr_table_destroy(scan.xattr_table);
-	free(scan.segments.list);
+	free(scan.segments.data.list);
 	free(scan.segments.stored_starts);
 	free(scan.xattrs);
 	arena_destroy(&scan.member_memory);

@@ -7,7 +7,7 @@
 
 #include "support/vector.h"
 
-static errcode_t add(struct data_segments *segments, uint64_t start, uint64_t end)
+errcode_t data_segments_add(struct data_segments *segments, uint64_t start, uint64_t end)
 {
 	struct tree_segment *last = segments->count ? &segments->list[segments->count - 1] : NULL;
 
@@ -43,7 +43,7 @@ errcode_t data_segments_find(struct data_segments *segments, int descriptor, uin
 			return EINVAL;
 		/* The file may have grown meanwhile. */
 		at = (uint64_t)end < size_bytes ? (uint64_t)end : size_bytes;
-		errcode_t error = add(segments, (uint64_t)start, at);
+		errcode_t error = data_segments_add(segments, (uint64_t)start, at);
 
 		if (error)
 			return error;

@@ -17,6 +17,9 @@ struct data_segments {
  */
 MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, int descriptor, uint64_t size_bytes);
 
+/* Adds data after all that is there; it becomes one segment with the last one if they touch. ENOMEM. */
+MUST_CHECK errcode_t data_segments_add(struct data_segments *segments, uint64_t start, uint64_t end);
+
 /* The same as a tree's map, in memory. ENOMEM. */
 MUST_CHECK errcode_t data_segments_map(const struct data_segments *segments, struct arena *memory,
                                        struct tree_data_map **ret);

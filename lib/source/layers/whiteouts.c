@@ -80,20 +80,6 @@ static uint8_t meaning_of_node(const struct whiteouts *whiteouts, uint32_t node)
 	return whiteouts->meanings ? whiteouts->meanings[whiteouts->tree->nodes[node].xattrs] : 0;
 }
 
-/* The first of the sorted nodes [low, high) whose name is at or after text. */
-static uint32_t lower_bound(const struct tree *tree, uint32_t low, uint32_t high, const char *text)
-{
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (strcmp(tree->nodes[middle].name, text) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 struct whiteout_range whiteouts_find(const struct whiteouts *whiteouts, uint32_t directory)
 {
 	const struct tree_node *node = &whiteouts->tree->nodes[directory];
@@ -102,10 +88,10 @@ struct whiteout_range whiteouts_find(const struct whiteouts *whiteouts, uint32_t
 
 	if (whiteouts->form != WHITEOUTS_OCI)
 		return range;
-	range.start = lower_bound(whiteouts->tree, node->first_child, end, marker_prefix);
-	range.end = lower_bound(whiteouts->tree, range.start, end, after_marker);
-	range.own_start = lower_bound(whiteouts->tree, range.start, range.end, own_marker);
-	range.own_end = lower_bound(whiteouts->tree, range.own_start, range.end, after_own_marker);
+	range.start = tree_first_from(whiteouts->tree, node->first_child, end, marker_prefix, strlen(marker_prefix));
+	range.end = tree_first_from(whiteouts->tree, range.start, end, after_marker, strlen(after_marker));
+	range.own_start = tree_first_from(whiteouts->tree, range.start, range.end, own_marker, strlen(own_marker));
+	range.own_end = tree_first_from(whiteouts->tree, range.own_start, range.end, after_own_marker, strlen(after_own_marker));
 	return range;
 }
 
@@ -120,14 +106,6 @@ bool whiteouts_is_whiteout(const struct whiteouts *whiteouts, uint32_t number)
 	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(whiteouts, number) & MEANS_WHITEOUT);
 }
 
-/* The node of a marker with this name; TREE_ROOT: none. */
-static uint32_t find_marker(const struct whiteouts *whiteouts, uint32_t start, uint32_t end, const char *name)
-{
-	uint32_t at = lower_bound(whiteouts->tree, start, end, name);
-
-	return at < end && !strcmp(whiteouts->tree->nodes[at].name, name) ? at : TREE_ROOT;
-}
-
 static bool is_before(const struct whiteouts *whiteouts, uint32_t node, uint32_t before)
 {
 	return whiteouts->tree->nodes[node].order < before;
@@ -136,7 +114,7 @@ static bool is_before(const struct whiteouts *whiteouts, uint32_t node, uint32_t
 static bool is_opaque_before(const struct whiteouts *whiteouts, uint32_t directory, uint32_t before)
 {
 	struct whiteout_range range = whiteouts_find(whiteouts, directory);
-	uint32_t marker = find_marker(whiteouts, range.own_start, range.own_end, opaque_marker);
+	uint32_t marker = tree_find_among(whiteouts->tree, range.own_start, range.own_end, opaque_marker, strlen(opaque_marker));
 
 	if (marker != TREE_ROOT)
 		return is_before(whiteouts, marker, before);
@@ -161,7 +139,7 @@ uint32_t whiteouts_look_up(const struct whiteouts *whiteouts, uint32_t directory
 		snprintf(marker, sizeof(marker), "%s%s", marker_prefix, name);
 		if (!strncmp(name, marker_prefix, WHITEOUT_PREFIX_BYTES))
 			return TREE_ROOT;
-		uint32_t whiteout = find_marker(whiteouts, range.start, range.end, marker);
+		uint32_t whiteout = tree_find_among(whiteouts->tree, range.start, range.end, marker, strlen(marker));
 
 		if (whiteout != TREE_ROOT && is_before(whiteouts, whiteout, before))
 			*hides_below = true;

@@ -31,7 +31,6 @@ struct account_names {
 };
 
 static const char *const file_names[ACCOUNT_KINDS] = { "etc/passwd", "etc/group" };
-static const char *const kind_names[ACCOUNT_KINDS] = { "user", "group" };
 
 errcode_t account_names_create(const struct tree *tree, struct account_names **ret)
 {
@@ -139,6 +138,6 @@ errcode_t account_names_find(struct account_names *names, enum account_kind kind
 	if (!file->is_there)
 		return problem_set_reason(problem, ENOENT, origin, "unknown name",
 		                          "\"%s\": the source has no file %s", name, file_names[kind]);
-	return problem_set_reason(problem, ENOENT, origin, "unknown name", "\"%s\" is no %s in the source's %s",
-	                          name, kind_names[kind], file_names[kind]);
+	return problem_set_reason(problem, ENOENT, origin, "unknown name", "\"%s\" is not a %s in the source's %s",
+	                          name, account_kind_name(kind), file_names[kind]);
 }

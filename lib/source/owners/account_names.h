@@ -9,6 +9,12 @@ enum account_kind { ACCOUNT_USER, ACCOUNT_GROUP };
 
 #define ACCOUNT_KINDS 2
 
+/* For messages. */
+static inline const char *account_kind_name(enum account_kind kind)
+{
+	return kind == ACCOUNT_USER ? "user" : "group";
+}
+
 /* Reads each of the two files when the first of its names is asked for. One thread. */
 struct account_names;
 

@@ -6,8 +6,6 @@
 #include "source/owners/owner_xattrs.h"
 #include "source/tree/xattr_sets.h"
 
-static const char *const kind_names[ACCOUNT_KINDS] = { "user", "group" };
-
 static bool part_matches(const struct owner_part *part, uint32_t id)
 {
 	return part->kind == OWNER_ANY || part->id == id;
@@ -27,15 +25,6 @@ static const struct owner_rule *find_rule(const struct owner_map *map, enum acco
 	return NULL;
 }
 
-static errcode_t fail_unmapped(const struct tree *tree, uint32_t node, enum account_kind kind, uint32_t id,
-                               struct problem *problem)
-{
-	SCOPE_FREE char *path = tree_path(tree, node);
-
-	return problem_set_reason(problem, ERANGE, path, "cannot map its owner", "%s %u is in no range of the map",
-	                          kind_names[kind], id);
-}
-
 static errcode_t map_owner(const struct owner_map *map, struct tree *tree, uint32_t number, struct problem *problem)
 {
 	struct tree_node *node = &tree->nodes[number];
@@ -47,7 +36,7 @@ static errcode_t map_owner(const struct owner_map *map, struct tree *tree, uint3
 
 		mapped[kind] = rule ? rule->to[kind].id : owner[kind];
 		if (!rule && !id_map_apply(&map->ids[kind], &mapped[kind]))
-			return fail_unmapped(tree, number, kind, owner[kind], problem);
+			return owner_map_problem(tree, number, "cannot map its owner", kind, owner[kind], problem);
 	}
 	node->uid = mapped[ACCOUNT_USER];
 	node->gid = mapped[ACCOUNT_GROUP];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/owners/owner_map.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void free_rule(struct owner_rule *rule)
@@ -22,23 +23,32 @@ void owner_map_destroy(struct owner_map *map)
 	*map = (struct owner_map){ 0 };
 }
 
+static int compare_to_range(const void *id, const void *range)
+{
+	const struct id_range *ids = range;
+	uint32_t number = *(const uint32_t *)id;
+
+	return number < ids->from ? -1 : number - ids->from >= ids->count;
+}
+
 bool id_map_apply(const struct id_map *ids, uint32_t *id)
 {
-	size_t low = 0, high = ids->count;
+	const struct id_range *range = NULL;
 
-	/* The first range that ends behind the id. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	if (ids->count)
+		range = bsearch(id, ids->ranges, ids->count, sizeof(*ids->ranges), compare_to_range);
+	if (range)
+		*id = range->to + (*id - range->from);
+	return range || !ids->count;
+}
 
-		if (*id - ids->ranges[middle].from < ids->ranges[middle].count || *id < ids->ranges[middle].from)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (low == ids->count || *id < ids->ranges[low].from)
-		return !ids->count;
-	*id = ids->ranges[low].to + (*id - ids->ranges[low].from);
-	return true;
+errcode_t owner_map_problem(const struct tree *tree, uint32_t node, const char *action, enum account_kind kind,
+                            uint32_t id, struct problem *problem)
+{
+	SCOPE_FREE char *path = tree_path(tree, node);
+
+	return problem_set_reason(problem, ERANGE, path, action, "%s %u is in no range of the map",
+	                          account_kind_name(kind), id);
 }
 
 bool owner_map_id(const struct owner_map *map, enum account_kind kind, uint32_t *id)

@@ -24,10 +24,8 @@ static errcode_t map_id(const struct mapping *mapping, enum account_kind kind, u
 
 	if (owner_map_id(mapping->map, kind, id))
 		return 0;
-	SCOPE_FREE char *path = tree_path(mapping->tree, mapping->node);
-
-	return problem_set_reason(mapping->problem, ERANGE, path, "cannot map its extended attributes",
-	                          "%s %u is in no range of the map", kind == ACCOUNT_USER ? "user" : "group", before);
+	return owner_map_problem(mapping->tree, mapping->node, "cannot map its extended attributes", kind, before,
+	                         mapping->problem);
 }
 
 /* Within a tag entries are sorted by id: the kernel does not ask for it, but whoever compares ACLs does. */

@@ -73,24 +73,39 @@ bool tree_xattr_is_kept(const char *name)
 	       !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
 }
 
-uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes)
+/* As if a NUL followed the name. */
+static int compare_name(const struct tree_node *node, const char *name, size_t bytes)
 {
-	uint32_t low = tree->nodes[directory].first_child;
-	uint32_t high = low + tree->nodes[directory].child_count;
+	int order = memcmp(node->name, name, bytes < node->name_bytes ? bytes : node->name_bytes);
 
+	return order ? order : node->name_bytes < bytes ? -1 : node->name_bytes > bytes;
+}
+
+uint32_t tree_first_from(const struct tree *tree, uint32_t low, uint32_t high, const char *name, size_t bytes)
+{
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const struct tree_node *node = &tree->nodes[middle];
-		int order = memcmp(node->name, name, bytes < node->name_bytes ? bytes : node->name_bytes);
 
-		if (!order && bytes == node->name_bytes)
-			return middle;
-		if (order < 0 || (!order && node->name_bytes < bytes))
+		if (compare_name(&tree->nodes[middle], name, bytes) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return TREE_ROOT;
+	return low;
+}
+
+uint32_t tree_find_among(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes)
+{
+	uint32_t node = tree_first_from(tree, start, end, name, bytes);
+
+	return node < end && !compare_name(&tree->nodes[node], name, bytes) ? node : TREE_ROOT;
+}
+
+uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes)
+{
+	uint32_t start = tree->nodes[directory].first_child;
+
+	return tree_find_among(tree, start, start + tree->nodes[directory].child_count, name, bytes);
 }
 
 bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node)

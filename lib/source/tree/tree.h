@@ -141,6 +141,10 @@ bool tree_xattr_is_kept(const char *name);
 /* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT, which is no entry, if there is none. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes);
 
+/* The same among the siblings [start, end), and the first of them that is at or after this name; end: none is. */
+uint32_t tree_find_among(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes);
+uint32_t tree_first_from(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes);
+
 /* The node at a path from the root, slashes before and after it allowed, "" being the root. False: there is none. */
 bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
 
