@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/policies.h"
 
 #define FEW_BLOCKS 8
 #define FIRST_INODE 12
@@ -33,7 +33,7 @@
 struct settings {
 	const char *image;
 	const char *only;
-	struct ext2mb_options options;
+	struct policy_options options;
 	unsigned int median; /* of the free runs, in steps above one block */
 	unsigned int factor; /* steps for each standard deviation */
 	unsigned int full;   /* percent */
@@ -374,7 +374,7 @@ static struct result measure(const struct settings *settings, const struct way *
 		char why[200] = "";
 		struct ext2mb *mb;
 
-		must(ext2mb_open(fs, &settings->options, &mb), "open");
+		must(policy_open(fs, &settings->options, &mb), "open");
 		must(ext2mb_write_mb_groups(mb, ignore, NULL), "groups");
 		way->ours(mb, settings, blocks, &result);
 		must(ext2mb_check(mb, why, sizeof(why)), why);
@@ -459,7 +459,6 @@ int main(int argc, char **argv)
 		{ "policy", 1, 0, 'p' }, { "only", 1, 0, 'o' },  { 0 },
 	};
 	struct settings settings = {
-		.options = { .struct_bytes = sizeof(settings.options) },
 		.full = 97,
 		.take = 50,
 		.rounds = 5,
@@ -490,7 +489,7 @@ int main(int argc, char **argv)
 			settings.take = number(optarg, 1, 99);
 			break;
 		case 'p':
-			must(ext2mb_policy_find(optarg, &settings.options.policy), optarg);
+			must(policy_find(optarg, &settings.options.policy), optarg);
 			break;
 		case 'o':
 			settings.only = optarg;

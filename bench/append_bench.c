@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/policies.h"
 
 #define LONGEST_EXTENT 32768u /* blocks; unwritten: one less */
 #define FIRST_INODE 12
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 		{ "seed", 1, 0, 'r' },       { "normalize", 1, 0, 'n' },
 		{ "unwritten", 0, 0, 'u' },  { 0 },
 	};
-	struct ext2mb_options choices = { .struct_bytes = sizeof(choices) };
+	struct policy_options choices = { 0 };
 	struct settings settings = { .streams = 64, .threads = 64, .seed = 1 };
 	uint64_t file_mib = 1024, append_kib = 4;
 	const char *policy = "ext2mb";
@@ -252,14 +252,14 @@ int main(int argc, char **argv)
 			settings.threads = (unsigned int)atoi(optarg);
 			break;
 		case 'p':
-			must(ext2mb_policy_find(optarg, &choices.policy), optarg);
+			must(policy_find(optarg, &choices.policy), optarg);
 			policy = optarg;
 			break;
 		case 'n':
-			choices.normalization = choice(optarg, normalizations);
+			choices.allocator.normalization = choice(optarg, normalizations);
 			break;
 		case 'm':
-			choices.small_windows = choice(optarg, smalls);
+			choices.allocator.small_windows = choice(optarg, smalls);
 			break;
 		case 'r':
 			settings.seed = strtoull(optarg, NULL, 10);
@@ -275,12 +275,12 @@ int main(int argc, char **argv)
 		return 2;
 	initialize_ext2_error_table();
 	must(ext2fs_open(argv[optind], EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs), argv[optind]);
-	must(ext2mb_open(fs, &choices, &mb), "open");
+	must(policy_open(fs, &choices, &mb), "open");
 	settings.file_blocks = (file_mib << 20) / fs->blocksize;
 	settings.append_blocks = (append_kib << 10) / fs->blocksize;
 	struct stream *streams = calloc(settings.streams, sizeof(*streams));
 	printf("policy %s, normalization %s, small %s, %u streams, %u threads, seed %llu; free extents before: %llu\n",
-	       policy, normalizations[choices.normalization], smalls[choices.small_windows], settings.streams,
+	       policy, normalizations[choices.allocator.normalization], smalls[choices.allocator.small_windows], settings.streams,
 	       settings.threads, (unsigned long long)settings.seed, (unsigned long long)count_free_extents(mb));
 	double start = now();
 	run_threads(mb, &settings, streams);

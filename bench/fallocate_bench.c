@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/policies.h"
 
 #define FILE_BYTES (1u << 20)
 #define APPEND_BYTES (8u << 10)
@@ -105,14 +105,14 @@ struct result {
 	double fairness; /* of the threads, the slowest one's part of the average */
 };
 
-static struct result measure(ext2_filsys fs, const struct ext2mb_options *options, unsigned int threads, uint32_t flags,
+static struct result measure(ext2_filsys fs, const struct policy_options *options, unsigned int threads, uint32_t flags,
                              double seconds)
 {
 	struct task *tasks = aligned_alloc(_Alignof(struct task), threads * sizeof(*tasks));
 	uint64_t appends = 0, fewest = UINT64_MAX;
 	struct ext2mb *mb;
 
-	must(ext2mb_open(fs, options, &mb), "open");
+	must(policy_open(fs, options, &mb), "open");
 	atomic_store(&is_over, 0);
 	double start = now(CLOCK_MONOTONIC), processor_start = now(CLOCK_PROCESS_CPUTIME_ID);
 	for (unsigned int index = 0; index < threads; index++) {
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 		{ 0 },
 	};
 	static unsigned int all_threads[] = { 1, 2, 4, 8, 16, 32, 64 };
-	struct ext2mb_options options = { .struct_bytes = sizeof(options) };
+	struct policy_options options = { 0 };
 	struct result results[16][MOST_ROUNDS];
 	unsigned int *threads = all_threads, count = 7, rounds = 3;
 	uint32_t flags = EXT2MB_FILE_UNWRITTEN;
@@ -186,13 +186,13 @@ int main(int argc, char **argv)
 			rounds = (unsigned int)atoi(optarg) % (MOST_ROUNDS + 1);
 			break;
 		case 'n':
-			options.normalization = choice(optarg, normalizations);
+			options.allocator.normalization = choice(optarg, normalizations);
 			break;
 		case 'm':
-			options.small_windows = choice(optarg, smalls);
+			options.allocator.small_windows = choice(optarg, smalls);
 			break;
 		case 'p':
-			must(ext2mb_policy_find(optarg, &options.policy), optarg);
+			must(policy_find(optarg, &options.policy), optarg);
 			break;
 		case 'w':
 			flags = 0;

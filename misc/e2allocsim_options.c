@@ -46,18 +46,18 @@ static void take_choices(const struct taken_option *option, uint32_t *choices)
 
 static void take_add(struct command *command, const struct taken_option *option)
 {
-	take_choices(option, &command->allocator.choices_added);
+	take_choices(option, &command->policy.choices_added);
 }
 
 static void take_drop(struct command *command, const struct taken_option *option)
 {
-	take_choices(option, &command->allocator.choices_dropped);
+	take_choices(option, &command->policy.choices_dropped);
 }
 
 static void take_stripe(struct command *command, const struct taken_option *option)
 {
 	if (!option->value)
-		command->allocator.stripe_blocks = EXT2MB_NO_STRIPE;
+		command->policy.allocator.stripe_blocks = EXT2MB_NO_STRIPE;
 }
 
 static void take_compare(struct command *command, const struct taken_option *option)
@@ -113,7 +113,7 @@ void take_mke2fs_option(struct command *command, const struct taken_option *opti
 	mke2fs_arguments_add(&command->mke2fs, letter, option->argument);
 }
 
-_Static_assert(EXT2MB_POLICY_EXT2MB == 0 && EXT2MB_POLICY_SERIES == 1 && EXT2MB_POLICY_BASE == 2, "--policy");
+_Static_assert(POLICY_EXT2MB == 0 && POLICY_SERIES == 1 && POLICY_BASE == 2, "--policy");
 _Static_assert(EXT2MB_SCAN_LINEAR == 1 && EXT2MB_SCAN_INDEXED == 2, "--scan");
 _Static_assert(EXT2MB_NORMALIZE_EXT2MB == 1 && EXT2MB_NORMALIZE_TABLE == 2 && EXT2MB_NORMALIZE_POW2 == 3 &&
                        EXT2MB_NORMALIZE_NONE == 4,
@@ -125,23 +125,23 @@ _Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_W
 static const struct option_row compared_rows[] = {
 	{ .heading = "What is compared" },
 	{ .name = "policy", .argument = "POLICY", .kind = ARGUMENT_WORDS, .words = "ext2mb|series|base",
-	  FIELD(allocator.policy),
+	  FIELD(policy.policy),
 	  .help = "base (Linux before the series), series (Linux with it), ext2mb (default)" },
 	{ .name = "add", .argument = "CHOICES", .kind = ARGUMENT_TEXT, .take = take_add,
 	  .help = "add single choices or numbers of the series' patches: try-lock,4,8-10" },
 	{ .name = "drop", .argument = "CHOICES", .kind = ARGUMENT_TEXT, .take = take_drop,
 	  .help = "leave out single choices or patches" },
 	{ .name = "scan", .argument = "SCAN", .kind = ARGUMENT_WORDS, .words = "default|linear|indexed",
-	  FIELD(allocator.optimize_scan), .help = "linear or indexed, as mb_optimize_scan" },
+	  FIELD(policy.allocator.optimize_scan), .help = "linear or indexed, as mb_optimize_scan" },
 	{ .name = "normalize", .argument = "POLICY", .kind = ARGUMENT_WORDS,
-	  .words = "default|ext2mb|table|pow2|none", FIELD(allocator.normalization),
+	  .words = "default|ext2mb|table|pow2|none", FIELD(policy.allocator.normalization),
 	  .help = "how requests are normalized: ext2mb, table, pow2 or none" },
 	{ .name = "small", .argument = "WINDOWS", .kind = ARGUMENT_WORDS, .words = "default|directory|thread|none",
-	  FIELD(allocator.small_windows), .help = "what small files share a preallocation with: directory, thread or none" },
+	  FIELD(policy.allocator.small_windows), .help = "what small files share a preallocation with: directory, thread or none" },
 	{ .name = "goals", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_GOALS,
-	  FIELD(allocator.streams), .help = "how many stream goals (default: 64)" },
+	  FIELD(policy.allocator.streams), .help = "how many stream goals (default: 64)" },
 	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,
-	  FIELD(allocator.stripe_blocks), .take = take_stripe,
+	  FIELD(policy.allocator.stripe_blocks), .take = take_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },
 	{ .name = "compare", .argument = "WHAT", .kind = ARGUMENT_WORDS,
 	  .words = "policies|normalizations|windows|patches", .take = take_compare,
@@ -290,7 +290,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
-	*command = (struct command){ .allocator.struct_bytes = sizeof(command->allocator) };
+	*command = (struct command){ .policy.allocator.struct_bytes = sizeof(struct ext2mb_options) };
 	if (argument_count < 2)
 		usage_error("WORKLOAD and IMAGE are missing");
 	bool is_option = arguments[1][0] == '-';
@@ -316,9 +316,9 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (is_option)
 		usage_error("WORKLOAD has to come first, before all options");
 	take_image(command, left, operands);
-	if (command->allocator.choices_added & command->allocator.choices_dropped)
+	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");
-	if (configuration_list(command->comparison, &command->allocator, &command->configurations,
+	if (configuration_list(command->comparison, &command->policy, &command->configurations,
 	                       &command->options.configuration_count))
 		exit_without_memory();
 	command->options.configurations = command->configurations;

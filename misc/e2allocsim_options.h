@@ -13,7 +13,7 @@ struct command {
 	struct overview_options overview;
 	struct simulate_options options;
 	struct setting settings[WORKLOAD_MOST_OPTIONS];
-	struct ext2mb_options allocator;
+	struct policy_options policy;
 	enum comparison comparison;
 	struct configuration *configurations; /* owned */
 	unsigned int *threads;                /* owned */

@@ -1,48 +1,57 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/allocator.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include "ext2fs/free/commit.h"
+#include "ext2fs/fs/fs_state.h"
+#include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/inode/directory_inodes.h"
+#include "ext2fs/inode/directory_share.h"
+#include "ext2fs/preallocation/directory_locality.h"
+#include "ext2fs/preallocation/file.h"
+#include "ext2fs/preallocation/preallocation_options.h"
+#include "ext2fs/preallocation/preallocation_register.h"
+#include "ext2fs/preallocation/worker_preallocation.h"
+#include "ext2fs/search/scan.h"
+#include "ext2fs/search/stream_goals.h"
 
-static errcode_t create_index(struct ext2mb *mb, const struct ext2mb_options *options)
+const struct policy allocator_policy = {
+	.index = &group_index_ordered,
+	.pending = &pending_in_groups,
+	.goals = &stream_goals_padded,
+	.search = &scan_operations,
+	.small_files = &small_files_in_shares,
+	.inodes = &inodes_in_shares,
+	.normalization = EXT2MB_NORMALIZE_EXT2MB,
+	.small_windows = EXT2MB_SMALL_DIRECTORY,
+};
+
+/* An allocator with what its rooms have of it, in one piece of memory. */
+struct rooms {
+	struct ext2mb mb; /* must be the first */
+	struct fs_state fs_state;
+	struct group_index index;
+	struct stream_goals goals;
+	struct preallocation_options prealloc;
+	struct preallocation_register preallocations;
+	struct directory_localities localities;
+	struct directory_goals directory_goals;
+};
+
+struct worker_rooms {
+	struct ext2mb_worker worker; /* must be the first */
+	struct search_memory search;
+	struct worker_preallocation preallocation;
+};
+
+static void *allocate(size_t alignment, size_t bytes)
 {
-	const uint32_t default_scan = EXT2MB_CHOICE_ORDERED_SETS | EXT2MB_CHOICE_SCAN_IN_PLACE |
-	                              EXT2MB_CHOICE_ONE_DIRECTION | EXT2MB_CHOICE_GOAL_FIRST;
-	errcode_t error = policy_resolve(options, &mb->policy);
+	void *memory = aligned_alloc(alignment, bytes);
 
-	if (error)
-		return error;
-	mb->has_default_scan = (mb->policy.choices & default_scan) == default_scan;
-	mb->is_indexed = mb->geometry.groups >= mb->policy.least_groups;
-	if (options && options->optimize_scan)
-		mb->is_indexed = options->optimize_scan == EXT2MB_SCAN_INDEXED;
-	mb->has_stale_index = !mb->is_indexed && !(mb->policy.choices & EXT2MB_CHOICE_ALWAYS_LEAVE);
-	error = group_index_create(mb);
-	if (!error)
-		error = order_set_create(&mb->pending, mb->geometry.groups);
-	return error;
-}
-
-static errcode_t create_goals(struct ext2mb *mb, uint32_t streams)
-{
-	const uint32_t ours = EXT2MB_CHOICE_STREAM_GROUP | EXT2MB_CHOICE_STREAM_HINT | EXT2MB_CHOICE_PADDED_GOALS;
-	uint32_t choices = mb->policy.choices;
-	errcode_t error = goals_create(&mb->goals, choices & EXT2MB_CHOICE_SEVERAL_GOALS ? streams : 1,
-	                               mb->geometry.groups, mb->geometry.flex_groups);
-
-	if (error || (choices & ours) == ours)
-		return error;
-	return base_goals_create(mb->goals.count, !(choices & EXT2MB_CHOICE_STREAM_GROUP),
-	                         choices & EXT2MB_CHOICE_STREAM_HINT ? NULL : &mb->base_lock, &mb->base_goals);
-}
-
-static errcode_t create_pending(struct ext2mb *mb)
-{
-	uint32_t choices = mb->policy.choices;
-
-	if (choices & EXT2MB_CHOICE_OWN_PENDING)
-		return 0;
-	return base_pending_create(mb->geometry.groups, choices & EXT2MB_CHOICE_MERGE_FIRST,
-	                           choices & EXT2MB_CHOICE_PENDING_ATOMIC, &mb->base_lock, &mb->base_pending);
+	return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 /* The discard function, which is called with this lock held, might try to take it again. */
@@ -56,62 +65,134 @@ static void init_commit_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-errcode_t allocator_create(struct ext2mb *mb, const struct ext2mb_options *options)
+/* What the options say, else the superblock's stripe width or, if that is of no use, its stride. */
+static struct stripe choose_stripe(const struct ext2mb *mb, uint32_t asked)
 {
-	uint32_t streams = options && options->streams ? options->streams : GOALS_DEFAULT_STREAMS;
+	struct stripe stripe = stripe_of(asked ? asked : fs_state_stripe_width(mb->fs_state), &mb->geometry);
 
-	init_commit_lock(&mb->commit_lock);
-	pthread_mutex_init(&mb->switch_lock, NULL);
-	pthread_mutex_init(&mb->worker_lock, NULL);
-	window_register_init(&mb->windows);
-	directory_table_init(&mb->directory_table);
-	mb->geometry = mb->fs_state.geometry;
-	mb->orders = mb->geometry.block_bits + 2;
-	mb->stripe = stripe_choose(options, &mb->fs_state);
-	mb->discard = options ? options->discard : NULL;
-	mb->discard_context = options ? options->discard_context : NULL;
-	errcode_t error = create_index(mb, options);
+	return asked || stripe.blocks ? stripe : stripe_of(fs_state_stride(mb->fs_state), &mb->geometry);
+}
+
+static errcode_t create_rooms(struct ext2mb *mb, const struct ext2mb_options *options)
+{
+	errcode_t error = preallocation_options_set(mb, options);
+
 	if (!error)
-		error = prealloc_set(&mb->prealloc, options, &mb->geometry, mb->stripe.clusters);
+		error = group_index_create(mb);
 	if (!error)
-		error = create_goals(mb, streams);
+		error = order_set_create(&mb->pending, mb->geometry.groups);
 	if (!error)
-		error = create_pending(mb);
+		error = stream_goals_create(mb->goals, options->streams ? options->streams : STREAM_GOALS_DEFAULT,
+		                            &mb->geometry);
+	if (!error && mb->policy.create)
+		error = mb->policy.create(mb);
 	if (!error)
 		error = group_table_create(mb);
 	return error;
 }
 
-void allocator_destroy(struct ext2mb *mb)
+static errcode_t create(struct ext2mb *mb, const struct ext2mb_options *options)
 {
-	directory_table_destroy(mb);
-	window_register_destroy(&mb->windows);
+	static const struct ext2mb_options defaults = { 0 };
+
+	options = options ? options : &defaults;
+	if (options->optimize_scan > EXT2MB_SCAN_INDEXED)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	mb->geometry = mb->fs_state->geometry;
+	mb->orders = mb->geometry.block_bits + 2;
+	mb->stripe = choose_stripe(mb, options->stripe_blocks);
+	mb->discard = options->discard;
+	mb->discard_context = options->discard_context;
+	mb->is_indexed = options->optimize_scan ? options->optimize_scan == EXT2MB_SCAN_INDEXED :
+	                                          mb->geometry.groups >= mb->policy.least_groups;
+	return create_rooms(mb, options);
+}
+
+errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
+                         struct ext2mb **ret)
+{
+	struct rooms *rooms = allocate(_Alignof(struct rooms), sizeof(*rooms));
+	errcode_t error = rooms ? fs_state_open(&rooms->fs_state, fs) : ENOMEM;
+
+	if (error) {
+		if (policy->destroy)
+			policy->destroy(policy->state);
+		free(rooms);
+		return error;
+	}
+	struct ext2mb *mb = &rooms->mb;
+	mb->policy = *policy;
+	mb->fs_state = &rooms->fs_state;
+	mb->index = &rooms->index;
+	mb->goals = &rooms->goals;
+	mb->prealloc = &rooms->prealloc;
+	mb->preallocations = &rooms->preallocations;
+	mb->localities = &rooms->localities;
+	mb->directory_goals = &rooms->directory_goals;
+	init_commit_lock(&mb->commit_lock);
+	pthread_mutex_init(&mb->switch_lock, NULL);
+	pthread_mutex_init(&mb->worker_lock, NULL);
+	preallocation_register_init(mb->preallocations);
+	directory_localities_init(mb->localities);
+	error = create(mb, options);
+	if (error) {
+		allocator_close(mb);
+		return error;
+	}
+	*ret = mb;
+	return 0;
+}
+
+void allocator_close(struct ext2mb *mb)
+{
+	if (!mb)
+		return;
+	directory_localities_destroy(mb);
+	preallocation_register_destroy(mb->preallocations);
 	group_table_destroy(mb);
 	group_index_destroy(mb);
 	order_set_destroy(&mb->pending);
-	goals_destroy(&mb->goals);
-	base_goals_destroy(mb->base_goals);
-	base_pending_destroy(mb->base_pending, mb->geometry.groups);
+	stream_goals_destroy(mb->goals);
+	if (mb->policy.destroy)
+		mb->policy.destroy(mb->policy.state);
 	pthread_mutex_destroy(&mb->worker_lock);
 	pthread_mutex_destroy(&mb->switch_lock);
 	pthread_mutex_destroy(&mb->commit_lock);
+	fs_state_close(mb->fs_state);
+	free(mb);
 }
 
-uint64_t allocator_sum(struct ext2mb *mb, unsigned int counter)
+errcode_t allocator_open_worker(struct ext2mb *mb, struct ext2mb_worker **ret)
 {
+	struct worker_rooms *rooms = allocate(_Alignof(struct worker_rooms), sizeof(*rooms));
+
+	if (!rooms)
+		return ENOMEM;
+	struct ext2mb_worker *worker = &rooms->worker;
+	worker->mb = mb;
+	worker->search = &rooms->search;
+	worker->preallocation = &rooms->preallocation;
 	pthread_mutex_lock(&mb->worker_lock);
-	uint64_t sum = stats_read(&mb->closed_stats, counter);
-	for (const struct ext2mb_worker *worker = mb->workers; worker; worker = worker->next)
-		sum += stats_read(&worker->stats, counter);
+	worker->number = mb->workers_opened++;
+	worker->next = mb->workers;
+	mb->workers = worker;
 	pthread_mutex_unlock(&mb->worker_lock);
-	return sum;
+	worker_preallocation_open(worker);
+	*ret = worker;
+	return 0;
 }
 
-void allocator_lose_group(struct ext2mb *mb, uint32_t number, uint32_t free_clusters, uint32_t free_inodes)
+void allocator_close_worker(struct ext2mb_worker *worker)
 {
-	/* Blocks and inodes are found out one after the other, perhaps by two threads. */
-	if (!atomic_exchange_explicit(&mb->groups[number].is_counted_corrupt, true, memory_order_relaxed))
-		atomic_fetch_add_explicit(&mb->corrupt_groups, 1, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&mb->clusters_at_open, free_clusters, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&mb->inodes_at_open, free_inodes, memory_order_relaxed);
+	struct ext2mb *mb = worker->mb;
+
+	worker_preallocation_close(worker);
+	pthread_mutex_lock(&mb->worker_lock);
+	struct ext2mb_worker **link = &mb->workers;
+	while (*link != worker)
+		link = &(*link)->next;
+	*link = worker->next;
+	stats_merge(&mb->closed_stats, &worker->stats);
+	pthread_mutex_unlock(&mb->worker_lock);
+	free(worker);
 }

@@ -45,73 +45,27 @@ struct ext2mb_worker;
 
 /*
  * Is shown what a commit releases, before any of it can be allocated again: runs of blocks in ascending order, as
- * long as can be: runs that touch are one, across groups too (without EXT2MB_CHOICE_OWN_PENDING: as they were freed,
- * in that order). Called in the thread that commits, without locks that others need: they may allocate and free
- * meanwhile. An error stops nothing: the other runs are shown and all are released; the first error is what
+ * long as can be: runs that touch are one, across groups too. Called in the thread that commits, without locks that
+ * others need: they may allocate and free meanwhile. An error stops nothing: the other runs are shown and all are released; the first error is what
  * ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring back, commit only after the
  * metadata that let go of it is on disk.
  *
  * What the function may call, through workers that no other thread uses: everything but the five that end or look at a
  * state that is changing under it. ext2mb_commit(), ext2mb_sync(), ext2mb_check(), ext2mb_close() and
  * ext2mb_orphan_release() of this allocator return EXT2MB_ET_IN_DISCARD and do nothing. Nor may it wait for another
- * thread that calls one of them, which nobody can see: that never ends.
+ * thread that calls one of them, which the library cannot see: that never ends.
  */
 typedef errcode_t (*ext2mb_discard_function)(void *context, uint64_t start, uint64_t count);
 
-/*
- * How it allocates: as a whole, and choice by choice. The choices with a patch number are those of the series; what
- * "before" was, doc/POLICIES.md says.
- */
-enum ext2mb_policy {
-	EXT2MB_POLICY_EXT2MB, /* the default: the series and what goes beyond it */
-	EXT2MB_POLICY_SERIES, /* the kernel with the 17 patches */
-	EXT2MB_POLICY_BASE,   /* the kernel before them */
-};
-
-#define EXT2MB_CHOICE_TRY_LOCK 0x00001u          /* 1: skip busy groups */
-#define EXT2MB_CHOICE_STREAM_HITS_APART 0x00002u /* 2: count hits of stream goals apart */
-#define EXT2MB_CHOICE_STREAM_GROUP 0x00004u      /* 3: a stream goal is a group only */
-#define EXT2MB_CHOICE_STREAM_HINT 0x00008u       /* 4: and takes no lock */
-#define EXT2MB_CHOICE_SEVERAL_GOALS 0x00010u     /* 5: more than one */
-#define EXT2MB_CHOICE_PENDING_ATOMIC 0x00020u    /* 8: count what is to be freed without a lock */
-#define EXT2MB_CHOICE_MERGE_FIRST 0x00040u       /* 9: merge what is freed before it is listed */
-#define EXT2MB_CHOICE_FULL_UNLISTED 0x00080u     /* 10: full groups are in no set */
-#define EXT2MB_CHOICE_ALWAYS_LEAVE 0x00100u      /* 11: groups leave their old set when the index is off, too */
-#define EXT2MB_CHOICE_ORDERED_SETS 0x00200u      /* 15: sets that need no lock to be read, in order */
-#define EXT2MB_CHOICE_SCAN_IN_PLACE 0x00400u     /* 16: scan a group when it is met instead of choosing it first */
-#define EXT2MB_CHOICE_ONE_DIRECTION 0x00800u     /* 17: all orders on [start, n) before any on [0, start) */
-#define EXT2MB_CHOICE_GOAL_FIRST 0x01000u        /* the goal group before any set */
-#define EXT2MB_CHOICE_WAIT_AT_EQUAL 0x02000u     /* wait for busy groups before quality is lowered */
-#define EXT2MB_CHOICE_PADDED_GOALS 0x04000u      /* stream goals apart in memory and on disk, stored on change */
-#define EXT2MB_CHOICE_OWN_PENDING 0x08000u       /* 8 and 9 overtaken: pending frees in their groups, no lock */
-#define EXT2MB_CHOICE_DIRECTORY_SHARES 0x10000u  /* a group has room for what its directories will hold */
-#define EXT2MB_CHOICE_BY_LARGEST 0x20000u        /* by the largest buddies where no average is long enough */
-#define EXT2MB_CHOICE_GO_ON 0x40000u             /* without a goal: after the worker's last request */
-
-struct ext2mb_choice {
-	uint32_t choice;     /* EXT2MB_CHOICE_* */
-	unsigned int patch;  /* of the series, 0: ours */
-	const char *name;    /* "try-lock" */
-	const char *subject; /* the patch's, without "ext4: " */
-};
-
-/* For good; NULL behind the last one. */
-const struct ext2mb_choice *ext2mb_choice_get(unsigned int index);
-
-/* "base", "series" or "ext2mb"; EXT2MB_ET_BAD_ARGUMENT. */
-EXT2MB_MUST_CHECK errcode_t ext2mb_policy_find(const char *name, enum ext2mb_policy *policy);
-
-uint32_t ext2mb_policy_choices(enum ext2mb_policy policy);
-
 enum ext2mb_scan {
-	EXT2MB_SCAN_DEFAULT, /* indexed; base and series: from 16 groups on */
+	EXT2MB_SCAN_DEFAULT, /* indexed */
 	EXT2MB_SCAN_LINEAR,
 	EXT2MB_SCAN_INDEXED,
 };
 
 /* How much is reserved for a file that grows. */
 enum ext2mb_normalization {
-	EXT2MB_NORMALIZE_DEFAULT, /* the policy's: base and series have the table, ext2mb its own */
+	EXT2MB_NORMALIZE_DEFAULT, /* EXT2MB_NORMALIZE_EXT2MB */
 	EXT2MB_NORMALIZE_EXT2MB,  /* four times the file, less where there is little free space */
 	EXT2MB_NORMALIZE_TABLE,   /* as Linux does: 16 KiB to 8 MiB */
 	EXT2MB_NORMALIZE_POW2,    /* as Lukas Czerner proposed in 2014: the power of two, up to a group */
@@ -120,7 +74,7 @@ enum ext2mb_normalization {
 
 /* Who shares windows for small files. */
 enum ext2mb_small_windows {
-	EXT2MB_SMALL_DEFAULT,   /* the policy's: base and series by thread, ext2mb by directory */
+	EXT2MB_SMALL_DEFAULT,   /* EXT2MB_SMALL_DIRECTORY */
 	EXT2MB_SMALL_DIRECTORY, /* files of one directory, as Andreas Dilger proposed in 2008 */
 	EXT2MB_SMALL_THREAD,    /* files that one worker writes: as Linux does, by processor */
 	EXT2MB_SMALL_NONE,      /* nobody: small files are treated as large ones */
@@ -132,9 +86,6 @@ struct ext2mb_options {
 	ext2mb_discard_function discard; /* NULL: nobody wants to know */
 	void *discard_context;
 	uint32_t stripe_blocks; /* of a RAID, 0: the superblock's; EXT2MB_NO_STRIPE: none */
-	enum ext2mb_policy policy;
-	uint32_t choices_added;   /* to those of the policy */
-	uint32_t choices_dropped; /* from them; none may be in both */
 	enum ext2mb_scan optimize_scan;
 
 	/* Of files (ext2mb_file_open()): */
@@ -350,9 +301,7 @@ struct ext2mb_stats {
 	uint64_t busy_skips;            /* groups passed over because another thread held them */
 	uint64_t busy_waits;            /* of those, how many were waited for before quality was lowered */
 	uint64_t lost_chunks;           /* the best extent seen was gone when it was to be taken */
-	uint64_t bounces;               /* a group was chosen and then not to be had (before patch 16) */
 	uint64_t breaks;                /* enough free runs had been seen: the best of them had to do */
-	uint64_t global_locks;          /* taken, a lock common to all groups (before patches 4, 8 and 9) */
 	uint64_t repeated_sweeps;       /* nothing was found, but blocks had been released meanwhile */
 	uint64_t inodes_allocated;
 	uint64_t inodes_freed;
@@ -443,7 +392,6 @@ struct ext2mb_orphans;
 struct ext2mb_orphan_options {
 	size_t struct_bytes; /* sizeof(struct ext2mb_orphan_options) */
 	struct ext2mb *mb;   /* the allocator attached to the same filesystem; NULL: none is */
-	int locked;          /* not 0: one lock for all instead of none, as the kernel had it first; to compare */
 };
 
 /*

@@ -1,59 +1,64 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 ext2mb_sources := \
 	lib/ext2fs/allocator.c \
-	lib/ext2fs/compare/base_goal.c \
-	lib/ext2fs/compare/base_lists.c \
-	lib/ext2fs/compare/base_pending.c \
-	lib/ext2fs/compare/base_scan.c \
+	lib/ext2fs/check/check.c \
+	lib/ext2fs/check/check_preallocations.c \
 	lib/ext2fs/core/bits.c \
 	lib/ext2fs/core/buddy.c \
-	lib/ext2fs/check/check.c \
-	lib/ext2fs/check/check_windows.c \
-	lib/ext2fs/preallocation/directory.c \
-	lib/ext2fs/preallocation/directory_visits.c \
+	lib/ext2fs/core/lock.c \
+	lib/ext2fs/core/messages.c \
+	lib/ext2fs/core/order_set.c \
+	lib/ext2fs/core/sized_struct.c \
+	lib/ext2fs/core/stripe.c \
 	lib/ext2fs/ext2mb.c \
-	lib/ext2fs/preallocation/file.c \
-	lib/ext2fs/preallocation/file_search.c \
-	lib/ext2fs/preallocation/file_windows.c \
-	lib/ext2fs/block_range.c \
-	lib/ext2fs/free.c \
-	lib/ext2fs/search/free_groups.c \
+	lib/ext2fs/free/commit.c \
+	lib/ext2fs/free/free.c \
+	lib/ext2fs/free/sync.c \
 	lib/ext2fs/fs/fs_errors.c \
-	lib/ext2fs/fs/fs_orphan.c \
-	lib/ext2fs/fs/fs_orphan_release.c \
 	lib/ext2fs/fs/fs_state.c \
 	lib/ext2fs/fs/fs_writeback.c \
 	lib/ext2fs/fs/fs_zones.c \
-	lib/ext2fs/search/goals.c \
 	lib/ext2fs/group/group.c \
 	lib/ext2fs/group/group_index.c \
 	lib/ext2fs/group/group_reserved.c \
-	lib/ext2fs/search/group_search.c \
+	lib/ext2fs/group/inode_group.c \
+	lib/ext2fs/group/pending_free.c \
+	lib/ext2fs/group/totals.c \
+	lib/ext2fs/inode/directory_inodes.c \
 	lib/ext2fs/inode/directory_share.c \
 	lib/ext2fs/inode/inode_alloc.c \
-	lib/ext2fs/group/inode_group.c \
-	lib/ext2fs/core/lock.c \
-	lib/ext2fs/search/near.c \
-	lib/ext2fs/preallocation/normalize.c \
-	lib/ext2fs/preallocation/normalize_ext2mb.c \
-	lib/ext2fs/preallocation/normalize_pow2.c \
-	lib/ext2fs/preallocation/normalize_table.c \
-	lib/ext2fs/core/order_set.c \
+	lib/ext2fs/inode/inode_search.c \
+	lib/ext2fs/inode/orlov.c \
+	lib/ext2fs/orphan/fs_orphan.c \
+	lib/ext2fs/orphan/fs_orphan_release.c \
 	lib/ext2fs/orphan/orphan_file.c \
 	lib/ext2fs/orphan/orphan_list.c \
 	lib/ext2fs/orphan/orphan_slots.c \
-	lib/ext2fs/compare/orphan_slots_locked.c \
-	lib/ext2fs/search/pack.c \
-	lib/ext2fs/group/pending_free.c \
-	lib/ext2fs/core/policy.c \
-	lib/ext2fs/core/sized_struct.c \
-	lib/ext2fs/preallocation/prealloc.c \
-	lib/ext2fs/search/reserve.c \
+	lib/ext2fs/preallocation/block_range.c \
+	lib/ext2fs/preallocation/directory_locality.c \
+	lib/ext2fs/preallocation/directory_visits.c \
+	lib/ext2fs/preallocation/file.c \
+	lib/ext2fs/preallocation/file_search.c \
+	lib/ext2fs/preallocation/file_state.c \
+	lib/ext2fs/preallocation/give_back.c \
+	lib/ext2fs/preallocation/group_pa.c \
+	lib/ext2fs/preallocation/inode_pa.c \
+	lib/ext2fs/preallocation/locality_group.c \
+	lib/ext2fs/preallocation/normalize.c \
+	lib/ext2fs/preallocation/normalize_ext2mb.c \
+	lib/ext2fs/preallocation/normalize_goal.c \
+	lib/ext2fs/preallocation/normalize_pow2.c \
+	lib/ext2fs/preallocation/normalize_table.c \
+	lib/ext2fs/preallocation/preallocation.c \
+	lib/ext2fs/preallocation/preallocation_options.c \
+	lib/ext2fs/preallocation/preallocation_register.c \
+	lib/ext2fs/preallocation/reclaim.c \
+	lib/ext2fs/preallocation/whole_run.c \
+	lib/ext2fs/preallocation/worker_preallocation.c \
+	lib/ext2fs/search/empty_groups.c \
+	lib/ext2fs/search/first_fit.c \
+	lib/ext2fs/search/flex_search.c \
+	lib/ext2fs/search/group_search.c \
 	lib/ext2fs/search/scan.c \
-	lib/ext2fs/preallocation/small_pool.c \
-	lib/ext2fs/preallocation/small_runs.c \
-	lib/ext2fs/stats_text.c \
-	lib/ext2fs/core/stripe.c \
-	lib/ext2fs/sync.c \
-	lib/ext2fs/search/whole_run.c \
-	lib/ext2fs/preallocation/window_owner.c
+	lib/ext2fs/search/stream_goals.c \
+	lib/ext2fs/stats_text.c

@@ -3,7 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "ext2fs/core/criterion.h"
+#include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/group/totals.h"
+#include "ext2fs/search/stream_goals.h"
 
 #define KERNEL_COLUMNS 14 /* orders in mb_groups, whatever the block size */
 
@@ -34,15 +38,15 @@ static void put_count(struct writer *writer, const char *indent, const char *nam
 
 static void put_criteria(struct writer *writer, struct ext2mb *mb)
 {
-	static const char *const names[] = { "cr_p2_aligned_stats", "cr_goal_fast_stats", "cr_best_avail_stats",
+	static const char *const names[CRITERIA] = { "cr_p2_aligned_stats", "cr_goal_fast_stats", "cr_best_avail_stats",
 		                             "cr_goal_slow_stats", "cr_any_free_stats" };
 
-	for (unsigned int index = 0; index < sizeof(names) / sizeof(*names); index++) {
+	for (unsigned int index = 0; index < CRITERIA; index++) {
 		put(writer, "\t%s:\n", names[index]);
-		put_count(writer, "\t\t", "hits", allocator_sum(mb, COUNT_CRITERION_HITS + index));
-		put_count(writer, "\t\t", "groups_considered", allocator_sum(mb, COUNT_CRITERION_GROUPS + index));
-		put_count(writer, "\t\t", "extents_scanned", allocator_sum(mb, COUNT_CRITERION_EXTENTS + index));
-		put_count(writer, "\t\t", "useless_loops", allocator_sum(mb, COUNT_CRITERION_FAILURES + index));
+		put_count(writer, "\t\t", "hits", totals_count(mb, COUNT_CRITERION_HITS + index));
+		put_count(writer, "\t\t", "groups_considered", totals_count(mb, COUNT_CRITERION_GROUPS + index));
+		put_count(writer, "\t\t", "extents_scanned", totals_count(mb, COUNT_CRITERION_EXTENTS + index));
+		put_count(writer, "\t\t", "useless_loops", totals_count(mb, COUNT_CRITERION_FAILURES + index));
 	}
 }
 
@@ -64,17 +68,17 @@ errcode_t ext2mb_write_mb_stats(struct ext2mb *mb, ext2mb_write_function write, 
 	put_criteria(&writer, mb);
 	put_count(&writer, "\t", "extents_scanned", stats.extents_scanned);
 	put_count(&writer, "\t\t", "goal_hits", stats.goal_hits);
-	if (mb->policy.choices & EXT2MB_CHOICE_STREAM_HITS_APART)
+	if (mb->policy.goals->hit_counter == COUNT_STREAM_GOAL_HITS)
 		put_count(&writer, "\t\t", "stream_goal_hits", stats.stream_goal_hits);
 	put_count(&writer, "\t\t", "len_goal_hits", stats.length_hits);
-	put_count(&writer, "\t\t", "2^n_hits", allocator_sum(mb, COUNT_CRITERION_HITS));
+	put_count(&writer, "\t\t", "2^n_hits", totals_count(mb, COUNT_CRITERION_HITS));
 	put_count(&writer, "\t\t", "breaks", stats.breaks);
 	put_count(&writer, "\t\t", "lost", stats.lost_chunks);
 	put(&writer, "\tbuddies_generated: %u/%u\n", built, mb->geometry.groups);
 	put_count(&writer, "\t", "buddies_time_used",
 	          atomic_load_explicit(&mb->build_nanoseconds, memory_order_relaxed));
-	put_count(&writer, "\t", "preallocated", allocator_sum(mb, COUNT_CLUSTERS_RESERVED));
-	put_count(&writer, "\t", "discarded", allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED));
+	put_count(&writer, "\t", "preallocated", totals_count(mb, COUNT_CLUSTERS_RESERVED));
+	put_count(&writer, "\t", "discarded", totals_count(mb, COUNT_CLUSTERS_UNRESERVED));
 	return writer.error;
 }
 

@@ -45,7 +45,7 @@ static ext2_filsys open_image(void)
 
 static struct ext2mb_orphans *open_orphans(ext2_filsys fs, struct ext2mb *mb)
 {
-	struct ext2mb_orphan_options options = { sizeof(options), mb, 0 };
+	struct ext2mb_orphan_options options = { sizeof(options), mb };
 	struct ext2mb_orphans *orphans;
 	char why[128];
 

@@ -82,6 +82,13 @@ void small_image_open(struct small_image *image, const struct ext2mb_options *op
 	ck_assert_ok(ext2mb_worker_open(image->mb, &image->worker));
 }
 
+void small_image_open_policy(struct small_image *image, const struct policy_options *options)
+{
+	image->fs = mb_image_open();
+	ck_assert_ok(policy_open(image->fs, options, &image->mb));
+	ck_assert_ok(ext2mb_worker_open(image->mb, &image->worker));
+}
+
 uint8_t *mb_image_read_clusters(uint64_t *count)
 {
 	ext2_filsys fs = mb_image_open();
@@ -194,18 +201,18 @@ void mb_check(struct ext2mb *mb)
 
 static uint32_t choice_of(const char *name)
 {
-	const struct ext2mb_choice *choice;
+	const struct choice *choice;
 
-	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++)
+	for (unsigned int index = 0; (choice = choice_get(index)); index++)
 		if (!strcmp(choice->name, name))
 			return choice->choice;
 	ck_abort_msg("TEST_POLICY: no choice %s", name);
 	return 0;
 }
 
-const struct ext2mb_options *mb_options(void)
+const struct policy_options *mb_options(void)
 {
-	static struct ext2mb_options options = { .struct_bytes = sizeof(options) };
+	static struct policy_options options;
 	const char *wanted = getenv("TEST_POLICY");
 	char text[512];
 
@@ -217,7 +224,7 @@ const struct ext2mb_options *mb_options(void)
 		else if (*word == '-')
 			options.choices_dropped |= choice_of(word + 1);
 		else
-			ck_assert_ok(ext2mb_policy_find(word, &options.policy));
+			ck_assert_ok(policy_find(word, &options.policy));
 	}
 	return &options;
 }

@@ -11,7 +11,7 @@
 #include <check.h>
 #include <ext2fs/ext2fs.h>
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/policies.h"
 
 /* ck_assert for what returns an errcode_t, but cheap in loops: Check writes to a pipe for every assertion. */
 #define ck_assert_ok(call)                                                                                             \
@@ -50,6 +50,7 @@ struct small_image {
 };
 
 void small_image_open(struct small_image *image, const struct ext2mb_options *options);
+void small_image_open_policy(struct small_image *image, const struct policy_options *options);
 
 /* A byte for every cluster, or every inode (number 1 first): 1 if in use, read by a fresh libext2fs. */
 uint8_t *mb_image_read_clusters(uint64_t *count);
@@ -74,7 +75,7 @@ void mb_check(struct ext2mb *mb);
  * What TEST_POLICY asks for, a policy and choices added to it or dropped from it ("base +try-lock",
  * "series -ordered-sets -scan-in-place"); the defaults when it is not set.
  */
-const struct ext2mb_options *mb_options(void);
+const struct policy_options *mb_options(void);
 
 /* TEST_OPERATIONS if it is set, else this many. */
 uint64_t mb_operations(uint64_t otherwise);

@@ -12,11 +12,11 @@ START_TEST(choices_are_read)
 		errcode_t error;
 		uint32_t choices;
 	} cases[] = {
-		{ "try-lock", 0, EXT2MB_CHOICE_TRY_LOCK },
-		{ "1", 0, EXT2MB_CHOICE_TRY_LOCK },
+		{ "try-lock", 0, CHOICE_TRY_LOCK },
+		{ "1", 0, CHOICE_TRY_LOCK },
 		{ "4,5,own-pending", 0,
-		  EXT2MB_CHOICE_STREAM_HINT | EXT2MB_CHOICE_SEVERAL_GOALS | EXT2MB_CHOICE_OWN_PENDING },
-		{ "8-10", 0, EXT2MB_CHOICE_PENDING_ATOMIC | EXT2MB_CHOICE_MERGE_FIRST | EXT2MB_CHOICE_FULL_UNLISTED },
+		  CHOICE_STREAM_HINT | CHOICE_SEVERAL_GOALS | CHOICE_OWN_PENDING },
+		{ "8-10", 0, CHOICE_PENDING_ATOMIC | CHOICE_MERGE_FIRST | CHOICE_FULL_UNLISTED },
 		{ "6,7,12-14", 0, 0 },
 		{ "0", EINVAL, 0 },
 		{ "18", EINVAL, 0 },
@@ -41,25 +41,25 @@ END_TEST
 
 static uint32_t choices_of(const struct configuration *configuration)
 {
-	const struct ext2mb_options *options = &configuration->options;
+	const struct policy_options *options = &configuration->options;
 
-	return (ext2mb_policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
+	return (policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
 }
 
 /* One patch after the other leads from base to the series, and each step changes something. */
 START_TEST(patches_lead_to_the_series)
 {
-	const struct ext2mb_options options = { .struct_bytes = sizeof(options), .streams = 7 };
+	const struct policy_options options = { .allocator.streams = 7 };
 	struct configuration *list;
 	size_t count;
 
 	ck_assert_int_eq(configuration_list(COMPARE_PATCHES, &options, &list, &count), 0);
 	ck_assert_uint_eq(count, 14);
-	ck_assert_uint_eq(choices_of(&list[0]), ext2mb_policy_choices(EXT2MB_POLICY_BASE));
-	ck_assert_uint_eq(choices_of(&list[count - 2]), ext2mb_policy_choices(EXT2MB_POLICY_SERIES));
-	ck_assert_uint_eq(choices_of(&list[count - 1]), ext2mb_policy_choices(EXT2MB_POLICY_EXT2MB));
+	ck_assert_uint_eq(choices_of(&list[0]), policy_choices(POLICY_BASE));
+	ck_assert_uint_eq(choices_of(&list[count - 2]), policy_choices(POLICY_SERIES));
+	ck_assert_uint_eq(choices_of(&list[count - 1]), policy_choices(POLICY_EXT2MB));
 	for (size_t n = 0; n < count; n++) {
-		ck_assert_uint_eq(list[n].options.streams, 7);
+		ck_assert_uint_eq(list[n].options.allocator.streams, 7);
 		ck_assert_uint_eq(list[n].options.choices_added & list[n].options.choices_dropped, 0);
 		if (n)
 			ck_assert_uint_ne(choices_of(&list[n]), choices_of(&list[n - 1]));
@@ -72,7 +72,7 @@ END_TEST
 
 START_TEST(policies_with_both_scans)
 {
-	const struct ext2mb_options options = { .struct_bytes = sizeof(options) };
+	const struct policy_options options = { 0 };
 	static const char *const names[] = { "base, linear", "base, indexed", "series, linear", "series, indexed",
 		                             "ext2mb" };
 	struct configuration *list;

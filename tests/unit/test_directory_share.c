@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/group/inode_group.h"
 #include "mb_image.h"
 #include "seeded_random.h"
@@ -49,14 +49,14 @@ static uint32_t group_of(ext2_ino_t ino)
 
 static void open_empty(uint32_t choices_dropped)
 {
-	const struct ext2mb_options options = { .struct_bytes = sizeof(options), .choices_dropped = choices_dropped };
+	const struct policy_options options = { .choices_dropped = choices_dropped };
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -G 16 -N 32768 -O ^has_journal,^resize_inode", "512M");
 	test.fs = mb_image_open();
 	test.count = 0;
 	ck_assert_uint_eq(test.fs->super->s_inodes_per_group, GROUP_INODES);
 	ck_assert_uint_eq(test.fs->group_desc_count, GROUPS);
-	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(policy_open(test.fs, &options, &test.mb));
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	test.parent = take(EXT2_ROOT_INO, EXT2MB_INODE_DIRECTORY);
 }
@@ -107,7 +107,7 @@ END_TEST
 /* Without shares all are in the first groups that have free inodes, one behind the other: as in the kernel. */
 START_TEST(test_without_shares)
 {
-	open_empty(EXT2MB_CHOICE_DIRECTORY_SHARES);
+	open_empty(CHOICE_DIRECTORY_SHARES);
 	while (test.count < 100)
 		make_directory();
 	ck_assert_uint_ge(most_in_a_group(), 100 - 1);

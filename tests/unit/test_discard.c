@@ -299,11 +299,9 @@ static errcode_t free_neighbours(void *context, uint64_t start, uint64_t count)
 
 START_TEST(test_frees_meanwhile)
 {
-	static const uint32_t dropped[] = { 0, EXT2MB_CHOICE_OWN_PENDING,
-		                            EXT2MB_CHOICE_OWN_PENDING | EXT2MB_CHOICE_MERGE_FIRST };
-	struct ext2mb_options options = { .struct_bytes = sizeof(options),
-		                          .discard = free_neighbours,
-		                          .choices_dropped = dropped[_i] };
+	static const uint32_t dropped[] = { 0, CHOICE_OWN_PENDING,
+		                            CHOICE_OWN_PENDING | CHOICE_MERGE_FIRST };
+	const struct policy_options options = { .allocator.discard = free_neighbours, .choices_dropped = dropped[_i] };
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 48, .flags = EXT2MB_ALLOC_WHOLE };
 	struct ext2mb_extent extent;
 
@@ -311,7 +309,7 @@ START_TEST(test_frees_meanwhile)
 	memset(&test, 0, sizeof(test));
 	test.fs = mb_image_open();
 	test.shown = calloc(8, sizeof(*test.shown));
-	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(policy_open(test.fs, &options, &test.mb));
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
 	uint64_t free_blocks = ext2mb_free_blocks(test.mb);
@@ -477,17 +475,15 @@ static errcode_t do_much(void *context, uint64_t start, uint64_t count)
 
 START_TEST(test_calls)
 {
-	struct ext2mb_options options = { .struct_bytes = sizeof(options),
-		                          .policy = (enum ext2mb_policy)_i,
-		                          .discard = do_much,
-		                          .discard_context = &test };
+	const struct policy_options options = { .allocator = { .discard = do_much, .discard_context = &test },
+		                                .policy = (enum policy_name)_i };
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 60, .flags = EXT2MB_ALLOC_WHOLE };
 	struct ext2mb_extent extent;
 
 	mb_image_make(cases[0].options, cases[0].size);
 	memset(&test, 0, sizeof(test));
 	test.fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(policy_open(test.fs, &options, &test.mb));
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	for (unsigned int round = 0; round < 3; round++) {
 		ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
@@ -507,7 +503,7 @@ int main(void)
 
 	tcase_add_loop_test(discard, test_model, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_test(discard, test_error);
-	tcase_add_loop_test(discard, test_calls, EXT2MB_POLICY_EXT2MB, EXT2MB_POLICY_BASE + 1);
+	tcase_add_loop_test(discard, test_calls, POLICY_EXT2MB, POLICY_BASE + 1);
 	tcase_add_loop_test(discard, test_frees_meanwhile, 0, 3);
 	tcase_add_test(discard, test_one_commit_at_a_time);
 	tcase_add_test(discard, test_threads);

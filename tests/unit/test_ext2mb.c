@@ -63,7 +63,7 @@ static void open_model(struct model *model, const struct geometry_case *geometry
 	model->fs = mb_image_open();
 	if (geometry->loads_bitmaps)
 		ck_assert_ok(ext2fs_read_bitmaps(model->fs));
-	ck_assert_ok(ext2mb_open(model->fs, mb_options(), &model->mb));
+	ck_assert_ok(policy_open(model->fs, mb_options(), &model->mb));
 	ck_assert_ok(ext2mb_worker_open(model->mb, &model->worker));
 	model->first_block = model->fs->super->s_first_data_block;
 	model->cluster_bits = (unsigned int)model->fs->cluster_ratio_bits;

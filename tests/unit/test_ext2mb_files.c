@@ -21,7 +21,7 @@
 struct way {
 	const char *options;
 	const char *size;
-	enum ext2mb_policy policy;
+	enum policy_name policy;
 	enum ext2mb_normalization normalization;
 	enum ext2mb_small_windows small;
 	uint32_t stripe;
@@ -32,8 +32,8 @@ static const struct way ways[] = {
 	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_SMALL_THREAD, 24 },
 	{ "-t ext4 -b 1024 -O ^flex_bg,^64bit", "30001K", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_SMALL_NONE, 0 },
 	{ "-t ext4 -b 4096 -g 1024", "51M", 0, EXT2MB_NORMALIZE_TABLE, EXT2MB_SMALL_THREAD, 0 },
-	{ "-t ext4 -b 1024", "30M", EXT2MB_POLICY_SERIES, 0, 0, 16 },
-	{ "-t ext4 -b 4096 -g 4096", "51M", EXT2MB_POLICY_BASE, 0, 0, 0 },
+	{ "-t ext4 -b 1024", "30M", POLICY_SERIES, 0, 0, 16 },
+	{ "-t ext4 -b 4096 -g 4096", "51M", POLICY_BASE, 0, 0, 0 },
 	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_POW2, EXT2MB_SMALL_DIRECTORY, 32 },
 	{ "-t ext4 -b 4096", "61M", 0, EXT2MB_NORMALIZE_POW2, EXT2MB_SMALL_NONE, 0 },
 	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_NONE, EXT2MB_SMALL_NONE, 0 },
@@ -76,18 +76,19 @@ static struct ext2mb_worker *any_worker(struct model *model)
 
 static void open_model(struct model *model, const struct way *way)
 {
-	struct ext2mb_options options = {
-		.struct_bytes = sizeof(options),
+	const struct policy_options options = {
 		.policy = way->policy,
-		.normalization = way->normalization,
-		.small_windows = way->small,
-		.stripe_blocks = way->stripe,
+		.allocator = {
+			.normalization = way->normalization,
+			.small_windows = way->small,
+			.stripe_blocks = way->stripe,
+		},
 	};
 
 	mb_image_make(way->options, way->size);
 	model->clusters = mb_image_read_clusters(&model->count);
 	model->fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(model->fs, &options, &model->mb));
+	ck_assert_ok(policy_open(model->fs, &options, &model->mb));
 	for (unsigned int index = 0; index < 2; index++)
 		ck_assert_ok(ext2mb_worker_open(model->mb, &model->workers[index]));
 	model->first_block = model->fs->super->s_first_data_block;

@@ -135,10 +135,9 @@ END_TEST
 /* Large files begin where their stream was last, wherever the policy keeps that; not where the streams began. */
 START_TEST(test_begins_at_stream_goal)
 {
-	struct ext2mb_options options = { .struct_bytes = sizeof(options),
-		                          .policy = (enum ext2mb_policy)(_i / 2),
-		                          .streams = 1,
-		                          .normalization = EXT2MB_NORMALIZE_EXT2MB };
+	const struct policy_options options = { .policy = (enum policy_name)(_i / 2),
+		                                .allocator = { .streams = 1,
+		                                               .normalization = EXT2MB_NORMALIZE_EXT2MB } };
 	struct ext2mb_request request = { .struct_bytes = sizeof(request),
 		                          .goal = 10 * 2048 + 1000,
 		                          .count = 8,
@@ -149,7 +148,7 @@ START_TEST(test_begins_at_stream_goal)
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^has_journal", "256M");
-	small_image_open(&image, &options);
+	small_image_open_policy(&image, &options);
 	ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
 	ck_assert_uint_eq(extent.start, request.goal);
 	struct ext2mb_file *file = open_one(&image, 12, 2, 0);
@@ -265,11 +264,11 @@ END_TEST
 /* The table's group window and the policies' own defaults. */
 START_TEST(test_kernel_window)
 {
-	struct ext2mb_options options = { .struct_bytes = sizeof(options), .policy = EXT2MB_POLICY_SERIES };
+	const struct policy_options options = { .policy = POLICY_SERIES };
 	struct small_image image;
 
 	mb_image_make("-t ext4 -b 4096", "200M");
-	small_image_open(&image, &options);
+	small_image_open_policy(&image, &options);
 	struct ext2mb_file *file = open_one(&image, 100, 2, 0);
 	append(&image, file, 0, 1);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(image.mb), 511);

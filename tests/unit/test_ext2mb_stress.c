@@ -229,7 +229,7 @@ START_TEST(test_fight)
 	mb_image_make(fights[_i].options, fights[_i].size);
 	ext2_filsys fs = mb_image_open();
 	open_arena(&arena, fs);
-	ck_assert_ok(ext2mb_open(fs, mb_options(), &arena.mb));
+	ck_assert_ok(policy_open(fs, mb_options(), &arena.mb));
 	for (unsigned int number = 0; number < threads; number++) {
 		fighters[number].arena = &arena;
 		fighters[number].random.state = random_next(&random);
@@ -314,7 +314,7 @@ START_TEST(test_seekers)
 	mb_image_make("-t ext4 -b 1024 -g 256 -O ^has_journal,^resize_inode", "128M");
 	ext2_filsys fs = mb_image_open();
 	open_arena(&arena, fs);
-	ck_assert_ok(ext2mb_open(fs, mb_options(), &arena.mb));
+	ck_assert_ok(policy_open(fs, mb_options(), &arena.mb));
 	for (unsigned int number = 0; number < SEEKERS; number++) {
 		fighters[number].arena = &arena;
 		fighters[number].random.state = random_next(&random);
@@ -392,7 +392,7 @@ START_TEST(test_windows)
 		uint64_t window = ext2fs_blocks_count(fs->super) / WINDOWS;
 		struct ext2mb *mb;
 
-		ck_assert_ok(ext2mb_open(fs, mb_options(), &mb));
+		ck_assert_ok(policy_open(fs, mb_options(), &mb));
 		for (unsigned int number = 0; number < WINDOWS; number++) {
 			struct packer *packer = &packers[runs_together][number];
 

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/group/totals.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "space.h"
@@ -17,8 +18,8 @@
 
 /* What is free when a window's clusters have just become so. */
 static void (*on_given_back)(struct ext2mb *mb);
-#define RESERVE_MEANWHILE(mb) (on_given_back ? on_given_back(mb) : (void)0)
-#include "../../lib/ext2fs/search/reserve.c"
+#define PREALLOCATION_MEANWHILE(mb) (on_given_back ? on_given_back(mb) : (void)0)
+#include "../../lib/ext2fs/preallocation/give_back.c"
 
 #define MOST_THREADS 64
 #define FILES 6
@@ -154,13 +155,13 @@ static const struct {
 	unsigned int threads;
 	const char *options;
 	const char *size;
-	struct ext2mb_options choices;
+	struct policy_options choices;
 } fights[] = {
 	{ 2, "-t ext4 -b 4096 -g 1024", "33M", { 0 } },
-	{ 4, "-t ext4 -b 4096 -g 1024", "33M", { .small_windows = EXT2MB_SMALL_THREAD } },
-	{ 8, "-t ext4 -b 4096 -g 2048", "33M", { .normalization = EXT2MB_NORMALIZE_TABLE } },
-	{ 8, "-t ext4 -b 4096 -O bigalloc -C 8192 -g 4096", "65M", { .normalization = EXT2MB_NORMALIZE_POW2 } },
-	{ 16, "-t ext4 -b 1024", "30M", { .policy = EXT2MB_POLICY_SERIES } },
+	{ 4, "-t ext4 -b 4096 -g 1024", "33M", { .allocator.small_windows = EXT2MB_SMALL_THREAD } },
+	{ 8, "-t ext4 -b 4096 -g 2048", "33M", { .allocator.normalization = EXT2MB_NORMALIZE_TABLE } },
+	{ 8, "-t ext4 -b 4096 -O bigalloc -C 8192 -g 4096", "65M", { .allocator.normalization = EXT2MB_NORMALIZE_POW2 } },
+	{ 16, "-t ext4 -b 1024", "30M", { .policy = POLICY_SERIES } },
 	{ MOST_THREADS, "-t ext4 -b 4096 -g 4096", "33M", { 0 } },
 };
 
@@ -183,16 +184,14 @@ START_TEST(test_pressure)
 {
 	static struct fighter fighters[MOST_THREADS];
 	struct random random = random_start(fights[_i].options);
-	struct ext2mb_options options = fights[_i].choices;
 	unsigned int threads = fights[_i].threads;
 	struct arena arena = { .operations = mb_operations(40000) / threads };
 
 	memset(fighters, 0, sizeof(fighters));
-	options.struct_bytes = sizeof(options);
 	mb_image_make(fights[_i].options, fights[_i].size);
 	ext2_filsys fs = mb_image_open();
 	space_open(&arena.space, fs);
-	ck_assert_ok(ext2mb_open(fs, &options, &arena.mb));
+	ck_assert_ok(policy_open(fs, &fights[_i].choices, &arena.mb));
 	run_fighters(fighters, threads, &arena, &random, fight);
 	mb_check(arena.mb);
 	ck_assert_uint_eq(ext2mb_free_blocks(arena.mb) + ext2mb_reserved_blocks(arena.mb),
@@ -240,7 +239,7 @@ struct sampler {
 
 static uint64_t gained(struct ext2mb *mb)
 {
-	return mb->clusters_released + allocator_sum(mb, COUNT_CLUSTERS_UNRESERVED);
+	return mb->clusters_released + totals_count(mb, COUNT_CLUSTERS_UNRESERVED);
 }
 
 /* Never below zero; nothing is free that was not at the beginning, but for what became free while it was counted. */
@@ -300,16 +299,14 @@ START_TEST(test_free_blocks)
 {
 	static struct fighter fighters[4];
 	struct random random = random_start("free blocks");
-	struct ext2mb_options options = fights[_i].choices;
 	struct arena arena = { .operations = mb_operations(20000) / 4 };
 	struct sampler sampler = { 0 };
 
 	memset(fighters, 0, sizeof(fighters));
-	options.struct_bytes = sizeof(options);
 	mb_image_make(fights[_i].options, fights[_i].size);
 	ext2_filsys fs = mb_image_open();
 	space_open(&arena.space, fs);
-	ck_assert_ok(ext2mb_open(fs, &options, &arena.mb));
+	ck_assert_ok(policy_open(fs, &fights[_i].choices, &arena.mb));
 	sampler.mb = arena.mb;
 	sampler.free_at_open = ext2mb_free_blocks(arena.mb) >> arena.space.cluster_bits;
 	ck_assert_int_eq(pthread_create(&sampler.thread, NULL, sample, &sampler), 0);
@@ -362,16 +359,14 @@ START_TEST(test_last_cluster)
 {
 	static struct fighter fighters[8];
 	struct random random = random_start("last cluster");
-	struct ext2mb_options options = fights[_i].choices;
 	struct arena arena = { 0 };
 	uint64_t handed_out = 0;
 
 	memset(fighters, 0, sizeof(fighters));
-	options.struct_bytes = sizeof(options);
 	mb_image_make(fights[_i].options, fights[_i].size);
 	ext2_filsys fs = mb_image_open();
 	space_open(&arena.space, fs);
-	ck_assert_ok(ext2mb_open(fs, &options, &arena.mb));
+	ck_assert_ok(policy_open(fs, &fights[_i].choices, &arena.mb));
 	run_fighters(fighters, 8, &arena, &random, fill);
 	for (unsigned int number = 0; number < 8; number++)
 		handed_out += fighters[number].handed_out;

@@ -2,8 +2,8 @@
 /* The windows of a file and the runs of a pool for small files, against models that are arrays. */
 #include <string.h>
 
-#include "ext2fs/preallocation/file_windows.h"
-#include "ext2fs/preallocation/small_runs.h"
+#include "ext2fs/preallocation/inode_pa.h"
+#include "ext2fs/preallocation/group_pa.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -26,12 +26,12 @@ struct file_model {
 };
 
 /* All that was taken from the front of a window since is one run. */
-static void clear_served(struct file_windows *windows, struct file_model *model)
+static void clear_served(struct inode_pas *windows, struct file_model *model)
 {
 	uint64_t position = 0;
 	uint32_t count = 0, found = 0;
 
-	must_hold(file_windows_take_served(windows, &position, &count) == (model->served_count > 0));
+	must_hold(inode_pa_take_served(windows, &position, &count) == (model->served_count > 0));
 	must_hold(count == model->served_count);
 	for (uint32_t logical = 0; logical < LOGICAL; logical++) {
 		must_hold(!model->served[logical] ||
@@ -43,7 +43,7 @@ static void clear_served(struct file_windows *windows, struct file_model *model)
 	model->served_count = 0;
 }
 
-static void add_window(struct file_windows *windows, struct file_model *model, struct random *random, uint32_t number)
+static void add_window(struct inode_pas *windows, struct file_model *model, struct random *random, uint32_t number)
 {
 	uint32_t start = (uint32_t)random_below(random, LOGICAL);
 	uint32_t most = 1 + (uint32_t)random_below(random, 64), count = 0;
@@ -56,33 +56,33 @@ static void add_window(struct file_windows *windows, struct file_model *model, s
 	}
 	if (!count)
 		return;
-	must_hold(!file_windows_reserve(windows, 1));
+	must_hold(!inode_pa_reserve(windows, 1));
 	clear_served(windows, model);
-	file_windows_add(windows, &(struct file_window){ position, start, count });
+	inode_pa_add(windows, &(struct inode_pa){ position, start, count });
 }
 
-static void take(struct file_windows *windows, struct file_model *model, uint32_t logical, uint32_t most)
+static void take(struct inode_pas *windows, struct file_model *model, uint32_t logical, uint32_t most)
 {
 	uint64_t position = 0;
 	uint32_t taken = 0, expected = 0, owner = model->owner[logical];
 
 	while (owner && expected < most && logical + expected < LOGICAL && model->owner[logical + expected] == owner)
 		expected++;
-	if (file_windows_take_front(windows, logical, most, &position)) {
+	if (inode_pa_take_front(windows, logical, most, &position)) {
 		taken = most;
 		for (uint32_t cluster = 0; cluster < taken; cluster++)
 			model->served[logical + cluster] = position + cluster;
 		model->served_count += taken;
 	} else {
 		clear_served(windows, model);
-		must_hold(!file_windows_take_any(windows, logical, most, &position, &taken));
+		must_hold(!inode_pa_take_any(windows, logical, most, &position, &taken));
 	}
 	must_hold(taken == expected);
 	must_hold(!taken || position == model->position[logical]);
 	memset(&model->owner[logical], 0, taken * sizeof(*model->owner));
 }
 
-static void clip(const struct file_windows *windows, const struct file_model *model, uint32_t logical)
+static void clip(const struct inode_pas *windows, const struct file_model *model, uint32_t logical)
 {
 	uint64_t start = 0, end = LOGICAL;
 	uint32_t expected_start = logical, expected_end = logical;
@@ -93,16 +93,16 @@ static void clip(const struct file_windows *windows, const struct file_model *mo
 		expected_start--;
 	while (expected_end < LOGICAL && !model->owner[expected_end])
 		expected_end++;
-	file_windows_clip_hole(windows, logical, &start, &end);
+	inode_pa_clip_hole(windows, logical, &start, &end);
 	must_hold(start == expected_start && end == expected_end);
 }
 
-static void compare(const struct file_windows *windows, const struct file_model *model)
+static void compare(const struct inode_pas *windows, const struct file_model *model)
 {
 	uint32_t reserved = 0, expected = 0;
 
 	for (uint32_t index = 0; index < windows->count; index++) {
-		const struct file_window *window = &windows->windows[index];
+		const struct inode_pa *window = &windows->windows[index];
 
 		must_hold(window->count);
 		must_hold(!index || window[-1].logical + window[-1].count <= window->logical);
@@ -120,7 +120,7 @@ START_TEST(test_file_windows)
 {
 	static struct file_model model;
 	struct random random = random_start("file windows");
-	struct file_windows windows = { 0 };
+	struct inode_pas windows = { 0 };
 	uint32_t next = 0;
 
 	for (uint32_t step = 1; step <= STEPS; step++) {
@@ -144,20 +144,20 @@ START_TEST(test_file_windows)
 		if (step % 64 == 0)
 			compare(&windows, &model);
 	}
-	file_windows_destroy(&windows);
+	inode_pa_destroy(&windows);
 }
 END_TEST
 
 START_TEST(test_place)
 {
 	/* The goal is [100, 164), and 10 clusters were found. */
-	ck_assert_uint_eq(file_windows_place(100, 64, 100, 4, 10), 100); /* all of the request from the goal's start */
-	ck_assert_uint_eq(file_windows_place(100, 64, 104, 6, 10), 100); /* just so */
-	ck_assert_uint_eq(file_windows_place(100, 64, 105, 6, 10), 105); /* the end would be missing */
-	ck_assert_uint_eq(file_windows_place(100, 64, 150, 6, 10), 150); /* in the middle: where it starts */
-	ck_assert_uint_eq(file_windows_place(100, 64, 154, 6, 10), 154); /* up to the goal's end */
-	ck_assert_uint_eq(file_windows_place(100, 64, 160, 1, 10), 154);
-	ck_assert_uint_eq(file_windows_place(100, 64, 160, 1, 64), 100);
+	ck_assert_uint_eq(inode_pa_place(100, 64, 100, 4, 10), 100); /* all of the request from the goal's start */
+	ck_assert_uint_eq(inode_pa_place(100, 64, 104, 6, 10), 100); /* just so */
+	ck_assert_uint_eq(inode_pa_place(100, 64, 105, 6, 10), 105); /* the end would be missing */
+	ck_assert_uint_eq(inode_pa_place(100, 64, 150, 6, 10), 150); /* in the middle: where it starts */
+	ck_assert_uint_eq(inode_pa_place(100, 64, 154, 6, 10), 154); /* up to the goal's end */
+	ck_assert_uint_eq(inode_pa_place(100, 64, 160, 1, 10), 154);
+	ck_assert_uint_eq(inode_pa_place(100, 64, 160, 1, 64), 100);
 }
 END_TEST
 
@@ -170,7 +170,7 @@ static unsigned int order_of(uint32_t count)
 {
 	unsigned int order = 0;
 
-	while (count >> (order + 1) && order + 1 < SMALL_RUNS_ORDERS)
+	while (count >> (order + 1) && order + 1 < GROUP_PA_ORDERS)
 		order++;
 	return order;
 }
@@ -185,7 +185,7 @@ static void drop(void *context, uint64_t position, uint32_t count)
 	}
 }
 
-static void add_run(struct small_runs *runs, uint8_t *reserved, struct random *random)
+static void add_run(struct group_pas *runs, uint8_t *reserved, struct random *random)
 {
 	uint32_t start = (uint32_t)random_below(random, POSITIONS), most = 1 + (uint32_t)random_below(random, 600);
 	uint32_t count = 0;
@@ -196,21 +196,21 @@ static void add_run(struct small_runs *runs, uint8_t *reserved, struct random *r
 		reserved[start + count++] = 1;
 	if (!count)
 		return;
-	must_hold(!small_runs_reserve(runs));
-	small_runs_add(runs, (struct small_run){ start, count }, GROUP);
-	small_runs_trim(runs, drop, reserved);
+	must_hold(!group_pa_reserve(runs));
+	group_pa_add(runs, (struct group_pa){ start, count }, GROUP);
+	group_pa_trim(runs, drop, reserved);
 }
 
-static void take_run(struct small_runs *runs, uint8_t *reserved, struct random *random)
+static void take_run(struct group_pas *runs, uint8_t *reserved, struct random *random)
 {
 	uint32_t least = 1 + (uint32_t)random_below(random, 20), most = least + (uint32_t)random_below(random, 20);
 	uint64_t goal = random_below(random, POSITIONS), best_distance = UINT64_MAX, best_start = 0;
 	unsigned int best_order = UINT32_MAX;
 	uint32_t best_count = 0;
-	struct small_run taken;
+	struct group_pa taken;
 
 	for (uint32_t index = 0; index < runs->count; index++) {
-		struct small_run run = runs->runs[index];
+		struct group_pa run = runs->runs[index];
 		uint64_t distance = run.position > goal ? run.position - goal : goal - run.position;
 
 		if (run.count < least || order_of(run.count) > best_order ||
@@ -221,29 +221,29 @@ static void take_run(struct small_runs *runs, uint8_t *reserved, struct random *
 		best_start = run.position;
 		best_count = run.count;
 	}
-	if (!small_runs_take(runs, least, most, goal, &taken)) {
+	if (!group_pa_take(runs, least, most, goal, &taken)) {
 		must_hold(!best_count);
 		return;
 	}
 	must_hold(best_count && taken.position == best_start);
 	must_hold(taken.count == (most < best_count ? most : best_count));
 	drop(reserved, taken.position, taken.count);
-	small_runs_trim(runs, drop, reserved);
+	group_pa_trim(runs, drop, reserved);
 }
 
-static void compare_runs(const struct small_runs *runs, const uint8_t *reserved)
+static void compare_runs(const struct group_pas *runs, const uint8_t *reserved)
 {
 	static uint8_t seen[POSITIONS + 1];
-	uint32_t in_bucket[SMALL_RUNS_ORDERS] = { 0 };
+	uint32_t in_bucket[GROUP_PA_ORDERS] = { 0 };
 
 	memset(seen, 0, sizeof(seen));
 	for (uint32_t index = 0; index < runs->count; index++) {
-		struct small_run run = runs->runs[index];
+		struct group_pa run = runs->runs[index];
 
 		memset(seen + run.position, 1, run.count);
 		must_hold(run.position % GROUP + run.count <= GROUP);
 		must_hold(run.position % GROUP == 0 || !reserved[run.position - 1]); /* joined */
-		must_hold(++in_bucket[order_of(run.count)] <= SMALL_RUNS_MOST);
+		must_hold(++in_bucket[order_of(run.count)] <= GROUP_PA_MOST);
 	}
 	must_hold(!memcmp(seen, reserved, POSITIONS));
 }
@@ -252,7 +252,7 @@ START_TEST(test_small_runs)
 {
 	static uint8_t reserved[POSITIONS + 1];
 	struct random random = random_start("small runs");
-	struct small_runs runs = { 0 };
+	struct group_pas runs = { 0 };
 
 	for (uint32_t step = 0; step < STEPS; step++) {
 		if (random_below(&random, 4) == 0)
@@ -261,7 +261,7 @@ START_TEST(test_small_runs)
 			take_run(&runs, reserved, &random);
 		compare_runs(&runs, reserved);
 	}
-	small_runs_destroy(&runs);
+	group_pa_destroy(&runs);
 }
 END_TEST
 
@@ -269,22 +269,22 @@ END_TEST
 START_TEST(test_trim)
 {
 	static uint8_t reserved[POSITIONS + 1];
-	struct small_runs runs = { 0 };
+	struct group_pas runs = { 0 };
 
 	for (uint32_t number = 0; number < 9; number++) {
 		memset(reserved + 10 * number, 1, 4);
-		ck_assert_int_eq(small_runs_reserve(&runs), 0);
-		small_runs_add(&runs, (struct small_run){ 10 * number, 4 }, GROUP);
+		ck_assert_int_eq(group_pa_reserve(&runs), 0);
+		group_pa_add(&runs, (struct group_pa){ 10 * number, 4 }, GROUP);
 		ck_assert_uint_eq(runs.count, number + 1);
 		if (number < 8)
-			small_runs_trim(&runs, drop, reserved);
+			group_pa_trim(&runs, drop, reserved);
 	}
-	small_runs_trim(&runs, drop, reserved);
-	ck_assert_uint_eq(runs.count, SMALL_RUNS_KEPT);
+	group_pa_trim(&runs, drop, reserved);
+	ck_assert_uint_eq(runs.count, GROUP_PA_KEPT);
 	ck_assert_uint_eq(runs.runs[0].position, 40);
 	for (uint32_t position = 0; position < 90; position++)
 		ck_assert_uint_eq(reserved[position], position >= 40 && position % 10 < 4);
-	small_runs_destroy(&runs);
+	group_pa_destroy(&runs);
 }
 END_TEST
 

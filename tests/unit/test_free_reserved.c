@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/group/group.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/group/group_reserved.h"
 #include "mb_image.h"
 #include "seeded_random.h"
@@ -14,13 +15,13 @@
 #define FILES 24
 #define REQUESTS 400
 
-static const struct ext2mb_options cases[] = {
+static const struct policy_options cases[] = {
 	{ 0 },
-	{ .small_windows = EXT2MB_SMALL_THREAD },
-	{ .small_windows = EXT2MB_SMALL_NONE },
-	{ .normalization = EXT2MB_NORMALIZE_POW2 },
-	{ .policy = EXT2MB_POLICY_SERIES },
-	{ .policy = EXT2MB_POLICY_BASE, .normalization = EXT2MB_NORMALIZE_EXT2MB },
+	{ .allocator.small_windows = EXT2MB_SMALL_THREAD },
+	{ .allocator.small_windows = EXT2MB_SMALL_NONE },
+	{ .allocator.normalization = EXT2MB_NORMALIZE_POW2 },
+	{ .policy = POLICY_SERIES },
+	{ .policy = POLICY_BASE, .allocator.normalization = EXT2MB_NORMALIZE_EXT2MB },
 };
 
 #define CASES ((int)(sizeof(cases) / sizeof(*cases)))
@@ -64,12 +65,9 @@ static void write_some(struct writer *writer)
 	}
 }
 
-static void open_writer(struct writer *writer, const struct ext2mb_options *choices)
+static void open_writer(struct writer *writer, const struct policy_options *choices)
 {
-	struct ext2mb_options options = *choices;
-
-	options.struct_bytes = sizeof(options);
-	small_image_open(&writer->image, &options);
+	small_image_open_policy(&writer->image, choices);
 	writer->cluster = (uint64_t)EXT2FS_CLUSTER_RATIO(writer->image.fs);
 	writer->is_mine = calloc(ext2fs_blocks_count(writer->image.fs->super), 1);
 }

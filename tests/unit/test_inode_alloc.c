@@ -8,8 +8,8 @@
 #include "unit.h"
 
 static void meanwhile(uint32_t group, bool waits);
-#define INODE_ALLOC_MEANWHILE(group, waits) meanwhile(group, waits)
-#include "../../lib/ext2fs/inode/inode_alloc.c"
+#define INODE_SEARCH_MEANWHILE(group, waits) meanwhile(group, waits)
+#include "../../lib/ext2fs/inode/inode_search.c"
 
 #define GROUPS 40
 #define LAST_GROUP 30
@@ -42,13 +42,13 @@ static ext2_ino_t inode_in(uint32_t group)
 /* A filesystem of 40 groups without flex_bg in which every inode is in use but one. */
 static void open_full(uint32_t choices_dropped)
 {
-	struct ext2mb_options options = { .struct_bytes = sizeof(options), .choices_dropped = choices_dropped };
+	const struct policy_options options = { .choices_dropped = choices_dropped };
 	struct ext2mb_inode_request request = { .struct_bytes = sizeof(request), .flags = EXT2MB_INODE_PACK };
 	ext2_ino_t ino;
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -N 6400 -O ^flex_bg,^resize_inode,^has_journal", "320M");
 	test.fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(policy_open(test.fs, &options, &test.mb));
 	ck_assert_uint_eq(test.mb->geometry.groups, GROUPS);
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.other));
@@ -92,7 +92,7 @@ static void free_behind_and_take_ahead(void)
 
 START_TEST(test_moved_behind)
 {
-	open_full(EXT2MB_CHOICE_DIRECTORY_SHARES);
+	open_full(CHOICE_DIRECTORY_SHARES);
 	test.acts_when_waiting = true;
 	test.act = free_behind_and_take_ahead;
 	ck_assert_uint_eq(take_last(1), inode_in(LEFT_GROUP));
@@ -129,9 +129,9 @@ START_TEST(test_busy)
 		bool waits;
 	} cases[] = {
 		/* In the parent's group it is tried for first, and waited for in vain of the rest. */
-		{ EXT2MB_CHOICE_DIRECTORY_SHARES, LAST_GROUP, false },
+		{ CHOICE_DIRECTORY_SHARES, LAST_GROUP, false },
 		/* Far from it, or in the parent's group with shares, it is waited for. */
-		{ EXT2MB_CHOICE_DIRECTORY_SHARES, 0, true },
+		{ CHOICE_DIRECTORY_SHARES, 0, true },
 		{ 0, LAST_GROUP, true },
 		/* Where the parent's place is displaced to, it is tried for, and waited for in vain of the rest. */
 		{ 0, 0, false },

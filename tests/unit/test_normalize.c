@@ -2,13 +2,13 @@
 /* Each policy's documented examples and edges, and what must hold for any request. */
 #include <string.h>
 
-#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/preallocation/normalize_goal.h"
 #include "seeded_random.h"
 #include "unit.h"
 
-#define T NORMALIZE_TABLE
-#define P NORMALIZE_POW2
-#define E NORMALIZE_EXT2MB
+#define T EXT2MB_NORMALIZE_TABLE
+#define P EXT2MB_NORMALIZE_POW2
+#define E EXT2MB_NORMALIZE_EXT2MB
 
 enum {
 	UNWRITTEN = 1,
@@ -19,7 +19,7 @@ enum {
 };
 
 struct example {
-	enum normalize_policy policy;
+	enum ext2mb_normalization policy;
 	unsigned int block_bits;
 	uint32_t stripe;
 	uint64_t start, count, file; /* the request */
@@ -222,7 +222,7 @@ static struct normalize_goal table_goal(const struct geometry *geometry, uint64_
 		.unwritten = unwritten,
 		.hole_end = NORMALIZE_END,
 	};
-	return normalize(NORMALIZE_TABLE, &request);
+	return normalize(EXT2MB_NORMALIZE_TABLE, &request);
 }
 
 /* 64 KiB blocks in clusters of 16: the kernel takes 128 clusters for 8 MiB, and extents end with a cluster. */
@@ -269,7 +269,7 @@ START_TEST(test_windows)
 			.left_physical = position,
 			.hints = { 52428800, 63, -1 },
 		};
-		struct normalize_goal goal = normalize(NORMALIZE_EXT2MB, &request);
+		struct normalize_goal goal = normalize(EXT2MB_NORMALIZE_EXT2MB, &request);
 
 		ck_assert_uint_eq(goal.count, windows < 6 ? expected[windows] : 32768);
 		position += goal.count;
@@ -422,18 +422,18 @@ START_TEST(test_any_request)
 		struct normalize_request request;
 
 		any_request(&random, &geometry, &request);
-		for (enum normalize_policy policy = 0; policy < NORMALIZE_POLICIES; policy++) {
+		for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
 			struct normalize_goal goal = normalize(policy, &request), again = normalize(policy, &request);
 
 			check_goal(&request, &goal);
 			HOLDS(!memcmp(&goal, &again, sizeof(goal)));
-			if (policy == NORMALIZE_POW2)
+			if (policy == EXT2MB_NORMALIZE_POW2)
 				check_whole(&request, &goal, request.unwritten ? 16384 : UINT64_C(1) << 40);
-			if (policy == NORMALIZE_EXT2MB) {
+			if (policy == EXT2MB_NORMALIZE_EXT2MB) {
 				check_whole(&request, &goal, UINT64_MAX);
 				check_ext2mb(&request, &goal);
 			}
-			if (policy == NORMALIZE_TABLE && request.unwritten && request.count <= 32767)
+			if (policy == EXT2MB_NORMALIZE_TABLE && request.unwritten && request.count <= 32767)
 				HOLDS(goal.start == request.start && !goal.try_count);
 		}
 	}

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ext2fs/core/bits.h"
-#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/preallocation/normalize_goal.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -148,7 +148,7 @@ static uint32_t space_take(struct space *space, uint32_t *goal, const struct nor
 	return count;
 }
 
-static bool stream_append(struct stream *stream, struct space *space, enum normalize_policy policy, bool unwritten)
+static bool stream_append(struct stream *stream, struct space *space, enum ext2mb_normalization policy, bool unwritten)
 {
 	if (!stream->window) {
 		struct normalize_request request = {
@@ -162,7 +162,7 @@ static bool stream_append(struct stream *stream, struct space *space, enum norma
 			.left_physical = stream->size ? stream->next : 0,
 			.hints = { space->free_blocks, space->open_windows, -1 },
 		};
-		if (policy == NORMALIZE_EXT2MB)
+		if (policy == EXT2MB_NORMALIZE_EXT2MB)
 			request.hints.largest_order = 31 - __builtin_clz(longest(space) | 1);
 		struct normalize_goal goal = normalize(policy, &request);
 		uint64_t start;
@@ -203,7 +203,7 @@ static uint64_t count_holes(const struct space *space)
 	return holes;
 }
 
-static struct result append_all(struct space *space, enum normalize_policy policy, bool unwritten, uint32_t streams,
+static struct result append_all(struct space *space, enum ext2mb_normalization policy, bool unwritten, uint32_t streams,
                                 uint32_t goals, uint64_t blocks)
 {
 	struct stream *all = calloc(streams, sizeof(*all));
@@ -222,8 +222,8 @@ static struct result append_all(struct space *space, enum normalize_policy polic
 	for (uint32_t stream = 0; stream < streams; stream++) {
 		stream_close(&all[stream], space);
 		result.extents += all[stream].extents;
-		result.most = normalize_most(result.most, all[stream].extents);
-		result.pieces = normalize_most(result.pieces, all[stream].pieces);
+		result.most = max_u64(result.most, all[stream].extents);
+		result.pieces = max_u64(result.pieces, all[stream].pieces);
 	}
 	result.holes = count_holes(space);
 	free(all);
@@ -237,16 +237,16 @@ static void space_age(struct space *space, struct random *random, uint64_t mean,
 	uint64_t end = space->geometry.end_block;
 
 	for (uint64_t block = 0; block < end;) {
-		uint64_t used = normalize_least(1 + random_below(random, 2 * mean * (inverse - 1)), end - block);
+		uint64_t used = min_u64(1 + random_below(random, 2 * mean * (inverse - 1)), end - block);
 
 		space_mark(space, block, used, true);
 		block += used + 1 + random_below(random, 2 * mean);
 	}
 }
 
-static const char *const names[] = { "table", "pow2", "ext2mb" };
+static const char *const names[] = { "", "ext2mb", "table", "pow2" };
 
-static void say(const char *what, enum normalize_policy policy, uint32_t streams, struct result result)
+static void say(const char *what, enum ext2mb_normalization policy, uint32_t streams, struct result result)
 {
 	printf("# %-34s %-6s %8.1f extents a file, %6llu pieces at most, %6llu free\n", what, names[policy],
 	       (double)result.extents / streams, (unsigned long long)result.pieces, (unsigned long long)result.holes);
@@ -260,14 +260,14 @@ static uint64_t fallocate_blocks(void)
 	return (text ? strtoull(text, NULL, 10) : 8) << (20 - BLOCK_BITS);
 }
 
-static void compare_fresh(const char *what, bool unwritten, uint32_t goals, struct result results[3])
+static void compare_fresh(const char *what, bool unwritten, uint32_t goals, struct result results[EXT2MB_NORMALIZE_POW2 + 1])
 {
-	for (enum normalize_policy policy = 0; policy < NORMALIZE_POLICIES; policy++) {
+	for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
 		struct space space;
 
 		space_create(&space, 1600);
 		/* The kernel's policies take every block by itself then. */
-		uint64_t blocks = unwritten && policy != NORMALIZE_EXT2MB ? fallocate_blocks() : GIB_BLOCKS;
+		uint64_t blocks = unwritten && policy != EXT2MB_NORMALIZE_EXT2MB ? fallocate_blocks() : GIB_BLOCKS;
 		results[policy] = append_all(&space, policy, unwritten, 64, goals, blocks);
 		say(what, policy, 64, results[policy]);
 		space_destroy(&space);
@@ -280,55 +280,55 @@ static void compare_fresh(const char *what, bool unwritten, uint32_t goals, stru
 
 START_TEST(test_one_goal)
 {
-	struct result written[3], unwritten[3];
+	struct result written[EXT2MB_NORMALIZE_POW2 + 1], unwritten[EXT2MB_NORMALIZE_POW2 + 1];
 
 	compare_fresh("written, one goal", false, 1, written);
-	ck_assert_uint_le(written[NORMALIZE_EXT2MB].most, MOST_EXTENTS);
-	ck_assert_uint_le(written[NORMALIZE_EXT2MB].holes, MOST_HOLES);
-	ck_assert_uint_lt(written[NORMALIZE_EXT2MB].most, written[NORMALIZE_POW2].most);
-	ck_assert_uint_lt(written[NORMALIZE_POW2].most, written[NORMALIZE_TABLE].most);
+	ck_assert_uint_le(written[EXT2MB_NORMALIZE_EXT2MB].most, MOST_EXTENTS);
+	ck_assert_uint_le(written[EXT2MB_NORMALIZE_EXT2MB].holes, MOST_HOLES);
+	ck_assert_uint_lt(written[EXT2MB_NORMALIZE_EXT2MB].most, written[EXT2MB_NORMALIZE_POW2].most);
+	ck_assert_uint_lt(written[EXT2MB_NORMALIZE_POW2].most, written[EXT2MB_NORMALIZE_TABLE].most);
 
 	/* Block by block, as the kernel had it: 261 967 extents of 262 144 blocks. */
 	compare_fresh("fallocate, one goal", true, 1, unwritten);
-	ck_assert_uint_eq(unwritten[NORMALIZE_TABLE].most, fallocate_blocks());
-	ck_assert_uint_eq(unwritten[NORMALIZE_POW2].most, fallocate_blocks());
+	ck_assert_uint_eq(unwritten[EXT2MB_NORMALIZE_TABLE].most, fallocate_blocks());
+	ck_assert_uint_eq(unwritten[EXT2MB_NORMALIZE_POW2].most, fallocate_blocks());
 	/* Windows of 32768 blocks are one piece, but one unwritten extent and a block. */
-	ck_assert_uint_le(unwritten[NORMALIZE_EXT2MB].pieces, MOST_EXTENTS);
-	ck_assert_uint_le(unwritten[NORMALIZE_EXT2MB].most, MOST_EXTENTS + 8);
-	ck_assert_uint_le(unwritten[NORMALIZE_EXT2MB].holes, MOST_HOLES);
+	ck_assert_uint_le(unwritten[EXT2MB_NORMALIZE_EXT2MB].pieces, MOST_EXTENTS);
+	ck_assert_uint_le(unwritten[EXT2MB_NORMALIZE_EXT2MB].most, MOST_EXTENTS + 8);
+	ck_assert_uint_le(unwritten[EXT2MB_NORMALIZE_EXT2MB].holes, MOST_HOLES);
 }
 END_TEST
 
 START_TEST(test_goal_each)
 {
-	struct result written[3], unwritten[3];
+	struct result written[EXT2MB_NORMALIZE_POW2 + 1], unwritten[EXT2MB_NORMALIZE_POW2 + 1];
 
 	compare_fresh("written, 64 goals", false, 64, written);
 	compare_fresh("fallocate, 64 goals", true, 64, unwritten);
-	ck_assert_uint_le(written[NORMALIZE_EXT2MB].most, 9);
-	ck_assert_uint_le(written[NORMALIZE_EXT2MB].holes, MOST_HOLES);
-	ck_assert_uint_le(unwritten[NORMALIZE_EXT2MB].most, 10);
-	ck_assert_uint_le(unwritten[NORMALIZE_EXT2MB].holes, MOST_HOLES);
+	ck_assert_uint_le(written[EXT2MB_NORMALIZE_EXT2MB].most, 9);
+	ck_assert_uint_le(written[EXT2MB_NORMALIZE_EXT2MB].holes, MOST_HOLES);
+	ck_assert_uint_le(unwritten[EXT2MB_NORMALIZE_EXT2MB].most, 10);
+	ck_assert_uint_le(unwritten[EXT2MB_NORMALIZE_EXT2MB].holes, MOST_HOLES);
 }
 END_TEST
 
 /* Extents of files and of free space are each other's price in a full filesystem: their sum must be the least. */
-static void check_sum(const struct result results[3])
+static void check_sum(const struct result results[EXT2MB_NORMALIZE_POW2 + 1])
 {
-	uint64_t ours = results[NORMALIZE_EXT2MB].extents + results[NORMALIZE_EXT2MB].holes;
+	uint64_t ours = results[EXT2MB_NORMALIZE_EXT2MB].extents + results[EXT2MB_NORMALIZE_EXT2MB].holes;
 
-	ck_assert_uint_lt(ours, results[NORMALIZE_TABLE].extents + results[NORMALIZE_TABLE].holes);
-	ck_assert_uint_lt(ours, results[NORMALIZE_POW2].extents + results[NORMALIZE_POW2].holes);
+	ck_assert_uint_lt(ours, results[EXT2MB_NORMALIZE_TABLE].extents + results[EXT2MB_NORMALIZE_TABLE].holes);
+	ck_assert_uint_lt(ours, results[EXT2MB_NORMALIZE_POW2].extents + results[EXT2MB_NORMALIZE_POW2].holes);
 }
 
 START_TEST(test_aged)
 {
 	uint64_t mean = UINT64_C(16) << 4 * _i;
-	struct result results[3];
+	struct result results[EXT2MB_NORMALIZE_POW2 + 1];
 	char what[64];
 
 	snprintf(what, sizeof(what), "aged, 20 %% free, mean %llu", (unsigned long long)mean);
-	for (enum normalize_policy policy = 0; policy < NORMALIZE_POLICIES; policy++) {
+	for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
 		struct random random = { 1 };
 		struct space space;
 
@@ -339,13 +339,13 @@ START_TEST(test_aged)
 		space_destroy(&space);
 	}
 	check_sum(results);
-	ck_assert_uint_lt(results[NORMALIZE_EXT2MB].holes, results[NORMALIZE_TABLE].holes);
-	ck_assert_uint_lt(results[NORMALIZE_EXT2MB].holes, results[NORMALIZE_POW2].holes);
+	ck_assert_uint_lt(results[EXT2MB_NORMALIZE_EXT2MB].holes, results[EXT2MB_NORMALIZE_TABLE].holes);
+	ck_assert_uint_lt(results[EXT2MB_NORMALIZE_EXT2MB].holes, results[EXT2MB_NORMALIZE_POW2].holes);
 }
 END_TEST
 
 /* Sixteen files at a time, of 1 to 16384 blocks (every power as likely), until 70 % are full. */
-static struct result churn(struct space *space, enum normalize_policy policy, uint64_t *files)
+static struct result churn(struct space *space, enum ext2mb_normalization policy, uint64_t *files)
 {
 	struct random random = { 2 };
 	uint32_t goals[16];
@@ -366,7 +366,7 @@ static struct result churn(struct space *space, enum normalize_policy policy, ui
 		if (stream->size == *end) {
 			stream_close(stream, space);
 			result.extents += stream->extents;
-			result.pieces = normalize_most(result.pieces, stream->pieces);
+			result.pieces = max_u64(result.pieces, stream->pieces);
 			*stream = (struct stream){ .goal = &goals[random_below(&random, 4)] };
 			*end = 1 + random_below(&random, UINT64_C(1) << random_below(&random, 15));
 			++*files;
@@ -384,9 +384,9 @@ static struct result churn(struct space *space, enum normalize_policy policy, ui
 
 START_TEST(test_churn)
 {
-	struct result results[3];
+	struct result results[EXT2MB_NORMALIZE_POW2 + 1];
 
-	for (enum normalize_policy policy = 0; policy < NORMALIZE_POLICIES; policy++) {
+	for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
 		struct space space;
 		uint64_t files;
 
@@ -395,9 +395,9 @@ START_TEST(test_churn)
 		say("churn, 70 % full", policy, (uint32_t)files, results[policy]);
 		space_destroy(&space);
 	}
-	for (enum normalize_policy other = NORMALIZE_TABLE; other <= NORMALIZE_POW2; other++) {
-		ck_assert_uint_lt(results[NORMALIZE_EXT2MB].extents, results[other].extents);
-		ck_assert_uint_lt(results[NORMALIZE_EXT2MB].holes, results[other].holes);
+	for (enum ext2mb_normalization other = EXT2MB_NORMALIZE_TABLE; other <= EXT2MB_NORMALIZE_POW2; other++) {
+		ck_assert_uint_lt(results[EXT2MB_NORMALIZE_EXT2MB].extents, results[other].extents);
+		ck_assert_uint_lt(results[EXT2MB_NORMALIZE_EXT2MB].holes, results[other].holes);
 	}
 }
 END_TEST

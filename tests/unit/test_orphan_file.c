@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ext2fs/compare/orphan_slots_locked.h"
 #include "mb_image.h"
 #include "ondisk/orphan_block.h"
 #include "seeded_random.h"
@@ -31,10 +32,10 @@ static const struct image_case cases[] = {
 
 static struct ext2mb_orphans *open_orphans(ext2_filsys fs, struct ext2mb *mb, bool locked)
 {
-	struct ext2mb_orphan_options options = { sizeof(options), mb, locked };
+	struct ext2mb_orphan_options options = { sizeof(options), mb };
 	struct ext2mb_orphans *orphans;
 	char why[128];
-	errcode_t error = ext2mb_orphan_open(fs, &options, why, sizeof(why), &orphans);
+	errcode_t error = (locked ? orphan_open_locked : ext2mb_orphan_open)(fs, &options, why, sizeof(why), &orphans);
 
 	ck_assert_msg(error == 0, "%s: %s", error_message(error), why);
 	ck_assert_str_eq(why, "");
@@ -206,7 +207,7 @@ END_TEST
 
 START_TEST(test_arguments)
 {
-	struct ext2mb_orphan_options options = { sizeof(options) - 1, NULL, 0 };
+	struct ext2mb_orphan_options options = { sizeof(options) - 1, NULL };
 	struct ext2mb_orphan_released counts = { .struct_bytes = 1 };
 	struct ext2mb_orphans *orphans;
 	uint32_t index;

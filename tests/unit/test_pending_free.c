@@ -8,13 +8,13 @@
 
 #define CLUSTERS 600
 
-static void add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t epoch)
+static void add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t tid)
 {
 	ck_assert_int_eq(pending_free_reserve(pending), 0);
-	pending_free_add(pending, start, count, epoch);
+	pending_free_add(pending, start, count, tid);
 }
 
-/* Merged with both neighbours, but only with those of the same epoch. */
+/* Merged with both neighbours, but only with those of the same tid. */
 START_TEST(test_merging)
 {
 	struct pending_free pending = { 0 };
@@ -42,7 +42,7 @@ START_TEST(test_merging)
 END_TEST
 
 struct visitor {
-	uint8_t *epochs;
+	uint8_t *tids;
 	uint32_t end;
 };
 
@@ -54,10 +54,10 @@ static void visit(void *context, uint32_t start, uint32_t count)
 	ck_assert(start > visitor->end || (!visitor->end && !start));
 	visitor->end = start + count;
 	for (uint32_t cluster = start; cluster < start + count; cluster++)
-		visitor->epochs[cluster] = 0;
+		visitor->tids[cluster] = 0;
 }
 
-/* Against an array that holds, for every cluster, the epoch (from 1) in which it was freed. */
+/* Against an array that holds, for every cluster, the tid (from 1) in which it was freed. */
 START_TEST(test_model)
 {
 	struct random random = random_start("pending free");
@@ -65,9 +65,9 @@ START_TEST(test_model)
 	uint32_t base = _i ? UINT32_MAX - 3 : 0; /* the second time across the counter's end */
 
 	for (unsigned int round = 0; round < 300; round++) {
-		uint8_t epochs[CLUSTERS] = { 0 };
+		uint8_t tids[CLUSTERS] = { 0 };
 
-		for (uint8_t epoch = 1; epoch <= 6; epoch++) {
+		for (uint8_t tid = 1; tid <= 6; tid++) {
 			for (unsigned int turn = 0; turn < 30; turn++) {
 				uint32_t start = (uint32_t)random_below(&random, CLUSTERS);
 				uint32_t count = 1 + (uint32_t)random_below(&random, 12);
@@ -76,25 +76,25 @@ START_TEST(test_model)
 					continue;
 				bool overlaps = false;
 				for (uint32_t cluster = start; cluster < start + count; cluster++)
-					overlaps |= epochs[cluster] != 0;
+					overlaps |= tids[cluster] != 0;
 				ck_assert(pending_free_overlaps(&pending, start, count) == overlaps);
 				if (overlaps)
 					continue;
-				add(&pending, start, count, base + epoch);
-				memset(epochs + start, epoch, count);
+				add(&pending, start, count, base + tid);
+				memset(tids + start, tid, count);
 			}
-			if (epoch < 3 || random_below(&random, 2))
+			if (tid < 3 || random_below(&random, 2))
 				continue;
 			uint8_t expected[CLUSTERS];
-			struct visitor visitor = { epochs, 0 };
+			struct visitor visitor = { tids, 0 };
 			uint32_t count = 0;
 			for (uint32_t cluster = 0; cluster < CLUSTERS; cluster++) {
-				bool goes = epochs[cluster] && epochs[cluster] <= epoch - 1;
+				bool goes = tids[cluster] && tids[cluster] <= tid - 1;
 				count += goes;
-				expected[cluster] = goes ? 0 : epochs[cluster];
+				expected[cluster] = goes ? 0 : tids[cluster];
 			}
-			ck_assert_uint_eq(pending_free_release(&pending, base + epoch - 1, visit, &visitor), count);
-			ck_assert_mem_eq(epochs, expected, sizeof(epochs));
+			ck_assert_uint_eq(pending_free_release(&pending, base + tid - 1, visit, &visitor), count);
+			ck_assert_mem_eq(tids, expected, sizeof(tids));
 		}
 		pending_free_destroy(&pending);
 	}

@@ -11,16 +11,19 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/compare/kernel_index.h"
+#include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/search/stream_goals.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"
 
 /* Does on cue what another thread might do when a group is about to be looked into. */
 static void (*on_look)(uint32_t number);
-#define SCAN_MEANWHILE(search, number, waits) (on_look ? on_look(number) : (void)0)
-#include "../../lib/ext2fs/search/scan.c"
+#define SEARCH_MEANWHILE(search, number, waits) (on_look ? on_look(number) : (void)0)
+#include "../../lib/ext2fs/search/group_search.c"
 
 #define THREADS 4
 #define MOST_OWNED 400
@@ -41,13 +44,13 @@ struct fighter {
 };
 
 /* The n-th of all: three whole policies, then base with, series without and ours without each choice. */
-static struct ext2mb_options options_of(int number, char *name, size_t name_bytes)
+static struct policy_options options_of(int number, char *name, size_t name_bytes)
 {
 	static const char *const names[] = { "ext2mb", "series", "base" };
-	struct ext2mb_options options = { .struct_bytes = sizeof(options), .policy = (enum ext2mb_policy)(number % 3) };
-	const struct ext2mb_choice *choice = number < 3 ? NULL : ext2mb_choice_get((unsigned int)number / 3 - 1);
+	struct policy_options options = { .policy = (enum policy_name)(number % 3) };
+	const struct choice *choice = number < 3 ? NULL : choice_get((unsigned int)number / 3 - 1);
 
-	if (choice && options.policy == EXT2MB_POLICY_BASE)
+	if (choice && options.policy == POLICY_BASE)
 		options.choices_added = choice->choice;
 	else if (choice)
 		options.choices_dropped = choice->choice;
@@ -148,13 +151,13 @@ START_TEST(test_fight)
 {
 	static struct fighter fighters[THREADS];
 	char name[80];
-	struct ext2mb_options options = options_of(_i, name, sizeof(name));
+	const struct policy_options options = options_of(_i, name, sizeof(name));
 	struct random random = random_start(name);
 	struct ext2mb *mb;
 
 	start_over();
 	ext2_filsys fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(fs, &options, &mb));
+	ck_assert_ok(policy_open(fs, &options, &mb));
 	for (unsigned int number = 0; number < THREADS; number++) {
 		fighters[number] = (struct fighter){
 			.mb = mb,
@@ -197,10 +200,9 @@ static struct {
 #define GROUP_BLOCKS 2048
 #define GROUPS 40
 
-static void open_with(enum ext2mb_policy policy, uint32_t added, uint32_t dropped)
+static void open_with(enum policy_name policy, uint32_t added, uint32_t dropped)
 {
-	struct ext2mb_options options = {
-		.struct_bytes = sizeof(options),
+	const struct policy_options options = {
 		.policy = policy,
 		.choices_added = added,
 		.choices_dropped = dropped,
@@ -208,7 +210,7 @@ static void open_with(enum ext2mb_policy policy, uint32_t added, uint32_t droppe
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^flex_bg,^resize_inode,^has_journal", "320M");
 	test.fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(test.fs, &options, &test.mb));
+	ck_assert_ok(policy_open(test.fs, &options, &test.mb));
 	ck_assert_uint_eq(test.mb->geometry.groups, GROUPS);
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 }
@@ -229,7 +231,7 @@ static struct ext2mb_stats stats_now(void)
 	return stats;
 }
 
-static uint64_t take(uint64_t goal, uint64_t count, uint64_t stream, uint32_t flags)
+static uint64_t take_blocks(uint64_t goal, uint64_t count, uint64_t stream, uint32_t flags)
 {
 	struct ext2mb_request request = {
 		.struct_bytes = sizeof(request), .goal = goal, .count = count, .stream = stream, .flags = flags
@@ -271,10 +273,10 @@ START_TEST(test_busy)
 	for (int tries = 0; tries <= 1; tries++) {
 		pthread_t thread;
 
-		open_with(EXT2MB_POLICY_SERIES, 0, tries ? 0 : EXT2MB_CHOICE_TRY_LOCK);
+		open_with(POLICY_SERIES, 0, tries ? 0 : CHOICE_TRY_LOCK);
 		lock_wait(&test.mb->groups[0].lock);
 		ck_assert_int_eq(pthread_create(&thread, NULL, release_later, &test.mb->groups[0].lock), 0);
-		uint64_t start = take(0, 3, 0, EXT2MB_ALLOC_STREAM);
+		uint64_t start = take_blocks(0, 3, 0, EXT2MB_ALLOC_STREAM);
 		pthread_join(thread, NULL);
 		ck_assert_uint_eq(start / GROUP_BLOCKS, (uint64_t)tries);
 		ck_assert_uint_eq(stats_now().busy_skips, (uint64_t)tries);
@@ -298,7 +300,7 @@ static void hold_at_first(uint32_t number)
 START_TEST(test_bounce)
 {
 	for (int dropped = 0; dropped <= 1; dropped++) {
-		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_SCAN_IN_PLACE : 0);
+		open_with(POLICY_SERIES, 0, dropped ? CHOICE_SCAN_IN_PLACE : 0);
 		take_everything();
 		make_free(20, 1024, 16);
 		struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 16 };
@@ -308,7 +310,7 @@ START_TEST(test_bounce)
 		on_look = NULL;
 		ck_assert_ok(error);
 		ck_assert_uint_eq(extent.start / GROUP_BLOCKS, 20);
-		ck_assert_uint_eq(stats_now().bounces, (uint64_t)dropped);
+		ck_assert_uint_eq(policy_read_stats(test.mb).bounces, (uint64_t)dropped);
 		ck_assert_uint_ge(stats_now().busy_skips, 1);
 		close_all();
 	}
@@ -323,14 +325,14 @@ START_TEST(test_stream_hits)
 		uint64_t goal_hits, stream_goal_hits;
 	} cases[] = {
 		{ 0, 0, 4 },
-		{ EXT2MB_CHOICE_STREAM_HITS_APART, 4, 0 },
-		{ EXT2MB_CHOICE_STREAM_GROUP, 0, 0 },
+		{ CHOICE_STREAM_HITS_APART, 4, 0 },
+		{ CHOICE_STREAM_GROUP, 0, 0 },
 	};
 
 	for (unsigned int index = 0; index < 3; index++) {
-		open_with(EXT2MB_POLICY_SERIES, 0, cases[index].dropped);
+		open_with(POLICY_SERIES, 0, cases[index].dropped);
 		for (int count = 0; count < 4; count++)
-			take(0, 3, 5, EXT2MB_ALLOC_STREAM);
+			take_blocks(0, 3, 5, EXT2MB_ALLOC_STREAM);
 		ck_assert_uint_eq(stats_now().goal_hits, cases[index].goal_hits);
 		ck_assert_uint_eq(stats_now().stream_goal_hits, cases[index].stream_goal_hits);
 		close_all();
@@ -342,10 +344,10 @@ END_TEST
 START_TEST(test_stream_lock)
 {
 	for (int dropped = 0; dropped <= 1; dropped++) {
-		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_STREAM_HINT : 0);
-		take(0, 3, 5, EXT2MB_ALLOC_STREAM);
-		take(0, 3, 6, EXT2MB_ALLOC_STREAM);
-		ck_assert_uint_eq(stats_now().global_locks, dropped ? 4 : 0);
+		open_with(POLICY_SERIES, 0, dropped ? CHOICE_STREAM_HINT : 0);
+		take_blocks(0, 3, 5, EXT2MB_ALLOC_STREAM);
+		take_blocks(0, 3, 6, EXT2MB_ALLOC_STREAM);
+		ck_assert_uint_eq(policy_read_stats(test.mb).global_locks, dropped ? 4 : 0);
 		close_all();
 	}
 }
@@ -355,10 +357,10 @@ END_TEST
 START_TEST(test_several_goals)
 {
 	for (int dropped = 0; dropped <= 1; dropped++) {
-		open_with(EXT2MB_POLICY_EXT2MB, 0, dropped ? EXT2MB_CHOICE_SEVERAL_GOALS : 0);
-		ck_assert_uint_eq(test.mb->goals.count, dropped ? 1 : 10);
-		uint64_t first = take(0, 3, 5, EXT2MB_ALLOC_STREAM) / GROUP_BLOCKS;
-		uint64_t second = take(0, 3, 6, EXT2MB_ALLOC_STREAM) / GROUP_BLOCKS;
+		open_with(POLICY_EXT2MB, 0, dropped ? CHOICE_SEVERAL_GOALS : 0);
+		ck_assert_uint_eq(test.mb->goals->count, dropped ? 1 : 10);
+		uint64_t first = take_blocks(0, 3, 5, EXT2MB_ALLOC_STREAM) / GROUP_BLOCKS;
+		uint64_t second = take_blocks(0, 3, 6, EXT2MB_ALLOC_STREAM) / GROUP_BLOCKS;
 		ck_assert_int_eq(first == second, dropped);
 		close_all();
 	}
@@ -375,29 +377,29 @@ START_TEST(test_frees)
 		/* A commit takes it once. Merged first: two are listed, one comes off again. */
 		{ 0, 2 + 1 + 1 },
 		/* Three are listed, and two come off. */
-		{ EXT2MB_CHOICE_MERGE_FIRST, 3 + 2 + 1 },
+		{ CHOICE_MERGE_FIRST, 3 + 2 + 1 },
 		/* And three are counted as waiting, and one as released. */
-		{ EXT2MB_CHOICE_PENDING_ATOMIC, 2 + 1 + 1 + 3 + 1 },
-		{ EXT2MB_CHOICE_MERGE_FIRST | EXT2MB_CHOICE_PENDING_ATOMIC, 3 + 2 + 1 + 3 + 1 },
+		{ CHOICE_PENDING_ATOMIC, 2 + 1 + 1 + 3 + 1 },
+		{ CHOICE_MERGE_FIRST | CHOICE_PENDING_ATOMIC, 3 + 2 + 1 + 3 + 1 },
 	};
 
 	for (unsigned int index = 0; index < 4; index++) {
-		open_with(EXT2MB_POLICY_SERIES, 0, cases[index].dropped);
-		uint64_t start = take(0, 30, 0, 0);
+		open_with(POLICY_SERIES, 0, cases[index].dropped);
+		uint64_t start = take_blocks(0, 30, 0, 0);
 		ck_assert_ok(ext2mb_free(test.worker, start, 10));
 		ck_assert_ok(ext2mb_free(test.worker, start + 20, 10));
 		ck_assert_ok(ext2mb_free(test.worker, start + 10, 10));
 		ck_assert_error(ext2mb_free(test.worker, start + 15, 10), EXT2MB_ET_DOUBLE_FREE);
-		ck_assert_uint_eq(test.mb->base_pending->clusters, 30);
+		ck_assert_uint_eq(kernel_policy_of(test.mb)->pending->clusters, 30);
 		mb_check(test.mb);
 		ck_assert_ok(ext2mb_commit(test.mb));
-		ck_assert_uint_eq(test.mb->base_pending->clusters, 0);
-		ck_assert_uint_eq(stats_now().global_locks, cases[index].locks);
+		ck_assert_uint_eq(kernel_policy_of(test.mb)->pending->clusters, 0);
+		ck_assert_uint_eq(policy_read_stats(test.mb).global_locks, cases[index].locks);
 		close_all();
 	}
-	open_with(EXT2MB_POLICY_EXT2MB, 0, 0);
-	make_free(3, (uint32_t)(take(3 * GROUP_BLOCKS + 1000, 30, 0, 0) % GROUP_BLOCKS), 30);
-	ck_assert_uint_eq(stats_now().global_locks, 0);
+	open_with(POLICY_EXT2MB, 0, 0);
+	make_free(3, (uint32_t)(take_blocks(3 * GROUP_BLOCKS + 1000, 30, 0, 0) % GROUP_BLOCKS), 30);
+	ck_assert_uint_eq(policy_read_stats(test.mb).global_locks, 0);
 	close_all();
 }
 END_TEST
@@ -406,11 +408,11 @@ END_TEST
 START_TEST(test_zombies)
 {
 	for (int dropped = 0; dropped <= 1; dropped++) {
-		open_with(EXT2MB_POLICY_SERIES, 0, dropped ? EXT2MB_CHOICE_FULL_UNLISTED : 0);
+		open_with(POLICY_SERIES, 0, dropped ? CHOICE_FULL_UNLISTED : 0);
 		take_everything();
 		make_free(39, 600, 1200);
 		uint64_t before = mb_criterion_stats(test.mb, 1).groups;
-		take(0, 3, 0, EXT2MB_ALLOC_STREAM);
+		take_blocks(0, 3, 0, EXT2MB_ALLOC_STREAM);
 		uint64_t met = mb_criterion_stats(test.mb, 1).groups - before;
 		if (dropped)
 			ck_assert_uint_ge(met, GROUPS / 2);
@@ -425,28 +427,28 @@ END_TEST
 START_TEST(test_switch)
 {
 	for (int policy = 0; policy < 4; policy++) {
-		uint32_t lists = policy & 1 ? EXT2MB_CHOICE_ORDERED_SETS : 0;
+		uint32_t lists = policy & 1 ? CHOICE_ORDERED_SETS : 0;
 		bool always = policy & 2;
 
-		open_with(EXT2MB_POLICY_SERIES, 0, lists | (always ? 0 : EXT2MB_CHOICE_ALWAYS_LEAVE));
+		open_with(POLICY_SERIES, 0, lists | (always ? 0 : CHOICE_ALWAYS_LEAVE));
 		take_everything();
 		make_free(20, 1024, 64);
-		ck_assert(group_index_has(test.mb, INDEX_LARGEST, 6, 20));
-		ck_assert_uint_eq(group_index_next_order(test.mb, INDEX_LARGEST, 0), 6);
-		ck_assert_uint_eq(group_index_next_order(test.mb, INDEX_LARGEST, 7), test.mb->orders);
+		ck_assert(test.mb->policy.index->has(test.mb, INDEX_LARGEST, 6, 20));
+		ck_assert_uint_eq(kernel_index_next_order(test.mb, INDEX_LARGEST, 0), 6);
+		ck_assert_uint_eq(kernel_index_next_order(test.mb, INDEX_LARGEST, 7), test.mb->orders);
 		ext2mb_set_optimize_scan(test.mb, 0);
-		take(0, 32, 0, 0);
-		take(0, 16, 0, 0);
+		take_blocks(0, 32, 0, 0);
+		take_blocks(0, 16, 0, 0);
 		ext2mb_set_optimize_scan(test.mb, 1);
-		ck_assert_int_eq(group_index_has(test.mb, INDEX_LARGEST, 4, 20), always);
-		ck_assert_int_eq(group_index_has(test.mb, INDEX_LARGEST, 6, 20), !always);
-		take(0, 8, 0, 0);
-		ck_assert(group_index_has(test.mb, INDEX_LARGEST, 3, 20));
-		ck_assert_int_eq(group_index_has(test.mb, INDEX_LARGEST, 6, 20), !always && !lists);
+		ck_assert_int_eq(test.mb->policy.index->has(test.mb, INDEX_LARGEST, 4, 20), always);
+		ck_assert_int_eq(test.mb->policy.index->has(test.mb, INDEX_LARGEST, 6, 20), !always);
+		take_blocks(0, 8, 0, 0);
+		ck_assert(test.mb->policy.index->has(test.mb, INDEX_LARGEST, 3, 20));
+		ck_assert_int_eq(test.mb->policy.index->has(test.mb, INDEX_LARGEST, 6, 20), !always && !lists);
 		if (lists)
-			ck_assert_int_eq(test.mb->base_lists[INDEX_LARGEST]->misplaced > 0, !always);
+			ck_assert_int_eq(kernel_policy_of(test.mb)->lists[INDEX_LARGEST]->misplaced > 0, !always);
 		/* Wrongly listed is not lost: what is free can be had. */
-		take(0, 8, 0, 0);
+		take_blocks(0, 8, 0, 0);
 		close_all();
 	}
 }
@@ -463,28 +465,28 @@ START_TEST(test_order)
 		uint64_t groups[4];
 	} cases[] = {
 		{ 0, { 30, 35, 10, 5 } },
-		{ EXT2MB_CHOICE_ONE_DIRECTION, { 30, 10, 35, 5 } },
-		{ EXT2MB_CHOICE_ONE_DIRECTION | EXT2MB_CHOICE_ORDERED_SETS, { 10, 30, 5, 35 } },
-		{ EXT2MB_CHOICE_SCAN_IN_PLACE, { 30, 35, 10, 5 } },
-		{ EXT2MB_CHOICE_ONE_DIRECTION | EXT2MB_CHOICE_ORDERED_SETS | EXT2MB_CHOICE_SCAN_IN_PLACE,
+		{ CHOICE_ONE_DIRECTION, { 30, 10, 35, 5 } },
+		{ CHOICE_ONE_DIRECTION | CHOICE_ORDERED_SETS, { 10, 30, 5, 35 } },
+		{ CHOICE_SCAN_IN_PLACE, { 30, 35, 10, 5 } },
+		{ CHOICE_ONE_DIRECTION | CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE,
 		  { 10, 30, 5, 35 } },
 	};
 
 	for (unsigned int index = 0; index < 5; index++) {
-		open_with(EXT2MB_POLICY_SERIES, 0, cases[index].dropped);
+		open_with(POLICY_SERIES, 0, cases[index].dropped);
 		take_everything();
 		make_free(10, 1024, 16);
 		make_free(30, 1024, 16);
 		make_free(5, 1024, 32);
 		make_free(35, 1024, 32);
 		for (unsigned int number = 0; number < 4; number++) {
-			uint64_t group = take(20 * GROUP_BLOCKS + 7, 16, 0, 0) / GROUP_BLOCKS;
+			uint64_t group = take_blocks(20 * GROUP_BLOCKS + 7, 16, 0, 0) / GROUP_BLOCKS;
 
 			ck_assert_msg(group == cases[index].groups[number], "case %u: %llu at %u", index,
 			              (unsigned long long)group, number);
 			/* The rest of an order 5 would now be an order 4. */
 			if (cases[index].groups[number] == 35 || cases[index].groups[number] == 5)
-				take(group * GROUP_BLOCKS + 1040, 16, 0, EXT2MB_ALLOC_GOAL_ONLY);
+				take_blocks(group * GROUP_BLOCKS + 1040, 16, 0, EXT2MB_ALLOC_GOAL_ONLY);
 		}
 		close_all();
 	}
@@ -498,13 +500,13 @@ START_TEST(test_goal_first)
 		bool added = number % 2;
 
 		if (number < 2)
-			open_with(EXT2MB_POLICY_SERIES, added ? EXT2MB_CHOICE_GOAL_FIRST : 0, 0);
+			open_with(POLICY_SERIES, added ? CHOICE_GOAL_FIRST : 0, 0);
 		else
-			open_with(EXT2MB_POLICY_BASE, 0, added ? 0 : EXT2MB_CHOICE_GOAL_FIRST);
+			open_with(POLICY_BASE, 0, added ? 0 : CHOICE_GOAL_FIRST);
 		take_everything();
 		make_free(20, 1024, 256);
 		make_free(30, 1024, 16);
-		ck_assert_uint_eq(take(20 * GROUP_BLOCKS + 7, 16, 0, 0) / GROUP_BLOCKS, added ? 20 : 30);
+		ck_assert_uint_eq(take_blocks(20 * GROUP_BLOCKS + 7, 16, 0, 0) / GROUP_BLOCKS, added ? 20 : 30);
 		close_all();
 	}
 }
@@ -526,12 +528,12 @@ START_TEST(test_wait_at_equal)
 	for (int added = 0; added <= 1; added++) {
 		pthread_t thread;
 
-		open_with(EXT2MB_POLICY_SERIES, added ? EXT2MB_CHOICE_WAIT_AT_EQUAL : 0, 0);
+		open_with(POLICY_SERIES, added ? CHOICE_WAIT_AT_EQUAL : 0, 0);
 		take_everything();
 		make_free(20, 1024, 16);
 		lock_wait(&test.mb->groups[20].lock);
 		ck_assert_int_eq(pthread_create(&thread, NULL, hold, &test.mb->groups[20].lock), 0);
-		take(0, 16, 0, 0);
+		take_blocks(0, 16, 0, 0);
 		pthread_join(thread, NULL);
 		ck_assert_int_eq(stats_now().busy_waits > 0, added);
 		ck_assert(!added || mb_criterion_stats(test.mb, 0).hits == 1);
@@ -542,21 +544,21 @@ END_TEST
 
 START_TEST(test_options)
 {
-	enum ext2mb_policy policy;
-	struct ext2mb_options wrong[] = {
-		{ .struct_bytes = sizeof(*wrong), .policy = (enum ext2mb_policy)9 },
-		{ .struct_bytes = sizeof(*wrong), .choices_added = UINT32_C(1) << 31 },
-		{ .struct_bytes = sizeof(*wrong), .choices_added = 1, .choices_dropped = 1 },
+	enum policy_name policy;
+	const struct policy_options wrong[] = {
+		{ .policy = (enum policy_name)9 },
+		{ .choices_added = UINT32_C(1) << 31 },
+		{ .choices_added = 1, .choices_dropped = 1 },
 	};
 
-	ck_assert_ok(ext2mb_policy_find("base", &policy));
-	ck_assert_int_eq(policy, EXT2MB_POLICY_BASE);
-	ck_assert_error(ext2mb_policy_find("bass", &policy), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_ok(policy_find("base", &policy));
+	ck_assert_int_eq(policy, POLICY_BASE);
+	ck_assert_error(policy_find("bass", &policy), EXT2MB_ET_BAD_ARGUMENT);
 	mb_image_make(OPTIONS, SIZE);
 	ext2_filsys fs = mb_image_open();
 	for (unsigned int index = 0; index < sizeof(wrong) / sizeof(*wrong); index++) {
 		struct ext2mb *mb;
-		ck_assert_error(ext2mb_open(fs, &wrong[index], &mb), EXT2MB_ET_BAD_ARGUMENT);
+		ck_assert_error(policy_open(fs, &wrong[index], &mb), EXT2MB_ET_BAD_ARGUMENT);
 	}
 	ck_assert_ok(ext2fs_close(fs));
 }
@@ -568,7 +570,7 @@ static Suite *policy_suite(void)
 	TCase *policy = tcase_create("policy");
 	int choices = 0;
 
-	while (ext2mb_choice_get((unsigned int)choices))
+	while (choice_get((unsigned int)choices))
 		choices++;
 	tcase_add_unchecked_fixture(policy, mb_image_setup, mb_image_teardown);
 	tcase_set_timeout(policy, 600);

@@ -3,13 +3,15 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "ext2fs/search/scan.h"
+#include "ext2fs/search/stream_goals.h"
 #include "mb_image.h"
 #include "unit.h"
 
 struct search;
 static void meanwhile(const struct search *search, uint32_t number, bool waits);
-#define SCAN_MEANWHILE(search, number, waits) meanwhile(search, number, waits)
-#include "../../lib/ext2fs/search/scan.c"
+#define SEARCH_MEANWHILE(search, number, waits) meanwhile(search, number, waits)
+#include "../../lib/ext2fs/search/group_search.c"
 
 #define GROUP_BLOCKS 2048
 #define GROUPS 40
@@ -31,8 +33,9 @@ static void meanwhile(const struct search *search, uint32_t number, bool waits)
 }
 
 /* A filesystem of 40 groups without flex_bg in which everything is in use. */
-static void open_full(void)
+static void open_full_without(uint32_t choices)
 {
+	const struct policy_options options = { .choices_dropped = choices };
 	struct ext2mb_request request = { .struct_bytes = sizeof(request),
 		                          .count = GROUP_BLOCKS,
 		                          .flags = EXT2MB_ALLOC_PACK };
@@ -40,12 +43,17 @@ static void open_full(void)
 
 	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^flex_bg,^resize_inode,^has_journal", "320M");
 	test.fs = mb_image_open();
-	ck_assert_ok(ext2mb_open(test.fs, NULL, &test.mb));
+	ck_assert_ok(policy_open(test.fs, &options, &test.mb));
 	ck_assert_uint_eq(test.mb->geometry.groups, GROUPS);
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	while (!ext2mb_alloc(test.worker, &request, &extent))
 		;
 	ck_assert_uint_eq(ext2mb_free_blocks(test.mb), 0);
+}
+
+static void open_full(void)
+{
+	open_full_without(0);
 }
 
 static void close_full(void)
@@ -220,11 +228,10 @@ START_TEST(test_lost_chunk)
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	struct ext2mb_extent extent;
 
-	open_full();
+	open_full_without(CHOICE_BY_LARGEST);
 	make_free(6, 1024, 30);
 	make_free(8, 1024, 10);
 	make_free(10, 1024, 20);
-	test.mb->policy.choices &= ~EXT2MB_CHOICE_BY_LARGEST;
 	test.act = steal_best;
 	ck_assert_ok(ask(block_in(0, 1000), 100, 0, &extent));
 	/* The first that comes will then do. */
@@ -253,7 +260,7 @@ START_TEST(test_trimming)
 			.criterion = BEST_AVAILABLE,
 		};
 
-		ck_assert_ok(sweep_indexed(&search));
+		ck_assert_ok(scan_sweep(&search));
 		ck_assert_uint_eq(search.wanted, 100);
 		/* From 64 down by at most three orders, never below the original: 32, 16 or 8 clusters. */
 		uint32_t expected = original <= 32 ? 32 : 0;
@@ -355,7 +362,7 @@ START_TEST(test_streams)
 	mb_image_make("-t ext4 -b 4096 -g 2048 -O ^flex_bg,^resize_inode,^has_journal", "320M");
 	test.fs = mb_image_open();
 	ck_assert_ok(ext2mb_open(test.fs, NULL, &test.mb));
-	ck_assert_uint_eq(test.mb->goals.count, 10);
+	ck_assert_uint_eq(test.mb->goals->count, 10);
 	ck_assert_ok(ext2mb_worker_open(test.mb, &test.worker));
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t stream = 0; stream < 10; stream++) {

@@ -48,17 +48,16 @@ static void leave_single_blocks(struct small_image *image, uint64_t distance)
 /* The summaries of the groups are enough: none is looked through. What is longer than a group is a mistake. */
 START_TEST(test_by_summaries)
 {
-	static const struct ext2mb_options policies[] = { { .policy = EXT2MB_POLICY_EXT2MB },
-		                                          { .policy = EXT2MB_POLICY_SERIES },
-		                                          { .policy = EXT2MB_POLICY_BASE },
-		                                          { .optimize_scan = EXT2MB_SCAN_LINEAR } };
-	struct ext2mb_options options = policies[_i];
+	static const struct policy_options policies[] = { { .policy = POLICY_EXT2MB },
+		                                          { .policy = POLICY_SERIES },
+		                                          { .policy = POLICY_BASE },
+		                                          { .allocator.optimize_scan = EXT2MB_SCAN_LINEAR } };
+	const struct policy_options options = policies[_i];
 	struct ext2mb_extent extent;
 	struct small_image image;
 
-	options.struct_bytes = sizeof(options);
 	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "128M");
-	small_image_open(&image, &options);
+	small_image_open_policy(&image, &options);
 	leave_single_blocks(&image, 3);
 	struct ext2mb_stats before = read_stats(&image);
 	for (uint64_t count = 5; count <= 1024; count += count)
@@ -250,19 +249,18 @@ static void ask_for_any(struct books *books)
 /* Against a map: refused if and only if free blocks and windows together have no such run, and then no window is lost. */
 START_TEST(test_with_windows)
 {
-	static const struct ext2mb_options choices[] = { { 0 },
-		                                         { .small_windows = EXT2MB_SMALL_THREAD },
-		                                         { .policy = EXT2MB_POLICY_SERIES },
-		                                         { .policy = EXT2MB_POLICY_BASE } };
+	static const struct policy_options choices[] = { { 0 },
+		                                         { .allocator.small_windows = EXT2MB_SMALL_THREAD },
+		                                         { .policy = POLICY_SERIES },
+		                                         { .policy = POLICY_BASE } };
 	struct books books = { .random = random_start("with windows") };
-	struct ext2mb_options options = choices[_i % 4];
+	const struct policy_options options = choices[_i % 4];
 	struct ext2mb_extent extent = { 0 };
 
-	options.struct_bytes = sizeof(options);
 	mb_image_make(_i / 4 ? "-t ext4 -b 1024 -O ^has_journal,bigalloc -C 4096 -g 4096" :
 		               "-t ext4 -b 1024 -g 1024 -O ^has_journal",
 	              _i / 4 ? "30M" : "9M");
-	small_image_open(&books.image, &options);
+	small_image_open_policy(&books.image, &options);
 	books.cluster_blocks = (uint64_t)EXT2FS_CLUSTER_RATIO(books.image.fs);
 	books.blocks = ext2fs_blocks_count(books.image.fs->super);
 	books.group_blocks = books.image.fs->super->s_blocks_per_group;
@@ -290,19 +288,18 @@ END_TEST
 /* A minimum does not stop the search at it: the most of count that can be had, but nothing below the minimum. */
 START_TEST(test_least)
 {
-	static const struct ext2mb_options policies[] = { { 0 },
-		                                          { .policy = EXT2MB_POLICY_SERIES },
-		                                          { .policy = EXT2MB_POLICY_BASE },
-		                                          { .optimize_scan = EXT2MB_SCAN_LINEAR } };
-	struct ext2mb_options options = policies[_i];
+	static const struct policy_options policies[] = { { 0 },
+		                                          { .policy = POLICY_SERIES },
+		                                          { .policy = POLICY_BASE },
+		                                          { .allocator.optimize_scan = EXT2MB_SCAN_LINEAR } };
+	const struct policy_options options = policies[_i];
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
 	struct ext2mb_extent extent;
 	struct small_image image;
 	uint64_t at = 0;
 
-	options.struct_bytes = sizeof(options);
 	mb_image_make("-t ext4 -b 1024 -g 1024 -O ^has_journal", "64M");
-	small_image_open(&image, &options);
+	small_image_open_policy(&image, &options);
 	/* Runs of 1 to 30 blocks, each once, and one of them in use between any two. */
 	while (!ext2mb_alloc(image.worker, &request, &extent))
 		if (!at && extent.count > 600)

@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 #include "ext2fs/core/bits.h"
-#include "ext2fs/check/check_windows.h"
+#include "ext2fs/check/check_preallocations.h"
+#include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
 #include "ext2fs/group/inode_group.h"
+#include "ext2fs/group/totals.h"
 
 struct report {
 	char *why;
@@ -33,42 +35,19 @@ static errcode_t check_sets(struct ext2mb *mb, uint32_t number, enum index_kind 
 	const char *name = kind == INDEX_LARGEST ? "largest order" : "average fragment";
 	const struct group *group = &mb->groups[number];
 	int recorded = kind == INDEX_LARGEST ? group->largest_set : group->average_set;
-	int order = group_index_expected(mb, number, kind, summary);
+	int order = mb->policy.index->expected(mb, number, kind, summary);
 
+	if (order == INDEX_ANY_SET)
+		return 0;
 	if (recorded != order)
 		return fails(report, "group %u: in %s set %d but its order is %d", number, name, recorded, order);
 	for (int set = 0; set < (int)mb->orders; set++)
-		if (group_index_has(mb, kind, (unsigned int)set, number) != (set == order))
+		if (mb->policy.index->has(mb, kind, (unsigned int)set, number) != (set == order))
 			return fails(report, "group %u: wrongly %s %s set %d", number,
 			             set == order ? "absent from" : "in", name, set);
-	if (order >= 0 && !mb->base_lists[kind] &&
-	    group_index_next(mb, kind, (unsigned int)order, ORDER_SET_NONE, number, number + 1) != number)
+	if (order >= 0 &&
+	    mb->policy.index->next(mb, kind, (unsigned int)order, ORDER_SET_NONE, number, number + 1) != number)
 		return fails(report, "group %u: not found in %s set %d", number, name, order);
-	return 0;
-}
-
-static errcode_t check_pending(const struct ext2mb *mb, uint32_t number, const struct report *report)
-{
-	const struct group *group = &mb->groups[number];
-	uint32_t previous_end = 0;
-	uint32_t previous_epoch = 0;
-
-	if (order_set_has(&mb->pending, number) != (group->pending.count > 0))
-		return fails(report, "group %u: pending frees and their set disagree", number);
-	for (uint32_t index = 0; index < group->pending.count; index++) {
-		const struct pending_run *run = &group->pending.runs[index];
-		uint32_t end = run->start + run->count;
-
-		if (group->state != GROUP_LOADED || !run->count || end > group->buddy->clusters ||
-		    bits_next_zero(group->buddy->bitmap, run->start, end) != end)
-			return fails(report, "group %u: pending free at %u is not in use", number, run->start);
-		if (index && run->start < previous_end)
-			return fails(report, "group %u: pending frees overlap at %u", number, run->start);
-		if (index && run->start == previous_end && run->epoch == previous_epoch)
-			return fails(report, "group %u: pending frees are not merged at %u", number, run->start);
-		previous_end = end;
-		previous_epoch = run->epoch;
-	}
 	return 0;
 }
 
@@ -92,14 +71,13 @@ static errcode_t check_blocks(struct ext2mb *mb, uint32_t number, struct buddy *
 		    summary.average_order != group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders))
 			return fails(report, "group %u: summary is out of date", number);
 	}
-	errcode_t error = 0;
-	if (!mb->has_stale_index)
-		error = check_sets(mb, number, INDEX_LARGEST, &summary, report);
-	if (!error && !mb->has_stale_index)
-		error = check_sets(mb, number, INDEX_AVERAGE, &summary, report);
+	errcode_t error = check_sets(mb, number, INDEX_LARGEST, &summary, report);
 	if (!error)
-		error = check_pending(mb, number, report);
-	return error;
+		error = check_sets(mb, number, INDEX_AVERAGE, &summary, report);
+	if (error)
+		return error;
+	const char *wrong = mb->policy.pending->check(mb, number);
+	return wrong ? fails(report, "group %u: %s", number, wrong) : 0;
 }
 
 static errcode_t check_inodes(const struct ext2mb *mb, uint32_t number, const struct report *report)
@@ -137,15 +115,13 @@ errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 		free_clusters += group_free_clusters(&mb->groups[number]);
 		free_inodes += inode_group_free(mb, number);
 	}
-	const char *wrong = mb->base_pending ? base_pending_check(mb) : NULL;
-	if (wrong)
-		return fails(&report, "%s", wrong);
-	if (free_clusters << mb->geometry.cluster_bits != ext2mb_free_blocks(mb))
+	struct space_totals totals = totals_space(mb);
+	if (free_clusters != totals.free_clusters)
 		return fails(&report, "%llu blocks are free in all groups, but %llu are counted",
 		             (unsigned long long)(free_clusters << mb->geometry.cluster_bits),
-		             (unsigned long long)ext2mb_free_blocks(mb));
-	if (free_inodes != ext2mb_free_inodes(mb))
+		             (unsigned long long)(totals.free_clusters << mb->geometry.cluster_bits));
+	if (free_inodes != totals.free_inodes)
 		return fails(&report, "%llu inodes are free in all groups, but %llu are counted",
-		             (unsigned long long)free_inodes, (unsigned long long)ext2mb_free_inodes(mb));
-	return check_windows(mb, why, why_bytes);
+		             (unsigned long long)free_inodes, (unsigned long long)totals.free_inodes);
+	return check_preallocations(mb, why, why_bytes);
 }

@@ -3,7 +3,7 @@
 #ifndef EXT2FS_CHECK_H
 #define EXT2FS_CHECK_H
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
 
 /* EXT2MB_ET_CHECK_FAILED and a sentence in why, ENOMEM. No other thread may run. */
 MUST_CHECK errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes);

@@ -3,11 +3,9 @@
  * The locked twin: one lock for all blocks, the first block with room and its first empty slot, as the kernel's
  * orphan file had it before it became lockless. (The entries are atomic for those who only look.)
  */
-#include "ext2fs/orphan/orphan_slots.h"
+#include "ext2fs/compare/orphan_slots_locked.h"
 
 #include <errno.h>
-
-#include "ext2fs/ext2mb.h"
 
 static uint32_t count_of(const struct orphan_slots *slots, uint32_t block)
 {
@@ -74,3 +72,9 @@ static errcode_t put_locked(struct orphan_slots *slots, uint32_t index, uint32_t
 }
 
 const struct orphan_slots_twin orphan_slots_locked = { take_locked, put_locked };
+
+errcode_t orphan_open_locked(ext2_filsys fs, const struct ext2mb_orphan_options *options, char *why, size_t why_bytes,
+                             struct ext2mb_orphans **ret)
+{
+	return orphan_file_open(fs, options, &orphan_slots_locked, why, why_bytes, ret);
+}

@@ -6,7 +6,10 @@
 #ifndef EXT2FS_GEOMETRY_H
 #define EXT2FS_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#define GEOMETRY_LEAST_FLEX 4 /* the kernel's EXT4_FLEX_SIZE_DIR_ALLOC_SCHEME */
 
 struct geometry {
 	uint64_t first_block;
@@ -55,6 +58,17 @@ static inline uint64_t geometry_block(const struct geometry *geometry, uint32_t 
 static inline uint64_t geometry_block_bytes(const struct geometry *geometry)
 {
 	return UINT64_C(1) << geometry->block_bits;
+}
+
+/* Whether the group is the first of a flex group that is long enough to keep its first one for directories. */
+static inline bool geometry_is_kept_for_directories(const struct geometry *geometry, uint32_t group)
+{
+	return geometry->flex_groups >= GEOMETRY_LEAST_FLEX && group % geometry->flex_groups == 0;
+}
+
+static inline bool geometry_is_whole_clusters(const struct geometry *geometry, uint64_t blocks)
+{
+	return !(blocks & ((UINT64_C(1) << geometry->cluster_bits) - 1));
 }
 
 #endif

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which of two ways the allocator goes, wherever the kernel has gone more than one: a bit for every choice, and
- * whole sets of them by name. They are decided when an allocator is opened; see doc/POLICIES.md.
+ * What there is more than one way to do, since the kernel has changed its own: tables of functions, bound when an
+ * allocator is opened. The library has one of each, ours (policy.c); the kernel's older ways are in compare/.
  */
 #ifndef EXT2FS_POLICY_H
 #define EXT2FS_POLICY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "ext2fs/ext2mb.h"
 
 struct policy {
-	const char *name;
-	uint32_t choices;      /* EXT2MB_CHOICE_* */
-	uint32_t least_groups; /* in filesystems with fewer, mb_optimize_scan is off unless asked for */
+	const struct index_operations *index;           /* group/group_index.h: which groups to look at */
+	const struct pending_operations *pending;       /* group/pending_free.h: what was freed and waits for a commit */
+	const struct goal_operations *goals;            /* search/stream_goals.h: where large files go on */
+	const struct search_operations *search;         /* search/group_search.h: how groups are gone through */
+	const struct small_file_operations *small_files; /* preallocation/file.h: where small files begin */
+	const struct inode_operations *inodes;          /* inode/inode_alloc.h: where directories and files go */
+
+	/* What options stand for that leave it open: */
+	enum ext2mb_normalization normalization;
+	enum ext2mb_small_windows small_windows;
+	uint32_t least_groups; /* in filesystems with fewer, mb_optimize_scan is off */
+
+	/* A policy's own, freed with the allocator; NULL: it has none. */
+	void *state;
+	errcode_t (*create)(struct ext2mb *mb); /* once the geometry is known. ENOMEM */
+	void (*destroy)(void *state);
 };
-
-/* NULL: there is none of that number. */
-const struct policy *policy_get(enum ext2mb_policy policy);
-
-/* What the options ask for. options may be NULL. EXT2MB_ET_BAD_ARGUMENT. */
-EXT2MB_MUST_CHECK errcode_t policy_resolve(const struct ext2mb_options *options, struct policy *policy);
 
 #endif

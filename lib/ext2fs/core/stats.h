@@ -9,43 +9,46 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "ext2fs/core/criterion.h"
+
 enum counter {
-	COUNT_REQUESTS,
+	/* What totals.h reads together: one line of the cache for each worker. */
+	COUNT_CLUSTERS_ALLOCATED,
+	COUNT_CLUSTERS_RESERVED,   /* of those allocated, what was taken as preallocations */
+	COUNT_CLUSTERS_SERVED,     /* of those reserved, what was handed out */
+	COUNT_CLUSTERS_UNRESERVED, /* and what was given back to the groups */
+	COUNT_WINDOWS_OPENED,      /* preallocations of files */
+	COUNT_WINDOWS_CLOSED,
+	COUNT_INODES_ALLOCATED,
+	COUNT_INODES_FREED,
+	COUNTERS_OF_SPACE,
+	COUNT_REQUESTS = COUNTERS_OF_SPACE,
 	COUNT_SUCCESSES,
 	COUNT_GOAL_HITS,        /* exactly at the goal */
 	COUNT_STREAM_GOAL_HITS, /* in the group of the stream's goal */
 	COUNT_LENGTH_HITS,      /* a run of exactly the length asked for */
 	COUNT_PACKED,
-	COUNT_BREAKS,            /* enough runs had been seen: the best of them had to do */
+	COUNT_BREAKS, /* enough runs had been seen: the best of them had to do */
 	COUNT_EXTENTS_SCANNED,
 	COUNT_GROUPS_SCANNED,
-	COUNT_BUSY_SKIPS,      /* a group that somebody else held */
+	COUNT_BUSY_SKIPS,      /* a group that another thread held */
 	COUNT_BUSY_WAITS,      /* waited for one such at equal quality */
 	COUNT_LOST_CHUNKS,     /* the best extent seen was gone when it was to be taken */
-	COUNT_BOUNCES,           /* chosen and then not to be had, before patch 16 */
 	COUNT_REPEATED_SWEEPS, /* nothing found, but something had been released meanwhile */
 	COUNT_FREES,
-	COUNT_CLUSTERS_ALLOCATED,
 	COUNT_CLUSTERS_FREED,
-	COUNT_CLUSTERS_RESERVED,   /* of those allocated, what was taken for windows */
-	COUNT_CLUSTERS_SERVED,     /* of those reserved, what was handed out */
-	COUNT_CLUSTERS_UNRESERVED, /* and what was given back to the groups */
-	COUNT_WINDOW_HITS,         /* requests that a file's own window served */
-	COUNT_WINDOWS_OPENED,      /* of files */
-	COUNT_WINDOWS_CLOSED,
-	COUNT_WINDOW_DISCARDS,     /* of everybody's windows, for want of free space */
-	COUNT_LEAST_REQUESTS,      /* with a minimum of more than a cluster */
-	COUNT_LEAST_REFUSALS,      /* and how many of them there was no run for */
-	COUNT_MOVES_BEGUN,         /* reserve.h */
+	COUNT_WINDOW_HITS,     /* requests that a file's own preallocation served */
+	COUNT_WINDOW_DISCARDS, /* of all preallocations, for want of free space */
+	COUNT_LEAST_REQUESTS,  /* with a minimum of more than a cluster */
+	COUNT_LEAST_REFUSALS,  /* and how many of them there was no run for */
+	COUNT_MOVES_BEGUN,     /* preallocation.h */
 	COUNT_MOVES_ENDED,
-	COUNT_INODES_ALLOCATED,
 	COUNT_INODE_FREES_BEGUN,
-	COUNT_INODES_FREED,
-	COUNT_CRITERION_HITS,                                  /* and four more */
-	COUNT_CRITERION_EXTENTS = COUNT_CRITERION_HITS + 5, /* runs looked at */
-	COUNT_CRITERION_GROUPS = COUNT_CRITERION_EXTENTS + 5,     /* considered */
-	COUNT_CRITERION_FAILURES = COUNT_CRITERION_GROUPS + 5, /* gone through in vain */
-	COUNTERS = COUNT_CRITERION_FAILURES + 5,
+	COUNT_CRITERION_HITS, /* one for each criterion, and so the next three */
+	COUNT_CRITERION_EXTENTS = COUNT_CRITERION_HITS + CRITERIA,     /* runs looked at */
+	COUNT_CRITERION_GROUPS = COUNT_CRITERION_EXTENTS + CRITERIA,   /* considered */
+	COUNT_CRITERION_FAILURES = COUNT_CRITERION_GROUPS + CRITERIA, /* gone through in vain */
+	COUNTERS = COUNT_CRITERION_FAILURES + CRITERIA,
 };
 
 struct stats {

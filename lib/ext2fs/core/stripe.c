@@ -12,15 +12,8 @@ static bool is_usable(uint32_t blocks, const struct geometry *geometry)
 	       !(geometry->first_block & cluster_mask);
 }
 
-struct stripe stripe_choose(const struct ext2mb_options *options, const struct fs_state *state)
+struct stripe stripe_of(uint32_t blocks, const struct geometry *geometry)
 {
-	const struct geometry *geometry = &state->geometry;
-	uint32_t blocks = options ? options->stripe_blocks : 0;
-
-	if (!blocks)
-		blocks = fs_state_stripe_width(state);
-	if (!is_usable(blocks, geometry) && !(options && options->stripe_blocks))
-		blocks = fs_state_stride(state);
 	if (!is_usable(blocks, geometry))
 		return (struct stripe){ 0 };
 

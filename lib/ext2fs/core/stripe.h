@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/ext2mb.h"
-#include "ext2fs/fs/fs_state.h"
+#include "ext2fs/core/geometry.h"
 
 struct stripe {
 	uint32_t blocks;   /* 0: none */
@@ -18,8 +17,8 @@ struct stripe {
 	bool fits_buddies; /* a buddy that is no shorter than a stripe begins with one */
 };
 
-/* What the options say, else the superblock's stripe width or, if that is of no use, its stride. options may be NULL. */
-struct stripe stripe_choose(const struct ext2mb_options *options, const struct fs_state *state);
+/* The stripe of so many blocks; none, if the allocator can make no use of it. */
+struct stripe stripe_of(uint32_t blocks, const struct geometry *geometry);
 
 static inline bool stripe_divides(const struct stripe *stripe, uint32_t clusters)
 {

@@ -6,49 +6,21 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/fs/fs_state.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/group/totals.h"
 
 static_assert(sizeof(struct group) == 128, "an untouched group costs two cache lines");
-
-static int last_set(uint32_t value)
-{
-	return value ? 32 - __builtin_clz(value) : 0;
-}
-
-int group_average_order(uint32_t free_clusters, uint32_t fragments, uint32_t orders)
-{
-	if (!free_clusters || !fragments)
-		return -1;
-	int order = last_set(free_clusters / fragments) - 2;
-	if (order < 0)
-		return 0;
-	return order < (int)orders ? order : (int)orders - 1;
-}
-
-/* Enters the new set before leaving the old one, so that a search never misses a group that is only moving. */
-static void move(struct order_set *sets, uint32_t number, int8_t *recorded, int order)
-{
-	if (*recorded == order)
-		return;
-	if (order >= 0)
-		order_set_add(&sets[order], number);
-	if (*recorded >= 0)
-		order_set_remove(&sets[*recorded], number);
-	*recorded = (int8_t)order;
-}
 
 static void publish(struct ext2mb *mb, uint32_t number, const struct group_summary *summary)
 {
 	struct group *group = &mb->groups[number];
 
 	atomic_store_explicit(&group->summary, group_summary_pack(summary), memory_order_release);
-	if (!atomic_load_explicit(&mb->has_default_index, memory_order_relaxed)) {
-		group_index_update(mb, number, summary);
-		return;
-	}
-	move(mb->largest, number, &group->largest_set, summary->largest_order);
-	move(mb->average, number, &group->average_set, summary->average_order);
+	/* What stays in its sets is not worth a call. */
+	if (group->largest_set != summary->largest_order || group->average_set != summary->average_order)
+		mb->policy.index->update(mb, number, summary);
 }
 
 static void publish_longest(struct group *group, uint32_t clusters)
@@ -84,7 +56,7 @@ static void publish_corrupt(struct ext2mb *mb, uint32_t number)
 /* The best that an untouched group can be: whoever is led to it by that loads it and puts it right. */
 static void publish_untouched(struct ext2mb *mb, uint32_t number, uint32_t free_clusters)
 {
-	int largest = last_set(free_clusters) - 1;
+	int largest = (int)last_set(free_clusters) - 1;
 
 	publish_longest(&mb->groups[number], free_clusters);
 	publish(mb, number, &(struct group_summary){
@@ -109,10 +81,10 @@ errcode_t group_table_create(struct ext2mb *mb)
 		struct group_counts counts;
 
 		group->largest_set = group->average_set = -1;
-		if (fs_state_counts(&mb->fs_state, number, &counts)) {
+		if (fs_state_counts(mb->fs_state, number, &counts)) {
 			publish_corrupt(mb, number);
 			group->inodes.state = GROUP_CORRUPT;
-			allocator_lose_group(mb, number, 0, 0);
+			totals_lose_group(mb, number, 0, 0);
 			continue;
 		}
 		publish_untouched(mb, number, counts.free_clusters);
@@ -159,11 +131,11 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 	if (!buddy)
 		return ENOMEM;
 	buddy_init(buddy, mb->geometry.block_bits, geometry_group_clusters(&mb->geometry, number));
-	errcode_t error = fs_state_read_blocks(&mb->fs_state, number, buddy->bitmap);
+	errcode_t error = fs_state_read_blocks(mb->fs_state, number, buddy->bitmap);
 	if (error) {
 		free(buddy);
 		if (error != ENOMEM) {
-			allocator_lose_group(mb, number, group_free_clusters(group), 0);
+			totals_lose_group(mb, number, group_free_clusters(group), 0);
 			publish_corrupt(mb, number);
 		}
 		return error;

@@ -15,13 +15,8 @@
 
 #include "ext2fs/core/buddy.h"
 #include "ext2fs/core/lock.h"
+#include "ext2fs/group/group_summary.h"
 #include "ext2fs/group/pending_free.h"
-
-enum group_state {
-	GROUP_UNTOUCHED, /* known from the descriptor only */
-	GROUP_LOADED,
-	GROUP_CORRUPT,   /* its descriptor, bitmap and the rest disagree: left out */
-};
 
 /* The inodes, under a lock of their own. The counts are changed under it and read without. */
 struct inode_group {
@@ -36,7 +31,7 @@ struct inode_group {
 };
 
 struct group {
-	/* Released and acquired, so that who finds a group full also sees who made it so (see reserve.h). */
+	/* Released and acquired, so that who finds a group full also sees who made it so (see preallocation.h). */
 	_Alignas(64) _Atomic uint64_t summary;
 	struct inode_group inodes;
 	_Atomic bool is_counted_corrupt;
@@ -49,55 +44,12 @@ struct group {
 	int8_t average_set;
 	struct buddy *buddy; /* once loaded */
 	struct pending_free pending;
-	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no window ever lay here */
+	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no preallocation ever lay here */
 };
-
-/* What a summary says; of an untouched group: at best. */
-struct group_summary {
-	uint32_t free_clusters;
-	uint32_t fragments;
-	int largest_order; /* -1: full */
-	int average_order; /* set of its average fragment: [2^(k+1), 2^(k+2)) clusters, 0: [1, 4); -1: full */
-	enum group_state state;
-};
-
-/* fls(free / fragments) - 2, within the orders; -1 for a full group. */
-int group_average_order(uint32_t free_clusters, uint32_t fragments, uint32_t orders);
-
-#define SUMMARY_COUNT_BITS 20 /* 64 KiB blocks: 2^19 clusters */
-#define SUMMARY_COUNT_MASK ((UINT64_C(1) << SUMMARY_COUNT_BITS) - 1)
-#define SUMMARY_ORDER_BITS 6
-#define SUMMARY_ORDER_MASK ((UINT64_C(1) << SUMMARY_ORDER_BITS) - 1)
-
-static inline uint64_t group_summary_pack(const struct group_summary *summary)
-{
-	uint64_t orders = (uint64_t)(summary->largest_order + 1) |
-			  (uint64_t)(summary->average_order + 1) << SUMMARY_ORDER_BITS |
-			  (uint64_t)summary->state << 2 * SUMMARY_ORDER_BITS;
-
-	return summary->free_clusters | (uint64_t)summary->fragments << SUMMARY_COUNT_BITS |
-	       orders << 2 * SUMMARY_COUNT_BITS;
-}
 
 static inline struct group_summary group_summary_read(const struct group *group)
 {
-	uint64_t packed = atomic_load_explicit(&group->summary, memory_order_acquire);
-	uint64_t orders = packed >> 2 * SUMMARY_COUNT_BITS;
-
-	return (struct group_summary){
-		.free_clusters = (uint32_t)(packed & SUMMARY_COUNT_MASK),
-		.fragments = (uint32_t)(packed >> SUMMARY_COUNT_BITS & SUMMARY_COUNT_MASK),
-		.largest_order = (int)(orders & SUMMARY_ORDER_MASK) - 1,
-		.average_order = (int)(orders >> SUMMARY_ORDER_BITS & SUMMARY_ORDER_MASK) - 1,
-		.state = (enum group_state)(orders >> 2 * SUMMARY_ORDER_BITS),
-	};
-}
-
-/* Whether a run of so many clusters may be free there: it would hold a buddy of more than a quarter of its length. */
-static inline bool group_summary_may_have(const struct group_summary *summary, uint32_t clusters)
-{
-	return summary->free_clusters >= clusters && summary->largest_order >= 0 &&
-	       4u << summary->largest_order >= clusters;
+	return group_summary_unpack(atomic_load_explicit(&group->summary, memory_order_acquire));
 }
 
 static inline uint32_t group_free_clusters(const struct group *group)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The groups by the order of their largest buddy and by their average fragment, in whatever way the policy keeps
- * them, and mb_optimize_scan, which switches the index on and off. While it is off, no group is in any set.
- *
- * The default's own way is in group.c and scan.c and does not come here: this is for all the others.
+ * The groups by the order of their largest buddy and by their average fragment, and mb_optimize_scan, which switches
+ * the index on and off. While it is off, no group is in any set.
  */
 #ifndef EXT2FS_GROUP_INDEX_H
 #define EXT2FS_GROUP_INDEX_H
@@ -11,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/core/buddy.h"
+#include "ext2fs/group/group_summary.h"
 
 enum index_kind {
 	INDEX_LARGEST,
@@ -19,31 +19,54 @@ enum index_kind {
 	INDEX_KINDS,
 };
 
-/* Empty sets of both kinds; the policy must be set. ENOMEM. */
+struct group_index {
+	struct order_set largest[BUDDY_MAX_ORDERS]; /* groups by the order of their largest buddy */
+	struct order_set average[BUDDY_MAX_ORDERS]; /* groups by their average fragment */
+};
+
+#define INDEX_ANY_SET (-2)
+
+struct index_operations {
+	/* With the group's lock held: moves it to the sets where it belongs now. */
+	void (*update)(struct ext2mb *mb, uint32_t number, const struct group_summary *summary);
+	/* is_indexed has changed: brings all groups to where they belong. */
+	void (*settle)(struct ext2mb *mb);
+	/* Of any group's free buddies, -1: none is free. Any thread; a hint. */
+	int (*largest_order)(const struct ext2mb *mb);
+	/*
+	 * The first member of a set after `after` (ORDER_SET_NONE: from the beginning) in [from, end), ORDER_SET_NONE
+	 * if there is none. Any thread; a hint.
+	 */
+	uint32_t (*next)(struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t after, uint32_t from,
+	                 uint32_t end);
+	bool (*has)(const struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t number);
+	/* The set where the group ought to be, -1: in none; INDEX_ANY_SET: no saying. While no other thread runs. */
+	int (*expected)(const struct ext2mb *mb, uint32_t number, enum index_kind kind,
+	                const struct group_summary *summary);
+};
+
+/* Ours: ordered sets, which full groups leave. */
+extern const struct index_operations group_index_ordered;
+
+/* Empty sets of both kinds. ENOMEM. */
 MUST_CHECK errcode_t group_index_create(struct ext2mb *mb);
 void group_index_destroy(struct ext2mb *mb);
 
-/* With the group's lock held: moves it to where the policy wants it now. */
-void group_index_update(struct ext2mb *mb, uint32_t number, const struct group_summary *summary);
+/* The sets of a kind, by order. */
+static inline struct order_set *group_index_sets(const struct ext2mb *mb, enum index_kind kind)
+{
+	return kind == INDEX_LARGEST ? mb->index->largest : mb->index->average;
+}
 
-/*
- * The first member of a set behind `after` (ORDER_SET_NONE: from the beginning) in [from, end), ORDER_SET_NONE if
- * there is none. Any thread; a hint.
- */
-uint32_t group_index_next(struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t after, uint32_t from,
-                          uint32_t end);
+/* Moves a group from the set where it is recorded to another, -1: none. The group's lock is held. */
+void group_index_move(struct order_set *sets, uint32_t number, int8_t *recorded, int order);
 
-/* The first order from `order` on whose set has members; mb->orders: there is none. Any thread; a hint. */
-unsigned int group_index_next_order(const struct ext2mb *mb, enum index_kind kind, unsigned int order);
-
-bool group_index_has(const struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t number);
-
-/* The set where the group ought to be recorded, -1: in none. While no other thread runs. */
-int group_index_expected(const struct ext2mb *mb, uint32_t number, enum index_kind kind,
-                         const struct group_summary *summary);
+/* Updates every group; the largest order that any group's summary tells of. */
+void group_index_settle(struct ext2mb *mb);
+int group_index_largest_of_all(const struct ext2mb *mb);
 
 /* Groups in a set now. */
-uint32_t group_index_count(struct ext2mb *mb, enum index_kind kind, unsigned int order);
+uint32_t group_index_count(const struct ext2mb *mb, enum index_kind kind, unsigned int order);
 
 /* Switches it; any one thread, others may go on. */
 void group_index_switch(struct ext2mb *mb, bool is_on);

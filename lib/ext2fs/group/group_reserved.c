@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/core/bits.h"
+#include "ext2fs/group/group.h"
 
 /* Those bits of a word that belong to [start, end). */
 static uint64_t word_mask(uint32_t word, uint32_t start, uint32_t end)

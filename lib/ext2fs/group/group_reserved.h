@@ -6,7 +6,7 @@
  * A bit is set under the group's lock, when its cluster is taken for a window. It is cleared without the lock, by the
  * thread that has handed the cluster out or under the lock of the window's owner. What a file takes from the front of
  * its window is cleared later, many clusters at once (file_clear_served()): an atomic operation for each append would
- * cost a fifth of its time. So before a cluster is refused, window_register_clear_served() has to be called.
+ * cost a fifth of its time. So before a cluster is refused, preallocation_register_clear_served() has to be called.
  */
 #ifndef EXT2FS_GROUP_RESERVED_H
 #define EXT2FS_GROUP_RESERVED_H

@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include "ext2fs/core/bits.h"
+#include "ext2fs/fs/fs_state.h"
+#include "ext2fs/group/totals.h"
 
 errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 {
@@ -17,12 +19,12 @@ errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 	uint64_t *bitmap = malloc(bits_words(mb->geometry.inodes_per_group) * sizeof(*bitmap));
 	if (!bitmap)
 		return ENOMEM;
-	errcode_t error = fs_state_read_inodes(&mb->fs_state, number, bitmap);
+	errcode_t error = fs_state_read_inodes(mb->fs_state, number, bitmap);
 	if (error) {
 		free(bitmap);
 		if (error != ENOMEM) {
 			inodes->state = GROUP_CORRUPT;
-			allocator_lose_group(mb, number, 0, inode_group_free(mb, number));
+			totals_lose_group(mb, number, 0, inode_group_free(mb, number));
 			atomic_store_explicit(&inodes->free_inodes, 0, memory_order_relaxed);
 		}
 		return error;

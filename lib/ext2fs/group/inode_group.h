@@ -3,7 +3,8 @@
 #ifndef EXT2FS_INODE_GROUP_H
 #define EXT2FS_INODE_GROUP_H
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/group/group.h"
 
 /*
  * With the lock held: reads the bitmap on first touch. EXT2MB_ET_CORRUPT_GROUP, ENOMEM; the lock stays held.

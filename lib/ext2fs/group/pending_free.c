@@ -48,13 +48,13 @@ bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, u
 	return index < pending->count && pending->runs[index].start < start + count;
 }
 
-void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t epoch)
+void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t tid)
 {
 	uint32_t index = search(pending, start);
 	struct pending_run *next = pending->runs + index;
 	struct pending_run *previous = index ? next - 1 : NULL;
-	bool joins_previous = previous && previous->epoch == epoch && previous->start + previous->count == start;
-	bool joins_next = index < pending->count && next->epoch == epoch && next->start == start + count;
+	bool joins_previous = previous && previous->tid == tid && previous->start + previous->count == start;
+	bool joins_next = index < pending->count && next->tid == tid && next->start == start + count;
 
 	if (joins_previous && joins_next) {
 		previous->count += count + next->count;
@@ -66,28 +66,28 @@ void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t cou
 		next->count += count;
 	} else {
 		memmove(next + 1, next, (pending->count++ - index) * sizeof(*next));
-		*next = (struct pending_run){ start, count, epoch };
+		*next = (struct pending_run){ start, count, tid };
 	}
 }
 
-/* Epochs are counted modulo 2^32. */
-static bool is_later(const struct pending_run *run, uint32_t epoch)
+/* Transactions are counted modulo 2^32. */
+static bool is_later(const struct pending_run *run, uint32_t tid)
 {
-	return (int32_t)(run->epoch - epoch) > 0;
+	return (int32_t)(run->tid - tid) > 0;
 }
 
-bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t epoch, uint32_t *start,
+bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t tid, uint32_t *start,
                        uint32_t *count)
 {
 	uint32_t index = search(pending, from);
 
-	while (index < pending->count && is_later(&pending->runs[index], epoch))
+	while (index < pending->count && is_later(&pending->runs[index], tid))
 		index++;
 	if (index == pending->count)
 		return false;
 	uint32_t end = *start = pending->runs[index].start;
 	for (; index < pending->count && pending->runs[index].start == end; index++) {
-		if (is_later(&pending->runs[index], epoch))
+		if (is_later(&pending->runs[index], tid))
 			break;
 		end += pending->runs[index].count;
 	}
@@ -95,7 +95,7 @@ bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32
 	return true;
 }
 
-uint32_t pending_free_release(struct pending_free *pending, uint32_t epoch, pending_free_visit visit, void *context)
+uint32_t pending_free_release(struct pending_free *pending, uint32_t tid, pending_free_visit visit, void *context)
 {
 	uint32_t kept = 0;
 	uint32_t released = 0;
@@ -104,7 +104,7 @@ uint32_t pending_free_release(struct pending_free *pending, uint32_t epoch, pend
 	for (uint32_t index = 0; index < pending->count; index++) {
 		struct pending_run run = pending->runs[index];
 
-		if (is_later(&run, epoch)) {
+		if (is_later(&run, tid)) {
 			pending->runs[kept++] = run;
 			continue;
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ext2fs/inode/directory_share.h"
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/group/inode_group.h"
 
 /* Needs are counted in parts of a share, of which every file takes one. */
@@ -54,7 +54,7 @@ bool directory_share_fits(const struct ext2mb *mb, uint32_t group, const struct 
 
 uint32_t directory_goal_load(const struct ext2mb *mb, ext2_ino_t parent)
 {
-	uint64_t goal = atomic_load_explicit(&mb->directory_goals.goals[parent % DIRECTORY_GOALS],
+	uint64_t goal = atomic_load_explicit(&mb->directory_goals->goals[parent % DIRECTORY_GOALS],
 	                                     memory_order_relaxed);
 
 	if (goal >> GOAL_GROUP_BITS == parent)
@@ -64,7 +64,7 @@ uint32_t directory_goal_load(const struct ext2mb *mb, ext2_ino_t parent)
 
 void directory_goal_store(struct ext2mb *mb, ext2_ino_t parent, uint32_t group)
 {
-	_Atomic uint64_t *goal = &mb->directory_goals.goals[parent % DIRECTORY_GOALS];
+	_Atomic uint64_t *goal = &mb->directory_goals->goals[parent % DIRECTORY_GOALS];
 	uint64_t value = (uint64_t)parent << GOAL_GROUP_BITS | group;
 
 	if (atomic_load_explicit(goal, memory_order_relaxed) != value)

@@ -3,7 +3,7 @@
 #ifndef EXT2FS_INODE_ALLOC_H
 #define EXT2FS_INODE_ALLOC_H
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
 
 /* EXT2MB_ET_NO_INODES, EXT2MB_ET_BAD_ARGUMENT, ENOMEM. */
 MUST_CHECK errcode_t inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request,

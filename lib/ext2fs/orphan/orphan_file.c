@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The public functions of the orphan file: slots in memory, the list behind them, and both on disk. */
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/orphan/orphan_file.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/core/messages.h"
 #include "ext2fs/core/sized_struct.h"
-#include "ext2fs/free.h"
-#include "ext2fs/allocator.h"
-#include "ext2fs/fs/fs_orphan.h"
-#include "ext2fs/fs/fs_orphan_release.h"
+#include "ext2fs/free/commit.h"
+#include "ext2fs/fs/fs_state.h"
+#include "ext2fs/orphan/fs_orphan.h"
+#include "ext2fs/orphan/fs_orphan_release.h"
 #include "ext2fs/orphan/orphan_list.h"
 #include "ext2fs/orphan/orphan_slots.h"
 #include "ondisk/orphan_block.h"
@@ -26,16 +28,11 @@ struct ext2mb_orphans {
 	struct orphan_list list;
 };
 
-static struct orphan_why begin_why(char *why, size_t why_bytes)
+static struct orphan_message begin_why(char *why, size_t why_bytes)
 {
 	if (why_bytes)
 		*why = '\0';
-	return (struct orphan_why){ why, why_bytes };
-}
-
-static void register_messages(void)
-{
-	(void)!add_error_table(&et_e2mb_error_table);
+	return (struct orphan_message){ why, why_bytes };
 }
 
 static uint32_t count_entries(const uint32_t *entries, uint32_t count)
@@ -47,7 +44,7 @@ static uint32_t count_entries(const uint32_t *entries, uint32_t count)
 	return used;
 }
 
-static errcode_t load_blocks(struct ext2mb_orphans *orphans, const struct orphan_why *why)
+static errcode_t load_blocks(struct ext2mb_orphans *orphans, const struct orphan_message *why)
 {
 	const uint32_t per_block = orphans->slots.per_block;
 
@@ -65,15 +62,15 @@ static errcode_t load_blocks(struct ext2mb_orphans *orphans, const struct orphan
 	return 0;
 }
 
-static errcode_t load_file(struct ext2mb_orphans *orphans, bool is_locked, const struct orphan_why *why)
+static errcode_t load_file(struct ext2mb_orphans *orphans, const struct orphan_slots_twin *twin,
+                           const struct orphan_message *why)
 {
 	struct fs_orphan *disk = &orphans->disk;
 
 	if (!disk->blocks)
 		return 0;
 	errcode_t error =
-		orphan_slots_create(&orphans->slots, is_locked ? &orphan_slots_locked : &orphan_slots_lockless,
-	                            disk->blocks, orphan_block_slots(&disk->format));
+		orphan_slots_create(&orphans->slots, twin, disk->blocks, orphan_block_slots(&disk->format));
 	if (error) {
 		disk->blocks = 0; /* no slots to destroy */
 		return error;
@@ -81,21 +78,21 @@ static errcode_t load_file(struct ext2mb_orphans *orphans, bool is_locked, const
 	return load_blocks(orphans, why);
 }
 
-errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options *options, char *why, size_t why_bytes,
-                             struct ext2mb_orphans **ret)
+errcode_t orphan_file_open(ext2_filsys fs, const struct ext2mb_orphan_options *options,
+                           const struct orphan_slots_twin *twin, char *why, size_t why_bytes,
+                           struct ext2mb_orphans **ret)
 {
-	static pthread_once_t messages_registered = PTHREAD_ONCE_INIT;
-	const struct orphan_why whose = begin_why(why, why_bytes);
+	const struct orphan_message whose = begin_why(why, why_bytes);
 	struct ext2mb_orphan_options copy;
 	errcode_t error = 0;
 
-	pthread_once(&messages_registered, register_messages);
+	messages_register();
 	if (options)
 		options = sized_struct_read(options, &copy, sizeof(copy),
 		                            SIZED_STRUCT_LEAST(struct ext2mb_orphan_options, mb), &error);
 	if (error)
 		return error;
-	if (options && options->mb && options->mb->fs_state.fs != fs)
+	if (options && options->mb && options->mb->fs_state->fs != fs)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	struct ext2mb_orphans *orphans = calloc(1, sizeof(*orphans));
 	if (!orphans)
@@ -106,12 +103,12 @@ errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options 
 	pthread_mutex_init(&orphans->io_lock, NULL);
 	pthread_mutex_init(&orphans->list_lock, NULL);
 	orphan_list_init(&orphans->list);
-	error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state.lock : &orphans->io_lock, &whose);
+	error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state->lock : &orphans->io_lock, &whose);
 	if (error) {
 		free(orphans);
 		return error;
 	}
-	error = load_file(orphans, options && options->locked, &whose);
+	error = load_file(orphans, twin, &whose);
 	if (!error)
 		error = fs_orphan_read_list(&orphans->disk, &orphans->list, &whose);
 	if (error) {
@@ -120,6 +117,12 @@ errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options 
 	}
 	*ret = orphans;
 	return 0;
+}
+
+errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options *options, char *why, size_t why_bytes,
+                             struct ext2mb_orphans **ret)
+{
+	return orphan_file_open(fs, options, &orphan_slots_lockless, why, why_bytes, ret);
 }
 
 void ext2mb_orphan_close(struct ext2mb_orphans *orphans)
@@ -231,7 +234,7 @@ errcode_t ext2mb_orphan_sync(struct ext2mb_orphans *orphans)
 
 /* Those from first on, and before end. */
 static errcode_t release_range(struct ext2mb_orphans *orphans, struct orphan_release *release, uint32_t first,
-                               uint64_t end, const struct orphan_why *why)
+                               uint64_t end, const struct orphan_message *why)
 {
 	uint32_t index = first;
 
@@ -241,7 +244,7 @@ static errcode_t release_range(struct ext2mb_orphans *orphans, struct orphan_rel
 		if (!error)
 			error = ext2mb_orphan_delete(orphans, index, ino);
 		if (error) {
-			orphan_why_say(why, "inode %u", ino);
+			orphan_message_say(why, "inode %u", ino);
 			return error;
 		}
 	}
@@ -249,7 +252,7 @@ static errcode_t release_range(struct ext2mb_orphans *orphans, struct orphan_rel
 }
 
 static errcode_t release_all(struct ext2mb_orphans *orphans, struct ext2mb *mb, struct ext2mb_orphan_released *counts,
-                             const struct orphan_why *why)
+                             const struct orphan_message *why)
 {
 	struct orphan_release release;
 	errcode_t error = orphan_release_begin(&release, mb);
@@ -268,12 +271,12 @@ static errcode_t release_all(struct ext2mb_orphans *orphans, struct ext2mb *mb, 
 errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_orphan_released *counts, char *why,
                                 size_t why_bytes)
 {
-	const struct orphan_why whose = begin_why(why, why_bytes);
+	const struct orphan_message whose = begin_why(why, why_bytes);
 	struct ext2mb *mb = orphans->mb;
 	errcode_t error = 0;
 
 	if (mb)
-		error = free_refuse_in_discard(mb);
+		error = commit_refuse_in_discard(mb);
 	if (!error && counts)
 		error = sized_struct_is_writable(counts, SIZED_STRUCT_LEAST(struct ext2mb_orphan_released, blocks));
 	if (error)

@@ -4,8 +4,8 @@
  * block's count of free slots, then finds the slot. Deleting empties the slot first and raises the count after
  * that, so there are never fewer empty slots than the count and the reservations ask for.
  *
- * Two twins behind one interface: orphan_slots_lockless, after Jan Kara's "ext4: Improve scalability of ext4 orphan
- * file handling" (Linux 5.15, mail of 16 June 2021), and orphan_slots_locked, what was before it, to compare with.
+ * orphan_slots_lockless is after Jan Kara's "ext4: Improve scalability of ext4 orphan
+ * file handling" (Linux 5.15, mail of 16 June 2021); compare/orphan_slots_locked.h has its twin, what was before it.
  *
  * Beyond the kernel, the lockless one keeps a block's slot that was deleted from last: it holds ORPHAN_SLOT_KEPT, an
  * empty slot that the count leaves out, and the next to begin in this block takes it with one compare-and-swap. An
@@ -28,7 +28,7 @@
 struct orphan_slots_block {
 	_Alignas(128) _Atomic uint32_t free; /* slots that nobody has taken or reserved */
 	_Atomic bool is_changed;             /* since it was collected last */
-	_Atomic uint32_t kept;               /* the slot that may be kept; when nobody is at work no other one is */
+	_Atomic uint32_t kept;               /* the slot that may be kept; exact while no thread adds or deletes */
 };
 
 /* What a kept slot holds, in memory only; never an inode's number, as groups have inodes by the eight. */
@@ -44,7 +44,6 @@ struct orphan_slots_twin {
 };
 
 extern const struct orphan_slots_twin orphan_slots_lockless;
-extern const struct orphan_slots_twin orphan_slots_locked;
 
 struct orphan_slots {
 	const struct orphan_slots_twin *twin;

@@ -8,64 +8,47 @@
 #include <string.h>
 
 #include "ext2fs/core/sized_struct.h"
-#include "ext2fs/preallocation/directory.h"
+#include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/group/group_reserved.h"
-#include "ext2fs/preallocation/normalize.h"
-#include "ext2fs/search/reserve.h"
-
-void file_clear_served(struct ext2mb_file *file)
-{
-	uint64_t position;
-	uint32_t count;
-
-	if (file_windows_take_served(&file->windows, &position, &count))
-		group_reserved_clear(file->mb, position, count);
-}
-
-errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, uint32_t most, struct file_taken *taken)
-{
-	file_clear_served(file);
-	errcode_t error = file_windows_take_any(&file->windows, logical, most, &taken->position, &taken->count);
-	if (!error && taken->count)
-		group_reserved_clear(file->mb, taken->position, taken->count);
-	return error;
-}
+#include "ext2fs/preallocation/give_back.h"
+#include "ext2fs/preallocation/preallocation.h"
+#include "ext2fs/core/minmax.h"
 
 /* Gives back what lies in the windows; the lock is held and the windows are destroyed. */
 static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
 {
-	struct file_windows *windows = &file->windows;
+	struct inode_pas *windows = &file->windows;
 	uint64_t clusters = 0;
 
 	if (!windows->count)
 		return 0;
 	file_clear_served(file);
-	reserve_move_begin(stats);
+	preallocation_move_begin(stats);
 	for (uint32_t index = 0; index < windows->count; index++) {
-		reserve_give_back(file->mb, stats, windows->windows[index].position, windows->windows[index].count);
+		preallocation_give_back(file->mb, stats, windows->windows[index].position, windows->windows[index].count);
 		clusters += windows->windows[index].count;
 	}
 	file_count_windows(stats, windows->count, 0);
 	windows->count = 0;
-	reserve_move_end(stats);
+	preallocation_move_end(stats);
 	return clusters;
 }
 
-static struct ext2mb_file *file_of(const struct window_owner *owner)
+static struct ext2mb_file *file_of(const struct preallocation_owner *owner)
 {
 	return (struct ext2mb_file *)((char *)owner - offsetof(struct ext2mb_file, owner));
 }
 
-static bool overlaps(const struct file_windows *windows, const struct window_range *range)
+static bool overlaps(const struct inode_pas *windows, const struct cluster_range *range)
 {
 	for (uint32_t index = 0; index < windows->count; index++)
-		if (window_overlaps(range, windows->windows[index].position, windows->windows[index].count))
+		if (cluster_range_overlaps(range, windows->windows[index].position, windows->windows[index].count))
 			return true;
 	return false;
 }
 
-static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct stats *stats,
-                        const struct window_range *range)
+static uint64_t give_back(struct preallocation_owner *owner, struct ext2mb *mb, struct stats *stats,
+                        const struct cluster_range *range)
 {
 	struct ext2mb_file *file = file_of(owner);
 
@@ -76,15 +59,15 @@ static uint64_t discard(struct window_owner *owner, struct ext2mb *mb, struct st
 	return clusters;
 }
 
-static void visit_all(const struct window_owner *owner, window_visit visit, void *context)
+static void visit_all(const struct preallocation_owner *owner, preallocation_visit visit, void *context)
 {
-	const struct file_windows *windows = &file_of(owner)->windows;
+	const struct inode_pas *windows = &file_of(owner)->windows;
 
 	for (uint32_t index = 0; index < windows->count; index++)
 		visit(context, windows->windows[index].position, windows->windows[index].count);
 }
 
-static void clear_served(struct window_owner *owner)
+static void clear_served(struct preallocation_owner *owner)
 {
 	struct ext2mb_file *file = file_of(owner);
 
@@ -96,7 +79,7 @@ static void clear_served(struct window_owner *owner)
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_info, flags);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_request, flags);
 
-static const struct window_owner_kind file_kind = { discard, visit_all, clear_served };
+static const struct preallocation_owner_kind file_kind = { give_back, visit_all, clear_served };
 
 errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info, struct ext2mb_file **ret)
 {
@@ -126,26 +109,9 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 	return 0;
 }
 
-errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file)
-{
-	if (file->directory || !file->parent || file->mb->prealloc.small_windows != EXT2MB_SMALL_DIRECTORY)
-		return 0;
-	return directory_get(worker, file->parent, &file->directory);
-}
-
-struct small_pool *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file)
-{
-	return file->directory ? directory_first_pool(file->directory) : &worker->pool;
-}
-
-bool file_uses_worker_pool(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
-{
-	return !file->directory || worker_goes_in_order(worker);
-}
-
 static bool stayed_small(const struct ext2mb_file *file)
 {
-	const struct prealloc *prealloc = &file->mb->prealloc;
+	const struct preallocation_options *prealloc = file->mb->prealloc;
 
 	return !file->is_final && file->last_physical && file->blocks <= prealloc->small_file_blocks &&
 	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->small_windows != EXT2MB_SMALL_NONE;
@@ -163,24 +129,24 @@ static bool lies_among_small(const struct ext2mb_worker *worker, const struct ex
  */
 static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
-	struct file_windows *windows = &file->windows;
+	struct inode_pas *windows = &file->windows;
 
 	if (file_find_directory(worker, file))
 		return;
-	struct small_pool *pool = file_pool(worker, file);
-	small_pool_want(pool);
+	struct locality_group *pool = file_pool(worker, file);
+	locality_group_want(pool);
 	if (file_uses_worker_pool(worker, file))
-		pool = &worker->pool;
+		pool = &worker->preallocation->pool;
 	lock_wait(&file->lock);
 	file_clear_served(file);
-	reserve_move_begin(&worker->stats);
+	preallocation_move_begin(&worker->stats);
 	for (uint32_t index = 0; index < windows->count; index++)
-		small_pool_return(
+		locality_group_return(
 			worker, pool,
-			&(struct small_run){ windows->windows[index].position, windows->windows[index].count });
+			&(struct group_pa){ windows->windows[index].position, windows->windows[index].count });
 	file_count_windows(&worker->stats, windows->count, 0);
 	windows->count = 0;
-	reserve_move_end(&worker->stats);
+	preallocation_move_end(&worker->stats);
 	lock_release(&file->lock);
 }
 
@@ -191,33 +157,28 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 	if (stayed_small(file) || lies_among_small(worker, file))
 		leave_to_others(worker, file);
 	if (file->is_registered) {
-		discard(&file->owner, file->mb, &worker->stats, NULL);
-		window_register_remove(&worker->mb->windows, &file->owner);
+		give_back(&file->owner, file->mb, &worker->stats, NULL);
+		preallocation_register_remove(worker->mb->preallocations, &file->owner);
 	}
 	if (file->directory)
-		directory_put(worker, file->directory);
-	file_windows_destroy(&file->windows);
+		directory_locality_leave(worker, file->directory);
+	inode_pa_destroy(&file->windows);
 	free(file);
 }
 
 void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks)
 {
 	if (file->is_registered)
-		discard(&file->owner, file->mb, &worker->stats, NULL);
-	file->blocks = file->end = normalize_least(blocks, NORMALIZE_END);
+		give_back(&file->owner, file->mb, &worker->stats, NULL);
+	file->blocks = file->end = min_u64(blocks, NORMALIZE_END);
 	if (file->last_logical != blocks)
 		file->last_logical = file->last_physical = 0;
-}
-
-static bool is_aligned(const struct geometry *geometry, uint64_t blocks)
-{
-	return !(blocks & ((UINT64_C(1) << geometry->cluster_bits) - 1));
 }
 
 static bool is_neighbour(const struct geometry *geometry, uint64_t block)
 {
 	return !block || (block >= geometry->first_block && block <= geometry->end_block &&
-	                  is_aligned(geometry, block - geometry->first_block));
+	                  geometry_is_whole_clusters(geometry, block - geometry->first_block));
 }
 
 static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_request *request)
@@ -226,13 +187,13 @@ static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_r
 
 	if (request->flags & ~(uint64_t)EXT2MB_FILE_UNWRITTEN || !request->count ||
 	    request->logical >= NORMALIZE_END || request->count > NORMALIZE_END - request->logical ||
-	    !is_aligned(geometry, request->logical | request->count))
+	    !geometry_is_whole_clusters(geometry, request->logical | request->count))
 		return false;
 	if (!is_neighbour(geometry, request->left_physical) || !is_neighbour(geometry, request->right_physical))
 		return false;
 	return !request->hole_end ||
 	       (request->hole_start <= request->logical && end <= request->hole_end &&
-	        request->hole_end <= NORMALIZE_END && is_aligned(geometry, request->hole_start | request->hole_end));
+	        request->hole_end <= NORMALIZE_END && geometry_is_whole_clusters(geometry, request->hole_start | request->hole_end));
 }
 
 /* Remembers where this file's last blocks are. */
@@ -262,7 +223,7 @@ static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_f
 	if (error || !taken->count)
 		return error;
 	stats_add(&worker->stats, COUNT_WINDOW_HITS, 1);
-	reserve_serve(worker, taken->count);
+	preallocation_serve(worker, taken->count);
 	file_count_windows(&worker->stats, windows_before, windows_after);
 	return 0;
 }

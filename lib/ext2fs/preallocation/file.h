@@ -6,27 +6,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/allocator.h"
-#include "ext2fs/preallocation/file_windows.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/core/lock.h"
+#include "ext2fs/preallocation/inode_pa.h"
+#include "ext2fs/preallocation/preallocation_register.h"
 
 /* One thread at a time uses it. Others only discard its windows, for which they need the lock. */
 struct ext2mb_file {
 	_Alignas(64) struct lock lock;
-	struct file_windows windows;
+	struct inode_pas windows;
 
 	struct ext2mb *mb;
 	uint64_t blocks;        /* its size */
 	uint64_t end;           /* blocks; behind it nothing is mapped */
 	uint64_t last_logical;  /* where the last allocation ended, in the file */
 	uint64_t last_physical; /* and on disk; 0: there was none, or it was truncated */
-	struct window_owner owner;
+	struct preallocation_owner owner;
 	struct directory *directory; /* of the parent, once it was needed */
 	ext2_ino_t ino;
 	ext2_ino_t parent;
 	bool is_final;
 	bool is_registered;
-	bool may_have_windows; /* else it has none: only who uses it makes any */
+	bool may_have_windows; /* else it has none: the thread that uses it makes them on first use */
 };
+
+/* Where a small file's first blocks go, if its locality group has nothing: a position. */
+struct small_goal {
+	uint64_t position;
+	bool is_in_group; /* in its group rather than anywhere near */
+};
+
+struct small_file_operations {
+	struct small_goal (*goal)(const struct ext2mb_file *file);
+};
+
+/* Ours: near the parent, in its directory's share of the group. And the kernel's. */
+extern const struct small_file_operations small_files_in_shares;
+struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file);
 
 struct file_taken {
 	uint64_t position;
@@ -47,7 +63,7 @@ MUST_CHECK errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, u
 static inline MUST_CHECK errcode_t file_take(struct ext2mb_file *file, uint32_t logical, uint32_t most,
                                              struct file_taken *taken)
 {
-	if (!file_windows_take_front(&file->windows, logical, most, &taken->position))
+	if (!inode_pa_take_front(&file->windows, logical, most, &taken->position))
 		return file_take_any(file, logical, most, taken);
 	taken->count = most;
 	return 0;
@@ -66,7 +82,7 @@ MUST_CHECK errcode_t file_find_directory(struct ext2mb_worker *worker, struct ex
 bool file_uses_worker_pool(const struct ext2mb_worker *worker, const struct ext2mb_file *file);
 
 /* The pool, or the first of them, that the file has to do with while it is small. */
-struct small_pool *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file);
+struct locality_group *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
 /* Keeps the count of open windows, when one file's has changed. */
 static inline void file_count_windows(struct stats *stats, uint32_t before, uint32_t after)

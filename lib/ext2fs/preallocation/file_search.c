@@ -2,15 +2,17 @@
 /* What a file needs and has no window for: from a small file's window, or by a search that may leave a window. */
 #include "ext2fs/preallocation/file.h"
 
-#include "ext2fs/preallocation/directory.h"
-#include "ext2fs/search/free_groups.h"
+#include "ext2fs/preallocation/directory_locality.h"
+#include "ext2fs/search/empty_groups.h"
 #include "ext2fs/group/group_reserved.h"
-#include "ext2fs/preallocation/normalize.h"
-#include "ext2fs/search/pack.h"
-#include "ext2fs/search/reserve.h"
+#include "ext2fs/search/first_fit.h"
+#include "ext2fs/preallocation/give_back.h"
+#include "ext2fs/preallocation/normalize_goal.h"
+#include "ext2fs/preallocation/preallocation.h"
+#include "ext2fs/preallocation/reclaim.h"
+#include "ext2fs/search/stream_goals.h"
 
 #define MUCH_SHARE 16u  /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
-#define SMALLEST_FLEX 4 /* groups in a flex group whose first one is kept for directories */
 
 struct need {
 	struct ext2mb_worker *worker;
@@ -47,7 +49,7 @@ static void find_hole(struct need *need)
 		need->hole_start = request->hole_start;
 		need->hole_end = request->hole_end;
 	} else if (request->logical >= file->end) {
-		need->hole_start = normalize_least(normalize_round_up(file->end, cluster), request->logical);
+		need->hole_start = min_u64(normalize_round_up(file->end, cluster), request->logical);
 		need->hole_end = normalize_round_down(NORMALIZE_END, cluster);
 	} else {
 		need->hole_start = request->logical;
@@ -64,14 +66,14 @@ static void clip_hole(struct need *need)
 	uint64_t start = need->hole_start >> bits;
 	uint64_t end = need->hole_end >> bits;
 
-	file_windows_clip_hole(&need->file->windows, logical_of(need), &start, &end);
+	inode_pa_clip_hole(&need->file->windows, logical_of(need), &start, &end);
 	if (start << bits != need->hole_start)
 		need->left_physical = 0;
 	if (end << bits != need->hole_end)
 		need->right_physical = 0;
 	need->hole_start = start << bits;
 	need->hole_end = end << bits;
-	need->count = normalize_least(need->request->count, need->hole_end - need->request->logical);
+	need->count = min_u64(need->request->count, need->hole_end - need->request->logical);
 }
 
 /* Of the cluster behind the left neighbour, for our own policy; 0: there is none. */
@@ -79,7 +81,7 @@ static uint64_t left_position(const struct need *need)
 {
 	const struct geometry *geometry = &need->mb->geometry;
 
-	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || !need->left_physical)
+	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || !need->left_physical)
 		return 0;
 	return (need->left_physical - geometry->first_block) >> geometry->cluster_bits;
 }
@@ -93,10 +95,10 @@ static uint64_t left_position(const struct need *need)
 static void clip_at_extent(struct need *need)
 {
 	uint64_t stripe = need->mb->stripe.blocks;
-	uint64_t unit = normalize_most(NORMALIZE_WRITTEN_MAX, UINT64_C(1) << need->mb->geometry.cluster_bits);
+	uint64_t unit = max_u64(NORMALIZE_WRITTEN_MAX, UINT64_C(1) << need->mb->geometry.cluster_bits);
 	uint64_t end = normalize_round_up(need->request->logical + need->count, unit);
 
-	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || (stripe && end % stripe) ||
+	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || (stripe && end % stripe) ||
 	    need->count > unit - need->request->logical % unit || end >= need->hole_end)
 		return;
 	need->hole_end = end;
@@ -105,11 +107,6 @@ static void clip_at_extent(struct need *need)
 
 static struct normalize_goal choose_goal(const struct need *need)
 {
-	static const enum normalize_policy policies[] = {
-		[EXT2MB_NORMALIZE_EXT2MB] = NORMALIZE_EXT2MB,
-		[EXT2MB_NORMALIZE_TABLE] = NORMALIZE_TABLE,
-		[EXT2MB_NORMALIZE_POW2] = NORMALIZE_POW2,
-	};
 	const struct ext2mb_file *file = need->file;
 	struct normalize_request request = {
 		.geometry = &need->mb->geometry,
@@ -124,17 +121,13 @@ static struct normalize_goal choose_goal(const struct need *need)
 		.hole_end = need->hole_end,
 		.left_physical = need->left_physical,
 		.right_physical = need->right_physical,
-		.hints = need->worker->hints,
+		.hints = need->worker->preallocation->hints,
 	};
 
 	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
-	if (need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB && request.hints.largest_order >= 0)
+	if (need->mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && request.hints.largest_order >= 0)
 		request.hints.largest_order++;
-	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE)
-		return normalize(policies[need->mb->prealloc.normalization], &request);
-	struct normalize_goal goal = normalize_untouched(&request, request.count);
-	normalize_adjoin(&request, &goal);
-	return goal;
+	return normalize(need->mb->prealloc->normalization, &request);
 }
 
 /*
@@ -142,7 +135,7 @@ static struct normalize_goal choose_goal(const struct need *need)
  * neighbour might end before the request begins.
  */
 static errcode_t take_at_neighbour(const struct need *need, const struct normalize_goal *goal,
-                                   struct file_window *window)
+                                   struct inode_pa *window)
 {
 	const struct geometry *geometry = &need->mb->geometry;
 	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
@@ -157,83 +150,83 @@ static errcode_t take_at_neighbour(const struct need *need, const struct normali
 	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
 		return EXT2MB_ET_NO_SPACE;
 	window->logical = to_clusters(need, goal->start);
-	return reserve_take(need->worker, &scan, &window->position, &window->count);
+	return preallocation_take(need->worker, &scan, &window->position, &window->count);
 }
 
 /*
  * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole: windows of
  * a group's length would leave every group that holds metadata to nobody.
  */
-static errcode_t take_near(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+static errcode_t take_near(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
 {
 	const struct geometry *geometry = &need->mb->geometry;
 	uint32_t count = to_clusters(need, goal->count);
-	uint32_t asked = to_clusters(need, normalize_least(need->count, goal->count));
-	struct near_request near = {
+	uint32_t asked = to_clusters(need, min_u64(need->count, goal->count));
+	struct flex_search_request near = {
 		.position = (need->left_physical - geometry->first_block) >> geometry->cluster_bits,
 		.count = count,
-		.least = (uint32_t)normalize_most(count / 2, asked),
+		.least = (uint32_t)max_u64(count / 2, asked),
 	};
-	errcode_t error = need->left_physical ? reserve_take_near(need->worker, &near, &window->position, &window->count) :
+	errcode_t error = need->left_physical ? preallocation_take_near(need->worker, &near, &window->position, &window->count) :
 	                                        EXT2MB_ET_NO_SPACE;
 
 	if (!error)
-		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
+		window->logical = inode_pa_place(to_clusters(need, goal->start), count, logical_of(need), asked,
 		                                     window->count);
 	return error;
 }
 
-static errcode_t take_anywhere(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+static errcode_t take_anywhere(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
 {
 	uint32_t count = to_clusters(need, goal->count);
-	uint32_t asked = to_clusters(need, normalize_least(need->count, goal->count));
+	uint32_t asked = to_clusters(need, min_u64(need->count, goal->count));
 	struct scan_request scan = {
 		.count = count,
 		.asked = asked,
 		.stream = need->file->ino,
 		.flags = EXT2MB_ALLOC_STREAM,
 	};
-	errcode_t error = reserve_take(need->worker, &scan, &window->position, &window->count);
+	errcode_t error = preallocation_take(need->worker, &scan, &window->position, &window->count);
 
 	if (!error)
-		window->logical = file_windows_place(to_clusters(need, goal->start), count, logical_of(need), asked,
+		window->logical = inode_pa_place(to_clusters(need, goal->start), count, logical_of(need), asked,
 		                                     window->count);
 	return error;
 }
 
 /* A file that has outgrown the small ones goes on in the window where it lies. */
-static errcode_t take_of_pool(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+static errcode_t take_of_pool(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
 {
-	struct small_pool *pool = &need->worker->pool;
+	struct locality_group *pool = &need->worker->preallocation->pool;
 
 	if (!goal->try_count || goal->start != need->request->logical || !left_position(need))
 		return EXT2MB_ET_NO_SPACE;
 	window->logical = to_clusters(need, goal->start);
 	window->position = left_position(need);
-	reserve_move_begin(&need->worker->stats);
+	preallocation_move_begin(&need->worker->stats);
 	lock_wait(&pool->lock);
 	bool found =
-		small_runs_take_at(&pool->runs, window->position, to_clusters(need, goal->count), &window->count);
+		group_pa_take_at(&pool->runs, window->position, to_clusters(need, goal->count), &window->count);
 	lock_release(&pool->lock);
-	reserve_move_end(&need->worker->stats);
+	preallocation_move_end(&need->worker->stats);
 	return found ? 0 : EXT2MB_ET_NO_SPACE;
 }
 
 /* Where directories are written one after the other, a file that is known whole joins the small ones. */
 static errcode_t take_behind_small(const struct need *need, const struct normalize_goal *goal,
-                                   struct file_window *window)
+                                   struct inode_pa *window)
 {
 	uint32_t count = to_clusters(need, goal->count);
-	const struct near_request near = { .position = need->worker->pool.next, .count = count, .least = count };
+	const struct flex_search_request near = { .position = need->worker->preallocation->pool.next, .count = count, .least = count };
 
 	if (!near.position || !need->file->is_final || goal->try_count || !worker_goes_in_order(need->worker))
 		return EXT2MB_ET_NO_SPACE;
 	window->logical = to_clusters(need, goal->start);
-	return reserve_take_near(need->worker, &near, &window->position, &window->count);
+	return preallocation_take_near(need->worker, &near, &window->position, &window->count);
 }
 
 static errcode_t take_at(const struct need *need, const struct normalize_goal *goal, uint64_t position,
-                         struct file_window *window)
+                         struct inode_pa *window)
 {
 	const struct scan_request scan = {
 		.goal = position,
@@ -244,24 +237,24 @@ static errcode_t take_at(const struct need *need, const struct normalize_goal *g
 	};
 
 	window->logical = to_clusters(need, goal->start);
-	return reserve_take(need->worker, &scan, &window->position, &window->count);
+	return preallocation_take(need->worker, &scan, &window->position, &window->count);
 }
 
 /* More than a group, all of it known to be needed, goes where several groups are free. */
 static errcode_t take_free_groups(const struct need *need, const struct normalize_goal *goal,
-                                  struct file_window *window)
+                                  struct inode_pa *window)
 {
 	struct ext2mb *mb = need->mb;
 	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
 	uint64_t stripe = mb->stripe.blocks, position;
-	const struct free_groups_request wanted = {
-		.from = scan_stream_group(mb, need->file->ino),
+	const struct empty_groups_request wanted = {
+		.from = mb->policy.goals->load(mb, need->file->ino).group,
 		.clusters = to_clusters(need, need->request->count),
 		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
 		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
 	};
 
-	if (wanted.clusters <= mb->geometry.clusters_per_group || !free_groups_find(mb, &wanted, &position))
+	if (wanted.clusters <= mb->geometry.clusters_per_group || !empty_groups_find(mb, &wanted, &position))
 		return EXT2MB_ET_NO_SPACE;
 	return take_at(need, goal, position, window);
 }
@@ -275,13 +268,13 @@ static bool asks_for_much(const struct need *need)
 
 /* A file that begins with much, and has no known end, begins a free group: there it can grow. */
 static errcode_t begin_free_group(const struct need *need, const struct normalize_goal *goal,
-                                  struct file_window *window)
+                                  struct inode_pa *window)
 {
 	struct ext2mb *mb = need->mb;
 	uint64_t position;
 
 	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
-	    !free_groups_first(mb, scan_stream_group(mb, need->file->ino), &position))
+	    !empty_groups_first(mb, mb->policy.goals->load(mb, need->file->ino).group, &position))
 		return EXT2MB_ET_NO_SPACE;
 	return take_at(need, goal, position, window);
 }
@@ -293,7 +286,7 @@ static bool fits_behind(const struct need *need, const struct normalize_goal *go
 	uint32_t count;
 
 	while (goal->try_count && position < end) {
-		if (pack_find(need->mb, position, end, &start, &count) || start != position)
+		if (first_fit_find(need->mb, position, end, &start, &count) || start != position)
 			return false;
 		position += count;
 	}
@@ -305,24 +298,24 @@ static bool fits_behind(const struct need *need, const struct normalize_goal *go
  * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
  * free extents again (143 instead of 84).
  */
-static errcode_t begin_extent(const struct need *need, const struct normalize_goal *goal, struct file_window *window)
+static errcode_t begin_extent(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
 {
 	uint64_t position = left_position(need);
 	bool begins = position && goal->start == need->request->logical && goal->start % NORMALIZE_WRITTEN_MAX == 0 &&
 	              goal->count == NORMALIZE_WRITTEN_MAX && !(need->request->flags & EXT2MB_FILE_UNWRITTEN);
 
 	if (!begins || !asks_for_much(need) || fits_behind(need, goal) ||
-	    !free_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
+	    !empty_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
 		return EXT2MB_ET_NO_SPACE;
 	return take_at(need, goal, position, window);
 }
 
 typedef errcode_t (*take_attempt)(const struct need *need, const struct normalize_goal *goal,
-                                  struct file_window *window);
+                                  struct inode_pa *window);
 
 /* The first that succeeds. Whatever fails with NO_SPACE has taken nothing. */
 static errcode_t take_by(const struct need *need, const struct normalize_goal *goal, const take_attempt *attempts,
-                         size_t count, struct file_window *window)
+                         size_t count, struct inode_pa *window)
 {
 	errcode_t error = EXT2MB_ET_NO_SPACE;
 
@@ -338,11 +331,11 @@ static errcode_t take_large(const struct need *need, struct file_taken *taken)
 	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour,
 		                             take_free_groups, begin_free_group, take_near,
 		                             take_behind_small, take_anywhere };
-	bool is_ours = need->mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB;
-	struct file_windows *windows = &need->file->windows;
+	bool is_ours = need->mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB;
+	struct inode_pas *windows = &need->file->windows;
 	struct normalize_goal goal = choose_goal(need);
-	struct file_window window;
-	errcode_t error = file_windows_reserve(windows, 2);
+	struct inode_pa window;
+	errcode_t error = inode_pa_reserve(windows, 2);
 
 	if (!error)
 		error = is_ours ? take_by(need, &goal, ours, sizeof(ours) / sizeof(*ours), &window) :
@@ -355,7 +348,7 @@ static errcode_t take_large(const struct need *need, struct file_taken *taken)
 		return 0;
 	}
 	file_clear_served(need->file);
-	file_windows_add(windows, &window);
+	inode_pa_add(windows, &window);
 	return file_take(need->file, logical_of(need), to_clusters(need, need->count), taken);
 }
 
@@ -366,8 +359,8 @@ static bool may_be_small(const struct need *need)
 {
 	uint64_t end = need->request->logical + need->request->count;
 
-	return need->mb->prealloc.small_windows != EXT2MB_SMALL_NONE &&
-	       normalize_most(end, need->file->blocks) <= need->mb->prealloc.small_file_blocks;
+	return need->mb->prealloc->small_windows != EXT2MB_SMALL_NONE &&
+	       max_u64(end, need->file->blocks) <= need->mb->prealloc->small_file_blocks;
 }
 
 /*
@@ -376,13 +369,9 @@ static bool may_be_small(const struct need *need)
  * directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files of
  * 1 GiB: 64 free extents more).
  */
-static bool is_small(const struct need *need)
+static bool joins_small(const struct need *need, const struct locality_group *pool)
 {
-	struct small_pool *pool = file_pool(need->worker, need->file);
-
-	if (need->file->is_final)
-		small_pool_want(pool);
-	return need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || small_pool_is_wanted(pool) ||
+	return need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || locality_group_is_wanted(pool) ||
 	       worker_goes_in_order(need->worker);
 }
 
@@ -395,91 +384,94 @@ static bool is_small(const struct need *need)
 static uint32_t slice_clusters(const struct need *need)
 {
 	const struct ext2mb_file *file = need->file;
-	uint64_t limit = normalize_least(need->mb->prealloc.small_file_blocks, need->hole_end);
-	uint64_t room = to_clusters(need, limit - normalize_least(limit, need->request->logical));
+	uint64_t limit = min_u64(need->mb->prealloc->small_file_blocks, need->hole_end);
+	uint64_t room = to_clusters(need, limit - min_u64(limit, need->request->logical));
 	uint32_t count = to_clusters(need, need->count);
 	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
 	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
 
-	if (need->mb->prealloc.normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !may_go_on)
+	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !may_go_on)
 		return count;
-	return (uint32_t)normalize_most(count, room);
+	return (uint32_t)max_u64(count, room);
 }
 
-/* Whether the windows of directories lie in their groups, as their files' inodes do. */
-static bool has_shares(const struct need *need)
+/* Near the parent, in the second group of its flex group: the first one is for directories. */
+struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file)
 {
-	return need->file->directory && need->mb->policy.choices & EXT2MB_CHOICE_DIRECTORY_SHARES;
-}
-
-/*
- * Near the parent: with shares where the group's blocks are divided as its inodes are, so that directories that are
- * neighbours by inode are neighbours on disk. Else as the kernel does it, in the second group of the parent's flex
- * group: the first one is for directories.
- */
-static uint64_t small_goal(const struct need *need)
-{
-	const struct geometry *geometry = &need->mb->geometry;
-	ext2_ino_t near = need->file->parent ? need->file->parent : need->file->ino;
+	const struct geometry *geometry = &file->mb->geometry;
+	ext2_ino_t near = file->parent ? file->parent : file->ino;
 	uint32_t group = (near - 1) / geometry->inodes_per_group;
 
-	if (has_shares(need)) {
-		uint64_t in_group = (near - 1) % geometry->inodes_per_group;
-
-		return (uint64_t)group * geometry->clusters_per_group +
-		       in_group * geometry->clusters_per_group / geometry->inodes_per_group;
-	}
-
-	if (geometry->flex_groups >= SMALLEST_FLEX) {
+	if (geometry->flex_groups >= GEOMETRY_LEAST_FLEX) {
 		group -= group % geometry->flex_groups;
 		if (group + 1 < geometry->groups)
 			group++;
 	}
-	return (uint64_t)group * geometry->clusters_per_group;
+	return (struct small_goal){ (uint64_t)group * geometry->clusters_per_group, false };
 }
 
-static struct small_pool *lock_pool(const struct need *need)
+/*
+ * Where the group's blocks are divided as its inodes are, so that directories that are neighbours by inode are
+ * neighbours on disk.
+ */
+static struct small_goal goal_in_share(const struct ext2mb_file *file)
+{
+	const struct geometry *geometry = &file->mb->geometry;
+	uint64_t clusters = geometry->clusters_per_group;
+
+	if (!file->directory)
+		return file_goal_in_flex_group(file);
+	uint64_t group = (file->parent - 1) / geometry->inodes_per_group;
+	uint64_t in_group = (file->parent - 1) % geometry->inodes_per_group;
+	return (struct small_goal){ group * clusters + in_group * clusters / geometry->inodes_per_group, true };
+}
+
+const struct small_file_operations small_files_in_shares = { goal_in_share };
+
+static struct locality_group *lock_pool(const struct need *need)
 {
 	if (need->file->directory && !file_uses_worker_pool(need->worker, need->file))
-		return directory_lock_pool(need->worker, need->file->directory);
-	lock_wait(&need->worker->pool.lock);
-	return &need->worker->pool;
+		return directory_locality_lock(need->worker, need->file->directory);
+	lock_wait(&need->worker->preallocation->pool.lock);
+	return &need->worker->preallocation->pool;
 }
 
 /* The file's lock is held. What the request does not need of a slice becomes a window of the file. */
 static errcode_t take_small(const struct need *need, struct file_taken *taken)
 {
-	struct file_windows *windows = &need->file->windows;
+	struct inode_pas *windows = &need->file->windows;
 	struct stats *stats = &need->worker->stats;
 	uint32_t count = to_clusters(need, need->count);
+	const struct small_goal goal = need->mb->policy.small_files->goal(need->file);
 	const struct small_request request = {
-		.goal = small_goal(need),
+		.goal = goal.position,
 		.count = count,
 		.most = slice_clusters(need),
-		.in_group = has_shares(need),
-		.behind = left_position(need),
+		.is_in_order = worker_goes_in_order(need->worker),
+		.in_group = goal.is_in_group,
+		.after = left_position(need),
 	};
 	bool may_move = request.most > count;
-	struct small_run run;
-	errcode_t error = file_windows_reserve(windows, 1);
+	struct group_pa run;
+	errcode_t error = inode_pa_reserve(windows, 1);
 
 	if (error)
 		return error;
 	if (may_move)
-		reserve_move_begin(stats);
-	struct small_pool *pool = lock_pool(need);
-	error = small_pool_take(need->worker, pool, &request, &run);
+		preallocation_move_begin(stats);
+	struct locality_group *pool = lock_pool(need);
+	error = locality_group_take(need->worker, pool, &request, &run);
 	lock_release(&pool->lock);
 	if (!error) {
 		*taken = (struct file_taken){ run.position, run.count < count ? run.count : count };
 		group_reserved_clear(need->mb, taken->position, taken->count);
 		file_clear_served(need->file);
 		if (run.count > count)
-			file_windows_add(windows, &(struct file_window){ run.position + count, logical_of(need) + count,
+			inode_pa_add(windows, &(struct inode_pa){ run.position + count, logical_of(need) + count,
 			                                                 run.count - count });
 	}
 	if (may_move)
-		reserve_move_end(stats);
+		preallocation_move_end(stats);
 	return error;
 }
 
@@ -490,17 +482,20 @@ static errcode_t prepare(const struct need *need, bool *small)
 {
 	struct ext2mb_file *file = need->file;
 
-	reserve_hints(need->worker);
+	preallocation_hints(need->worker);
 	if (*small) {
 		errcode_t error = file_find_directory(need->worker, file);
 		if (error)
 			return error;
-		*small = is_small(need);
+		struct locality_group *pool = file_pool(need->worker, file);
+		if (file->is_final)
+			locality_group_want(pool);
+		*small = joins_small(need, pool);
 	}
 	bool may_get_window = *small ? slice_clusters(need) > to_clusters(need, need->count) :
-	                               need->mb->prealloc.normalization != EXT2MB_NORMALIZE_NONE;
+	                               need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;
 	if (may_get_window && !file->is_registered) {
-		window_register_add(&need->mb->windows, &file->owner, need->worker->number);
+		preallocation_register_add(need->mb->preallocations, &file->owner, need->worker->number);
 		file->is_registered = true;
 	}
 	return 0;
@@ -515,7 +510,7 @@ static errcode_t take_last(const struct need *need, struct file_taken *taken)
 		.flags = EXT2MB_ALLOC_STREAM,
 	};
 
-	return reserve_take_under_pressure(need->worker, &scan, &taken->position, &taken->count);
+	return reclaim_take(need->worker, &scan, &taken->position, &taken->count);
 }
 
 errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, const struct ext2mb_file_request *request,
@@ -547,6 +542,6 @@ errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, co
 	if (error == EXT2MB_ET_NO_SPACE)
 		return take_last(&need, taken);
 	if (!error)
-		reserve_serve(worker, taken->count);
+		preallocation_serve(worker, taken->count);
 	return error;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "ext2fs/core/geometry.h"
+#include "ext2fs/ext2mb.h"
 
 #define NORMALIZE_END UINT64_C(0xffffffff) /* one past the last logical block that an extent can map */
 
@@ -59,85 +60,11 @@ struct normalize_goal {
 	uint64_t try_least; /* how many of them are worth having */
 };
 
-enum normalize_policy {
-	NORMALIZE_TABLE,  /* the kernel's, of today */
-	NORMALIZE_POW2,   /* the proposal of 2014 */
-	NORMALIZE_EXT2MB, /* ours */
-	NORMALIZE_POLICIES
-};
-
-struct normalize_goal normalize(enum normalize_policy policy, const struct normalize_request *request);
+/* Not EXT2MB_NORMALIZE_DEFAULT. */
+struct normalize_goal normalize(enum ext2mb_normalization normalization, const struct normalize_request *request);
 
 struct normalize_goal normalize_table(const struct normalize_request *request);
 struct normalize_goal normalize_pow2(const struct normalize_request *request);
 struct normalize_goal normalize_ext2mb(const struct normalize_request *request);
-
-/* --- What the policies share -------------------------------------------------------------------------------- */
-
-static inline uint64_t normalize_least(uint64_t first, uint64_t second)
-{
-	return first < second ? first : second;
-}
-
-static inline uint64_t normalize_most(uint64_t first, uint64_t second)
-{
-	return first > second ? first : second;
-}
-
-/* Most units are powers of two, for which this need not divide: five of these are on the way of every request. */
-static inline uint64_t normalize_round_down(uint64_t value, uint64_t unit)
-{
-	return unit & (unit - 1) ? value - value % unit : value & ~(unit - 1);
-}
-
-static inline uint64_t normalize_round_up(uint64_t value, uint64_t unit)
-{
-	return normalize_round_down(value + unit - 1, unit);
-}
-
-/* The least power of two that is not below value; value is 1 to 2^62. */
-static inline uint64_t normalize_power_above(uint64_t value)
-{
-	return value == 1 ? 1 : UINT64_C(1) << (64 - __builtin_clzll(value - 1));
-}
-
-/* The largest power of two that is not above value; value is not 0. */
-static inline uint64_t normalize_power_below(uint64_t value)
-{
-	return UINT64_C(1) << (63 - __builtin_clzll(value));
-}
-
-static inline uint64_t normalize_cluster_blocks(const struct normalize_request *request)
-{
-	return UINT64_C(1) << request->geometry->cluster_bits;
-}
-
-static inline uint64_t normalize_group_blocks(const struct normalize_request *request)
-{
-	return (uint64_t)request->geometry->clusters_per_group << request->geometry->cluster_bits;
-}
-
-static inline uint64_t normalize_request_end(const struct normalize_request *request)
-{
-	return request->start + request->count;
-}
-
-/* Where the file ends once the request is done. */
-static inline uint64_t normalize_assumed_end(const struct normalize_request *request)
-{
-	return normalize_most(request->file_blocks, normalize_request_end(request));
-}
-
-/*
- * A goal of [start, end), which contain the request's start, widened to whole clusters, then cut to the hole and
- * to a group's length; no wish for a place yet.
- */
-struct normalize_goal normalize_clip(const struct normalize_request *request, uint64_t start, uint64_t end);
-
-/* The kernel's wish: a neighbour that the goal touches, the left one first, is to be continued in full length. */
-void normalize_adjoin(const struct normalize_request *request, struct normalize_goal *goal);
-
-/* The request itself, with no wish, limited to so many blocks (rounded down to clusters) and a group. */
-struct normalize_goal normalize_untouched(const struct normalize_request *request, uint64_t limit);
 
 #endif

@@ -18,7 +18,7 @@
  * - Where there are stripes, windows of a stripe or more end on one, begin on one, and are congruent with it on
  *   disk: read-modify-write halves a RAID's speed, more extents do not (Dilger again).
  */
-#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/preallocation/normalize_goal.h"
 
 #define SMALLEST_WINDOW 16u /* what the kernel takes for a small file (mb_stream_req) */
 #define GROWTH 4u
@@ -50,22 +50,22 @@ static uint64_t longest_window(const struct normalize_request *request)
 	const struct geometry *geometry = request->geometry;
 	const struct normalize_hints *hints = &request->hints;
 	uint64_t cluster = normalize_cluster_blocks(request);
-	uint64_t limit = normalize_least(normalize_group_blocks(request), NORMALIZE_WRITTEN_MAX);
+	uint64_t limit = min_u64(normalize_group_blocks(request), NORMALIZE_WRITTEN_MAX);
 	int top_order = (int)geometry->block_bits + 1;
 
 	/* A top buddy is all that an order can say; whole groups may be free behind it. */
 	if (hints->largest_order >= 0 && hints->largest_order < top_order)
-		limit = normalize_least(limit, cluster << hints->largest_order);
-	limit = normalize_least(limit, hints->free_blocks / (WINDOWS_SHARE * ((uint64_t)hints->open_windows + 1)));
-	return normalize_power_below(normalize_most(limit, cluster));
+		limit = min_u64(limit, cluster << hints->largest_order);
+	limit = min_u64(limit, hints->free_blocks / (WINDOWS_SHARE * ((uint64_t)hints->open_windows + 1)));
+	return normalize_power_below(max_u64(limit, cluster));
 }
 
 static uint64_t append_blocks(const struct normalize_request *request)
 {
-	uint64_t blocks = normalize_most(normalize_power_above(request->count), SMALLEST_WINDOW);
+	uint64_t blocks = max_u64(normalize_power_above(request->count), SMALLEST_WINDOW);
 
 	if (continues_left(request) && request->start)
-		blocks = normalize_most(blocks, GROWTH * normalize_power_below(request->start));
+		blocks = max_u64(blocks, GROWTH * normalize_power_below(request->start));
 	return blocks;
 }
 
@@ -81,21 +81,21 @@ static struct window choose_window(const struct normalize_request *request, uint
 	uint64_t file_end = normalize_assumed_end(request);
 
 	if (request->final_size)
-		return (struct window){ start, normalize_most(end, normalize_least(file_end, start + longest)) };
+		return (struct window){ start, max_u64(end, min_u64(file_end, start + longest)) };
 	if (appends(request) || continues_left(request)) {
-		uint64_t blocks = normalize_least(append_blocks(request), longest);
+		uint64_t blocks = min_u64(append_blocks(request), longest);
 
-		end = normalize_most(end, start + blocks);
+		end = max_u64(end, start + blocks);
 	} else {
 		uint64_t blocks =
-			normalize_least(CHUNK_BYTES >> request->geometry->block_bits, normalize_power_above(file_end));
+			min_u64(CHUNK_BYTES >> request->geometry->block_bits, normalize_power_above(file_end));
 
-		blocks = normalize_least(normalize_most(blocks, normalize_power_above(request->count)), longest);
+		blocks = min_u64(max_u64(blocks, normalize_power_above(request->count)), longest);
 		start = normalize_round_down(start, blocks);
-		end = normalize_most(end, start + blocks);
+		end = max_u64(end, start + blocks);
 	}
 	if (!appends(request))
-		end = normalize_least(end, file_end);
+		end = min_u64(end, file_end);
 	return (struct window){ start, end };
 }
 
@@ -118,7 +118,7 @@ static struct window align_window(const struct normalize_request *request, struc
 
 	if (!stripe || window.end - window.start < stripe)
 		return window;
-	window.start = normalize_most(normalize_round_down(window.start, stripe), request->hole_start);
+	window.start = max_u64(normalize_round_down(window.start, stripe), request->hole_start);
 	if (continues_left(request) && !is_congruent(request) &&
 	    normalize_round_up(window.start, stripe) >= request_end)
 		return (struct window){ window.start, normalize_round_up(window.start, stripe) };
@@ -129,7 +129,7 @@ static struct window align_window(const struct normalize_request *request, struc
 	else if (down >= request_end)
 		window.end = down;
 	if (!appends(request))
-		window.end = normalize_most(request_end, normalize_least(window.end, file_end));
+		window.end = max_u64(request_end, min_u64(window.end, file_end));
 	return window;
 }
 
@@ -153,7 +153,7 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 	if (!goal->try_count)
 		return;
 	/* Whole clusters only: the filesystem may end within one. */
-	uint64_t room = normalize_round_down(normalize_least(group_remainder(request, goal->physical),
+	uint64_t room = normalize_round_down(min_u64(group_remainder(request, goal->physical),
 	                                                     request->geometry->end_block - goal->physical),
 	                                     normalize_cluster_blocks(request));
 	bool joins_left = goal->start == request->hole_start && goal->physical == request->left_physical;
@@ -163,9 +163,9 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 		room = 0;
 	if (stripe && goal->count >= stripe && goal->start % stripe == 0 && goal->physical % stripe)
 		room = 0;
-	goal->try_count = normalize_least(goal->count, room);
+	goal->try_count = min_u64(goal->count, room);
 	goal->try_least =
-		joins_left ? normalize_least(goal->try_count, normalize_cluster_blocks(request)) : goal->try_count;
+		joins_left ? min_u64(goal->try_count, normalize_cluster_blocks(request)) : goal->try_count;
 }
 
 struct normalize_goal normalize_ext2mb(const struct normalize_request *request)
@@ -178,7 +178,7 @@ struct normalize_goal normalize_ext2mb(const struct normalize_request *request)
 	/* A request that is longer than a group loses its end, and where there are stripes a part of one. */
 	if (normalize_request_end(request) - window.start > group) {
 		window.start = request->start;
-		window.end = normalize_least(window.end, window.start + group);
+		window.end = min_u64(window.end, window.start + group);
 		if (request->count > group && stripe && stripe <= group)
 			window.end = normalize_round_down(window.end, stripe);
 	}

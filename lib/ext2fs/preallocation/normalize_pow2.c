@@ -5,7 +5,7 @@
  * aligned to the stripe width afterwards. fallocate knows what it needs and is left alone, but for a limit of
  * half an extent: whole unwritten extents are a block too short to lie side by side.
  */
-#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/preallocation/normalize_goal.h"
 
 #define UNWRITTEN_LIMIT (NORMALIZE_WRITTEN_MAX / 2)
 
@@ -22,7 +22,7 @@ struct normalize_goal normalize_pow2(const struct normalize_request *request)
 	if (end - start > group) {
 		end = start + group;
 		/* Down to a stripe only if the request keeps as much of the group as it can use. */
-		uint64_t used = start + normalize_least(request->count, group);
+		uint64_t used = start + min_u64(request->count, group);
 		uint64_t aligned = request->stripe_blocks ? normalize_round_down(end, request->stripe_blocks) : end;
 		end = aligned >= used ? aligned : end;
 	}

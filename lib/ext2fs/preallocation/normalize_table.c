@@ -6,7 +6,7 @@
  * 8 MiB is cut to 8 MiB, with 2 KiB blocks to 4 MiB, with 1 KiB blocks to 2 MiB. Only larger blocks reach the
  * end of the table, where requests are left as they are. Found by Lukas Czerner in 2014, and still so.
  */
-#include "ext2fs/preallocation/normalize.h"
+#include "ext2fs/preallocation/normalize_goal.h"
 
 #define SMALL_BYTES (UINT64_C(1) << 20)
 #define SMALLEST_BYTES (UINT64_C(16) << 10)
@@ -28,7 +28,7 @@ static const struct {
 static unsigned int chunk_bits(const struct normalize_request *request, uint64_t count)
 {
 	unsigned int block_bits = request->geometry->block_bits;
-	uint64_t file_bytes = normalize_most(request->file_blocks, request->start + count) << block_bits;
+	uint64_t file_bytes = max_u64(request->file_blocks, request->start + count) << block_bits;
 	uint64_t top_blocks = UINT64_C(2) << block_bits;
 
 	for (unsigned int step = 0; step < STEPS; step++)
@@ -43,7 +43,7 @@ static unsigned int chunk_bits(const struct normalize_request *request, uint64_t
 struct normalize_goal normalize_table(const struct normalize_request *request)
 {
 	unsigned int block_bits = request->geometry->block_bits;
-	uint64_t whole_count = normalize_most(request->whole_count, request->count);
+	uint64_t whole_count = max_u64(request->whole_count, request->count);
 
 	/* fallocate of what fits in one extent has asked not to be normalised since 2011; it tries no goal either. */
 	if (request->unwritten && whole_count <= NORMALIZE_UNWRITTEN_MAX)
@@ -53,13 +53,13 @@ struct normalize_goal normalize_table(const struct normalize_request *request)
 	uint64_t count =
 		normalize_untouched(request, request->unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX)
 			.count;
-	uint64_t file_bytes = normalize_most(request->file_blocks, request->start + count) << block_bits;
+	uint64_t file_bytes = max_u64(request->file_blocks, request->start + count) << block_bits;
 	unsigned int bits = chunk_bits(request, count);
 	uint64_t start = request->start, end = start + count;
 
 	if (file_bytes <= SMALL_BYTES) {
 		start = 0;
-		end = normalize_most(normalize_power_above(file_bytes), SMALLEST_BYTES) >> block_bits;
+		end = max_u64(normalize_power_above(file_bytes), SMALLEST_BYTES) >> block_bits;
 	} else if (bits) {
 		start = normalize_round_down(start << block_bits, UINT64_C(1) << bits) >> block_bits;
 		end = start + (UINT64_C(1) << bits >> block_bits);

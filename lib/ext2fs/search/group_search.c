@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/search/group_search.h"
 
-#include "ext2fs/compare/contention.h"
+#include "ext2fs/group/group.h"
 #include "ext2fs/group/group_reserved.h"
 
 /* The kernel's mb_max_to_scan and mb_min_to_scan. */
 #define MOST_TO_SCAN 200 /* runs, before what there is must do */
 #define LEAST_TO_SCAN 10 /* runs, before one that is long enough is taken though a better fit may follow */
-#define SMALLEST_FLEX 4  /* groups in a flex group whose first one is kept for directories */
 
-void contention_pretend(struct ext2mb *mb, const struct contention *contention)
-{
-	mb->contention = contention;
-}
+/* The unit test includes this file and here does what another thread might. */
+#ifndef SEARCH_MEANWHILE
+#define SEARCH_MEANWHILE(search, number, waits)
+#endif
 
 static bool seems_busy(const struct ext2mb *mb, uint32_t number)
 {
@@ -38,7 +37,7 @@ bool search_suits(const struct search *search, uint32_t number)
 
 	switch (search->criterion) {
 	case POWER_OF_TWO:
-		if (geometry->flex_groups >= SMALLEST_FLEX && number % geometry->flex_groups == 0)
+		if (geometry_is_kept_for_directories(geometry, number))
 			return false;
 		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
 	case GOAL_LENGTH_FAST:
@@ -198,11 +197,12 @@ static void take_largest(struct search *search, uint32_t number)
 	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
 }
 
-static void remember_busy(struct search *search, uint32_t number)
+bool search_remember_busy(struct search *search, uint32_t number)
 {
 	stats_add(&search->worker->stats, COUNT_BUSY_SKIPS, 1);
 	if (search->busy_count < SEARCH_REMEMBERED)
 		search->busy[search->busy_count++] = number;
+	return false;
 }
 
 errcode_t search_group(struct search *search, uint32_t number, bool waits)
@@ -210,15 +210,14 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 	struct ext2mb *mb = search->mb;
 	struct lock *lock = &mb->groups[number].lock;
 
+	SEARCH_MEANWHILE(search, number, waits);
 	stats_add(&search->worker->stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
 	if (!search_suits(search, number))
 		return 0;
-	if (waits) {
+	if (waits)
 		lock_wait(lock);
-	} else if (seems_busy(mb, number) || !lock_try(lock)) {
-		remember_busy(search, number);
+	else if ((seems_busy(mb, number) || !lock_try(lock)) && !mb->policy.search->meet_busy(search, number))
 		return 0;
-	}
 	errcode_t error = group_load(mb, number);
 	if (!error && search->reserves)
 		error = group_reserved_prepare(mb, number);
@@ -269,7 +268,7 @@ errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start,
 	return 0;
 }
 
-errcode_t search_take_behind(struct search *search, uint32_t number, uint32_t start)
+errcode_t search_take_after(struct search *search, uint32_t number, uint32_t start)
 {
 	if (search->wanted > 1)
 		return search_take_at(search, number, start, search->wanted);

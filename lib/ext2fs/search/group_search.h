@@ -6,17 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/allocator.h"
-
-/* Of falling quality. The first three look only at groups that an order set names. */
-enum criterion {
-	POWER_OF_TWO,     /* a buddy of the very length: nothing is measured */
-	GOAL_LENGTH_FAST, /* groups whose average fragment is long enough */
-	BEST_AVAILABLE,   /* the same with the length trimmed, but to no less than the original request */
-	GOAL_LENGTH_SLOW, /* all groups with enough free clusters */
-	ANY_FREE,         /* anything */
-	CRITERIA,
-};
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/core/criterion.h"
+#include "ext2fs/search/search_memory.h"
 
 enum search_status {
 	SEARCH_GOES_ON,
@@ -79,8 +71,30 @@ static inline uint32_t search_trim(const struct search *search, uint32_t length,
 	return length < most ? length : most;
 }
 
-/* A hint: somebody holds the group's lock, or is supposed to. */
+struct search_operations {
+	/* Goes through the groups that the index names for the criterion, one of the first three. ENOMEM. */
+	errcode_t (*sweep)(struct search *search);
+	/* Another thread holds the group: true when it has been waited for and is locked, else it is passed over. */
+	bool (*meet_busy)(struct search *search, uint32_t number);
+	/* Before all criteria, for a request that has neither goal nor stream. ENOMEM. */
+	errcode_t (*begin)(struct search *search);
+};
+
+/*
+ * Contention that is simulated: groups in which other threads are supposed to be at that moment count as busy, although
+ * their locks are free. Where a search would wait for a busy group it goes in.
+ */
+struct contention {
+	bool (*is_busy)(void *context, uint32_t group);
+	void (*has_taken)(void *context, uint32_t group); /* a search took clusters there; under the group's lock */
+	void *context;
+};
+
+/* A hint: another thread holds the group's lock (simulated runs: is modelled as holding it). */
 bool search_looks_busy(const struct search *search, uint32_t number);
+
+/* Our meet_busy: the group is remembered, to be waited for before quality is lowered. */
+bool search_remember_busy(struct search *search, uint32_t number);
 
 /* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
 bool search_suits(const struct search *search, uint32_t number);
@@ -100,6 +114,6 @@ MUST_CHECK errcode_t search_take_best(struct search *search);
 MUST_CHECK errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least);
 
 /* Takes wanted clusters that begin with `start` of a group or, if that is one only, the next free one. As above. */
-MUST_CHECK errcode_t search_take_behind(struct search *search, uint32_t number, uint32_t start);
+MUST_CHECK errcode_t search_take_after(struct search *search, uint32_t number, uint32_t start);
 
 #endif

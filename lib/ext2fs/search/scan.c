@@ -3,31 +3,17 @@
 
 #include <sched.h>
 
-#include "ext2fs/compare/base_scan.h"
+#include "ext2fs/group/group.h"
+#include "ext2fs/group/group_index.h"
+#include "ext2fs/search/stream_goals.h"
 
 #define MOST_OF_FIRST 16     /* groups of the first set, whose averages may be too short */
 #define VAIN_SEARCHES 64     /* for which it is believed that nothing is long enough */
 #define LEAST_POWER_OF_TWO 2 /* clusters: the kernel's mb_order2_req */
 
-/* The unit test includes this file and here does what another thread might. */
-#ifndef SCAN_MEANWHILE
-#define SCAN_MEANWHILE(search, number, waits)
-#endif
-
 static bool goes_on(const struct search *search, errcode_t error)
 {
 	return !error && search->status == SEARCH_GOES_ON;
-}
-
-static unsigned int last_set(uint32_t value)
-{
-	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
-}
-
-errcode_t scan_look_into(struct search *search, uint32_t number, bool waits)
-{
-	SCAN_MEANWHILE(search, number, waits);
-	return search_group(search, number, waits || !(search->mb->policy.choices & EXT2MB_CHOICE_TRY_LOCK));
 }
 
 static bool goes_by_order(const struct search *search)
@@ -35,7 +21,7 @@ static bool goes_by_order(const struct search *search)
 	const struct ext2mb *mb = search->mb;
 
 	return search->may_go_by_order && !stripe_divides(&mb->stripe, search->wanted) &&
-	       (last_set(search->wanted - 1) < mb->orders || order_set_is_empty(&mb->largest[mb->orders - 1]));
+	       (last_set(search->wanted - 1) < mb->orders || order_set_is_empty(&mb->index->largest[mb->orders - 1]));
 }
 
 /* Tries so many members of a set in [from, end), but the start group if it has had its turn with this length. */
@@ -51,7 +37,7 @@ static errcode_t sweep_set(struct search *search, const struct order_set *set, u
 		if (number == ORDER_SET_NONE)
 			break;
 		if (number != search->start_group || !was_in_start_group)
-			error = scan_look_into(search, number, false);
+			error = search_group(search, number, false);
 		from = number + 1;
 	}
 	return error;
@@ -79,7 +65,7 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
 		search->wanted = search_trim(search, 1u << trimmed, wanted);
 		int set = group_average_order(search->wanted, 1, search->mb->orders);
-		error = sweep_set(search, &search->mb->average[set], from, end, UINT32_MAX);
+		error = sweep_set(search, &search->mb->index->average[set], from, end, UINT32_MAX);
 	}
 	search->wanted = wanted;
 	return error;
@@ -90,7 +76,7 @@ static errcode_t wait_for_busy(struct search *search);
 /* All groups whose largest buddy is of the order, the start group and those after it first. */
 static errcode_t sweep_largest(struct search *search, unsigned int order)
 {
-	const struct order_set *set = &search->mb->largest[order];
+	const struct order_set *set = &search->mb->index->largest[order];
 	errcode_t error = 0;
 
 	if (order_set_is_empty(set))
@@ -108,7 +94,7 @@ static errcode_t sweep_largest(struct search *search, unsigned int order)
  */
 static errcode_t sweep_unaligned(struct search *search, unsigned int order)
 {
-	struct vain_search *in_vain = &search->worker->in_vain;
+	struct vain_search *in_vain = &search->worker->search->in_vain;
 
 	if (search->wanted > buddy_longest_run(order))
 		return 0;
@@ -139,7 +125,7 @@ static errcode_t sweep_by_order(struct search *search)
 		error = sweep_largest(search, order);
 	for (unsigned int order = least < search->mb->orders ? least : search->mb->orders;
 	     order-- && search->least < search->wanted && goes_on(search, error);) {
-		if (order_set_is_empty(&search->mb->largest[order]))
+		if (order_set_is_empty(&search->mb->index->largest[order]))
 			continue;
 		if (buddy_longest_run(order) < search->least)
 			break;
@@ -158,10 +144,10 @@ static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
 {
 	switch (search->criterion) {
 	case POWER_OF_TWO:
-		return sweep_orders(search, search->mb->largest, (unsigned int)__builtin_ctz(search->wanted),
+		return sweep_orders(search, search->mb->index->largest, (unsigned int)__builtin_ctz(search->wanted),
 		                    UINT32_MAX, from, end);
 	case GOAL_LENGTH_FAST:
-		return sweep_orders(search, search->mb->average,
+		return sweep_orders(search, search->mb->index->average,
 		                    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders),
 		                    goes_by_order(search) ? MOST_OF_FIRST : UINT32_MAX, from, end);
 	default:
@@ -173,14 +159,14 @@ static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
  * The start group first, whatever set it is in (the kernel lost that between 6.16 and 6.17), then all orders on
  * [start, n), then on [0, start): in one direction, so that threads follow rather than meet one another.
  */
-static errcode_t sweep_indexed(struct search *search)
+errcode_t scan_sweep(struct search *search)
 {
 	errcode_t error = 0;
 
 	if (search->criterion == BEST_AVAILABLE && goes_by_order(search))
 		return sweep_by_order(search);
 	if (search->criterion != BEST_AVAILABLE)
-		error = scan_look_into(search, search->start_group, false);
+		error = search_group(search, search->start_group, false);
 	if (goes_on(search, error))
 		error = sweep_range(search, search->start_group, search->mb->geometry.groups);
 	if (goes_on(search, error))
@@ -194,9 +180,9 @@ static errcode_t sweep_all(struct search *search, bool waits)
 	errcode_t error = 0;
 
 	for (uint32_t number = search->start_group; number < groups && goes_on(search, error); number++)
-		error = scan_look_into(search, number, waits);
+		error = search_group(search, number, waits);
 	for (uint32_t number = 0; number < search->start_group && goes_on(search, error); number++)
-		error = scan_look_into(search, number, waits);
+		error = search_group(search, number, waits);
 	return error;
 }
 
@@ -205,11 +191,9 @@ static errcode_t wait_for_busy(struct search *search)
 {
 	errcode_t error = 0;
 
-	if (!(search->mb->policy.choices & EXT2MB_CHOICE_WAIT_AT_EQUAL))
-		search->busy_count = 0;
 	for (unsigned int index = 0; index < search->busy_count && goes_on(search, error); index++) {
 		stats_add(&search->worker->stats, COUNT_BUSY_WAITS, 1);
-		error = scan_look_into(search, search->busy[index], true);
+		error = search_group(search, search->busy[index], true);
 	}
 	search->busy_count = 0;
 	return error;
@@ -220,7 +204,7 @@ static errcode_t sweep(struct search *search)
 	if (search->criterion >= GOAL_LENGTH_SLOW ||
 	    !atomic_load_explicit(&search->mb->is_indexed, memory_order_relaxed))
 		return sweep_all(search, false);
-	return search->mb->has_default_scan ? sweep_indexed(search) : base_scan_sweep(search);
+	return search->mb->policy.search->sweep(search);
 }
 
 static errcode_t try_criterion(struct search *search, enum criterion criterion)
@@ -312,55 +296,20 @@ static errcode_t try_goal(struct search *search, const struct scan_request *requ
 	return error;
 }
 
-static uint32_t load_goal(struct ext2mb *mb, uint64_t stream, uint32_t *start)
+static bool goes_on_after_last(const struct search *search, const struct scan_request *request)
 {
-	if (!mb->base_goals)
-		return goals_load(&mb->goals, stream);
-
-	struct base_goal goal = base_goals_load(mb->base_goals, stream);
-	*start = goal.start;
-	return goal.group;
-}
-
-uint32_t scan_stream_group(struct ext2mb *mb, uint64_t stream)
-{
-	uint32_t start;
-
-	return load_goal(mb, stream, &start);
-}
-
-static void store_goal(struct ext2mb *mb, uint64_t stream, const struct cluster_run *taken)
-{
-	if (!mb->base_goals)
-		goals_store(&mb->goals, stream, taken->group);
-	else
-		base_goals_store(mb->base_goals, stream, &(struct base_goal){ taken->group, taken->start });
-}
-
-/* Before patch 3 only the very cluster was a hit, before patch 2 it was one among the others. */
-static void count_stream_hit(struct search *search, uint32_t goal_start)
-{
-	uint32_t choices = search->mb->policy.choices;
-
-	if (choices & EXT2MB_CHOICE_STREAM_GROUP || search->best.start == goal_start)
-		stats_add(&search->worker->stats,
-		          choices & EXT2MB_CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS, 1);
-}
-
-static bool goes_on_behind_last(const struct search *search, const struct scan_request *request)
-{
-	return search->mb->policy.choices & EXT2MB_CHOICE_GO_ON && !request->has_goal && !search->reserves &&
+	return !request->has_goal && !search->reserves &&
 	       !(request->flags & (EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY));
 }
 
 /*
- * Behind the worker's last request of this kind, and a single cluster where the next one is free: whichever group is
+ * After the worker's last request of this kind, and a single cluster where the next one is free: whichever group is
  * taken from is used up in the end. Measuring the group's runs for each cluster took 3 to 5 times as long.
  */
-static errcode_t try_behind_last(struct search *search)
+static errcode_t try_after_last(struct search *search)
 {
 	const struct ext2mb *mb = search->mb;
-	const struct cluster_place *next = &search->worker->goes_on_at;
+	const struct cluster_place *next = &search->worker->search->goes_on_at;
 
 	if (!next->cluster || next->cluster >= geometry_group_clusters(&mb->geometry, next->group) ||
 	    group_free_clusters(&mb->groups[next->group]) < search->wanted || search_looks_busy(search, next->group))
@@ -368,7 +317,7 @@ static errcode_t try_behind_last(struct search *search)
 	if (stripe_divides(&mb->stripe, search->wanted) &&
 	    stripe_next(&mb->stripe, &mb->geometry, next->group, next->cluster) != next->cluster)
 		return 0;
-	errcode_t error = search_take_behind(search, next->group, next->cluster);
+	errcode_t error = search_take_after(search, next->group, next->cluster);
 	if (search->status == SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
 	return error;
@@ -378,12 +327,14 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 {
 	struct ext2mb *mb = search->mb;
 	bool is_stream = request->flags & EXT2MB_ALLOC_STREAM;
-	uint32_t goal_start = 0;
+	struct stream_place goal = { 0 };
 
 	search->start_group = request->has_goal ? (uint32_t)(request->goal / mb->geometry.clusters_per_group) :
-	                                          search->worker->last_group;
-	if (is_stream)
-		search->start_group = load_goal(mb, request->stream, &goal_start);
+	                                          search->worker->search->last_group;
+	if (is_stream) {
+		goal = mb->policy.goals->load(mb, request->stream);
+		search->start_group = goal.group;
+	}
 	errcode_t error = try_criteria(search);
 	if (!error)
 		error = settle(search);
@@ -391,10 +342,13 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 		return error;
 
 	stats_add(&search->worker->stats, COUNT_CRITERION_HITS + search->criterion, 1);
-	if (is_stream && search->best.group == search->start_group)
-		count_stream_hit(search, goal_start);
+	if (is_stream && search->best.group == goal.group &&
+	    (!mb->policy.goals->is_cluster || search->best.start == goal.cluster))
+		stats_add(&search->worker->stats, mb->policy.goals->hit_counter, 1);
 	return 0;
 }
+
+const struct search_operations scan_operations = { scan_sweep, search_remember_busy, try_after_last };
 
 errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
 {
@@ -406,9 +360,7 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	};
 	errcode_t error = 0;
 
-	/* Not for the windows that the kernel's normalizations make: they are looked for as the kernel does it. */
-	search.may_go_by_order = mb->policy.choices & EXT2MB_CHOICE_BY_LARGEST &&
-	                         (!request->asked || mb->prealloc.normalization == EXT2MB_NORMALIZE_EXT2MB);
+	search.may_go_by_order = !(request->asked && request->as_kernel);
 	search.wanted = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
 	                                                                   mb->geometry.clusters_per_group;
 	search.least = request->flags & EXT2MB_ALLOC_WHOLE ? search.wanted : request->least ? request->least : 1;
@@ -416,8 +368,8 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	search.original = request->asked && request->asked < search.wanted ? (uint32_t)request->asked : search.wanted;
 	if (request->has_goal)
 		error = try_goal(&search, request);
-	else if (goes_on_behind_last(&search, request))
-		error = try_behind_last(&search);
+	else if (goes_on_after_last(&search, request))
+		error = mb->policy.search->begin(&search);
 	if (goes_on(&search, error) && !(request->flags & EXT2MB_ALLOC_GOAL_ONLY))
 		error = search_all(&search, request);
 	if (error)
@@ -425,10 +377,10 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	if (search.status != SEARCH_HAS_TAKEN)
 		return EXT2MB_ET_NO_SPACE;
 	if (request->flags & EXT2MB_ALLOC_STREAM)
-		store_goal(mb, request->stream, &search.best);
-	worker->last_group = search.best.group;
-	if (goes_on_behind_last(&search, request))
-		worker->goes_on_at = (struct cluster_place){ search.best.group, search.best.start + search.best.count };
+		mb->policy.goals->store(mb, request->stream, search.best.group, search.best.start);
+	worker->search->last_group = search.best.group;
+	if (goes_on_after_last(&search, request))
+		worker->search->goes_on_at = (struct cluster_place){ search.best.group, search.best.start + search.best.count };
 	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
 	*taken = search.best.count;
 	return 0;

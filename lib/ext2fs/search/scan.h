@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/search/group_search.h"
 
 /* In clusters; goal is a position. */
@@ -18,14 +18,13 @@ struct scan_request {
 	uint64_t asked; /* of these, what is really needed: lengths are not trimmed below; 0: all */
 	uint64_t stream;
 	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */
-	bool reserves;  /* it is for a window */
+	bool reserves;  /* it is for a preallocation, */
+	bool as_kernel; /* one of the kernel's normalizations, and looked for as the kernel does it */
 };
 
-/* The group of the stream's goal, wherever the policy keeps it. Any thread; a hint. */
-uint32_t scan_stream_group(struct ext2mb *mb, uint64_t stream);
-
-/* search_group(), which see, but without patch 1 it always waits. */
-MUST_CHECK errcode_t scan_look_into(struct search *search, uint32_t number, bool waits);
+/* Our way through the index: its sweep, and with it all of our operations. */
+MUST_CHECK errcode_t scan_sweep(struct search *search);
+extern const struct search_operations scan_operations;
 
 /* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,

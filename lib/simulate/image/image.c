@@ -144,7 +144,7 @@ static errcode_t read_geometry(struct image *image)
 }
 
 errcode_t image_open(const char *path, const char *file, const char *directory,
-                     const struct ext2mb_options *options, bool writable, struct image *image, struct problem *problem)
+                     const struct policy_options *options, bool writable, struct image *image, struct problem *problem)
 {
 	int flags = EXT2_FLAG_64BITS | (writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
 
@@ -164,7 +164,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 		return problem_set(problem, error, path, "cannot simulate on it");
 	error = read_geometry(image);
 	if (!error)
-		error = ext2mb_open(image->fs, options, &image->mb);
+		error = policy_open(image->fs, options, &image->mb);
 	if (!error)
 		error = ext2mb_worker_open(image->mb, &image->worker);
 	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;

@@ -229,7 +229,7 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 {
 	static const unsigned int turns[] = { 0 };
 	struct setting settings[WORKLOAD_MOST_OPTIONS] = { 0 };
-	const struct ext2mb_options allocator = { .struct_bytes = sizeof(allocator) };
+	const struct policy_options allocator = { .allocator.struct_bytes = sizeof(struct ext2mb_options) };
 	SCOPE_FREE struct configuration *configurations = NULL;
 	SCOPE_FREE struct measurement *measurements = NULL;
 	struct simulate_options options = {

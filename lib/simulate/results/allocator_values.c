@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulate/results/allocator_values.h"
 
+#include "ext2fs/compare/policies.h"
+
 errcode_t allocator_values_add(struct simulation *simulation, const char *section, const struct streams_cost *cost)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -8,6 +10,7 @@ errcode_t allocator_values_add(struct simulation *simulation, const char *sectio
 
 	if (error)
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot read statistics");
+	const struct policy_stats policy = policy_read_stats(simulation->image->mb);
 	const struct {
 		const char *key, *label;
 		uint64_t count;
@@ -19,9 +22,9 @@ errcode_t allocator_values_add(struct simulation *simulation, const char *sectio
 		{ "groups_scanned", "Groups scanned", stats.groups_scanned },
 		{ "busy_skips", "Busy groups skipped", stats.busy_skips },
 		{ "busy_waits", "Busy groups waited for", stats.busy_waits },
-		{ "bounces", "Chosen in vain", stats.bounces },
+		{ "bounces", "Chosen in vain", policy.bounces },
 		{ "lock_waits", "Waits for a lock", cost->lock_waits },
-		{ "global_locks", "Global lock taken", stats.global_locks },
+		{ "global_locks", "Global lock taken", policy.global_locks },
 	};
 
 	for (size_t index = 0; index < sizeof(counts) / sizeof(*counts); index++)

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "analyze/report/score.h"
-#include "ext2fs/allocator.h"
+#include "ext2fs/core/allocator.h"
+#include "ext2fs/preallocation/preallocation_register.h"
 #include "ondisk/file_map.h"
 #include "support/histogram.h"
 
@@ -79,8 +80,8 @@ errcode_t layout_values_add(struct simulation *simulation, const char *section, 
 	SCOPE_FREE struct histogram *space = calloc(1, sizeof(*space));
 	errcode_t error = space ? ext2mb_commit(image->mb) : ENOMEM;
 
-	/* Windows are nobody's: on disk they would be free. */
-	window_register_discard(image->mb, &image->mb->closed_stats, NULL);
+	/* Preallocations belong to no file yet: on disk they would be free. */
+	preallocation_register_give_back(image->mb, &image->mb->closed_stats, NULL);
 	if (!error)
 		error = count_free(image->mb, space);
 	if (error)

@@ -174,14 +174,14 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 	}
 }
 
-static void write_choices(struct json *json, const struct ext2mb_options *options)
+static void write_choices(struct json *json, const struct policy_options *options)
 {
 	uint32_t choices =
-		(ext2mb_policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
-	const struct ext2mb_choice *choice;
+		(policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
+	const struct choice *choice;
 
 	json_open_array(json, "choices");
-	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++)
+	for (unsigned int index = 0; (choice = choice_get(index)); index++)
 		if (choices & choice->choice)
 			json_string(json, NULL, choice->name);
 	json_close_array(json);

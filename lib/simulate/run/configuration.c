@@ -17,15 +17,15 @@ static void name_configuration(struct configuration *configuration, const char *
 	static const char *const scans[] = { "", ", linear", ", indexed" };
 
 	snprintf(configuration->name, sizeof(configuration->name), "%s%s", name,
-	         scans[configuration->options.optimize_scan]);
+	         scans[configuration->options.allocator.optimize_scan]);
 }
 
 static uint32_t choices_of_patch(uint64_t patch)
 {
-	const struct ext2mb_choice *choice;
+	const struct choice *choice;
 	uint32_t choices = 0;
 
-	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++)
+	for (unsigned int index = 0; (choice = choice_get(index)); index++)
 		if (choice->patch == patch)
 			choices |= choice->choice;
 	return choices;
@@ -53,9 +53,9 @@ static errcode_t parse_patches(const char *text, uint32_t *choices)
 
 static errcode_t parse_choice(const char *text, uint32_t *choices)
 {
-	const struct ext2mb_choice *choice;
+	const struct choice *choice;
 
-	for (unsigned int index = 0; (choice = ext2mb_choice_get(index)); index++) {
+	for (unsigned int index = 0; (choice = choice_get(index)); index++) {
 		if (strcmp(choice->name, text) == 0) {
 			*choices |= choice->choice;
 			return 0;
@@ -81,12 +81,12 @@ errcode_t configuration_parse_choices(const char *text, uint32_t *choices)
 	return 0;
 }
 
-static const char *policy_name(enum ext2mb_policy policy)
+static const char *name_of(enum policy_name policy)
 {
-	return policy == EXT2MB_POLICY_BASE ? "base" : policy == EXT2MB_POLICY_SERIES ? "series" : "ext2mb";
+	return policy == POLICY_BASE ? "base" : policy == POLICY_SERIES ? "series" : "ext2mb";
 }
 
-static struct configuration *add(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+static struct configuration *add(struct configuration *list, size_t *count, const struct policy_options *options)
 {
 	struct configuration *configuration = &list[(*count)++];
 
@@ -94,32 +94,32 @@ static struct configuration *add(struct configuration *list, size_t *count, cons
 	return configuration;
 }
 
-static void list_one(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+static void list_one(struct configuration *list, size_t *count, const struct policy_options *options)
 {
 	bool is_whole = !options->choices_added && !options->choices_dropped;
 	char name[CONFIGURATION_NAME_BYTES];
 
-	snprintf(name, sizeof(name), "%s%s", policy_name(options->policy), is_whole ? "" : " with changes");
+	snprintf(name, sizeof(name), "%s%s", name_of(options->policy), is_whole ? "" : " with changes");
 	name_configuration(add(list, count, options), name);
 }
 
-static void list_policies(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+static void list_policies(struct configuration *list, size_t *count, const struct policy_options *options)
 {
-	static const enum ext2mb_policy older[] = { EXT2MB_POLICY_BASE, EXT2MB_POLICY_SERIES };
-	struct ext2mb_options variant = *options;
+	static const enum policy_name older[] = { POLICY_BASE, POLICY_SERIES };
+	struct policy_options variant = *options;
 
 	for (size_t policy = 0; policy < sizeof(older) / sizeof(*older); policy++) {
 		variant.policy = older[policy];
-		for (variant.optimize_scan = EXT2MB_SCAN_LINEAR; variant.optimize_scan <= EXT2MB_SCAN_INDEXED;
-		     variant.optimize_scan++)
-			name_configuration(add(list, count, &variant), policy_name(variant.policy));
+		for (variant.allocator.optimize_scan = EXT2MB_SCAN_LINEAR; variant.allocator.optimize_scan <= EXT2MB_SCAN_INDEXED;
+		     variant.allocator.optimize_scan++)
+			name_configuration(add(list, count, &variant), name_of(variant.policy));
 	}
-	variant.policy = EXT2MB_POLICY_EXT2MB;
-	variant.optimize_scan = options->optimize_scan;
-	name_configuration(add(list, count, &variant), policy_name(variant.policy));
+	variant.policy = POLICY_EXT2MB;
+	variant.allocator.optimize_scan = options->allocator.optimize_scan;
+	name_configuration(add(list, count, &variant), name_of(variant.policy));
 }
 
-static void list_windows(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+static void list_windows(struct configuration *list, size_t *count, const struct policy_options *options)
 {
 	static const struct {
 		enum ext2mb_small_windows windows;
@@ -133,25 +133,25 @@ static void list_windows(struct configuration *list, size_t *count, const struct
 	};
 
 	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
-		struct ext2mb_options variant = *options;
+		struct policy_options variant = *options;
 
 		if (!kinds[kind].has_shares) {
-			variant.choices_added &= ~EXT2MB_CHOICE_DIRECTORY_SHARES;
-			variant.choices_dropped |= EXT2MB_CHOICE_DIRECTORY_SHARES;
+			variant.choices_added &= ~CHOICE_DIRECTORY_SHARES;
+			variant.choices_dropped |= CHOICE_DIRECTORY_SHARES;
 		}
-		variant.small_windows = kinds[kind].windows;
+		variant.allocator.small_windows = kinds[kind].windows;
 		name_configuration(add(list, count, &variant), kinds[kind].name);
 	}
 }
 
-uint32_t configuration_stripe(const struct ext2mb_options *options)
+uint32_t configuration_stripe(const struct policy_options *options)
 {
-	bool is_open = !options->stripe_blocks || options->stripe_blocks == EXT2MB_NO_STRIPE;
+	bool is_open = !options->allocator.stripe_blocks || options->allocator.stripe_blocks == EXT2MB_NO_STRIPE;
 
-	return is_open ? STRIPE_BLOCKS : options->stripe_blocks;
+	return is_open ? STRIPE_BLOCKS : options->allocator.stripe_blocks;
 }
 
-static void list_normalizations(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+static void list_normalizations(struct configuration *list, size_t *count, const struct policy_options *options)
 {
 	static const struct {
 		enum ext2mb_normalization normalization;
@@ -161,16 +161,16 @@ static void list_normalizations(struct configuration *list, size_t *count, const
 		{ EXT2MB_NORMALIZE_POW2, "pow2" },
 		{ EXT2MB_NORMALIZE_EXT2MB, "ext2mb" },
 	};
-	struct ext2mb_options variant = *options;
+	struct policy_options variant = *options;
 
 	for (unsigned int has_stripe = 0; has_stripe < 2; has_stripe++) {
-		variant.stripe_blocks = has_stripe ? configuration_stripe(options) : EXT2MB_NO_STRIPE;
+		variant.allocator.stripe_blocks = has_stripe ? configuration_stripe(options) : EXT2MB_NO_STRIPE;
 		for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
 			char name[CONFIGURATION_NAME_BYTES];
 
-			variant.normalization = kinds[kind].normalization;
+			variant.allocator.normalization = kinds[kind].normalization;
 			if (has_stripe)
-				snprintf(name, sizeof(name), "%s, stripe %u", kinds[kind].name, variant.stripe_blocks);
+				snprintf(name, sizeof(name), "%s, stripe %u", kinds[kind].name, variant.allocator.stripe_blocks);
 			else
 				snprintf(name, sizeof(name), "%s", kinds[kind].name);
 			name_configuration(add(list, count, &variant), name);
@@ -181,17 +181,17 @@ static void list_normalizations(struct configuration *list, size_t *count, const
 /* What base had and the series has not went with the patch that scans in place. */
 static uint32_t dropped_by_patch(unsigned int patch)
 {
-	uint32_t given_up = ext2mb_policy_choices(EXT2MB_POLICY_BASE) & ~ext2mb_policy_choices(EXT2MB_POLICY_SERIES);
+	uint32_t given_up = policy_choices(POLICY_BASE) & ~policy_choices(POLICY_SERIES);
 
 	return patch == 16 ? given_up : 0;
 }
 
-static void list_patches(struct configuration *list, size_t *count, const struct ext2mb_options *options)
+static void list_patches(struct configuration *list, size_t *count, const struct policy_options *options)
 {
-	struct ext2mb_options variant = *options;
+	struct policy_options variant = *options;
 	char name[CONFIGURATION_NAME_BYTES];
 
-	variant.policy = EXT2MB_POLICY_BASE;
+	variant.policy = POLICY_BASE;
 	name_configuration(add(list, count, &variant), "base");
 	for (unsigned int patch = 1; patch <= PATCHES; patch++) {
 		uint32_t choices = choices_of_patch(patch);
@@ -204,11 +204,11 @@ static void list_patches(struct configuration *list, size_t *count, const struct
 		name_configuration(add(list, count, &variant), name);
 	}
 	variant = *options;
-	variant.policy = EXT2MB_POLICY_EXT2MB;
+	variant.policy = POLICY_EXT2MB;
 	name_configuration(add(list, count, &variant), "ext2mb");
 }
 
-errcode_t configuration_list(enum comparison comparison, const struct ext2mb_options *options,
+errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                              struct configuration **ret, size_t *count)
 {
 	struct configuration *list = calloc(MOST_CONFIGURATIONS, sizeof(*list));

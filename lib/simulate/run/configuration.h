@@ -5,14 +5,14 @@
 
 #include <stddef.h>
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/policies.h"
 #include "support/problem.h"
 
 #define CONFIGURATION_NAME_BYTES 64
 
 struct configuration {
 	char name[CONFIGURATION_NAME_BYTES]; /* as tables call it */
-	struct ext2mb_options options;
+	struct policy_options options;
 };
 
 /*
@@ -30,13 +30,13 @@ enum comparison {
 };
 
 /* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */
-uint32_t configuration_stripe(const struct ext2mb_options *options);
+uint32_t configuration_stripe(const struct policy_options *options);
 
 /*
  * The configurations of a comparison, made from what the options say of everything else. The caller frees *ret.
  * ENOMEM.
  */
-MUST_CHECK errcode_t configuration_list(enum comparison comparison, const struct ext2mb_options *options,
+MUST_CHECK errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                                         struct configuration **ret, size_t *count);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef SIMULATE_WORKLOAD_H
 #define SIMULATE_WORKLOAD_H
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/policies.h"
 #include "simulate/image/image.h"
 #include "simulate/run/result.h"
 #include "support/work/pool.h"
@@ -41,7 +41,7 @@ struct setting {
 /* What a workload finds when it runs. */
 struct simulation {
 	struct image *image;                  /* open, with an allocator attached */
-	const struct ext2mb_options *options; /* with which it was opened */
+	const struct policy_options *options; /* with which it was opened */
 	const struct setting *settings;       /* one for each of the workload's options */
 	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
 	unsigned int processors;              /* supposed without threads: see processors.h */

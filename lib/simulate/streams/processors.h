@@ -19,7 +19,7 @@ MUST_CHECK errcode_t processors_create(unsigned int count, unsigned int streams,
 /* NULL is allowed. */
 void processors_destroy(struct processors *processors);
 
-/* For contention_pretend(). */
+/* For contention_simulate(). */
 const struct contention *processors_contention(const struct processors *processors);
 
 /* What follows is done by this stream, on a processor that the stream of longest ago leaves. */

@@ -168,7 +168,7 @@ static errcode_t pretend_checksums(struct run *run)
 	if (!run->bitmap)
 		return ENOMEM;
 	run->contention = (struct contention){ is_never_busy, compute_checksum, run };
-	contention_pretend(simulation->image->mb, &run->contention);
+	contention_simulate(simulation->image->mb, &run->contention);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ static errcode_t pretend_processors(struct run *run)
 		return 0;
 	error = processors_create(simulation->processors, run->count, simulation->image->group_count, &run->processors);
 	if (!error)
-		contention_pretend(simulation->image->mb, processors_contention(run->processors));
+		contention_simulate(simulation->image->mb, processors_contention(run->processors));
 	return error;
 }
 
@@ -214,7 +214,7 @@ errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_
 		error = pretend_checksums(&run);
 	if (!error)
 		error = run_shares(&run, threads, cost);
-	contention_pretend(simulation->image->mb, NULL);
+	contention_simulate(simulation->image->mb, NULL);
 	processors_destroy(run.processors);
 	free(run.bitmap);
 	close_workers(&run, workers);

@@ -407,7 +407,7 @@ static errcode_t remove_files(struct file_set *set, struct ext2mb_worker *worker
 static errcode_t add_values(struct normalize *job, const char *section, const struct file_set *set)
 {
 	struct simulation *simulation = job->simulation;
-	const struct ext2mb_options *options = simulation->options;
+	const struct policy_options *options = simulation->options;
 	errcode_t error = layout_values_add(simulation, section, set);
 
 	if (error)

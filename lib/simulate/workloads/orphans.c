@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "ext2fs/compare/orphan_slots_locked.h"
 #include "simulate/image/inode_buffers.h"
 #include "simulate/results/allocator_values.h"
 #include "simulate/streams/streams.h"
@@ -250,14 +251,14 @@ static errcode_t open_orphans(struct simulation *simulation, struct job *job)
 {
 	uint64_t kind = simulation->settings[ORPHANS].number;
 	struct image *image = simulation->image;
-	const struct ext2mb_orphan_options options = { .struct_bytes = sizeof(options),
-		                                       .mb = image->mb,
-		                                       .locked = kind == LOCKED };
+	const struct ext2mb_orphan_options options = { .struct_bytes = sizeof(options), .mb = image->mb };
 	char why[128] = "";
 
 	if (kind == NONE)
 		return 0;
-	errcode_t error = ext2mb_orphan_open(image->fs, &options, why, sizeof(why), &image->orphans);
+	errcode_t error =
+		kind == LOCKED ? orphan_open_locked(image->fs, &options, why, sizeof(why), &image->orphans) :
+				 ext2mb_orphan_open(image->fs, &options, why, sizeof(why), &image->orphans);
 
 	job->orphans = image->orphans;
 	if (!error)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/compare/kernel_index.h"
+
+#include "ext2fs/compare/kernel_policy.h"
+#include "ext2fs/group/group.h"
+
+static bool is_on(const struct ext2mb *mb)
+{
+	return atomic_load_explicit(&mb->is_indexed, memory_order_relaxed);
+}
+
+/* NULL: this policy has sets. */
+static struct kernel_lists *lists_of(const struct ext2mb *mb, enum index_kind kind)
+{
+	return kernel_policy_of(mb) ? kernel_policy_of(mb)->lists[kind] : NULL;
+}
+
+static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind kind, const struct group_summary *summary)
+{
+	if (!is_on(mb))
+		return -1;
+	if (kind == INDEX_LARGEST)
+		return summary->largest_order;
+	/* Before patch 10 a full group stayed in the set where its last cluster had left it: a zombie. */
+	if (summary->average_order < 0 && !kernel_chooses(mb, CHOICE_FULL_UNLISTED) && summary->state == GROUP_LOADED)
+		return mb->groups[number].average_set;
+	return summary->average_order;
+}
+
+static int expected(const struct ext2mb *mb, uint32_t number, enum index_kind kind, const struct group_summary *summary)
+{
+	return kernel_policy_of(mb)->has_stale_index ? INDEX_ANY_SET : belongs_in(mb, number, kind, summary);
+}
+
+static void move(struct ext2mb *mb, enum index_kind kind, uint32_t number, int8_t *recorded, int order)
+{
+	struct kernel_lists *lists = lists_of(mb, kind);
+
+	if (!lists) {
+		group_index_move(group_index_sets(mb, kind), number, recorded, order);
+	} else if (*recorded != order) {
+		kernel_lists_move(lists, number, *recorded, order);
+		*recorded = (int8_t)order;
+	}
+}
+
+static void update(struct ext2mb *mb, uint32_t number, const struct group_summary *summary)
+{
+	struct group *group = &mb->groups[number];
+
+	/* Before patch 11 the order was noted but the set was not left: later it is another set that is left. */
+	if (!is_on(mb) && !kernel_chooses(mb, CHOICE_ALWAYS_LEAVE)) {
+		group->largest_set = (int8_t)summary->largest_order;
+		return;
+	}
+	move(mb, INDEX_LARGEST, number, &group->largest_set, belongs_in(mb, number, INDEX_LARGEST, summary));
+	move(mb, INDEX_AVERAGE, number, &group->average_set, belongs_in(mb, number, INDEX_AVERAGE, summary));
+}
+
+static void settle(struct ext2mb *mb)
+{
+	if (kernel_chooses(mb, CHOICE_ALWAYS_LEAVE))
+		group_index_settle(mb);
+	else
+		kernel_policy_of(mb)->has_stale_index = true;
+}
+
+static uint32_t next(struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t after, uint32_t from,
+                     uint32_t end)
+{
+	struct kernel_lists *lists = lists_of(mb, kind);
+
+	return lists ? kernel_lists_next(lists, order, after, from, end) :
+	               group_index_ordered.next(mb, kind, order, after, from, end);
+}
+
+static bool has(const struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t number)
+{
+	const struct kernel_lists *lists = lists_of(mb, kind);
+
+	return lists ? kernel_lists_has(lists, order, number) : group_index_ordered.has(mb, kind, order, number);
+}
+
+const struct index_operations kernel_index = {
+	.update = update,
+	.settle = settle,
+	.largest_order = group_index_largest_of_all,
+	.next = next,
+	.has = has,
+	.expected = expected,
+};
+
+unsigned int kernel_index_next_order(const struct ext2mb *mb, enum index_kind kind, unsigned int order)
+{
+	const struct kernel_lists *lists = lists_of(mb, kind);
+
+	while (order < mb->orders && (lists ? kernel_lists_is_empty(lists, order) :
+	                                      order_set_is_empty(&group_index_sets(mb, kind)[order])))
+		order++;
+	return order;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/compare/kernel_pending.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext2fs/compare/kernel_policy.h"
+#include "ext2fs/group/group.h"
+
+struct kernel_record {
+	struct kernel_record *next;
+	struct kernel_record *previous;
+	uint32_t group;
+	uint32_t start;
+	uint32_t count;
+	uint32_t tid; /* of the list that it is on */
+};
+
+/* Ascending; an array is simpler than a tree, and as long as a group's frees between two commits. */
+struct kernel_tree {
+	struct kernel_record **records;
+	uint32_t count;
+	uint32_t capacity;
+	struct kernel_record *spare; /* for the next addition, which cannot fail therefore */
+};
+
+errcode_t kernel_pending_create(uint32_t groups, bool merges_first, bool counts_atomically, struct md_lock *lock,
+                              struct kernel_pending **ret)
+{
+	struct kernel_pending *pending = calloc(1, sizeof(*pending));
+
+	if (!pending)
+		return ENOMEM;
+	pending->lock = lock;
+	pending->groups = groups;
+	pending->merges_first = merges_first;
+	pending->counts_atomically = counts_atomically;
+	pending->trees = calloc(groups, sizeof(*pending->trees));
+	if (!pending->trees) {
+		free(pending);
+		return ENOMEM;
+	}
+	*ret = pending;
+	return 0;
+}
+
+void kernel_pending_destroy(struct kernel_pending *pending)
+{
+	if (!pending)
+		return;
+	for (uint32_t group = 0; group < pending->groups; group++) {
+		struct kernel_tree *tree = &pending->trees[group];
+
+		for (uint32_t index = 0; index < tree->count; index++)
+			free(tree->records[index]);
+		free(tree->records);
+		free(tree->spare);
+	}
+	free(pending->trees);
+	free(pending);
+}
+
+/* The first record that ends after the cluster. */
+static uint32_t search(const struct kernel_tree *tree, uint32_t cluster)
+{
+	uint32_t low = 0;
+	uint32_t high = tree->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (tree->records[middle]->start + tree->records[middle]->count > cluster)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static bool overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
+{
+	const struct kernel_tree *tree = &kernel_policy_of(mb)->pending->trees[number];
+	uint32_t index = search(tree, start);
+
+	return index < tree->count && tree->records[index]->start < start + count;
+}
+
+static errcode_t reserve(struct ext2mb *mb, uint32_t number)
+{
+	struct kernel_tree *tree = &kernel_policy_of(mb)->pending->trees[number];
+
+	if (!tree->spare)
+		tree->spare = malloc(sizeof(*tree->spare));
+	if (!tree->spare)
+		return ENOMEM;
+	if (tree->count < tree->capacity)
+		return 0;
+
+	uint32_t capacity = tree->capacity ? 2 * tree->capacity : 8;
+	struct kernel_record **records = realloc(tree->records, capacity * sizeof(struct kernel_record *));
+	if (!records)
+		return ENOMEM;
+	tree->records = records;
+	tree->capacity = capacity;
+	return 0;
+}
+
+static void count_clusters(struct kernel_pending *pending, int64_t change)
+{
+	if (pending->counts_atomically) {
+		atomic_fetch_add_explicit(&pending->clusters, (uint64_t)change, memory_order_relaxed);
+		return;
+	}
+	md_lock_enter(pending->lock);
+	atomic_store_explicit(&pending->clusters,
+	                      atomic_load_explicit(&pending->clusters, memory_order_relaxed) + (uint64_t)change,
+	                      memory_order_relaxed);
+	md_lock_leave(pending->lock);
+}
+
+static void remove_from_tree(struct kernel_tree *tree, uint32_t index)
+{
+	memmove(tree->records + index, tree->records + index + 1,
+	        (--tree->count - index) * sizeof(struct kernel_record *));
+}
+
+/* Puts the group's spare record, filled in, into the tree at index and on the list. */
+static void insert(struct kernel_pending *pending, struct kernel_tree *tree, uint32_t index)
+{
+	struct kernel_record *record = tree->spare;
+
+	tree->spare = NULL;
+	memmove(tree->records + index + 1, tree->records + index,
+	        (tree->count++ - index) * sizeof(struct kernel_record *));
+	tree->records[index] = record;
+	md_lock_enter(pending->lock);
+	record->tid = pending->tid;
+	record->next = NULL;
+	record->previous = pending->last;
+	*(pending->last ? &pending->last->next : &pending->first) = record;
+	pending->last = record;
+	md_lock_leave(pending->lock);
+}
+
+/*
+ * Joins a record with its successor if they touch and both are still on the list: a commit that has begun goes
+ * through its records without the lock.
+ */
+static void join_with_next(struct kernel_pending *pending, struct kernel_tree *tree, uint32_t index)
+{
+	struct kernel_record *record = tree->records[index];
+
+	if (index + 1 >= tree->count)
+		return;
+	struct kernel_record *next = tree->records[index + 1];
+	if (record->start + record->count != next->start || record->tid != next->tid)
+		return;
+	md_lock_enter(pending->lock);
+	bool is_listed = next->tid == pending->tid;
+	if (is_listed) {
+		*(next->previous ? &next->previous->next : &pending->first) = next->next;
+		*(next->next ? &next->next->previous : &pending->last) = next->previous;
+	}
+	md_lock_leave(pending->lock);
+	if (!is_listed)
+		return;
+	record->count += next->count;
+	remove_from_tree(tree, index + 1);
+	free(next);
+}
+
+/* Whether a neighbour takes the range in, so that nothing new need be listed. The tid is only compared. */
+static bool extend(struct kernel_pending *pending, struct kernel_tree *tree, uint32_t index, uint32_t start, uint32_t count,
+                   uint32_t tid)
+{
+	struct kernel_record *next = index < tree->count ? tree->records[index] : NULL;
+	struct kernel_record *previous = index ? tree->records[index - 1] : NULL;
+
+	if (previous && previous->tid == tid && previous->start + previous->count == start) {
+		previous->count += count;
+		join_with_next(pending, tree, index - 1);
+		return true;
+	}
+	if (next && next->tid == tid && next->start == start + count) {
+		next->start = start;
+		next->count += count;
+		return true;
+	}
+	return false;
+}
+
+static void add(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
+{
+	struct kernel_pending *pending = kernel_policy_of(mb)->pending;
+	struct kernel_tree *tree = &pending->trees[number];
+	uint32_t index = search(tree, start);
+	/* Read without the lock: who extends a record that a commit has just begun to release, freed before it. */
+	uint32_t tid = __atomic_load_n(&pending->tid, __ATOMIC_RELAXED);
+
+	count_clusters(pending, count);
+	if (pending->merges_first && extend(pending, tree, index, start, count, tid))
+		return;
+	*tree->spare = (struct kernel_record){ .group = number, .start = start, .count = count };
+	insert(pending, tree, index);
+	if (pending->merges_first)
+		return;
+	join_with_next(pending, tree, index);
+	if (index)
+		join_with_next(pending, tree, index - 1);
+}
+
+static void release(struct ext2mb *mb, struct kernel_record *record)
+{
+	struct kernel_pending *pending = kernel_policy_of(mb)->pending;
+	struct group *group = &mb->groups[record->group];
+	struct kernel_tree *tree = &pending->trees[record->group];
+	uint32_t number = record->group;
+
+	atomic_fetch_add(&mb->releases_begun, 1);
+	lock_wait(&group->lock);
+	count_clusters(pending, -(int64_t)record->count);
+	remove_from_tree(tree, search(tree, record->start));
+	buddy_give(group->buddy, record->start, record->count);
+	group->is_dirty = true;
+	atomic_fetch_add_explicit(&mb->clusters_released, record->count, memory_order_relaxed);
+	group_leave_changed(mb, number);
+	atomic_fetch_add(&mb->releases_ended, 1);
+	free(record);
+}
+
+/* Once the group's lock was had, nobody adds to the record: its tid is over. */
+static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
+{
+	struct lock *lock = &mb->groups[record->group].lock;
+
+	if (!mb->discard)
+		return 0;
+	lock_wait(lock);
+	uint64_t block = geometry_block(&mb->geometry, record->group, record->start);
+	uint64_t blocks = (uint64_t)record->count << mb->geometry.cluster_bits;
+	lock_release(lock);
+	return mb->discard(mb->discard_context, block, blocks);
+}
+
+static errcode_t commit(struct ext2mb *mb, uint32_t tid)
+{
+	struct kernel_pending *pending = kernel_policy_of(mb)->pending;
+	errcode_t first_error = 0;
+
+	(void)tid; /* the list has its own, under its lock */
+	md_lock_enter(pending->lock);
+	struct kernel_record *record = pending->first;
+	pending->first = pending->last = NULL;
+	__atomic_store_n(&pending->tid, pending->tid + 1, __ATOMIC_RELAXED);
+	md_lock_leave(pending->lock);
+	while (record) {
+		struct kernel_record *next = record->next;
+
+		errcode_t error = show(mb, record);
+		if (!first_error)
+			first_error = error;
+		release(mb, record);
+		record = next;
+	}
+	return first_error;
+}
+
+/* The list once for all groups, with the first. */
+static const char *check_list(const struct kernel_pending *pending)
+{
+	uint64_t listed = 0, records = 0, clusters = 0;
+
+	for (const struct kernel_record *record = pending->first; record; record = record->next)
+		listed++;
+	for (uint32_t number = 0; number < pending->groups; number++) {
+		records += pending->trees[number].count;
+		for (uint32_t index = 0; index < pending->trees[number].count; index++)
+			clusters += pending->trees[number].records[index]->count;
+	}
+	if (listed != records)
+		return "pending frees and their list disagree";
+	if (clusters != atomic_load_explicit(&pending->clusters, memory_order_relaxed))
+		return "pending clusters are miscounted";
+	return NULL;
+}
+
+static const char *check(const struct ext2mb *mb, uint32_t number)
+{
+	const struct kernel_tree *tree = &kernel_policy_of(mb)->pending->trees[number];
+	const struct buddy *buddy = mb->groups[number].buddy;
+	uint32_t previous_end = 0;
+
+	for (uint32_t index = 0; index < tree->count; index++) {
+		const struct kernel_record *record = tree->records[index];
+		uint32_t end = record->start + record->count;
+
+		if (!buddy || !record->count || end > buddy->clusters || buddy_next_free(buddy, record->start, end) != end)
+			return "a pending free is not in use";
+		if (index && record->start < previous_end)
+			return "pending frees overlap";
+		if (index && record->start == previous_end && tree->records[index - 1]->tid == record->tid)
+			return "pending frees are not merged";
+		previous_end = end;
+	}
+	return number ? NULL : check_list(kernel_policy_of(mb)->pending);
+}
+
+const struct pending_operations kernel_pending_operations = { overlaps, reserve, add, commit, check };

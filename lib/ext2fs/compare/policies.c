@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/compare/policies.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ext2fs/allocator.h"
+#include "ext2fs/compare/kernel_index.h"
+#include "ext2fs/compare/kernel_inodes.h"
+#include "ext2fs/compare/kernel_policy.h"
+#include "ext2fs/compare/kernel_sweep.h"
+#include "ext2fs/core/messages.h"
+#include "ext2fs/search/scan.h"
+
+#define SERIES                                                                                                         \
+	(CHOICE_TRY_LOCK | CHOICE_STREAM_HITS_APART | CHOICE_STREAM_GROUP |                       \
+	 CHOICE_STREAM_HINT | CHOICE_SEVERAL_GOALS | CHOICE_PENDING_ATOMIC |                      \
+	 CHOICE_MERGE_FIRST | CHOICE_FULL_UNLISTED | CHOICE_ALWAYS_LEAVE |                        \
+	 CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE | CHOICE_ONE_DIRECTION)
+#define OURS                                                                                                           \
+	(CHOICE_GOAL_FIRST | CHOICE_WAIT_AT_EQUAL | CHOICE_PADDED_GOALS |                         \
+	 CHOICE_OWN_PENDING | CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON)
+#define KERNEL_LEAST_GROUPS 16 /* in filesystems with fewer, mb_optimize_scan is off unless asked for */
+
+static const struct {
+	const char *name;
+	uint32_t choices;
+} policies[] = {
+	[POLICY_EXT2MB] = { "ext2mb", SERIES | OURS },
+	[POLICY_SERIES] = { "series", SERIES },
+	[POLICY_BASE] = { "base", CHOICE_GOAL_FIRST },
+};
+
+static const struct choice all_choices[] = {
+	{ CHOICE_TRY_LOCK, 1, "try-lock", "add ext4_try_lock_group() to skip busy groups" },
+	{ CHOICE_STREAM_HITS_APART, 2, "stream-hits-apart",
+	  "separate stream goal hits from s_bal_goals for better tracking" },
+	{ CHOICE_STREAM_GROUP, 3, "stream-group", "remove unnecessary s_mb_last_start" },
+	{ CHOICE_STREAM_HINT, 4, "stream-hint", "remove unnecessary s_md_lock on update s_mb_last_group" },
+	{ CHOICE_SEVERAL_GOALS, 5, "several-goals", "utilize multiple global goals to reduce contention" },
+	{ CHOICE_PENDING_ATOMIC, 8, "pending-atomic", "convert sbi->s_mb_free_pending to atomic_t" },
+	{ CHOICE_MERGE_FIRST, 9, "merge-first", "merge freed extent with existing extents before insertion" },
+	{ CHOICE_FULL_UNLISTED, 10, "full-unlisted", "fix zombie groups in average fragment size lists" },
+	{ CHOICE_ALWAYS_LEAVE, 11, "always-leave",
+	  "fix largest free orders lists corruption on mb_optimize_scan switch" },
+	{ CHOICE_ORDERED_SETS, 15, "ordered-sets", "convert free groups order lists to xarrays" },
+	{ CHOICE_SCAN_IN_PLACE, 16, "scan-in-place", "refactor choose group to scan group" },
+	{ CHOICE_ONE_DIRECTION, 17, "one-direction", "implement linear-like traversal across order xarrays" },
+	{ CHOICE_GOAL_FIRST, 0, "goal-first", "look into the goal group before any set" },
+	{ CHOICE_WAIT_AT_EQUAL, 0, "wait-at-equal", "wait for busy groups before quality is lowered" },
+	{ CHOICE_PADDED_GOALS, 0, "padded-goals", "stream goals on lines of their own, stored on change" },
+	{ CHOICE_OWN_PENDING, 0, "own-pending", "pending frees in their groups, no global list" },
+	{ CHOICE_DIRECTORY_SHARES, 0, "directory-shares", "files and their inodes in their directory's group" },
+	{ CHOICE_BY_LARGEST, 0, "by-largest", "the largest buddies where no average is long enough" },
+	{ CHOICE_GO_ON, 0, "go-on", "without a goal, after the worker's last request" },
+};
+
+#define CHOICES (sizeof(all_choices) / sizeof(*all_choices))
+#define POLICIES (sizeof(policies) / sizeof(*policies))
+
+errcode_t policy_find(const char *name, enum policy_name *policy)
+{
+	for (unsigned int index = 0; index < POLICIES; index++) {
+		if (strcmp(policies[index].name, name))
+			continue;
+		*policy = (enum policy_name)index;
+		return 0;
+	}
+	return EXT2MB_ET_BAD_ARGUMENT;
+}
+
+const struct choice *choice_get(unsigned int index)
+{
+	return index < CHOICES ? &all_choices[index] : NULL;
+}
+
+uint32_t policy_choices(enum policy_name policy)
+{
+	return (unsigned int)policy < POLICIES ? policies[policy].choices : 0;
+}
+
+static errcode_t create(struct ext2mb *mb)
+{
+	const uint32_t our_goals = CHOICE_STREAM_GROUP | CHOICE_STREAM_HINT | CHOICE_PADDED_GOALS;
+	struct kernel_policy *kernel = kernel_policy_of(mb);
+	uint32_t choices = kernel->choices, groups = mb->geometry.groups;
+	errcode_t error = 0;
+
+	kernel->has_stale_index = !mb->is_indexed && !(choices & CHOICE_ALWAYS_LEAVE);
+	for (unsigned int kind = 0; kind < INDEX_KINDS && !error && !(choices & CHOICE_ORDERED_SETS); kind++)
+		error = kernel_lists_create(groups, &kernel->lists[kind]);
+	if (!error && (choices & our_goals) != our_goals)
+		error = kernel_goals_create(mb->goals->count, !(choices & CHOICE_STREAM_GROUP),
+		                            choices & CHOICE_STREAM_HINT ? NULL : &kernel->md_lock, &kernel->goals);
+	if (!error && !(choices & CHOICE_OWN_PENDING))
+		error = kernel_pending_create(groups, choices & CHOICE_MERGE_FIRST, choices & CHOICE_PENDING_ATOMIC,
+		                              &kernel->md_lock, &kernel->pending);
+	return error;
+}
+
+static void destroy(void *state)
+{
+	struct kernel_policy *kernel = state;
+
+	for (unsigned int kind = 0; kind < INDEX_KINDS; kind++)
+		kernel_lists_destroy(kernel->lists[kind]);
+	kernel_goals_destroy(kernel->goals);
+	kernel_pending_destroy(kernel->pending);
+	free(kernel);
+}
+
+/* Before all criteria: nothing. */
+static errcode_t begin_nowhere(struct search *search)
+{
+	(void)search;
+	return 0;
+}
+
+/* Ours, with the kernel's wherever a choice is the kernel's. */
+static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
+{
+	const uint32_t our_index = CHOICE_FULL_UNLISTED | CHOICE_ALWAYS_LEAVE | CHOICE_ORDERED_SETS;
+	const uint32_t our_goals = CHOICE_STREAM_GROUP | CHOICE_STREAM_HINT | CHOICE_PADDED_GOALS;
+	uint32_t choices = kernel->choices;
+	struct policy policy = allocator_policy;
+
+	policy.state = kernel;
+	policy.create = create;
+	policy.destroy = destroy;
+	if ((choices & our_index) != our_index)
+		policy.index = &kernel_index;
+	if (!(choices & CHOICE_OWN_PENDING))
+		policy.pending = &kernel_pending_operations;
+	kernel->goal_operations = (choices & our_goals) == our_goals ? stream_goals_padded : kernel_goal_operations;
+	kernel->goal_operations.is_cluster = !(choices & CHOICE_STREAM_GROUP);
+	kernel->goal_operations.hit_counter =
+		choices & CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS;
+	policy.goals = &kernel->goal_operations;
+	kernel->search_operations = (struct search_operations){
+		.sweep = kernel_sweep,
+		.meet_busy = kernel_meet_busy,
+		.begin = choices & CHOICE_GO_ON ? scan_operations.begin : begin_nowhere,
+	};
+	policy.search = &kernel->search_operations;
+	if (!(choices & CHOICE_DIRECTORY_SHARES)) {
+		policy.small_files = &kernel_small_files;
+		policy.inodes = &kernel_inodes;
+	}
+	if (is_kernels) {
+		policy.normalization = EXT2MB_NORMALIZE_TABLE;
+		policy.small_windows = EXT2MB_SMALL_THREAD;
+		policy.least_groups = KERNEL_LEAST_GROUPS;
+	}
+	return policy;
+}
+
+errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret)
+{
+	struct ext2mb_options allocator = options->allocator;
+
+	if ((unsigned int)options->policy >= POLICIES ||
+	    (options->choices_added | options->choices_dropped) & ~(SERIES | OURS) ||
+	    options->choices_added & options->choices_dropped)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	messages_register();
+	uint32_t choices = (policies[options->policy].choices | options->choices_added) & ~options->choices_dropped;
+	if (choices == (SERIES | OURS) && options->policy == POLICY_EXT2MB)
+		return allocator_open(fs, &allocator, &allocator_policy, ret);
+	struct kernel_policy *kernel = aligned_alloc(_Alignof(struct kernel_policy), sizeof(*kernel));
+	if (!kernel)
+		return ENOMEM;
+	memset(kernel, 0, sizeof(*kernel));
+	kernel->choices = choices;
+	if (!(choices & CHOICE_SEVERAL_GOALS))
+		allocator.streams = 1;
+	struct policy policy = bind(kernel, options->policy != POLICY_EXT2MB);
+	return allocator_open(fs, &allocator, &policy, ret);
+}
+
+struct policy_stats policy_read_stats(struct ext2mb *mb)
+{
+	struct kernel_policy *kernel = kernel_policy_of(mb);
+
+	if (!kernel)
+		return (struct policy_stats){ 0 };
+	lock_wait(&kernel->md_lock.lock);
+	struct policy_stats stats = { .bounces = kernel->bounces, .global_locks = kernel->md_lock.taken };
+	lock_release(&kernel->md_lock.lock);
+	return stats;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef EXT2FS_CRITERION_H
+#define EXT2FS_CRITERION_H
+
+/* How a group is chosen, of falling quality. The first three look only at groups that an order set names. */
+enum criterion {
+	POWER_OF_TWO,     /* a buddy of the very length: nothing is measured */
+	GOAL_LENGTH_FAST, /* groups whose average fragment is long enough */
+	BEST_AVAILABLE,   /* the same with the length trimmed, but to no less than the original request */
+	GOAL_LENGTH_SLOW, /* all groups with enough free clusters */
+	ANY_FREE,         /* anything */
+	CRITERIA,
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef EXT2FS_MINMAX_H
+#define EXT2FS_MINMAX_H
+
+#include <stdint.h>
+
+static inline uint64_t min_u64(uint64_t first, uint64_t second)
+{
+	return first < second ? first : second;
+}
+
+static inline uint64_t max_u64(uint64_t first, uint64_t second)
+{
+	return first > second ? first : second;
+}
+
+#endif

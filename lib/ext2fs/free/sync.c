@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/free/sync.h"
+
+#include <errno.h>
+
+#include "ext2fs/fs/fs_state.h"
+#include "ext2fs/group/group.h"
+
+static errcode_t sync_group(struct ext2mb *mb, uint32_t number, uint8_t *buffer)
+{
+	struct group *group = &mb->groups[number];
+	struct inode_group *inodes = &group->inodes;
+	struct group_writeback writeback = { 0 };
+
+	if (!group->is_dirty && !inodes->is_dirty)
+		return 0;
+	if (group->is_dirty) {
+		writeback.block_bitmap = group->buddy->bitmap;
+		writeback.free_clusters = group->buddy->free_clusters;
+	}
+	if (inodes->is_dirty) {
+		writeback.inode_bitmap = inodes->bitmap;
+		writeback.free_inodes = inodes->free_inodes;
+		writeback.directories = inodes->directories;
+		writeback.unused_inodes = inodes->unused_inodes;
+	}
+	errcode_t error = fs_state_write_group(mb->fs_state, number, &writeback, buffer);
+	if (error)
+		return error;
+	group->is_dirty = inodes->is_dirty = false;
+	return 0;
+}
+
+errcode_t sync_groups(struct ext2mb *mb)
+{
+	if (!(mb->fs_state->fs->flags & EXT2_FLAG_RW))
+		return EXT2_ET_RO_FILSYS;
+
+	SCOPE_FREE uint8_t *buffer = malloc(geometry_block_bytes(&mb->geometry));
+	if (!buffer)
+		return ENOMEM;
+	/* What fails stays dirty; where others have written a bitmap, its descriptor must follow, whatever comes next. */
+	errcode_t first_error = 0;
+	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
+		errcode_t error = sync_group(mb, number, buffer);
+
+		if (!first_error)
+			first_error = error;
+	}
+	fs_state_write_totals(mb->fs_state);
+	return first_error;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A search for a free inode, and its steps within given groups. */
+#ifndef EXT2FS_INODE_SEARCH_H
+#define EXT2FS_INODE_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ext2fs/core/allocator.h"
+
+/* What a request comes down to. */
+struct inode_search {
+	struct ext2mb *mb;
+	bool is_directory;
+	uint32_t parent_group;
+	uint32_t run;   /* a run of so many free inodes is wanted, or the longest that there is; 0: it does not matter */
+	ext2_ino_t ino; /* what was taken, 0: nothing yet */
+};
+
+struct inode_operations {
+	/* Each may find nothing: then any group will do. The parent's group is known. ENOMEM. */
+	errcode_t (*take_for_directory)(struct inode_search *search, const struct ext2mb_inode_request *request);
+	errcode_t (*take_for_file)(struct inode_search *search, const struct ext2mb_inode_request *request);
+};
+
+/*
+ * Takes the group's first free inode at or after `from` that is not reserved, waiting for the lock or not. A corrupt
+ * group has none. ENOMEM.
+ */
+MUST_CHECK errcode_t inode_search_group(struct inode_search *search, uint32_t group, uint32_t from, bool waits);
+
+/* The first inode to be had in [from, end): groups that other threads hold are waited for after all others failed. */
+MUST_CHECK errcode_t inode_search_groups(struct inode_search *search, uint32_t from, uint32_t end);
+
+static inline bool inode_search_goes_on(const struct inode_search *search, errcode_t error)
+{
+	return !error && !search->ino;
+}
+
+/* One past a flex group's last group; without flex_bg that is one group. */
+static inline uint32_t flex_end(const struct ext2mb *mb, uint32_t flex)
+{
+	uint64_t end = ((uint64_t)flex + 1) * mb->geometry.flex_groups;
+
+	return end < mb->geometry.groups ? (uint32_t)end : mb->geometry.groups;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where small files get their clusters from: windows that many of them share, so that they lie together and cost one
+ * search for all. A thread has a pool (as a processor has in the kernel), or a directory has (directory.h).
+ */
+#ifndef EXT2FS_LOCALITY_GROUP_H
+#define EXT2FS_LOCALITY_GROUP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ext2fs/core/lock.h"
+#include "ext2fs/preallocation/group_pa.h"
+#include "ext2fs/preallocation/preallocation_register.h"
+#include "support/problem.h"
+
+struct ext2mb_worker;
+
+/* Zero-initialise, but for window_clusters. */
+struct locality_group {
+	_Alignas(64) struct lock lock;
+	uint32_t window_clusters; /* of the next window */
+	_Atomic bool is_wanted;   /* there have been files that stayed small; set once, read without the lock */
+	uint64_t next;            /* the position behind the last window; 0: there was none */
+	struct group_pas runs;
+};
+
+struct small_request {
+	uint64_t goal;   /* a position, near which a pool without windows begins */
+	uint32_t count;  /* clusters */
+	uint32_t most;   /* clusters that are welcome, if a window has them: count or more */
+	bool is_in_order; /* directories come one after the other: the next run that is long enough will do */
+	bool in_group;   /* a new window is to lie in the goal's group, if that has any room */
+	uint64_t after;  /* a position where a part of that is welcome, too; 0: none */
+};
+
+/* Whether there have been files that stayed small, for which windows are worth while. A hint. */
+static inline bool locality_group_is_wanted(const struct locality_group *pool)
+{
+	return atomic_load_explicit(&pool->is_wanted, memory_order_relaxed);
+}
+
+static inline void locality_group_want(struct locality_group *pool)
+{
+	if (!locality_group_is_wanted(pool))
+		atomic_store_explicit(&pool->is_wanted, true, memory_order_relaxed);
+}
+
+/*
+ * Takes clusters for a file from the front of a window, and makes a window if none has as many; fewer than count are
+ * had only if the free space is in pieces. They count as reserved until they are served. The pool's lock is held.
+ * EXT2MB_ET_NO_SPACE, ENOMEM.
+ */
+MUST_CHECK errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
+                                     const struct small_request *request, struct group_pa *taken);
+
+/* Gives a file's reserved clusters back to the pool, or frees them if that needs memory and there is none. Locks. */
+void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct group_pa *run);
+
+/* Frees all windows, if one of them overlaps the range (NULL: always). Locks. Returns clusters. */
+uint64_t locality_group_give_back(struct locality_group *pool, struct ext2mb *mb, struct stats *stats,
+                            const struct cluster_range *range);
+
+void locality_group_visit(const struct locality_group *pool, preallocation_visit visit, void *context);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ext2fs/search/first_fit.h"
+
+#include "ext2fs/group/group.h"
+
+struct run {
+	uint32_t group;
+	uint32_t start;
+	uint32_t end;
+};
+
+/* The first run of at least `least` clusters in [from, end) of a locked group, at most `most` of it. */
+static bool find_in_group(const struct buddy *buddy, uint32_t from, uint32_t end, uint32_t least, uint64_t most,
+                          struct run *run)
+{
+	for (run->end = from;;) {
+		run->start = buddy_next_free(buddy, run->end, end);
+		if (run->start >= end)
+			return false;
+		run->end = buddy_next_used(buddy, run->start, most < end - run->start ? run->start + (uint32_t)most : end);
+		if (run->end - run->start >= least)
+			return true;
+	}
+}
+
+/* Finds the first run of at least `least` in [goal, limit), at most `most` of it, and leaves its group locked. */
+static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint32_t least, uint64_t most,
+                                 struct run *run)
+{
+	uint32_t per_group = mb->geometry.clusters_per_group;
+
+	if (limit > mb->geometry.clusters)
+		limit = mb->geometry.clusters;
+	while (goal < limit) {
+		uint32_t number = (uint32_t)(goal / per_group);
+		uint64_t base = (uint64_t)number * per_group;
+		uint32_t from = (uint32_t)(goal - base);
+		uint32_t end = geometry_group_clusters(&mb->geometry, number);
+
+		goal = base + per_group;
+		if (limit - base < end)
+			end = (uint32_t)(limit - base);
+		/* A summary of too little free was true when it was published, and only a commit can change that. */
+		if (group_free_clusters(&mb->groups[number]) < least)
+			continue;
+
+		errcode_t error = group_enter(mb, number);
+		if (error == EXT2MB_ET_CORRUPT_GROUP)
+			continue;
+		if (error)
+			return error;
+		run->group = number;
+		if (find_in_group(mb->groups[number].buddy, from, end, least, most, run))
+			return 0;
+		group_leave(mb, number);
+	}
+	return EXT2MB_ET_NO_SPACE;
+}
+
+errcode_t first_fit_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint32_t least, uint64_t count,
+                    uint64_t *start, uint32_t *taken)
+{
+	struct ext2mb *mb = worker->mb;
+	struct run run;
+	errcode_t error = enter_first_run(mb, goal, limit, least, count, &run);
+
+	if (error)
+		return error;
+	group_take(mb, run.group, run.start, run.end - run.start);
+	group_leave_changed(mb, run.group);
+	*start = (uint64_t)run.group * mb->geometry.clusters_per_group + run.start;
+	*taken = run.end - run.start;
+	stats_add(&worker->stats, COUNT_PACKED, 1);
+	return 0;
+}
+
+errcode_t first_fit_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count)
+{
+	struct run run;
+	errcode_t error = enter_first_run(mb, goal, limit, 1, UINT64_MAX, &run);
+
+	if (error)
+		return error;
+	group_leave(mb, run.group);
+	*start = (uint64_t)run.group * mb->geometry.clusters_per_group + run.start;
+	*count = run.end - run.start;
+	return 0;
+}
