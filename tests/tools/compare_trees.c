@@ -21,17 +21,14 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "compare_trees.h"
 #include "support/cleanup.h"
 
 #define SHOWN_DIFFERENCES 20
 #define SHOWN_PATH_BYTES 1000 /* of longer paths, the end */
-#define CHUNK_BYTES (1024 * 1024)
-#define SEEKING_PAYS_BYTES (128 * 1024) /* smaller files are read whole, without asking for their data */
 #define EXT4_MAXIMUM_LINKS 65000        /* a directory with more has a link count of 1 (dir_nlink) */
 
-enum side { SOURCE, IMAGE, SIDES };
-
-static const char *const side_names[SIDES] = { "source", "image" };
+const char *const side_names[SIDES] = { "source", "image" };
 
 /* A name of a file that has, or should have, several. */
 struct link_record {
@@ -46,22 +43,16 @@ struct names {
 	size_t count;
 };
 
-static struct {
-	int no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_flags, no_holes,
-		no_special, no_root;
-	int narrow_times;
-	int64_t latest_seconds;
-	off_t hole_bytes;
-} options = { .latest_seconds = INT64_MAX };
+struct compare_options options = { .latest_seconds = INT64_MAX };
 
 static uint64_t differences, entries;
 static char *path; /* of the entry that is being compared, relative to the roots */
 static size_t path_bytes, path_room;
 static struct link_record *links;
 static size_t link_count, link_room;
-static char *buffers[SIDES];
+char *buffers[SIDES];
 
-static void *must_have(void *memory)
+void *must_have(void *memory)
 {
 	if (!memory) {
 		perror("compare_trees");
@@ -80,7 +71,7 @@ static void print_escaped(const char *text)
 	}
 }
 
-__attribute__((format(printf, 2, 3))) static void difference_at(const char *where, const char *format, ...)
+void difference_at(const char *where, const char *format, ...)
 {
 	va_list arguments;
 
@@ -100,7 +91,10 @@ __attribute__((format(printf, 2, 3))) static void difference_at(const char *wher
 	putchar('\n');
 }
 
-#define difference(...) difference_at(path_bytes ? path : ".", __VA_ARGS__)
+const char *current_path(void)
+{
+	return path_bytes ? path : ".";
+}
 
 /* Appends a name to the current path; returns the length to give to path_leave(). */
 static size_t path_enter(const char *name)
@@ -313,107 +307,7 @@ static void compare_flags(const int directories[SIDES], const char *name)
 		difference("file flags are %#x, should be %#x", image, source);
 }
 
-/* ---- content and holes ---- */
-
-static off_t next_data(int file, off_t position, off_t size_bytes)
-{
-	off_t data = lseek(file, position, SEEK_DATA);
-
-	return data >= 0 ? data : errno == ENXIO ? size_bytes : position;
-}
-
-static bool read_whole(int file, enum side side, off_t position, size_t wanted_bytes)
-{
-	for (size_t have_bytes = 0; have_bytes < wanted_bytes;) {
-		ssize_t got = pread(file, buffers[side] + have_bytes, wanted_bytes - have_bytes, position + have_bytes);
-
-		if (got <= 0) {
-			difference("cannot read in the %s at byte %jd: %s", side_names[side],
-			           (intmax_t)position + (intmax_t)have_bytes, got ? strerror(errno) : "end of file");
-			return false;
-		}
-		have_bytes += got;
-	}
-	return true;
-}
-
-/* What is a hole in both is skipped. */
-static void compare_bytes(const int files[SIDES], off_t size_bytes)
-{
-	for (off_t position = 0; position < size_bytes; position += CHUNK_BYTES) {
-		if (size_bytes > SEEKING_PAYS_BYTES) {
-			off_t source = next_data(files[SOURCE], position, size_bytes);
-			off_t image = next_data(files[IMAGE], position, size_bytes);
-
-			position = source < image ? source : image;
-		}
-		size_t wanted = size_bytes - position < CHUNK_BYTES ? size_bytes - position : CHUNK_BYTES;
-
-		for (enum side side = SOURCE; side < SIDES; side++) {
-			if (!read_whole(files[side], side, position, wanted))
-				return;
-		}
-		if (!memcmp(buffers[SOURCE], buffers[IMAGE], wanted))
-			continue;
-		size_t byte = 0;
-
-		while (buffers[SOURCE][byte] == buffers[IMAGE][byte])
-			byte++;
-		difference("content differs at byte %jd", (intmax_t)position + (intmax_t)byte);
-		return;
-	}
-}
-
-/* Every hole of the source must be one in the image, as far as the image's blocks allow. */
-static void compare_holes(const int files[SIDES], off_t size_bytes)
-{
-	struct stat image;
-
-	if (fstat(files[IMAGE], &image) || image.st_blocks == 0)
-		return; /* nothing is allocated: one hole, or inline data */
-	off_t unit = options.hole_bytes ? options.hole_bytes : image.st_blksize;
-
-	for (off_t position = 0; position < size_bytes;) {
-		off_t hole = lseek(files[SOURCE], position, SEEK_HOLE);
-
-		if (hole < 0 || hole >= size_bytes)
-			return;
-		position = next_data(files[SOURCE], hole, size_bytes);
-		off_t start = (hole + unit - 1) / unit * unit;
-		off_t end = position == size_bytes ? size_bytes : position / unit * unit;
-
-		if (start >= end)
-			continue;
-		off_t data = next_data(files[IMAGE], start, size_bytes);
-
-		if (data < end) {
-			difference("blocks are allocated at byte %jd, should be a hole", (intmax_t)data);
-			return;
-		}
-	}
-}
-
-static void compare_files(const int directories[SIDES], const char *name, off_t size_bytes)
-{
-	SCOPE_CLOSE int source = openat(directories[SOURCE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (source < 0) {
-		difference("cannot open in the source: %s", strerror(errno));
-		return;
-	}
-	SCOPE_CLOSE int image = openat(directories[IMAGE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (image < 0) {
-		difference("cannot open in the image: %s", strerror(errno));
-		return;
-	}
-	const int files[SIDES] = { source, image };
-
-	if (!options.no_content)
-		compare_bytes(files, size_bytes);
-	if (!options.no_holes)
-		compare_holes(files, size_bytes);
-}
+/* ---- symbolic links ---- */
 
 static void compare_targets(const int directories[SIDES], const char *name)
 {

@@ -10,6 +10,11 @@ test_tools := \
 	use_allocator \
 	without_calls
 
+# Further files of some.
+test_tool_parts := compare_contents make_tree_metadata
+tests/tools/compare_trees: tests/tools/compare_contents.o
+tests/tools/make_tree: tests/tools/make_tree_metadata.o
+
 # Libraries that are preloaded into what is tested.
 preloaded := \
 	fail_allocation \

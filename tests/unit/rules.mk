@@ -26,6 +26,7 @@ unit_tests := \
 	ext2mb_growth \
 	ext2mb_in_order \
 	ext2mb_inodes \
+	ext2mb_locality \
 	ext2mb_stress \
 	ext2mb_windows \
 	exclude \

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Contents and holes of regular files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "compare_trees.h"
+#include "support/cleanup.h"
+
+#define SEEKING_PAYS_BYTES (128 * 1024) /* smaller files are read whole, without asking for their data */
+
+static off_t next_data(int file, off_t position, off_t size_bytes)
+{
+	off_t data = lseek(file, position, SEEK_DATA);
+
+	return data >= 0 ? data : errno == ENXIO ? size_bytes : position;
+}
+
+static bool read_whole(int file, enum side side, off_t position, size_t wanted_bytes)
+{
+	for (size_t have_bytes = 0; have_bytes < wanted_bytes;) {
+		ssize_t got = pread(file, buffers[side] + have_bytes, wanted_bytes - have_bytes, position + have_bytes);
+
+		if (got <= 0) {
+			difference("cannot read in the %s at byte %jd: %s", side_names[side],
+			           (intmax_t)position + (intmax_t)have_bytes, got ? strerror(errno) : "end of file");
+			return false;
+		}
+		have_bytes += got;
+	}
+	return true;
+}
+
+/* What is a hole in both is skipped. */
+static void compare_bytes(const int files[SIDES], off_t size_bytes)
+{
+	for (off_t position = 0; position < size_bytes; position += CHUNK_BYTES) {
+		if (size_bytes > SEEKING_PAYS_BYTES) {
+			off_t source = next_data(files[SOURCE], position, size_bytes);
+			off_t image = next_data(files[IMAGE], position, size_bytes);
+
+			position = source < image ? source : image;
+		}
+		size_t wanted = size_bytes - position < CHUNK_BYTES ? size_bytes - position : CHUNK_BYTES;
+
+		for (enum side side = SOURCE; side < SIDES; side++) {
+			if (!read_whole(files[side], side, position, wanted))
+				return;
+		}
+		if (!memcmp(buffers[SOURCE], buffers[IMAGE], wanted))
+			continue;
+		size_t byte = 0;
+
+		while (buffers[SOURCE][byte] == buffers[IMAGE][byte])
+			byte++;
+		difference("content differs at byte %jd", (intmax_t)position + (intmax_t)byte);
+		return;
+	}
+}
+
+/* Every hole of the source must be one in the image, as far as the image's blocks allow. */
+static void compare_holes(const int files[SIDES], off_t size_bytes)
+{
+	struct stat image;
+
+	if (fstat(files[IMAGE], &image) || image.st_blocks == 0)
+		return; /* nothing is allocated: one hole, or inline data */
+	off_t unit = options.hole_bytes ? options.hole_bytes : image.st_blksize;
+
+	for (off_t position = 0; position < size_bytes;) {
+		off_t hole = lseek(files[SOURCE], position, SEEK_HOLE);
+
+		if (hole < 0 || hole >= size_bytes)
+			return;
+		position = next_data(files[SOURCE], hole, size_bytes);
+		off_t start = (hole + unit - 1) / unit * unit;
+		off_t end = position == size_bytes ? size_bytes : position / unit * unit;
+
+		if (start >= end)
+			continue;
+		off_t data = next_data(files[IMAGE], start, size_bytes);
+
+		if (data < end) {
+			difference("blocks are allocated at byte %jd, should be a hole", (intmax_t)data);
+			return;
+		}
+	}
+}
+
+void compare_files(const int directories[SIDES], const char *name, off_t size_bytes)
+{
+	SCOPE_CLOSE int source = openat(directories[SOURCE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (source < 0) {
+		difference("cannot open in the source: %s", strerror(errno));
+		return;
+	}
+	SCOPE_CLOSE int image = openat(directories[IMAGE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (image < 0) {
+		difference("cannot open in the image: %s", strerror(errno));
+		return;
+	}
+	const int files[SIDES] = { source, image };
+
+	if (!options.no_content)
+		compare_bytes(files, size_bytes);
+	if (!options.no_holes)
+		compare_holes(files, size_bytes);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of compare_trees share. */
+#ifndef TESTS_COMPARE_TREES_H
+#define TESTS_COMPARE_TREES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum side { SOURCE, IMAGE, SIDES };
+
+extern const char *const side_names[SIDES];
+
+struct compare_options {
+	int no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_flags, no_holes,
+		no_special, no_root;
+	int narrow_times;
+	int64_t latest_seconds;
+	off_t hole_bytes;
+};
+
+extern struct compare_options options;
+
+#define CHUNK_BYTES (1024 * 1024)
+
+/* Of that size. */
+extern char *buffers[SIDES];
+
+/* Ends the program where memory is NULL. */
+void *must_have(void *memory);
+
+/* Prints a difference, or only counts it. */
+void difference_at(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define difference(...) difference_at(current_path(), __VA_ARGS__)
+
+/* Of the entry that is being compared. */
+const char *current_path(void);
+
+/* Contents and holes of a regular file; both have size_bytes. In compare_contents.c. */
+void compare_files(const int directories[SIDES], const char *name, off_t size_bytes);
+
+#endif
