@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "analyze/directories/directory_totals.h"
-#include "analyze/read/paths.h"
 #include "analyze/directories/unlink_cost.h"
+#include "analyze/read/paths.h"
 #include "analyze/report/verdict.h"
 
 static errcode_t name_worst(struct inode_scan *scan, struct report *report)
@@ -29,87 +29,44 @@ static errcode_t name_worst(struct inode_scan *scan, struct report *report)
 	return 0;
 }
 
-/* Those who want to see the files once the directories are known; NULL: not wanted. */
-struct visitors {
-	struct by_directory *totals;
-	struct unlink_cost *unlink;
-};
-
-static void show_record(void *context, unsigned int worker, uint32_t ino, const struct map_record *record)
-{
-	struct visitors *visitors = context;
-	struct inode_visitor unlink = unlink_cost_visitor(visitors->unlink);
-
-	unlink.record(unlink.context, worker, ino, record);
-}
-
-static void show_file(void *context, unsigned int worker, const struct visited_inode *file)
-{
-	struct visitors *visitors = context;
-
-	if (visitors->totals) {
-		struct inode_visitor totals = by_directory_visitor(visitors->totals);
-
-		totals.file(totals.context, worker, file);
-	}
-	if (visitors->unlink) {
-		struct inode_visitor unlink = unlink_cost_visitor(visitors->unlink);
-
-		unlink.file(unlink.context, worker, file);
-	}
-}
-
-static errcode_t open_visitors(struct inode_scan *scan, const struct analyze_options *options,
-                               struct visitors *visitors)
-{
-	errcode_t error = 0;
-
-	if (options->by_directory)
-		error = by_directory_open(scan, options->directory_depth, &visitors->totals);
-	if (!error && options->unlink_batch_files)
-		error = unlink_cost_open(scan, options->unlink_batch_files, options->worst_limit, &visitors->unlink);
-	return error;
-}
-
-static errcode_t scan_for_visitors(struct inode_scan *scan, struct visitors *visitors, struct report *report)
-{
-	struct inode_visitor visitor = {
-		.record = visitors->unlink ? show_record : NULL,
-		.file = show_file,
-		.context = visitors,
-	};
-	errcode_t error = inode_scan_run(scan, INODE_SCAN_FILES, &visitor);
-
-	if (!error && visitors->totals)
-		error = by_directory_finish(visitors->totals, report);
-	if (!error && visitors->unlink)
-		error = unlink_cost_finish(visitors->unlink, report);
-	return error;
-}
-
-static bool has_visitors(const struct analyze_options *options)
+static bool needs_directories(const struct analyze_options *options)
 {
 	return options->by_directory || options->unlink_batch_files;
 }
 
+/* The directories first: what looks at files wants to know whose they are. */
 static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_options *options, struct report *report)
 {
-	struct visitors visitors = { 0 };
-	errcode_t error = inode_scan_run(scan, INODE_SCAN_DIRECTORIES, NULL);
+	struct by_directory *totals = NULL;
+	struct unlink_cost *unlink = NULL;
+	struct inode_visitor visitors[2];
+	size_t count = 0;
+	errcode_t error = inode_scan_run(scan, INODE_SCAN_DIRECTORIES, NULL, 0);
 
+	if (!error && options->by_directory)
+		error = by_directory_open(scan, options->directory_depth, &totals);
+	if (!error && options->unlink_batch_files)
+		error = unlink_cost_open(scan, options->unlink_batch_files, options->worst_limit, &unlink);
+	if (!error && totals)
+		visitors[count++] = by_directory_visitor(totals);
+	if (!error && unlink)
+		visitors[count++] = unlink_cost_visitor(unlink);
 	if (!error)
-		error = open_visitors(scan, options, &visitors);
-	if (!error)
-		error = scan_for_visitors(scan, &visitors, report);
-	by_directory_close(visitors.totals);
-	unlink_cost_close(visitors.unlink);
+		error = inode_scan_run(scan, INODE_SCAN_FILES, visitors, count);
+	if (!error && totals)
+		error = by_directory_finish(totals, report);
+	if (!error && unlink)
+		error = unlink_cost_finish(unlink, report);
+	by_directory_close(totals);
+	unlink_cost_close(unlink);
 	return error;
 }
 
 static errcode_t scan_files(struct inode_scan *scan, const struct analyze_options *options, struct report *report)
 {
-	errcode_t error = has_visitors(options) ? scan_twice(scan, options, report) :
-	                                          inode_scan_run(scan, INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES, NULL);
+	errcode_t error = needs_directories(options) ? scan_twice(scan, options, report) :
+	                                          inode_scan_run(scan, INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES, NULL,
+	                                                              0);
 
 	if (error)
 		return error;
@@ -156,7 +113,7 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 		error = free_space_read(volume, pool, &free_options, &report->free, &damage);
 	}
 	if (!error && !options->without_files) {
-		progress_stage(options->progress, "files", 0, inodes_to_scan(volume) * (has_visitors(options) ? 2 : 1));
+		progress_stage(options->progress, "files", 0, inodes_to_scan(volume) * (needs_directories(options) ? 2 : 1));
 		error = analyze_files(volume, pool, options, report, &damage);
 	}
 	if (error)

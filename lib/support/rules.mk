@@ -9,6 +9,7 @@ support_sources := \
 	lib/support/problem.c \
 	lib/support/text/json.c \
 	lib/support/text/json_document.c \
+	lib/support/text/markup.c \
 	lib/support/text/text_line.c \
 	lib/support/text/units.c \
 	lib/support/utf8.c \

@@ -70,20 +70,20 @@ START_TEST(json_lines_add_up)
 
 	for (char *line = strtok_r(text, "\n", &position); line; line = strtok_r(NULL, "\n", &position)) {
 		if (!lines) {
-			ck_assert_ptr_eq(strstr(line, "{\"stage\":\"scan\",\"seconds\":"), line);
+			ck_assert_ptr_eq(strstr(line, "{\"stage\": \"scan\", \"seconds\": "), line);
 			ck_assert_ptr_nonnull(
-				strstr(line, ",\"bytes\":0,\"total_bytes\":0,\"files\":17,\"total_files\":0,"
-				       "\"seconds_left\":null}"));
+				strstr(line, ", \"bytes\": 0, \"total_bytes\": 0, \"files\": 17, \"total_files\": 0, "
+				       "\"seconds_left\": null}"));
 		}
 		last = line;
 		lines++;
 	}
 	/* The end of each stage and what was drawn meanwhile. */
 	ck_assert_int_ge(lines, 3);
-	ck_assert_ptr_nonnull(strstr(last, "\"stage\":\"copy\""));
+	ck_assert_ptr_nonnull(strstr(last, "\"stage\": \"copy\""));
 	ck_assert_ptr_nonnull(
-		strstr(last, ",\"bytes\":30000,\"total_bytes\":30000,\"files\":10000,\"total_files\":10000,"
-			       "\"seconds_left\":0}"));
+		strstr(last, ", \"bytes\": 30000, \"total_bytes\": 30000, \"files\": 10000, \"total_files\": 10000, "
+			       "\"seconds_left\": 0}"));
 }
 END_TEST
 

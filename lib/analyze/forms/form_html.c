@@ -4,6 +4,7 @@
 
 #include "analyze/forms/forms.h"
 #include "support/io/flush.h"
+#include "support/text/markup.h"
 
 /* More than a screen can show apart; filesystems of more groups than that have several in a cell. */
 #define MOST_CELLS 4096
@@ -84,23 +85,7 @@ static errcode_t write_reports(const struct form *form)
 
 static ssize_t write_escaped(void *context, const char *text, size_t count)
 {
-	FILE *stream = context;
-
-	for (size_t n = 0; n < count; n++) {
-		switch (text[n]) {
-		case '<':
-			fputs("&lt;", stream);
-			break;
-		case '>':
-			fputs("&gt;", stream);
-			break;
-		case '&':
-			fputs("&amp;", stream);
-			break;
-		default:
-			fputc(text[n], stream);
-		}
-	}
+	markup_print(text, count, context);
 	return (ssize_t)count;
 }
 

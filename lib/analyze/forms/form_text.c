@@ -101,20 +101,9 @@ static void print_histogram(const struct form *form, const struct histogram *his
 	}
 }
 
-static void print_size_percentiles(const struct form *form, const struct histogram *histogram)
-{
-	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
-
-	fputs("  percent:", form->stream);
-	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
-		fprintf(form->stream, " %8u%%", shown[n]);
-	fputs("\n     size:", form->stream);
-	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
-		fprintf(form->stream, "%10s", size_of(form, histogram_percentile(histogram, shown[n])).text);
-	fputc('\n', form->stream);
-}
-
-static void print_count_percentiles(const struct form *form, const struct histogram *histogram, const char *name)
+/* Of sizes in blocks, or of numbers. */
+static void print_percentiles(const struct form *form, const struct histogram *histogram, bool is_size,
+                              const char *name)
 {
 	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
 
@@ -122,8 +111,14 @@ static void print_count_percentiles(const struct form *form, const struct histog
 	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
 		fprintf(form->stream, " %8u%%", shown[n]);
 	fprintf(form->stream, "\n%9s:", name);
-	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
-		fprintf(form->stream, "%10" PRIu64, histogram_percentile(histogram, shown[n]));
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++) {
+		uint64_t value = histogram_percentile(histogram, shown[n]);
+
+		if (is_size)
+			fprintf(form->stream, "%10s", size_of(form, value).text);
+		else
+			fprintf(form->stream, "%10" PRIu64, value);
+	}
 	fputc('\n', form->stream);
 }
 
@@ -183,7 +178,7 @@ static void print_free(const struct form *form, bool with_groups)
 	fprintf(stream, "  half of it in extents of %s or more; one allocation: up to %s\n",
 	        size_of(form, histogram_weighted_percentile(sizes, 50)).text,
 	        size_of(form, space->largest_allocatable).text);
-	print_size_percentiles(form, sizes);
+	print_percentiles(form, sizes, true, "size");
 	print_histogram(form, sizes, true, "size from", "extents", "blocks");
 	if (space->zone_count > 1)
 		print_zones(form);
@@ -235,9 +230,9 @@ static void print_files(const struct form *form)
 	fputs("  reading them by inode number:\n", stream);
 	print_seeks(form, "  within files", &sums->inside);
 	print_seeks(form, "  from file to file", &files->between);
-	print_count_percentiles(form, &files->extents_per_file, "extents");
+	print_percentiles(form, &files->extents_per_file, false, "extents");
 	print_histogram(form, &files->extents_per_file, false, "extents from", "files", "extents");
-	print_size_percentiles(form, &files->extent_blocks);
+	print_percentiles(form, &files->extent_blocks, true, "size");
 	print_histogram(form, &files->extent_blocks, true, "size from", "extents", "blocks");
 }
 

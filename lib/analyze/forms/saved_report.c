@@ -11,35 +11,6 @@
 
 #define ACTION "cannot use the report"
 
-/* How a figure comes from the members of a report: the first alone, or with the second. The score has been rounded. */
-enum rule { ONE, SUM, QUOTIENT, SCORE };
-
-static const struct {
-	const char *key; /* of the figure */
-	enum rule rule;
-	bool is_in_blocks; /* and the figure in KiB */
-	const char *first, *second;
-} sources[FIGURE_COUNT] = {
-	{ "free_kb", ONE, true, "free.blocks", NULL },
-	{ "free_extents", ONE, false, "free.extents", NULL },
-	{ "free_avg_kb", QUOTIENT, true, "free.blocks", "free.extents" },
-	{ "free_median_kb", ONE, false, "free.median_kb", NULL },
-	{ "free_weighted_median_kb", ONE, false, "free.weighted_median_kb", NULL },
-	{ "free_max_kb", ONE, false, "free.max_kb", NULL },
-	{ "files", ONE, false, "files.count", NULL },
-	{ "files_kb", ONE, true, "files.blocks", NULL },
-	{ "extents", ONE, false, "files.extents", NULL },
-	{ "avg_extents", QUOTIENT, false, "files.extents", "files.count" },
-	{ "avg_extent_kb", QUOTIENT, true, "files.blocks", "files.extents" },
-	{ "fragmented_files", ONE, false, "files.fragmented_files", NULL },
-	{ "map_blocks", ONE, false, "files.map_blocks", NULL },
-	{ "jumps", SUM, false, "files.seeks_inside.jumps", "files.seeks_between.jumps" },
-	{ "far_jumps", SUM, false, "files.seeks_inside.far", "files.seeks_between.far" },
-	{ "backward_jumps", SUM, false, "files.seeks_inside.backward", "files.seeks_between.backward" },
-	{ "directory_extents", ONE, false, "directories.extents", NULL },
-	{ "score", SCORE, false, "files.runs", "files.ideal_extents" },
-};
-
 /* What cannot be more than something else. (Files may share blocks, and runs may cross what the ideal counts.) */
 static const struct {
 	const char *less, *more;
@@ -85,34 +56,19 @@ static errcode_t number_at(const struct reading *reading, const char *path, doub
 	return *number >= 0 && *number <= INT64_MAX / 1024 ? 0 : refuse(reading, path, "is out of range");
 }
 
-static errcode_t read_figure(const struct reading *reading, size_t source, double block_kilobytes, double *value)
+static errcode_t read_figure(const struct reading *reading, const struct figure *figure, double block_kilobytes,
+                             double *value)
 {
 	double first, second = 0, blocks = 0;
-	errcode_t error = number_at(reading, sources[source].first, &first);
+	errcode_t error = number_at(reading, figure->first, &first);
 
-	if (!error && sources[source].second)
-		error = number_at(reading, sources[source].second, &second);
-	if (!error && sources[source].rule == SCORE)
+	if (!error && figure->second)
+		error = number_at(reading, figure->second, &second);
+	if (!error && figure->rule == FIGURE_SCORE)
 		error = number_at(reading, "files.blocks", &blocks);
-	if (error)
-		return error;
-	switch (sources[source].rule) {
-	case ONE:
-		*value = first;
-		break;
-	case SUM:
-		*value = first + second;
-		break;
-	case QUOTIENT:
-		*value = second > 0 ? first / second : 0;
-		break;
-	case SCORE:
-		*value = score_of((uint64_t)first, (uint64_t)second, (uint64_t)blocks);
-		break;
-	}
-	if (sources[source].is_in_blocks)
-		*value *= block_kilobytes;
-	return 0;
+	if (!error)
+		*value = figure_value(figure, first, second, blocks, block_kilobytes);
+	return error;
 }
 
 static errcode_t read_figures(const struct reading *reading, struct figure_values *values)
@@ -122,15 +78,9 @@ static errcode_t read_figures(const struct reading *reading, struct figure_value
 
 	if (!error && (block_bytes < 1024 || block_bytes > 65536))
 		error = refuse(reading, "filesystem.block_bytes", "is out of range");
-	for (size_t n = 0; !error && n < FIGURE_COUNT; n++) {
-		size_t source = 0;
-
-		if (figures[n].is_of_files ? !values->has_files : !values->has_free_space)
-			continue;
-		while (strcmp(sources[source].key, figures[n].key))
-			source++;
-		error = read_figure(reading, source, block_bytes / 1024, &values->values[n]);
-	}
+	for (size_t n = 0; !error && n < FIGURE_COUNT; n++)
+		if (figures[n].is_of_files ? values->has_files : values->has_free_space)
+			error = read_figure(reading, &figures[n], block_bytes / 1024, &values->values[n]);
 	return error;
 }
 

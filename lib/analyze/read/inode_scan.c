@@ -15,7 +15,8 @@
 struct run {
 	struct inode_scan *scan;
 	unsigned int parts;
-	const struct inode_visitor *visitor;
+	const struct inode_visitor *visitors;
+	size_t visitor_count;
 	struct scan_worker *workers;
 	uint32_t chunk_blocks;
 	uint32_t chunks_per_group;
@@ -29,7 +30,7 @@ struct run {
 struct file_walk {
 	const struct run *run;
 	struct histogram *sizes;
-	const struct inode_visitor *visitor; /* NULL: nobody sees the records */
+	bool is_visited;
 	unsigned int worker;
 	uint32_t ino;
 	struct file_layout layout;
@@ -66,8 +67,12 @@ static void see_record(void *context, const struct map_record *record)
 	struct file_walk *walk = context;
 
 	layout_add(&walk->layout, record, walk->run->scan->far_blocks, walk->sizes);
-	if (walk->visitor)
-		walk->visitor->record(walk->visitor->context, walk->worker, walk->ino, record);
+	for (size_t n = 0; walk->is_visited && n < walk->run->visitor_count; n++) {
+		const struct inode_visitor *visitor = &walk->run->visitors[n];
+
+		if (visitor->record)
+			visitor->record(visitor->context, walk->worker, walk->ino, record);
+	}
 }
 
 static void add_to_sums(struct report_sums *sums, const struct file_layout *layout, const struct map_shape *shape,
@@ -107,9 +112,9 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 	} else {
 		files->by_indirect++;
 	}
-	if (run->visitor && run->visitor->file)
-		run->visitor->file(run->visitor->context, index,
-		                   &(struct visited_inode){ ino, run->scan->parents[ino], inode, layout });
+	for (size_t n = 0; n < run->visitor_count; n++)
+		run->visitors[n].file(run->visitors[n].context, index,
+		                      &(struct visited_inode){ ino, run->scan->parents[ino], inode, layout });
 	return worst_add(&run->workers[index].worst, &(struct report_file){
 							     .ino = ino,
 							     .blocks = layout->blocks,
@@ -129,7 +134,7 @@ static errcode_t walk_regular(const struct run *run, unsigned int index, uint32_
 	struct file_walk walk = {
 		.run = run,
 		.sizes = &worker->files.extent_blocks,
-		.visitor = run->visitor && run->visitor->record ? run->visitor : NULL,
+		.is_visited = true,
 		.worker = index,
 		.ino = ino,
 	};
@@ -449,7 +454,8 @@ static int by_number(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitor)
+errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitors,
+                         size_t visitor_count)
 {
 	const struct volume *volume = scan->volume;
 	unsigned int workers = pool_workers(scan->pool);
@@ -458,7 +464,8 @@ errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const stru
 	struct run run = {
 		.scan = scan,
 		.parts = parts,
-		.visitor = visitor,
+		.visitors = visitors,
+		.visitor_count = visitor_count,
 		.workers = each,
 		.chunk_blocks = chunk_blocks,
 		.chunks_per_group = (volume->inode_table_blocks + chunk_blocks - 1) / chunk_blocks,

@@ -12,7 +12,7 @@
 #include "support/work/progress.h"
 
 #define INODE_SCAN_DIRECTORIES 0x1u /* read directories: who is whose parent */
-#define INODE_SCAN_FILES 0x2u       /* add up all else; with a visitor, after the directories are known */
+#define INODE_SCAN_FILES 0x2u       /* add up all else; with visitors, after the directories are known */
 
 /* What a visitor is shown of an inode that has blocks. */
 struct visited_inode {
@@ -58,8 +58,9 @@ MUST_CHECK errcode_t inode_scan_open(const struct volume *volume, struct pool *p
                                      uint64_t span_blocks, struct inode_scan *scan);
 void inode_scan_close(struct inode_scan *scan);
 
-/* parts: one or both of the flags, each once. visitor may be NULL. ENOMEM; what cannot be read is damage. */
-MUST_CHECK errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitor);
+/* parts: one or both of the flags, each once. ENOMEM; what cannot be read is damage. */
+MUST_CHECK errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const struct inode_visitor *visitors,
+                                    size_t visitor_count);
 
 /* A directory's place in the list of them; SIZE_MAX if it is none. */
 size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino);

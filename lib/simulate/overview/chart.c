@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "support/io/flush.h"
+#include "support/text/markup.h"
 
 #define WIDTH 760
 #define LEFT 190        /* labels end here */
@@ -24,24 +25,10 @@ static const char style[] =
 	".c0{fill:#9a9a9a}.c1{fill:#f0b429}.c2{fill:#56b4e9}.c3{fill:#666}.c4{fill:#8f6f1f}.c5{fill:#2f6d94}}\n"
 	"</style>\n";
 
-static void put_escaped(FILE *stream, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '&')
-			fputs("&amp;", stream);
-		else if (*text == '<')
-			fputs("&lt;", stream);
-		else if (*text == '>')
-			fputs("&gt;", stream);
-		else
-			fputc(*text, stream);
-	}
-}
-
 static void put_text(FILE *stream, int x, int y, const char *attributes, const char *text)
 {
 	fprintf(stream, "<text x=\"%d\" y=\"%d\"%s>", x, y, attributes);
-	put_escaped(stream, text);
+	markup_print(text, strlen(text), stream);
 	fputs("</text>\n", stream);
 }
 
@@ -100,7 +87,7 @@ errcode_t chart_write(FILE *stream, const struct chart *chart)
 	        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
 	        "role=\"img\">\n<title>",
 	        WIDTH, height, WIDTH, height);
-	put_escaped(stream, chart->title);
+	markup_print(chart->title, strlen(chart->title), stream);
 	fprintf(stream, "</title>\n%s", style);
 	put_text(stream, 16, 24, " class=\"title\"", chart->title);
 	if (chart->is_logarithmic)

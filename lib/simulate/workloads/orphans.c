@@ -188,18 +188,8 @@ static errcode_t fill(struct job *job, unsigned int file, uint32_t blocks)
 		                               .parent = job->set->directory.ino };
 	errcode_t error = ext2mb_file_open(image->worker, &info, &job->files[file].handle);
 
-	while (!error && simulated->blocks < blocks) {
-		const struct ext2mb_file_request request = {
-			.struct_bytes = sizeof(request),
-			.logical = simulated->blocks,
-			.count = blocks - simulated->blocks,
-		};
-		struct ext2mb_extent extent;
-
-		error = ext2mb_file_alloc(image->worker, job->files[file].handle, &request, &extent);
-		if (!error)
-			error = simulated_file_grow(simulated, &extent);
-	}
+	if (!error)
+		error = simulated_file_append(simulated, image->worker, job->files[file].handle, blocks, 0);
 	return error;
 }
 

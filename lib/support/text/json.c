@@ -111,12 +111,6 @@ void json_unsigned(struct json *json, const char *key, uint64_t value)
 	fprintf(json->stream, "%" PRIu64, value);
 }
 
-void json_signed(struct json *json, const char *key, int64_t value)
-{
-	begin_value(json, key);
-	fprintf(json->stream, "%" PRId64, value);
-}
-
 void json_boolean(struct json *json, const char *key, bool value)
 {
 	begin_value(json, key);

@@ -36,7 +36,6 @@ void json_close_object(struct json *json);
 void json_close_array(struct json *json);
 
 void json_unsigned(struct json *json, const char *key, uint64_t value);
-void json_signed(struct json *json, const char *key, int64_t value);
 void json_boolean(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 

@@ -25,27 +25,10 @@ static errcode_t read_digits(const char *text, const char **end, uint64_t *numbe
 /* The bytes that a suffix stands for, 0 if it is none. */
 static uint64_t suffix_bytes(char suffix)
 {
-	switch (suffix) {
-	case 's':
-		return 512;
-	case 'k':
-	case 'K':
-		return UINT64_C(1) << 10;
-	case 'm':
-	case 'M':
-		return UINT64_C(1) << 20;
-	case 'g':
-	case 'G':
-		return UINT64_C(1) << 30;
-	case 't':
-	case 'T':
-		return UINT64_C(1) << 40;
-	case 'p':
-	case 'P':
-		return UINT64_C(1) << 50;
-	default:
-		return 0;
-	}
+	static const char suffixes[] = "kKmMgGtTpP";
+	const char *found = strchr(suffixes, suffix);
+
+	return suffix == 's' ? 512 : found ? UINT64_C(1024) << (found - suffixes) / 2 * 10 : 0;
 }
 
 errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, uint64_t *bytes)

@@ -2,6 +2,7 @@
 #include "support/work/progress.h"
 
 #include <errno.h>
+#include <math.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "support/text/json.h"
 #include "support/text/units.h"
 
 #define DRAWS_PER_SECOND 5
@@ -83,18 +85,23 @@ static struct picture take_picture(struct progress *progress)
 	return picture;
 }
 
+/* Errors stay in the stream. */
 static void write_json(FILE *stream, const struct picture *picture)
 {
-	char left[32] = "null";
+	struct json json = { .stream = stream };
 
-	if (picture->seconds_left >= 0)
-		snprintf(left, sizeof(left), "%.0f", picture->seconds_left);
-	fprintf(stream,
-	        "{\"stage\":\"%s\",\"seconds\":%.3f,\"bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64
-	        ",\"files\":%" PRIu64 ",\"total_files\":%" PRIu64 ",\"seconds_left\":%s}\n",
-	        picture->stage, picture->seconds, picture->bytes, picture->total_bytes, picture->files,
-	        picture->total_files, left);
-	fflush(stream);
+	json_open_row(&json, NULL);
+	json_string(&json, "stage", picture->stage);
+	json_number(&json, "seconds", picture->seconds, 3);
+	json_unsigned(&json, "bytes", picture->bytes);
+	json_unsigned(&json, "total_bytes", picture->total_bytes);
+	json_unsigned(&json, "files", picture->files);
+	json_unsigned(&json, "total_files", picture->total_files);
+	json_number(&json, "seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 0);
+	json_close_object(&json);
+	errcode_t error = json_end(&json);
+
+	(void)error;
 }
 
 /* The parts of a line, from left to right. */
