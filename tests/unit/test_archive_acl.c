@@ -73,11 +73,11 @@ START_TEST(what_is_wrong_is_not_left_out)
 		snprintf(text, sizeof(text), BASE ",user:name:rwx:%s", ids[i]);
 		check(text, false, BAD_ID);
 	}
-	check("user::rwx,group::r-x", false, "its ACL lacks the owner, the group or the others");
+	check("user::rwx,group::r-x", false, "its ACL lacks an entry for the owner, the group or others");
 	check(BASE ",user:5:r,user:x:w:5", false, "its ACL has an entry twice");
 	check(BASE ",other::r", false, "its ACL has an entry twice");
 	check(BASE ",user:nobody of that name:r", false,
-	      "its ACL names a user or a group that this host does not know");
+	      "its ACL names a user or a group that this host does not know: make the archive with numbers");
 }
 END_TEST
 

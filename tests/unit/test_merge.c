@@ -166,11 +166,11 @@ END_TEST
 START_TEST(what_cannot_be_merged)
 {
 	expect_failure(LAYERS("nf1 a", "od11 d\ne12 d/.wh."), EINVAL,
-	               "B/d/.wh.: cannot merge: a whiteout of \"\", which is no name");
+	               "B/d/.wh.: cannot merge: a whiteout of \"\", which is not a name");
 	expect_failure(LAYERS("oe1 .wh..", "oe11 x"), EINVAL,
-	               "A/.wh..: cannot merge: a whiteout of \".\", which is no name");
+	               "A/.wh..: cannot merge: a whiteout of \".\", which is not a name");
 	expect_failure(LAYERS("oe1 .wh...", "oe11 x"), EINVAL,
-	               "A/.wh...: cannot merge: a whiteout of \"..\", which is no name");
+	               "A/.wh...: cannot merge: a whiteout of \"..\", which is not a name");
 	expect_failure(LAYERS("vd1 d\nd2 d/e trusted.overlay.redirect=x"), ENOTSUP,
 	               "A/d/e: cannot merge: the overlayfs xattr \"redirect\" has a meaning only where the overlay is "
 	               "mounted: take the files from there");

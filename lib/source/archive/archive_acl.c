@@ -49,7 +49,8 @@ errcode_t acl_add_name(struct acl *acl, uint16_t tag, unsigned int permissions, 
 		return acl_add(acl, tag, permissions, found_user->pw_uid);
 	if (tag == ACL_GROUP && !getgrnam_r(name, &group, buffer, sizeof(buffer), &found_group) && found_group)
 		return acl_add(acl, tag, permissions, found_group->gr_gid);
-	return refuse(acl, "its ACL names a user or a group that this host does not know");
+	return refuse(acl,
+	              "its ACL names a user or a group that this host does not know: make the archive with numbers");
 }
 
 static bool parse_permissions(const char *text, unsigned int *permissions)
@@ -73,7 +74,7 @@ static bool is_either(const char *text, const char *word, const char *letter)
 	return !strcmp(text, word) || !strcmp(text, letter);
 }
 
-/* user:NAME:rwx[:ID], user::rwx and the same of a group; a number may stand in place of a name. */
+/* user:NAME:rwx[:ID], user::rwx and the same of a group; a number is allowed instead of a name. */
 static errcode_t add_account(struct acl *acl, bool is_user, char *const *fields, size_t count)
 {
 	unsigned int permissions;
@@ -189,7 +190,7 @@ errcode_t acl_complete(struct acl *acl)
 			permissions |= acl->list[i].e_perm;
 	}
 	if (~tags & (ACL_USER_OBJ | ACL_GROUP_OBJ | ACL_OTHER))
-		return refuse(acl, "its ACL lacks the owner, the group or the others");
+		return refuse(acl, "its ACL lacks an entry for the owner, the group or others");
 	if (!(tags & ACL_MASK) && tags & (ACL_USER | ACL_GROUP))
 		return acl_add(acl, ACL_MASK, permissions, NO_ID);
 	return 0;

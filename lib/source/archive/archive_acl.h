@@ -17,7 +17,7 @@ struct acl {
 	struct posix_acl_xattr_entry *list; /* of this host's byte order until it is encoded */
 	size_t count, capacity;
 	bool is_default; /* acl_parse: entries may begin with "default:" */
-	bool is_foreign; /* users and groups of this host are none of its own */
+	bool is_foreign; /* its users and groups are not those of this host */
 	const char *why; /* what is wrong with it, after EINVAL */
 };
 

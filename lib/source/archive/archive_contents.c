@@ -88,7 +88,7 @@ static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t
 
 /*
  * Contents of tar and cpio lie in one piece, so the first block tells where all of them are, and libarchive seeks
- * over the rest. Others (zip) can have more behind the contents, which only reading them finds.
+ * over the rest. Others (zip) can have more after the contents, which only reading them finds.
  */
 static bool lies_in_one_piece(const struct archive_scan *scan)
 {

@@ -102,7 +102,7 @@ static bool begins_with(const struct record *record, const char *prefix)
 static const struct pax_key {
 	const char *name;
 	bool is_number;
-	bool is_private; /* of one writer: nobody gives it for all files at once */
+	bool is_private; /* of one writer, which does not give it for all files at once */
 	unsigned int given; /* what it counts instead of */
 } pax_keys[] = {
 	{ .name = "path" },

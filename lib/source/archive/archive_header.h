@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the header of a member of tar says in its own words. libarchive (3.6 to 3.7) reads numbers up to the first
- * character that is no digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from
+ * character that is not a digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from
  * 2^31 on 2147483647, and loses the sign of -0.97 seconds, all without a word.
  */
 #ifndef SOURCE_ARCHIVE_HEADER_H

@@ -25,12 +25,12 @@ struct archive_input {
 	char *buffer;
 	uint64_t buffer_at; /* where in the file its bytes lie */
 	size_t buffer_bytes;
-	bool is_unread;    /* nobody has been given the buffer yet */
+	bool is_unread;    /* libarchive has not got the buffer yet */
 	const char *text;  /* of archive_input_stream(): what is at hand of it */
 	size_t text_bytes; /* likewise */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
-	bool has_first;    /* nobody has been given it yet */
+	bool has_first;    /* the caller has not got it yet */
 	errcode_t error;   /* of reading, which libarchive would only describe */
 	char refusal[120]; /* why it is not read; empty: libarchive says why */
 	locale_t own_locale, callers_locale;

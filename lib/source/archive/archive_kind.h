@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a source that is no directory is read as: a property of how it was given, never of its bytes. Otherwise
+ * What an archive is read as: this depends on how the source was named, never on its bytes. Otherwise
  * the author of an archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's
  * parsers. Other programs are never run to unpack anything.
  */

@@ -48,7 +48,7 @@ static errcode_t set_target(const struct archive_scan *scan, struct tree_node *n
 	size_t bytes = target ? strlen(target) : 0;
 
 	if (!bytes)
-		return archive_scan_problem(scan, EINVAL, "cannot read", "it is a symbolic link to nothing");
+		return archive_scan_problem(scan, EINVAL, "cannot read", "the symbolic link has no target");
 	if (bytes >= PATH_MAX)
 		return archive_scan_problem(scan, ENAMETOOLONG, "cannot read",
 		                            "it is a symbolic link to a path of more than 4095 bytes");

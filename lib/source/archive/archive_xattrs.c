@@ -139,7 +139,7 @@ static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *c
 	return error ? fail(scan, error, acl.why) : 0;
 }
 
-/* Of the same name the one that was added first stays: stored bytes, with numbers, go before text with names. */
+/* Of two with the same name the first one stays: stored bytes, with numbers, override text with names. */
 static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 {
 	uint32_t kept = 0;

@@ -5,7 +5,7 @@
 
 #include "source/tree/tree.h"
 
-/* What skopeo(1) calls such an archive, by the names in its root; NULL: it is none. */
+/* What skopeo(1) calls such an archive, by the names in its root; NULL: it is not one. */
 const char *container_image_transport(const struct tree *tree);
 
 #endif

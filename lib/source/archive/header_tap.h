@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytes of an archive member's header as libarchive read them. libarchive skips what it does not understand in a
- * header and stops at the first character of a number that is no digit, both without a word; so headers are looked at
+ * header and stops at the first character of a number that is not a digit, both without a word; so headers are read
  * once more. Nothing is copied unless a header is cut by the end of a block that libarchive was given, or libarchive
  * looks ahead.
  */

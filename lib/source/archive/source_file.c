@@ -52,7 +52,7 @@ errcode_t source_file_open(struct source *source, const struct scan_options *opt
 		return problem_set(problem, error, name, "cannot open");
 	if (scan_is_image(options, &status))
 		reason = "source and image are the same file";
-	/* It may have no end, and nobody keeps an archive there; on standard input there can be a tape. */
+	/* Reading it may never end, and it holds no archive; but standard input can be a tape. */
 	else if (S_ISCHR(status.st_mode) && !is_standard_input(source))
 		reason = "it is a character device";
 	else if (isatty(descriptor))

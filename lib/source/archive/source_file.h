@@ -6,7 +6,7 @@
 #include "source/tree/source_kind.h"
 
 /*
- * Opens a file without waiting for whoever is to write into a pipe: reading waits, and sees signals. -1 with errno.
+ * Opens a file without waiting for the writer of a pipe: reading waits, and sees signals. -1 with errno.
  */
 int source_file_open_path(const char *path);
 

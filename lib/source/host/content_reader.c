@@ -153,7 +153,7 @@ static errcode_t read_problem(const struct content_reader *reader, errcode_t err
 	return problem_set(problem, error, path, "cannot read");
 }
 
-/* The first segment that ends behind an offset. */
+/* The first segment that ends after an offset. */
 static uint32_t segment_at(const struct tree_data_map *map, uint64_t offset)
 {
 	uint32_t low = 0, high = map->count;

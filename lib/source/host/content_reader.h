@@ -5,7 +5,7 @@
 
 #include "source/tree/tree.h"
 
-/* One worker's. Files are opened as they were scanned, without following symlinks, and without a trace in their atime. */
+/* One worker's. Files are opened as they were scanned, without following symlinks, and keep their atime. */
 struct content_reader;
 
 /* ENOMEM. The tree must last as long, and its origins stay the same. */

@@ -110,7 +110,7 @@ static bool is_own_ancestor(const struct scan *scan, uint32_t number)
 	return false;
 }
 
-/* Its node is its parent's, whose entries have been examined; nobody else looks at this one now. */
+/* Its node is its parent's, whose entries have been examined; no other worker looks at this one now. */
 static void read_flags(struct scan *scan, const struct scan_directory *directory, int descriptor)
 {
 	bool is_root = directory == &scan->directories[ASCEND_ROOT];

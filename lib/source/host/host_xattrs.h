@@ -30,11 +30,11 @@ void host_xattrs_destroy(struct host_xattrs *xattrs);
 
 /*
  * Of an open file or directory. ENOTSUP: its filesystem has none. An xattr that must not (EACCES, EPERM) or cannot
- * (EIO, ENOTSUP) be read is no error; if not even their names can be, that counts as one.
+ * (EIO, ENOTSUP) be read is not an error; if not even their names can be, that counts as one.
  */
 MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
 
-/* Of a name in an open directory, symlinks themselves; never by a path that somebody could exchange meanwhile. */
+/* Of a name in an open directory, symlinks themselves; never by a path, which could lead elsewhere meanwhile. */
 MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name);
 
 #endif

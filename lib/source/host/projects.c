@@ -28,7 +28,7 @@ struct attributes { /* struct file_attr */
 	uint32_t extsize, nextents, projid, cowextsize;
 };
 
-/* A project that nobody has: it is that of the directory. */
+/* Not an id of a project: the file has that of its directory. */
 #define UNKNOWN UINT32_MAX
 
 /* What workers read with, one each. */

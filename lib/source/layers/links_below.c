@@ -28,8 +28,8 @@ static uint32_t look_up(const struct whiteouts *layer, char *path, uint32_t befo
 	return node;
 }
 
-static errcode_t refuse(const struct whiteouts *layers, uint32_t layer, uint32_t link, errcode_t error, const char *what,
-                        const char *who, struct problem *problem)
+static errcode_t refuse(const struct whiteouts *layers, uint32_t layer, uint32_t link, errcode_t error,
+                        const char *what, const char *who, struct problem *problem)
 {
 	const struct tree *tree = layers[layer].tree;
 	SCOPE_FREE char *path = tree_path(tree, link);

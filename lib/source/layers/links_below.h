@@ -3,8 +3,8 @@
  * Hard links of one layer to files of the layers below it. An archive that is unpacked over other files may link to
  * what is there already, so where a link leads is not known before all layers are.
  *
- * As whoever unpacks layers one after another (umoci, containerd) finds it: a target is looked up among what has been
- * unpacked so far. A whiteout hides files of lower layers only, and only from those links of its layer that come after
+ * Programs that unpack layers one after another (umoci, containerd) find a target among what they have unpacked so far,
+ * and so does this. A whiteout hides files of lower layers only, and only from those links of its layer that come after
  * it: what is linked to first keeps its new name when the old one goes.
  */
 #ifndef SOURCE_LINKS_BELOW_H
@@ -19,7 +19,7 @@
  */
 MUST_CHECK errcode_t links_below_resolve(struct whiteouts *layers, uint32_t count, struct problem *problem);
 
-/* From a name to the layer and the node of the file that it is a name of; to itself where it is none of those. */
+/* From a name to the layer and the node of the file that it is a name of; to itself where it is not a link to below. */
 void links_below_follow(const struct whiteouts *layers, uint32_t *layer, uint32_t *node);
 
 #endif

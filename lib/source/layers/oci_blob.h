@@ -37,7 +37,7 @@ MUST_CHECK errcode_t oci_blob_describe(const char *directory, const char *docume
 const char *oci_text_at(const json_object *object, const char *key);
 json_object *oci_member(const json_object *object, const char *key);
 
-/* Reads a JSON object. EINVAL with a reason where it is none, EFBIG, errors of open(2) and read(2). */
+/* Reads a JSON object. EINVAL with a reason where it is not one, EFBIG, errors of open(2) and read(2). */
 MUST_CHECK errcode_t oci_document_read(const char *path, json_object **ret, struct problem *problem);
 
 /* The same of a blob, whose size and sha256 are checked; EINVAL with a reason for another one. */
@@ -45,7 +45,7 @@ MUST_CHECK errcode_t oci_blob_read(const struct oci_blob *blob, json_object **re
 
 /*
  * Reads a blob of any size to check it. Any thread. EINTR. *descriptor is open at its beginning, and the caller closes
- * it: to open the path again could give another file, which nobody has checked.
+ * it: to open the path again could give another file, which has not been checked.
  */
 MUST_CHECK errcode_t oci_blob_check(const struct oci_blob *blob, int *descriptor, struct problem *problem);
 

@@ -172,9 +172,10 @@ static errcode_t choose(const json_object *index, const char *document, const ch
 		return problem_set_reason(problem, EINVAL, document, "cannot choose an image",
 		                          "none is called \"%.160s\"; there are: %s", reference, choices);
 	if (!count)
-		return problem_set_reason(problem, EINVAL, document, "cannot choose an image", "there is none");
+		return problem_set_reason(problem, EINVAL, document, "cannot choose an image", "the index lists none");
 	return problem_set_reason(problem, EINVAL, document, "cannot choose an image",
-	                          "there are several, and not one for linux/%s: %s", fitting.architecture, choices);
+	                          "there are several, and not exactly one for linux/%s: %s", fitting.architecture,
+	                          choices);
 }
 
 static errcode_t check_schema(const json_object *document, const char *path, struct problem *problem)

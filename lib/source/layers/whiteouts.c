@@ -19,7 +19,7 @@ static const char after_own_marker[] = ".wh..wh/";
 #define MEANS_REDIRECT 4u
 #define MEANS_METACOPY 8u
 
-/* The name behind "trusted.overlay." or "user.overlay.", NULL for other xattrs. */
+/* The name after "trusted.overlay." or "user.overlay.", NULL for other xattrs. */
 static const char *overlay_name(const char *name)
 {
 	static const char *const prefixes[] = { "trusted.overlay.", "user.overlay." };
@@ -91,7 +91,8 @@ struct whiteout_range whiteouts_find(const struct whiteouts *whiteouts, uint32_t
 	range.start = tree_first_from(whiteouts->tree, node->first_child, end, marker_prefix, strlen(marker_prefix));
 	range.end = tree_first_from(whiteouts->tree, range.start, end, after_marker, strlen(after_marker));
 	range.own_start = tree_first_from(whiteouts->tree, range.start, range.end, own_marker, strlen(own_marker));
-	range.own_end = tree_first_from(whiteouts->tree, range.own_start, range.end, after_own_marker, strlen(after_own_marker));
+	range.own_end = tree_first_from(whiteouts->tree, range.own_start, range.end, after_own_marker,
+	                                strlen(after_own_marker));
 	return range;
 }
 
@@ -114,7 +115,8 @@ static bool is_before(const struct whiteouts *whiteouts, uint32_t node, uint32_t
 static bool is_opaque_before(const struct whiteouts *whiteouts, uint32_t directory, uint32_t before)
 {
 	struct whiteout_range range = whiteouts_find(whiteouts, directory);
-	uint32_t marker = tree_find_among(whiteouts->tree, range.own_start, range.own_end, opaque_marker, strlen(opaque_marker));
+	uint32_t marker = tree_find_among(whiteouts->tree, range.own_start, range.own_end, opaque_marker,
+	                                  strlen(opaque_marker));
 
 	if (marker != TREE_ROOT)
 		return is_before(whiteouts, marker, before);
@@ -162,7 +164,7 @@ errcode_t whiteouts_check_marker(const struct whiteouts *whiteouts, uint32_t nod
 		return 0;
 	SCOPE_FREE char *path = tree_path(whiteouts->tree, node);
 
-	return problem_set_reason(problem, EINVAL, path, "cannot merge", "a whiteout of \"%s\", which is no name",
+	return problem_set_reason(problem, EINVAL, path, "cannot merge", "a whiteout of \"%s\", which is not a name",
 	                          name);
 }
 
@@ -181,8 +183,8 @@ errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uint32_t node,
 		meaning & MEANS_METACOPY ? "metacopy" : "redirect");
 }
 
-errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t number, bool is_opaque, struct xattr_table *table,
-                              struct xattr_table_memory *last, uint32_t *ret)
+errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t number, bool is_opaque,
+                                  struct xattr_table *table, struct xattr_table_memory *last, uint32_t *ret)
 {
 	static const struct tree_xattr opaque = { "trusted.overlay.opaque", "y", 1 };
 	const struct tree_xattr_set *set = &whiteouts->tree->xattr_sets[number];

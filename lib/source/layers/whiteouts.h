@@ -33,14 +33,14 @@ bool whiteouts_is_whiteout(const struct whiteouts *whiteouts, uint32_t node);
 bool whiteouts_is_opaque(const struct whiteouts *whiteouts, uint32_t directory);
 
 /*
- * The entry of a directory with this name, no whiteout; TREE_ROOT, which is nobody's entry, if there is none. Of an
+ * The entry of a directory with this name, unless it is a whiteout; TREE_ROOT: there is none. Of an
  * archive those members count that come before one (tree_node.order); UINT32_MAX: all do. *hides_below becomes true if
  * nothing of the layers below shows under that name, whether or not this layer has it.
  */
 uint32_t whiteouts_look_up(const struct whiteouts *whiteouts, uint32_t directory, const char *name, uint32_t before,
                        bool *hides_below);
 
-/* EINVAL for a marker ".wh.NAME" (one of whiteouts_find()) where NAME is no name; the problem says which it is. */
+/* EINVAL for a marker ".wh.NAME" (one of whiteouts_find()) where NAME cannot be a name; the problem says which. */
 MUST_CHECK errcode_t whiteouts_check_marker(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem);
 
 /* ENOTSUP for a file that is whole only in a mount of its overlay; the problem says why. */
@@ -51,6 +51,7 @@ MUST_CHECK errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uin
  * xattr that makes a directory opaque. ENOMEM, EOVERFLOW.
  */
 MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t set, bool is_opaque,
-                                         struct xattr_table *table, struct xattr_table_memory *last, uint32_t *number);
+                                             struct xattr_table *table, struct xattr_table_memory *last,
+                                             uint32_t *number);
 
 #endif

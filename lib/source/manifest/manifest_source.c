@@ -236,7 +236,7 @@ static errcode_t take_contents(struct manifest *manifest, const struct mtree_ent
 		return *is_missing ? 0 : contents_problem(manifest, entry, path, error, strerror((int)error));
 	}
 	if (!S_ISREG(status.st_mode))
-		return contents_problem(manifest, entry, path, EINVAL, "it is no regular file");
+		return contents_problem(manifest, entry, path, EINVAL, "it is not a regular file");
 	if (scan_is_image(manifest->options, &status))
 		return contents_problem(manifest, entry, path, EINVAL, "it is the image that is being made");
 	node->size_bytes = (uint64_t)status.st_size;
@@ -295,11 +295,10 @@ static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *
 	if (!type)
 		return fail(manifest, entry, EINVAL, "has no type=");
 	if (entry->given & MTREE_NOCHANGE)
-		return fail(manifest, entry, EINVAL, "has nochange, but nothing is there that could stay as it is");
+		return fail(manifest, entry, EINVAL, "has nochange, which only a manifest for --metadata can have");
 	bool is_new = !earlier || (earlier->mode & S_IFMT) != type;
-	struct tree_node node = is_new ?
-	                                mtree_plain_node(type, manifest->mtime.tv_sec, (uint32_t)manifest->mtime.tv_nsec) :
-	                                *earlier;
+	const struct timespec *mtime = &manifest->mtime;
+	struct tree_node node = is_new ? mtree_plain_node(type, mtime->tv_sec, (uint32_t)mtime->tv_nsec) : *earlier;
 	errcode_t error = take_attributes(manifest, entry, &node);
 	const char *lacks = is_new ? mtree_entry_lacks(entry, type) : NULL;
 
@@ -370,7 +369,8 @@ static errcode_t find_ids(const struct manifest *manifest, struct account_names 
 
 		if (!origin)
 			return ENOMEM;
-		errcode_t error = account_names_find(accounts, name->kind, name->text, origin, &ids[i], manifest->problem);
+		errcode_t error = account_names_find(accounts, name->kind, name->text, origin, &ids[i],
+		                                     manifest->problem);
 
 		if (error)
 			return error;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A manifest, mtree(5), that says how a tree's files shall be: owner, mode, time, xattrs, link target and device go
- * before those of the source. So devices, set-user-ID files and capabilities need no rights, and no fakeroot, to be
- * in an image.
+ * A manifest, mtree(5), whose owners, modes, times, xattrs, link targets and devices override those of the source. So
+ * an image can have devices, set-user-ID files and capabilities without root's rights, and without fakeroot.
  *
- * Directories, devices, symlinks, fifos and sockets that are not in the tree are made; without further words they have
+ * Directories, devices, symlinks, fifos and sockets that are not in the tree are made; unless it says more they have
  * mode 0755 (0777 symlinks, 0644 all others), owner 0:0 and the time of the tree's root. A regular file that is not
  * there is an error, as is a type other than that of a file that is.
  */

@@ -145,7 +145,7 @@ static errcode_t check_entry(const struct making *making, const struct mtree_ent
 		*why = "is not in the source";
 	else if (tree_find_path(making->tree, directory, &node) ? !S_ISDIR(making->tree->nodes[node].mode) :
 	                                                           !makes_directory(making, directory))
-		*why = "is in a directory that is neither in the source nor made";
+		*why = "is in a directory that neither the source nor the manifest has";
 	else
 		*why = mtree_entry_lacks(entry, entry->type);
 	return 0;

@@ -62,7 +62,7 @@ static errcode_t forget_keywords(struct parser *parser, char *words)
 
 	for (char *word = strtok_r(words, blanks, &state); word; word = strtok_r(NULL, blanks, &state))
 		if (!mtree_forget(&parser->defaults, word))
-			return fail(parser, EINVAL, word, "is no keyword of mtree(5)");
+			return fail(parser, EINVAL, word, "is not a keyword of mtree(5)");
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static errcode_t take_entry(struct parser *parser, char *name, char *rest)
 	return error ? error : parser->visit(parser->context, entry, parser->problem);
 }
 
-/* line has room for a NUL behind it, and is changed. */
+/* line has room for a NUL after it, and is changed. */
 static errcode_t take_line(struct parser *parser, char *line, size_t bytes)
 {
 	line[bytes] = '\0';
@@ -255,7 +255,7 @@ static size_t line_end(const char *bytes, size_t count, size_t at)
 	return end ? (size_t)(end - bytes) : count;
 }
 
-/* The first line that is no comment, with those that continue it; *count is cut to its length. */
+/* The first line that is not a comment, with those that continue it; *count is cut to its length. */
 static const char *first_line(const char *bytes, size_t *count)
 {
 	size_t at = 0, end;

@@ -4,9 +4,9 @@
  *
  * Both styles: a name with a slash is a path from the root; one without is in the current directory, which is the root,
  * then any such name with type=dir, until "..". Names and link targets are encoded as by vis(3). /set and /unset give
- * values to the lines that follow; what a line says itself goes before. A line may be continued after a backslash.
+ * values to the lines that follow; what a line says itself overrides them. A line may be continued after a backslash.
  *
- * nlink, cksum and so on are skipped; keywords that nobody knows are refused. xattr.NAME=VALUE, in base64, is
+ * nlink, cksum and so on are skipped; unknown keywords are refused. xattr.NAME=VALUE, in base64, is
  * an extension that go-mtree(1) has too.
  */
 #ifndef SOURCE_MTREE_H
@@ -26,8 +26,8 @@ enum mtree_given {
 	MTREE_MODE = 1 << 1,
 	MTREE_UID = 1 << 2,
 	MTREE_GID = 1 << 3,
-	MTREE_UNAME = 1 << 4, /* only where there is no uid */
-	MTREE_GNAME = 1 << 5, /* only where there is no gid */
+	MTREE_UNAME = 1 << 4, /* only without a uid */
+	MTREE_GNAME = 1 << 5, /* only without a gid */
 	MTREE_TIME = 1 << 6,
 	MTREE_LINK = 1 << 7,
 	MTREE_DEVICE = 1 << 8,
@@ -60,8 +60,8 @@ struct mtree_entry {
 };
 
 /*
- * Does what begins so look like a manifest? "#mtree" says it, and so does the first line that is no comment if it looks
- * so. This is for messages and to see that one is not packed: bytes do not make a source a manifest, its name does.
+ * Do these first bytes look like a manifest: "#mtree", or a first line, after comments, of a path and keywords? This is
+ * for messages and to see that a manifest is not packed: its name makes a source a manifest, never its bytes.
  */
 bool mtree_recognize(const char *bytes, size_t count);
 

@@ -252,8 +252,12 @@ static const char *take_digest(struct mtree_entry *entry, unsigned int kind, con
 {
 	size_t digits = value ? strspn(value, "0123456789abcdefABCDEF") : 0;
 
-	if (digits != digests[kind].digits || value[digits])
-		return "has not as many hexadecimal digits as such a digest";
+	if (!value)
+		return "has no value";
+	if (value[digits])
+		return "is not a hexadecimal number";
+	if (digits != digests[kind].digits)
+		return "has the wrong length for this digest";
 	entry->digests[kind] = value;
 	entry->given |= (unsigned int)MTREE_FIRST_DIGEST << kind;
 	return NULL;
@@ -270,7 +274,7 @@ static const struct keyword *find_keyword(const char *name)
 	return bytes > 6 && !strcmp(name + bytes - 6, "digest") ? &skipped : NULL;
 }
 
-/* In place; false if it is none. */
+/* In place; false if it is not base64. */
 static bool decode_base64(char *text, uint32_t *bytes)
 {
 	SCOPE_FREE char *copy = strdup(text);
@@ -290,16 +294,16 @@ static const char *take_xattr(struct mtree_entry *entry, char *name, char *value
 	uint32_t bytes;
 
 	if (!mtree_decode(name) || !tree_xattr_is_kept(name) || !strchr(name, '.')[1] || strlen(name) > XATTR_NAME_MAX)
-		return "names no extended attribute of ext4";
+		return "does not name an extended attribute that ext4 can store";
 	if (!value || !decode_base64(value, &bytes) || bytes > XATTR_SIZE_MAX)
-		return "has no value in base64";
+		return "needs a value in base64";
 	if (vector_reserve(&entry->xattrs, &entry->xattr_capacity, entry->xattr_count + 1, sizeof(*entry->xattrs)))
 		return no_memory;
 	entry->xattrs[entry->xattr_count++] = (struct tree_xattr){ name, value, bytes };
 	return NULL;
 }
 
-/* A number goes before a name, but what a line says itself goes before what /set said. */
+/* A number overrides a name, but what a line says itself overrides what /set said. */
 static unsigned int add_given(unsigned int given, unsigned int own, unsigned int more)
 {
 	static const struct {
@@ -328,7 +332,7 @@ const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *name,
 	const struct keyword *keyword = find_keyword(name);
 
 	if (!keyword)
-		return "is no keyword of mtree(5)";
+		return "is not a keyword of mtree(5)";
 	if (!keyword->given)
 		return NULL;
 	if (keyword->take && !value)

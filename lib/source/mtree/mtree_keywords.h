@@ -19,7 +19,7 @@ const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *keywo
 /* As the keyword has it: "sha256". */
 const char *mtree_digest_name(enum mtree_digest digest);
 
-/* Forgets what a keyword gave; "all": everything. False: there is no such keyword. */
+/* Takes back what a keyword gave, as /unset says; "all": everything. False: the keyword is unknown. */
 bool mtree_forget(struct mtree_entry *entry, const char *keyword);
 
 #endif

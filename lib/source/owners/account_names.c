@@ -10,7 +10,7 @@
 #include "source/host/content_reader.h"
 #include "support/vector.h"
 
-/* Debian's has some 2 KB; one of this size is no list of accounts. */
+/* Debian's has some 2 KB; a larger file than this is not a list of accounts. */
 #define MOST_BYTES ((uint64_t)64 << 20)
 
 struct account {
@@ -137,7 +137,8 @@ errcode_t account_names_find(struct account_names *names, enum account_kind kind
 		}
 	if (!file->is_there)
 		return problem_set_reason(problem, ENOENT, origin, "unknown name",
-		                          "\"%s\": the source has no file %s", name, file_names[kind]);
-	return problem_set_reason(problem, ENOENT, origin, "unknown name", "\"%s\" is not a %s in the source's %s",
-	                          name, account_kind_name(kind), file_names[kind]);
+		                          "\"%s\": the source has no file %s: give a number", name, file_names[kind]);
+	return problem_set_reason(problem, ENOENT, origin, "unknown name",
+	                          "\"%s\" is not a %s in the source's %s: add it there, or give a number", name,
+	                          account_kind_name(kind), file_names[kind]);
 }

@@ -47,7 +47,7 @@ errcode_t owner_map_problem(const struct tree *tree, uint32_t node, const char *
 {
 	SCOPE_FREE char *path = tree_path(tree, node);
 
-	return problem_set_reason(problem, ERANGE, path, action, "%s %u is in no range of the map",
+	return problem_set_reason(problem, ERANGE, path, action, "%s %u is in no range of the map: add a range for it",
 	                          account_kind_name(kind), id);
 }
 

@@ -4,7 +4,7 @@
  *
  * Three ways, in this order: everything belongs to 0:0; else rules of a file (--owner-map) that name single users and
  * groups; else, for what no rule changes, ranges of ids as in user namespaces (--uid-map, --gid-map). Where there are
- * ranges, an id that is in none of them is an error: it would be nobody's in the image.
+ * ranges, an id that is in none of them is an error: its files would belong to an id that the image does not know.
  *
  * Rules, one a line: FROM TO, each USER, USER:GROUP or :GROUP. A part is a number, a name, or in FROM * for any. FROM
  * matches a file if all its parts do; TO gives the user, the group or both. Of the rules that match a file the first
@@ -60,7 +60,7 @@ void owner_map_destroy(struct owner_map *map);
 MUST_CHECK errcode_t owner_map_add_range(struct owner_map *map, enum account_kind kind, const char *text,
                                          const char *origin, struct problem *problem);
 
-/* Adds the rules of a file; empty lines and those that begin with # are none. Problems name file and line. */
+/* Adds the rules of a file; empty lines and comments, which begin with #, are skipped. Problems name file and line. */
 MUST_CHECK errcode_t owner_map_add_file(struct owner_map *map, const char *path, struct problem *problem);
 
 /* What an id becomes by ranges, or by rules for a mere id. False: there are ranges and it is in none. */

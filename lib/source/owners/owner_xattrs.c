@@ -28,7 +28,7 @@ static errcode_t map_id(const struct mapping *mapping, enum account_kind kind, u
 	                         mapping->problem);
 }
 
-/* Within a tag entries are sorted by id: the kernel does not ask for it, but whoever compares ACLs does. */
+/* Within a tag entries are sorted by id: the kernel does not require it, but programs that compare ACLs do. */
 static int compare_entries(const void *one, const void *other)
 {
 	const struct posix_acl_xattr_entry *first = one, *second = other;

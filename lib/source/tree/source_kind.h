@@ -23,10 +23,10 @@ struct scan_options {
 	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
 	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
 	bool without_xattrs;              /* leave them all out, unread */
-	bool without_flags;               /* likewise file flags; those of regular files nobody reads here */
+	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
-	bool has_below;                   /* the tree is to be merged, over others: an archive's hard links may lead there */
+	bool has_below;                   /* the tree is laid over others, to which an archive's hard links may lead */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
 	struct progress *progress;        /* may be NULL */
 };
@@ -43,7 +43,7 @@ struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
-	int descriptor; /* the file, open at its beginning; scan() takes it, also where it fails; -1: open it by its path */
+	int descriptor; /* the file, open at its beginning, which scan() takes over; -1: scan() opens the path */
 };
 
 /* Takes a layer, whose path is borrowed. */
@@ -65,7 +65,7 @@ struct source_kind {
 	                  struct tree *tree, struct problem *problem);
 	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
 
-	/* Instead of scan(), of an image: gives each of its layers to take(), the lowest first. They have OCI's whiteouts. */
+	/* An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. */
 	errcode_t (*list_layers)(const struct source *image, struct pool *pool, source_layer_taker take, void *context,
 	                         struct problem *problem);
 };

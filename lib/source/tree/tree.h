@@ -57,7 +57,7 @@ struct tree_origin {
 	char *path;         /* of the source, for messages; owned */
 	uint32_t source;    /* which of those that were merged (source/sources.h); an archive may have two origins */
 	int descriptor;     /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
-	                       directory, so     that its path is never looked up again; -1: none, and no contents */
+	                       directory, so that its path is never looked up again; -1: none, and no contents */
 	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
 	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
 	uint64_t size_bytes;
@@ -77,14 +77,14 @@ struct tree_node {
 	bool gid_is_name : 1; /* likewise */
 	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has at the path
 	                         that target says (source/layers/links_below.h) */
-	bool has_flags : 1;   /* flags are known; else a regular file of the host is still to be asked, others have none
-	                       */
+	bool has_flags : 1;   /* flags are known; else those of a regular file of the host are still to be read, and
+	                         any other file has none */
 	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	union {
 		uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
-		uint32_t below_order; /* is_below: the order of the member that made the link, whichever name is first */
+		uint32_t below_order; /* is_below: the order of the member that made the link, whatever name is first */
 	};
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
@@ -138,14 +138,14 @@ bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 /* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
 bool tree_xattr_is_kept(const char *name);
 
-/* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT, which is no entry, if there is none. */
+/* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT: the directory has none. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes);
 
 /* The same among the siblings [start, end), and the first of them that is at or after this name; end: none is. */
 uint32_t tree_find_among(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes);
 uint32_t tree_first_from(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes);
 
-/* The node at a path from the root, slashes before and after it allowed, "" being the root. False: there is none. */
+/* The node at a path from the root, which "" is; slashes before and after it are allowed. False: nothing is there. */
 bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
 
 /*

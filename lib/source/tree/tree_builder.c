@@ -127,7 +127,7 @@ static void find_spot(const struct tree_builder *builder, struct spot *spot)
 	spot->slot = find_slot(builder, spot->hash, spot->parent, spot->name, spot->bytes);
 }
 
-/* A new entry takes the name at spot, whoever had it. Entries may move. */
+/* A new entry takes the name at spot, also from an entry that has it. Entries may move. */
 static errcode_t take_name(struct tree_builder *builder, const struct spot *spot, uint32_t *number)
 {
 	if (builder->count >= UINT32_MAX)
