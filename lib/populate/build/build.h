@@ -68,8 +68,7 @@ struct xattr_value {
 /* A directory, in tree order. */
 struct directory_job {
 	uint32_t node;
-	uint32_t blocks;
-	struct directory_layout *layout;
+	struct directory_layout *layout; /* NULL: it is inline */
 };
 
 /* How much room everything takes, see populate/plan/space_estimate.h. */

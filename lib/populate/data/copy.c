@@ -37,6 +37,8 @@ struct copy_worker {
 struct copying {
 	struct build *build;
 	struct copy_job *jobs;
+	size_t job_count, job_capacity;
+	uint64_t files;
 	struct copy_worker *workers;
 };
 
@@ -180,24 +182,20 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
 }
 
-struct job_list {
-	struct copy_job *jobs;
-	size_t count, capacity;
-	uint64_t files;
-};
-
-static errcode_t add_job(struct job_list *list, uint32_t first, uint32_t end, uint32_t slice)
+static errcode_t add_job(struct copying *copying, uint32_t first, uint32_t end, uint32_t slice)
 {
-	errcode_t error = vector_reserve(&list->jobs, &list->capacity, list->count + 1, sizeof(*list->jobs));
+	errcode_t error = vector_reserve(&copying->jobs, &copying->job_capacity, copying->job_count + 1,
+	                                 sizeof(*copying->jobs));
 
 	if (!error)
-		list->jobs[list->count++] = (struct copy_job){ first, end, slice, false };
+		copying->jobs[copying->job_count++] = (struct copy_job){ first, end, slice, false };
 	return error;
 }
 
 /* Only slices with data: a file of 15 TiB with a single block would be opened two million times for the others. */
-static errcode_t add_slices(const struct build *build, struct job_list *list, uint32_t node)
+static errcode_t add_slices(struct copying *copying, uint32_t node)
 {
+	const struct build *build = copying->build;
 	const uint32_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
 	struct file_extent single;
 	uint32_t count, next = 0;
@@ -209,25 +207,26 @@ static errcode_t add_slices(const struct build *build, struct job_list *list, ui
 		uint32_t last = (extents[number].logical + (extents[number].count - 1)) / slice_blocks;
 
 		for (slice = slice > next ? slice : next; !error && slice <= last; slice++)
-			error = add_job(list, node, node, slice);
+			error = add_job(copying, node, node, slice);
 		next = last + 1;
 	}
 	if (!error && count)
-		list->jobs[list->count - 1].is_last = true;
+		copying->jobs[copying->job_count - 1].is_last = true;
 	return error;
 }
 
 /* Cuts the tree into jobs: large files first, since all workers would wait for one that begins last. */
-static errcode_t list_jobs(const struct build *build, struct job_list *list)
+static errcode_t list_jobs(struct copying *copying)
 {
+	const struct build *build = copying->build;
 	uint32_t node_count = build->tree->node_count, first = 0;
 	uint64_t cost_bytes = 0;
 	errcode_t error = 0;
 
 	for (uint32_t node = 0; !error && node < node_count; node++) {
-		list->files += has_content(build, node);
+		copying->files += has_content(build, node);
 		if (has_content(build, node) && build_node(build, node)->size_bytes > SLICE_BYTES)
-			error = add_slices(build, list, node);
+			error = add_slices(copying, node);
 	}
 	for (uint32_t node = 0; !error && node < node_count; node++) {
 		uint64_t size_bytes = build_node(build, node)->size_bytes;
@@ -235,7 +234,7 @@ static errcode_t list_jobs(const struct build *build, struct job_list *list)
 		if (has_content(build, node) && size_bytes <= SLICE_BYTES)
 			cost_bytes += size_bytes + FILE_COST_BYTES;
 		if (cost_bytes >= JOB_BYTES || (node + 1 == node_count && cost_bytes)) {
-			error = add_job(list, first, node + 1, 0);
+			error = add_job(copying, first, node + 1, 0);
 			first = node + 1;
 			cost_bytes = 0;
 		}
@@ -285,22 +284,20 @@ static void close_workers(const struct copying *copying)
 
 errcode_t copy_files(struct build *build, struct zero_runs *zeros)
 {
-	struct job_list list = { 0 };
 	struct copying copying = { .build = build };
-	errcode_t error = list_jobs(build, &list);
+	errcode_t error = list_jobs(&copying);
 
-	progress_stage(build->options->progress, "copy", build->data_bytes, list.files);
+	progress_stage(build->options->progress, "copy", build->data_bytes, copying.files);
 	if (!error)
 		error = open_workers(&copying);
-	copying.jobs = list.jobs;
 	if (!error)
-		error = pool_run(build->pool, list.count, run_job, &copying, build->problem);
+		error = pool_run(build->pool, copying.job_count, run_job, &copying, build->problem);
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	if (!error)
 		error = gather_zeros(&copying, zeros);
 	close_workers(&copying);
-	free(list.jobs);
+	free(copying.jobs);
 	/* Does nothing where the cause is recorded already. */
 	return build_result(build, error, "cannot copy the files");
 }

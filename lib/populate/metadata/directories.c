@@ -28,27 +28,28 @@ static errcode_t write_file(const struct build *build, struct run_writer *writer
 static errcode_t write_directory(const struct build *build, struct run_writer *writer, uint32_t node,
                                  const struct directory_job *job)
 {
+	const struct placement *placement = &build->placements[node];
+	size_t size_bytes = (size_t)placement->blocks << build->format.block_bits;
+	bool in_place = !placement->has_extent_map && size_bytes <= RUN_WRITER_BYTES;
 	struct directory_view view;
-	bool in_place = !build->placements[node].has_extent_map && job->blocks <= RUN_WRITER_BYTES >> build->format.block_bits;
 	SCOPE_FREE void *own = NULL;
 	void *bytes;
 	errcode_t error = 0;
 
 	/* A small directory in one piece is built where it is written from. */
 	if (in_place)
-		error = run_writer_reserve(writer, build->placements[node].start, job->blocks, &bytes);
+		error = run_writer_reserve(writer, placement->start, placement->blocks, &bytes);
 	else
-		bytes = own = malloc((size_t)job->blocks << build->format.block_bits);
+		bytes = own = malloc(size_bytes);
 	if (error || !bytes)
 		return error ? error : ENOMEM;
-	directory_view_open(&view, build, node);
-	const struct directory_source source = directory_view_source(&view);
+	const struct directory_source source = directory_view_open(&view, build, node);
 
-	error = directory_build(&build->format, &source, job->layout, job->blocks, build->placements[node].ino,
+	error = directory_build(&build->format, &source, job->layout, placement->blocks, placement->ino,
 	                        build->placements[build_node(build, node)->parent].ino, 0, bytes);
 	if (error || in_place)
 		return error;
-	return write_file(build, writer, node, bytes, (size_t)job->blocks << build->format.block_bits);
+	return write_file(build, writer, node, bytes, size_bytes);
 }
 
 static errcode_t write_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)

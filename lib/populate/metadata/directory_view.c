@@ -53,22 +53,18 @@ static struct directory_target entry_target(const void *context, uint32_t entry)
 		                          directory_file_type(build_node(build, child)->mode) };
 }
 
-void directory_view_open(struct directory_view *view, const struct build *build, uint32_t node)
+struct directory_source directory_view_open(struct directory_view *view, const struct build *build, uint32_t node)
 {
 	*view = (struct directory_view){
 		.build = build,
 		.node = node,
 		.has_lost_found = node == TREE_ROOT && !build->tree_has_lost_found,
 	};
-}
-
-struct directory_source directory_view_source(const struct directory_view *view)
-{
 	return (struct directory_source){
 		.context = view,
-		.count = build_node(view->build, view->node)->child_count + view->has_lost_found,
+		.count = build_node(build, node)->child_count + view->has_lost_found,
 		.name = entry_name,
 		.target = entry_target,
-		.is_casefolded = view->build->placements[view->node].is_casefolded,
+		.is_casefolded = build->placements[node].is_casefolded,
 	};
 }

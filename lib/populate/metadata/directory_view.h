@@ -11,11 +11,11 @@ struct directory_view {
 	bool has_lost_found; /* the root, when lost+found is mke2fs's: it is entry 0 */
 };
 
-/* The view may be used by one thread at a time; targets need the inode numbers. */
-void directory_view_open(struct directory_view *view, const struct build *build, uint32_t node);
-
-/* Valid as long as the view is. */
-struct directory_source directory_view_source(const struct directory_view *view);
+/*
+ * What it returns is valid as long as the view is, and may be used by one thread at a time; targets need the inode
+ * numbers.
+ */
+struct directory_source directory_view_open(struct directory_view *view, const struct build *build, uint32_t node);
 
 /* EXT2_FT_* of a mode. */
 uint8_t directory_file_type(uint16_t mode);

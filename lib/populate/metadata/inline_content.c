@@ -43,8 +43,7 @@ static errcode_t build_directory(struct inline_content *content, uint32_t node, 
 	const struct build *build = content->build;
 	struct directory_view view;
 
-	directory_view_open(&view, build, node);
-	const struct directory_source source = directory_view_source(&view);
+	const struct directory_source source = directory_view_open(&view, build, node);
 
 	*bytes = directory_inline_bytes(&source, room_bytes);
 	return directory_build_inline(&build->format, &source, build->placements[build_node(build, node)->parent].ino,

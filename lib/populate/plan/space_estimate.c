@@ -115,13 +115,12 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	const struct tree_node *node = build_node(build, job->node);
 	bool is_lost_found = job->node != TREE_ROOT && node->parent == TREE_ROOT &&
 	                     strcmp(node->name, "lost+found") == 0;
+	struct placement *placement = &build->placements[job->node];
 	struct directory_view view;
 
 	directory_layout_free(TAKE(job->layout));
-	directory_view_open(&view, build, job->node);
-	const struct directory_source source = directory_view_source(&view);
+	const struct directory_source source = directory_view_open(&view, build, job->node);
 
-	job->blocks = 0;
 	if (source.is_casefolded) {
 		errcode_t error = check_casefold(build, job->node, &source, problem);
 
@@ -132,25 +131,24 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	if (job->node != TREE_ROOT && !is_lost_found) {
 		uint32_t room_bytes = build->xattrs[node->xattrs].inline_room_bytes;
 
-		build->placements[job->node].is_inline = directory_inline_bytes(&source, room_bytes) > 0;
-		if (build->placements[job->node].is_inline)
+		placement->is_inline = directory_inline_bytes(&source, room_bytes) > 0;
+		if (placement->is_inline)
 			return 0;
 	}
 	errcode_t error = directory_layout(&build->format, &source,
 	                                   is_lost_found ? LOST_FOUND_BYTES >> build->format.block_bits : 1,
-	                                   &job->blocks, &job->layout);
+	                                   &placement->blocks, &job->layout);
 	if (error)
 		return error;
-	build->placements[job->node].blocks = job->blocks;
-	*clusters += build_clusters(build, job->blocks);
+	*clusters += build_clusters(build, placement->blocks);
 	if (build->format.extents) {
-		uint64_t extents = extents_of_run(counting, job->blocks);
+		uint64_t extents = extents_of_run(counting, placement->blocks);
 
 		*clusters += extents > 4 ? file_map_blocks(&build->format, NULL, extents) : 0;
 	} else {
 		struct file_extent extent = { .logical = 0, .physical = 1 };
 
-		for (uint32_t left = job->blocks; left; left -= extent.count) {
+		for (uint32_t left = placement->blocks; left; left -= extent.count) {
 			extent.count = left < FILE_EXTENT_MAX_BLOCKS ? left : FILE_EXTENT_MAX_BLOCKS;
 			*clusters += file_map_blocks(&build->format, &extent, 1);
 			extent.logical += extent.count;
