@@ -24,6 +24,7 @@
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
 
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_options, small_window_blocks);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_request, least_blocks);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_stats, least_refusals);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_criterion_stats, failures);
@@ -31,16 +32,17 @@ SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_inode_request, flags);
 
 errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
 {
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_options, small_window_blocks);
+	const struct ext2mb_options *ours = NULL;
 	struct ext2mb_options copy;
-	errcode_t error = 0;
 
 	messages_register();
-	if (options)
-		options = sized_struct_read(options, &copy, sizeof(copy),
-		                            SIZED_STRUCT_LEAST(struct ext2mb_options, small_window_blocks), &error);
-	if (error)
-		return error;
-	return allocator_open(fs, options, &allocator_policy, ret);
+	if (options) {
+		ours = sized_struct_read(options, &copy, sizeof(copy), least_bytes);
+		if (!ours)
+			return sized_struct_error(options, least_bytes);
+	}
+	return allocator_open(fs, ours, &allocator_policy, ret);
 }
 
 errcode_t ext2mb_close(struct ext2mb *mb)
@@ -153,18 +155,16 @@ static errcode_t make_attempts(struct ext2mb_worker *worker, struct attempt *att
 
 errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_request, flags);
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct ext2mb_request copy;
-	struct attempt attempt;
-	errcode_t error;
+	struct attempt attempt = { .request = sized_struct_read(request, &copy, sizeof(copy), least_bytes) };
 
-	request = sized_struct_read(request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_request, flags),
-	                            &error);
-	if (!error)
-		error = check_request(geometry, request, &attempt.least);
+	if (!attempt.request)
+		return sized_struct_error(request, least_bytes);
+	errcode_t error = check_request(geometry, attempt.request, &attempt.least);
 	if (error)
 		return error;
-	attempt.request = request;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
 	error = make_attempts(worker, &attempt);
 	if (error)
@@ -172,7 +172,7 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
 	stats_add(&worker->stats, COUNT_CLUSTERS_ALLOCATED, attempt.taken);
 	worker->search->last = (struct hand_out){ attempt.start, attempt.taken,
-		                          atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
+		                                  atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
 	*extent = (struct ext2mb_extent){
 		.start = geometry->first_block + (attempt.start << geometry->cluster_bits),
 		.count = (uint64_t)attempt.taken << geometry->cluster_bits,
@@ -183,7 +183,8 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 static bool is_range(const struct geometry *geometry, uint64_t start, uint64_t count)
 {
 	return count && start >= geometry->first_block && start < geometry->end_block &&
-	       count <= geometry->end_block - start && geometry_is_whole_clusters(geometry, (start - geometry->first_block) | count);
+	       count <= geometry->end_block - start &&
+	       geometry_is_whole_clusters(geometry, (start - geometry->first_block) | count);
 }
 
 errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
@@ -369,16 +370,15 @@ errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_exten
 
 errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request, ext2_ino_t *ino)
 {
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_inode_request, flags);
 	struct ext2mb_inode_request copy;
-	errcode_t error;
+	const struct ext2mb_inode_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
 
-	request = sized_struct_read(request, &copy, sizeof(copy),
-	                            SIZED_STRUCT_LEAST(struct ext2mb_inode_request, flags), &error);
-	if (error)
-		return error;
-	if (request->flags & ~(uint64_t)INODE_FLAGS)
+	if (!ours)
+		return sized_struct_error(request, least_bytes);
+	if (ours->flags & ~(uint64_t)INODE_FLAGS)
 		return EXT2MB_ET_BAD_ARGUMENT;
-	return inode_alloc(worker, request, ino);
+	return inode_alloc(worker, ours, ino);
 }
 
 errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory)

@@ -46,9 +46,9 @@ struct ext2mb_worker;
 /*
  * Is shown what a commit releases, before any of it can be allocated again: runs of blocks in ascending order, as
  * long as can be: runs that touch are one, across groups too. Called in the thread that commits, without locks that
- * others need: they may allocate and free meanwhile. An error stops nothing: the other runs are shown and all are released; the first error is what
- * ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could bring back, commit only after the
- * metadata that let go of it is on disk.
+ * others need: they may allocate and free meanwhile. An error stops nothing: the other runs are shown and all are
+ * released; the first error is what ext2mb_commit() or ext2mb_sync() returns in the end. To discard what a crash could
+ * bring back, commit only after the metadata that let go of it is on disk.
  *
  * What the function may call, through workers that no other thread uses: everything but the five that end or look at a
  * state that is changing under it. ext2mb_commit(), ext2mb_sync(), ext2mb_check(), ext2mb_close() and

@@ -40,7 +40,9 @@ static void *sized(const void *from, size_t bytes)
 static const struct ours *read_it(const void *callers, struct ours *copy, errcode_t *error)
 {
 	memset(copy, 0xee, sizeof(*copy));
-	return sized_struct_read(callers, copy, sizeof(*copy), LEAST, error);
+	const struct ours *read = sized_struct_read(callers, copy, sizeof(*copy), LEAST);
+	*error = read ? 0 : sized_struct_error(callers, LEAST);
+	return read;
 }
 
 START_TEST(test_reading)

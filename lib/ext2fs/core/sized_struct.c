@@ -17,22 +17,27 @@ errcode_t sized_struct_is_writable(const void *callers, size_t least_bytes)
 	return bytes < least_bytes || bytes > SIZED_STRUCT_MOST_BYTES ? EXT2MB_ET_BAD_ARGUMENT : 0;
 }
 
-errcode_t sized_struct_adapt(const void **callers, void *copy, size_t copy_bytes, size_t least_bytes)
+errcode_t sized_struct_error(const void *callers, size_t least_bytes)
 {
-	size_t bytes = stated_bytes(*callers);
-	errcode_t error = sized_struct_is_writable(*callers, least_bytes);
+	errcode_t error = sized_struct_is_writable(callers, least_bytes);
 
-	if (error)
-		return error;
+	return error ? error : EXT2MB_ET_UNKNOWN_FIELD;
+}
+
+const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes)
+{
+	size_t bytes = stated_bytes(callers);
+
+	if (sized_struct_is_writable(callers, least_bytes))
+		return NULL;
 	for (size_t at = copy_bytes; at < bytes; at++)
-		if (((const char *)*callers)[at])
-			return EXT2MB_ET_UNKNOWN_FIELD;
+		if (((const char *)callers)[at])
+			return NULL;
 	if (bytes >= copy_bytes)
-		return 0;
-	memcpy(copy, *callers, bytes);
+		return callers;
+	memcpy(copy, callers, bytes);
 	memset((char *)copy + bytes, 0, copy_bytes - bytes);
-	*callers = copy;
-	return 0;
+	return copy;
 }
 
 void sized_struct_write(void *callers, const void *ours, size_t our_bytes)

@@ -22,21 +22,21 @@
 	static_assert(sizeof(type) == SIZED_STRUCT_LEAST(type, last_member), "a structure of the interface ends in padding")
 
 /* The slow half of sized_struct_read(): any size but our own. */
-MUST_CHECK errcode_t sized_struct_adapt(const void **callers, void *copy, size_t copy_bytes, size_t least_bytes);
+const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes);
 
 /*
  * The caller's structure as this version has it: itself if the sizes agree or only zeros follow what we know, else
- * `copy`, filled up with zeros. NULL: *error is EXT2MB_ET_BAD_ARGUMENT, as it is shorter than any version was, or
- * EXT2MB_ET_UNKNOWN_FIELD. copy_bytes are our own size.
+ * `copy`, filled up with zeros; NULL if it cannot be understood. copy_bytes are our own size.
  */
-static inline const void *sized_struct_read(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes,
-                                            errcode_t *error)
+static inline const void *sized_struct_read(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes)
 {
-	*error = 0;
-	if (*(const size_t *)callers != copy_bytes)
-		*error = sized_struct_adapt(&callers, copy, copy_bytes, least_bytes);
-	return *error ? NULL : callers;
+	if (*(const size_t *)callers == copy_bytes)
+		return callers;
+	return sized_struct_adapt(callers, copy, copy_bytes, least_bytes);
 }
+
+/* Why not: EXT2MB_ET_BAD_ARGUMENT if it is shorter than any version was, or else EXT2MB_ET_UNKNOWN_FIELD. */
+MUST_CHECK errcode_t sized_struct_error(const void *callers, size_t least_bytes);
 
 /* Whether results can go to a structure of the caller's. EXT2MB_ET_BAD_ARGUMENT. */
 MUST_CHECK errcode_t sized_struct_is_writable(const void *callers, size_t least_bytes);

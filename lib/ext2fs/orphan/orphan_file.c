@@ -78,32 +78,36 @@ static errcode_t load_file(struct ext2mb_orphans *orphans, const struct orphan_s
 	return load_blocks(orphans, why);
 }
 
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_orphan_options, mb);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_orphan_released, blocks);
+
 errcode_t orphan_file_open(ext2_filsys fs, const struct ext2mb_orphan_options *options,
                            const struct orphan_slots_twin *twin, char *why, size_t why_bytes,
                            struct ext2mb_orphans **ret)
 {
 	const struct orphan_message whose = begin_why(why, why_bytes);
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_orphan_options, mb);
+	const struct ext2mb_orphan_options *ours = NULL;
 	struct ext2mb_orphan_options copy;
-	errcode_t error = 0;
 
 	messages_register();
-	if (options)
-		options = sized_struct_read(options, &copy, sizeof(copy),
-		                            SIZED_STRUCT_LEAST(struct ext2mb_orphan_options, mb), &error);
-	if (error)
-		return error;
-	if (options && options->mb && options->mb->fs_state->fs != fs)
+	if (options) {
+		ours = sized_struct_read(options, &copy, sizeof(copy), least_bytes);
+		if (!ours)
+			return sized_struct_error(options, least_bytes);
+	}
+	if (ours && ours->mb && ours->mb->fs_state->fs != fs)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	struct ext2mb_orphans *orphans = calloc(1, sizeof(*orphans));
 	if (!orphans)
 		return ENOMEM;
-	orphans->mb = options ? options->mb : NULL;
+	orphans->mb = ours ? ours->mb : NULL;
 	orphans->first_ino = EXT2_FIRST_INODE(fs->super);
 	orphans->last_ino = fs->super->s_inodes_count;
 	pthread_mutex_init(&orphans->io_lock, NULL);
 	pthread_mutex_init(&orphans->list_lock, NULL);
 	orphan_list_init(&orphans->list);
-	error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state->lock : &orphans->io_lock, &whose);
+	errcode_t error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state->lock : &orphans->io_lock, &whose);
 	if (error) {
 		free(orphans);
 		return error;

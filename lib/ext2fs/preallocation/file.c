@@ -85,14 +85,14 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	uint64_t inodes = (uint64_t)geometry->groups * geometry->inodes_per_group;
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_file_info, flags);
 	struct ext2mb_file_info copy;
-	errcode_t error;
+	const struct ext2mb_file_info *ours = sized_struct_read(info, &copy, sizeof(copy), least_bytes);
 
-	info = sized_struct_read(info, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_info, flags), &error);
-	if (error)
-		return error;
-	if (info->flags & ~(uint64_t)EXT2MB_FILE_FINAL || !info->ino ||
-	    info->ino > inodes || info->parent > inodes || info->blocks > NORMALIZE_END)
+	if (!ours)
+		return sized_struct_error(info, least_bytes);
+	if (ours->flags & ~(uint64_t)EXT2MB_FILE_FINAL || !ours->ino ||
+	    ours->ino > inodes || ours->parent > inodes || ours->blocks > NORMALIZE_END)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	struct ext2mb_file *file = aligned_alloc(_Alignof(struct ext2mb_file), sizeof(*file));
 	if (!file)
@@ -100,11 +100,11 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 	memset(file, 0, sizeof(*file));
 	file->owner.kind = &file_kind;
 	file->mb = worker->mb;
-	file->ino = info->ino;
-	file->parent = info->parent;
-	file->is_final = info->flags & EXT2MB_FILE_FINAL;
-	file->blocks = info->blocks;
-	file->end = file->is_final ? 0 : info->blocks;
+	file->ino = ours->ino;
+	file->parent = ours->parent;
+	file->is_final = ours->flags & EXT2MB_FILE_FINAL;
+	file->blocks = ours->blocks;
+	file->end = file->is_final ? 0 : ours->blocks;
 	*ret = file;
 	return 0;
 }
@@ -233,22 +233,22 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct file_taken taken = { 0 };
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags);
 	struct ext2mb_file_request copy;
-	errcode_t error;
+	const struct ext2mb_file_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
+	errcode_t error = 0;
 
-	request = sized_struct_read(request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags),
-	                            &error);
-	if (error)
-		return error;
-	if (!is_valid(geometry, request))
+	if (!ours)
+		return sized_struct_error(request, least_bytes);
+	if (!is_valid(geometry, ours))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	if (file->may_have_windows)
-		error = take_from_windows(worker, file, request, &taken);
+		error = take_from_windows(worker, file, ours, &taken);
 	if (error)
 		return error;
 	if (!taken.count) {
 		stats_add(&worker->stats, COUNT_REQUESTS, 1);
-		error = file_search(worker, file, request, &taken);
+		error = file_search(worker, file, ours, &taken);
 		if (error)
 			return error;
 		stats_add(&worker->stats, COUNT_SUCCESSES, 1);
@@ -257,6 +257,6 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 		.start = geometry->first_block + (taken.position << geometry->cluster_bits),
 		.count = (uint64_t)taken.count << geometry->cluster_bits,
 	};
-	extend(file, request->logical, extent);
+	extend(file, ours->logical, extent);
 	return 0;
 }

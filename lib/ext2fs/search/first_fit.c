@@ -13,14 +13,15 @@ struct run {
 static bool find_in_group(const struct buddy *buddy, uint32_t from, uint32_t end, uint32_t least, uint64_t most,
                           struct run *run)
 {
-	for (run->end = from;;) {
-		run->start = buddy_next_free(buddy, run->end, end);
-		if (run->start >= end)
-			return false;
-		run->end = buddy_next_used(buddy, run->start, most < end - run->start ? run->start + (uint32_t)most : end);
-		if (run->end - run->start >= least)
+	for (uint32_t start = buddy_next_free(buddy, from, end); start < end; start = buddy_next_free(buddy, from, end)) {
+		from = buddy_next_used(buddy, start, most < end - start ? start + (uint32_t)most : end);
+		if (from - start >= least) {
+			run->start = start;
+			run->end = from;
 			return true;
+		}
 	}
+	return false;
 }
 
 /* Finds the first run of at least `least` in [goal, limit), at most `most` of it, and leaves its group locked. */
