@@ -64,7 +64,7 @@ struct option_row {
 	  .help = "auto (a bar on a terminal), bar, json or none" }
 #define THREADS_ROW(member)                                                                                            \
 	{ .name = "threads", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_THREADS, FIELD(member),         \
-	  .help = "how many threads work (default: the processors online;\n0: none beside the main one)" }
+	  .help = "how many threads work (default: the processors online;\n0: the main one alone)" }
 
 #define MOST_OPTION_TABLES 8
 

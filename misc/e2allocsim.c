@@ -62,7 +62,7 @@ static errcode_t run(struct command *command, struct problem *problem)
 	error = print_report(command, measurements, count);
 	if (!error)
 		return 0;
-	return problem_set(problem, error, command->options.image, "the run is done, but its report cannot be written");
+	return problem_set(problem, error, command->options.image, "the run has finished, but its report cannot be written");
 }
 
 int main(int argument_count, char **arguments)

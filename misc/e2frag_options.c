@@ -127,7 +127,7 @@ static bool compares(const struct report_form *form)
 	return form->compare;
 }
 
-/* A page is beside what shows as much as it does. */
+/* A page goes only with a form that shows as much as it does. */
 static bool shows_all(const struct report_form *form)
 {
 	return form->print && form->has_free_space && form->has_files;

@@ -186,7 +186,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	take_android_sparse(command);
 	if (is_stand_in(command))
 		command->options.in_place = true;
-	/* mke2fs's own default is ext2, which nobody who makes images means. */
+	/* mke2fs's own default is ext2, which is hardly what users want. */
 	if (!command->type_given && !command->is_mke2fs)
 		mke2fs_arguments_add(&command->mke2fs, 't', command->type ? command->type : "ext4");
 	if (command->quiet && command->progress == PROGRESS_AUTO)

@@ -25,7 +25,7 @@ static void print_time(const char *what, uint32_t seconds)
 	printf(" on %s", ctime(&time));
 }
 
-/* When somebody last cared for it. */
+/* When it was last used. */
 static void print_history(const char *path)
 {
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -91,7 +91,7 @@ bool existing_may_go(const char *path)
 		return true;
 	blkid_probe probe = blkid_new_probe_from_filename(path);
 
-	/* What cannot be opened is said by whoever has to write there. */
+	/* If it cannot be opened, writing to it fails later with the reason. */
 	if (!probe)
 		return true;
 	blkid_probe_enable_partitions(probe, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What would be lost: as mke2fs(8), look at what the image or device holds now, and ask whoever sits at the terminal. */
+/* What would be lost: like mke2fs(8), look at what the image or device holds now, and ask the user at the terminal. */
 #ifndef MISC_E2POPULATE_EXISTING_H
 #define MISC_E2POPULATE_EXISTING_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The options that e2populate has beside those of mke2fs(8), and mke2fs's in which it differs. */
+/* The options that e2populate has in addition to those of mke2fs(8), and the rest of those. */
 #include "e2populate_options.h"
 
 #include <stdlib.h>

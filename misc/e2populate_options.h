@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e2populate's command line: mke2fs(8)'s own options, and those that it has beside them. */
+/* e2populate's command line: mke2fs(8)'s options, and its own. */
 #ifndef MISC_E2POPULATE_OPTIONS_H
 #define MISC_E2POPULATE_OPTIONS_H
 
@@ -12,10 +12,10 @@ struct command {
 	bool quiet;
 	bool verbose;     /* print what mke2fs says of the filesystem */
 	bool json;        /* the report */
-	bool force;       /* -F: ask nobody */
+	bool force;       /* -F: do not ask */
 	bool type_given;  /* or implied */
-	bool is_mke2fs;   /* called by that name: nothing is to differ from it but -d */
-	const char *type; /* what the name it is called by says: "ext3" for mkfs.ext3; NULL: nothing */
+	bool is_mke2fs;   /* invoked by that name: only -d differs from it */
+	const char *type; /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
 	const char **sources;
 	size_t source_capacity;
 	struct mke2fs_arguments mke2fs; /* what is passed on */

@@ -7,7 +7,7 @@
 #include "support/work/progress.h"
 
 struct analyze_options {
-	unsigned int threads; /* 0: none beside the caller */
+	unsigned int threads; /* 0: the caller alone */
 	bool without_free;    /* leave out the free space */
 	bool without_files;   /* leave out inodes and all that comes of them */
 	bool with_groups;     /* every group's free space */

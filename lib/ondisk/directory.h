@@ -11,7 +11,7 @@
 
 #include "ondisk/format.h"
 
-/* A name as the caller has it; entries are passed as an accessor so that nobody copies a million names. */
+/* A name as the caller has it; entries are passed as an accessor so that a million names need not be copied. */
 struct directory_name {
 	const char *name; /* any bytes but '/' and NUL */
 	uint8_t length_bytes; /* 1 to 255 */

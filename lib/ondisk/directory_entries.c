@@ -7,7 +7,7 @@
 #include <ext2fs/ext2_fs.h>
 
 #define HEADER_BYTES 8       /* of an entry: inode, record length, name length, type */
-#define INDEX_INFO_OFFSET 24 /* behind . and .. of an htree's first block */
+#define INDEX_INFO_OFFSET 24 /* after . and .. of an htree's first block */
 #define LARGEST_INDEX_LEVELS 3
 
 /* Two bits of 18 are kept below, because lengths are multiples of 4; 65536 is written as 0 or 65535. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading the entries of a directory's block from bytes that nobody vouches for. Pure. */
+/* Reading the entries of a directory's block from untrusted bytes. Pure. */
 #ifndef ONDISK_DIRECTORY_ENTRIES_H
 #define ONDISK_DIRECTORY_ENTRIES_H
 

@@ -18,7 +18,7 @@ uint32_t directory_inline_bytes(const struct directory_source *source, uint32_t 
 	for (uint32_t entry = 0; entry < source->count && bytes <= room_bytes; entry++) {
 		uint32_t entry_bytes = directory_entry_bytes(source->name(source->context, entry).length_bytes);
 
-		/* An entry does not reach from i_block into the xattr; behind the first that is there, the order is
+		/* An entry does not reach from i_block into the xattr; after the first that is there, the order is
 		 * kept. */
 		if (bytes == INODE_ROOT_BYTES && root_used + entry_bytes <= ROOT_CAPACITY)
 			root_used += entry_bytes;

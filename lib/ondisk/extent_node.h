@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading a node of an extent tree from bytes that nobody vouches for. Pure. */
+/* Reading a node of an extent tree from untrusted bytes. Pure. */
 #ifndef ONDISK_EXTENT_NODE_H
 #define ONDISK_EXTENT_NODE_H
 

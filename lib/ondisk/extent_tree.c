@@ -43,7 +43,7 @@ struct tree_builder {
 };
 
 /*
- * Entries are 12 bytes behind a header of 12. Of every block size some 4 to 8 bytes are left over, where the
+ * Entries of 12 bytes follow a header of 12. Of every block size some 4 to 8 bytes are left over, where the
  * checksum lies: the capacity does not depend on metadata_csum.
  */
 static uint64_t node_capacity(const struct ondisk_format *format)

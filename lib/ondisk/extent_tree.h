@@ -5,7 +5,7 @@
 
 #include "ondisk/file_map.h"
 
-/* Nodes beside the root, which lies in the inode. */
+/* Nodes other than the root, which lies in the inode. */
 uint64_t extent_tree_blocks(const struct ondisk_format *format, size_t count);
 
 /* map_blocks holds the nodes level by level from the one below the root down to the leaves. */

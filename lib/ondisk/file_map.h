@@ -22,7 +22,7 @@ struct file_extent {
 #define FILE_EXTENT_UNWRITTEN 0x80000000u /* in count: reads as zeros, as fallocate(2) leaves it; extent trees only */
 
 /*
- * How many blocks beside i_block the map of these extents needs: extent tree nodes, or indirect blocks.
+ * How many blocks in addition to i_block the map of these extents needs: extent tree nodes, or indirect blocks.
  * extents ascend, do not overlap, and each is 1 to FILE_EXTENT_MAX_BLOCKS long. Neighbours that could be one
  * extent are not joined. Constant time with extents; linear in the indirect blocks without.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Inline data: what a small file, directory or symlink holds stands in its inode, the first 60 bytes in i_block and
- * the rest as the value of an xattr of the filesystem's own, system.data, behind the file's xattrs. Values in, bytes
+ * the rest as the value of an xattr of the filesystem's own, system.data, after the file's xattrs. Values in, bytes
  * out.
  */
 #ifndef ONDISK_INLINE_DATA_H

@@ -34,12 +34,12 @@ struct inode_value {
  *
  * Two things are the filesystem's and not the inode's: a regular file of 2 GiB or more needs the large_file
  * feature in the superblock, and e2fsck 1.47.0 takes times from 2310-04-04 to 2378-04-22 for badly written ones
- * of before 1970 (until it runs in 2242), so nobody should invent such times.
+ * of before 1970 (until it runs in 2242), so such times should not be invented.
  */
 MUST_CHECK errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const struct inode_value *value,
                                   const void *xattr_area, void *bytes);
 
-/* Bytes behind i_extra_isize that xattrs can use, their magic included; 0 with 128-byte inodes. */
+/* Bytes after i_extra_isize that xattrs can use, their magic included; 0 with 128-byte inodes. */
 uint32_t inode_xattr_area_bytes(const struct ondisk_format *format);
 
 /*

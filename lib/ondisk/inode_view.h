@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading an inode from bytes that nobody vouches for: what says where its content lies. Pure. */
+/* Reading an inode from untrusted bytes: what says where its content lies. Pure. */
 #ifndef ONDISK_INODE_VIEW_H
 #define ONDISK_INODE_VIEW_H
 
@@ -20,7 +20,7 @@ struct inode_view {
 void inode_view_read(const struct ondisk_format *format, const void *bytes, struct inode_view *view);
 
 /*
- * Where content that lies in the inode itself (EXT4_INLINE_DATA_FL) goes on behind i_block: the value of the xattr
+ * Where content that lies in the inode itself (EXT4_INLINE_DATA_FL) continues after i_block: the value of the xattr
  * "system.data" in the inode. NULL, and 0 bytes, if there is none or its place is out of bounds.
  */
 const uint8_t *inode_view_inline_rest(const struct ondisk_format *format, const void *bytes, size_t *count);

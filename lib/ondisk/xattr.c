@@ -28,7 +28,7 @@
 /* An xattr as it stands on disk, its value not yet converted. */
 struct stored_xattr {
 	const struct xattr *source;
-	const char *name; /* behind the prefix */
+	const char *name; /* after the prefix */
 	uint8_t name_bytes;
 	uint8_t name_index;
 	uint32_t value_bytes; /* on disk */
@@ -63,7 +63,7 @@ static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
 		{ "trusted.", 4 },
 		{ "security.", 6 },
 		{ "system.richacl", 8 },
-		{ "system.", 7 }, /* behind those that begin like it */
+		{ "system.", 7 }, /* after those that begin like it */
 	};
 
 	if (strcmp(whole, "system.data") == 0)

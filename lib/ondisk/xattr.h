@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Extended attributes: in the inode behind its extra fields, and in a block of their own. Values in, bytes
+ * Extended attributes: in the inode after its extra fields, and in a block of their own. Values in, bytes
  * out. POSIX ACLs are converted from the form of getxattr(2) to the one on disk.
  */
 #ifndef ONDISK_XATTR_H
@@ -33,8 +33,8 @@ struct xattr_layout {
  * the rest in one block. Where that rest is too large, those stand in the inode that fill it best; with ea_inode, as
  * few values as possible, the largest, then get inodes of their own. So E2BIG means that there is no way to store
  * them (with ea_inode also: a value above 64 KiB, which no system call could read). Errors: ENOTSUP (a
- * name prefix that ext4 does not know, or inline data's system.data), EINVAL (no name behind the prefix, a malformed
- * ACL), ERANGE (over 255 bytes behind the prefix), E2BIG, ENOMEM. The functions below are given what this one
+ * name prefix that ext4 does not know, or inline data's system.data), EINVAL (no name after the prefix, a malformed
+ * ACL), ERANGE (over 255 bytes after the prefix), E2BIG, ENOMEM. The functions below are given what this one
  * accepted, and return the same errors for anything else.
  */
 MUST_CHECK errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,

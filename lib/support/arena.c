@@ -27,7 +27,7 @@ static struct arena_chunk *new_chunk(size_t size_bytes)
 	return chunk;
 }
 
-/* Something large gets a chunk of its own, behind the newest one, whose remaining room stays in use. */
+/* Something large gets a chunk of its own, after the newest one, whose remaining room stays in use. */
 static void *allocate_apart(struct arena *arena, size_t size_bytes)
 {
 	struct arena_chunk *newest = arena->chunks;

@@ -51,7 +51,7 @@ static void take_record(void *context, const struct map_record *record)
 		print_row(rows, false);
 	rows->number = rows->layout.records;
 	layout_add(&rows->layout, record, 0, NULL);
-	/* The first one may begin anywhere, but behind a hole filefrag expects even that one further on. */
+	/* The first one may begin anywhere, but after a hole filefrag expects even that one further on. */
 	rows->expected = rows->layout.extents > extents && (extents || record->logical) ? expected : 0;
 	rows->pending = *record;
 }

@@ -218,7 +218,7 @@ static void print_files(const struct form *form)
 	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
 	        files->by_extents, files->largest_depth, files->by_indirect, sums->map_blocks);
 	if (files->empty || files->inline_data)
-		fprintf(stream, "  beside these: %" PRIu64 " without blocks, %" PRIu64 " inside their inodes\n",
+		fprintf(stream, "  not counted: %" PRIu64 " without blocks, %" PRIu64 " with inline data\n",
 		        files->empty, files->inline_data);
 	if (sums->holes || sums->unwritten_records)
 		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->holes,

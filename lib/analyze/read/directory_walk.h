@@ -6,7 +6,7 @@
 #include "analyze/read/map_walk.h"
 #include "ondisk/directory_entries.h"
 
-/* One worker's means, beside those of the walks over maps. */
+/* What one worker needs, and what its walks over maps need. */
 struct directory_walker {
 	struct map_walker map;
 	uint64_t *blocks_read; /* of directories, shared and limited like the map's */

@@ -261,7 +261,7 @@ static void merge_worker(struct worker *total, const struct worker *worker)
 	damage_merge(&total->damage, &worker->damage);
 }
 
-/* The first worker's results are everybody's in the end. */
+/* In the end the first worker has the results of all. */
 static errcode_t finish(const struct reading *reading, unsigned int workers, struct report_free *free_space,
                         struct damage_list *damage)
 {

@@ -187,7 +187,7 @@ struct parent_finder {
 	uint32_t directory;
 };
 
-/* Of several names' directories the lowest number, whoever comes first. */
+/* If several directories name it, the lowest number, in whatever order the workers come. */
 static void note_parent(void *context, const struct directory_entry *entry)
 {
 	const struct parent_finder *finder = context;

@@ -25,7 +25,7 @@ struct map_walker {
 
 /* What a walk says of the map itself. */
 struct map_shape {
-	uint64_t blocks;    /* of the map, beside the inode */
+	uint64_t blocks;    /* of the map, without the inode */
 	unsigned int depth; /* 0: all is in the inode */
 	bool is_damaged;    /* and so not all records were seen */
 };

@@ -121,7 +121,7 @@ errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_e
 	return 0;
 }
 
-/* The block behind its last one; 0: it is empty. */
+/* The block after its last one; 0: it is empty. */
 static uint64_t physical_end(const struct simulated_file *file)
 {
 	if (!file->extent_count)

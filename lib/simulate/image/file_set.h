@@ -66,7 +66,7 @@ MUST_CHECK errcode_t simulated_file_grow(struct simulated_file *file, const stru
 MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker,
                                            struct ext2mb_file *handle, uint32_t blocks, uint32_t flags);
 
-/* Frees what is behind its first blocks; its map must not have been placed yet. */
+/* Frees all but its first blocks; its map must not have been placed yet. */
 MUST_CHECK errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks);
 
 /* Frees the file's blocks, map included; it is empty then. */

@@ -104,7 +104,7 @@ static errcode_t check_name(struct image *image, struct problem *problem)
 
 	if (!error && exists)
 		return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
-		                          "there is a /%s already", directory);
+		                          "it has a /%s already: choose another name with --directory", directory);
 	return error ? problem_set(problem, error, image->path, "cannot read its root directory") : 0;
 }
 

@@ -11,7 +11,7 @@
 /* Zero-initialise, then fill. */
 struct size_list {
 	uint64_t *bytes; /* owned; of the files, those of a directory side by side */
-	size_t *ends;    /* owned; by directory: the index behind its last file */
+	size_t *ends;    /* owned; by directory: the index after its last file */
 	size_t count, capacity;
 	size_t directories, directories_capacity;
 	uint64_t sum_bytes;

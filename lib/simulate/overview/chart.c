@@ -8,7 +8,7 @@
 
 #define WIDTH 760
 #define LEFT 190        /* labels end here */
-#define LONGEST_BAR 440 /* behind it the value has its place */
+#define LONGEST_BAR 440 /* the value stands after it */
 #define BAR_HEIGHT 16
 #define ROW_HEIGHT 21
 #define GROUP_HEIGHT 30
@@ -37,7 +37,7 @@ static double larger(double one, double other)
 	return one > other ? one : other;
 }
 
-/* log2(1 + value), straight between powers of two: nobody sees the difference, and no libm is needed. */
+/* log2(1 + value), straight between powers of two: the difference cannot be seen, and no libm is needed. */
 static double extent_of(const struct chart *chart, double value)
 {
 	double powers = 0;

@@ -23,7 +23,7 @@
 #define MOST_SETTINGS 4
 
 struct overview_setting {
-	const char *name; /* of the workload's option; NULL behind the last one */
+	const char *name; /* of the workload's option; NULL after the last one */
 	uint64_t full, quick;
 	const char *text; /* as on the command line */
 };
@@ -153,7 +153,7 @@ static unsigned int repeats_of(const struct overview *overview, const struct exp
 	return experiment->threads[0] && !overview->options->is_quick ? MEASURED_REPEATS : 1;
 }
 
-/* So that everybody can repeat it. */
+/* So that a reader can repeat it. */
 static void print_command(const struct overview *overview, const struct experiment *experiment,
                           const struct simulate_options *options)
 {
@@ -303,7 +303,7 @@ errcode_t overview_write(const struct overview_options *options, struct problem 
 	    asprintf(&page, "%s/allocsim.md", options->directory) < 0)
 		return problem_set(problem, ENOMEM, options->directory, "cannot make a report");
 	if (mkdir(options->directory, 0777) && errno != EEXIST)
-		return problem_set(problem, errno, options->directory, "cannot make it");
+		return problem_set(problem, errno, options->directory, "cannot make the directory for the report");
 	overview.image = image;
 	struct output output;
 	errcode_t error = image_make(image, IMAGE_SIZE, mke2fs, false, &output, problem);

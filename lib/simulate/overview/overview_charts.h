@@ -6,7 +6,7 @@
 #include "simulate/run/measurement.h"
 
 struct overview_chart {
-	const char *name;  /* of the file: allocsim-NAME.svg; NULL behind the last one */
+	const char *name;  /* of the file: allocsim-NAME.svg; NULL after the last one */
 	const char *title; /* says where the values come from */
 	const char *key;   /* of the values; sections and numbers of threads become groups of bars */
 	bool is_logarithmic;

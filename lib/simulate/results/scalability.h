@@ -19,7 +19,7 @@ struct scalability {
 };
 
 /*
- * Least squares over the points; lambda is what one thread does. With a single point beside that kappa is 0: two
+ * Least squares over the points; lambda is what one thread does. With only one more point kappa is 0: two
  * parameters cannot be told from one number. Neither is below 0, and sigma, which cannot make several threads slower
  * than one, is at most 1; what is above that is kappa's. False: one thread was not measured, or nothing else.
  */

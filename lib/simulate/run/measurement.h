@@ -18,7 +18,7 @@ struct simulate_options {
 	size_t thread_count;
 	unsigned int online_processors; /* reports fit laws to measurements of at most so many threads */
 	unsigned int repeats;           /* at least 1; of each measured value the median is taken */
-	unsigned int processors;        /* supposed where threads is 0 */
+	unsigned int processors;        /* modelled in single-threaded runs */
 	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock with each search, as Linux
 	                   does */
 	uint64_t seed;

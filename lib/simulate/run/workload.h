@@ -24,7 +24,7 @@ enum setting_kind {
 
 /* An option --NAME=ARGUMENT of one workload; the setting's index in the list is what the workload knows it by. */
 struct workload_option {
-	const char *name; /* NULL behind the last one */
+	const char *name; /* NULL after the last one */
 	const char *argument;
 	enum setting_kind kind;
 	uint64_t preset, minimum, maximum;
@@ -44,7 +44,7 @@ struct simulation {
 	const struct policy_options *options; /* with which it was opened */
 	const struct setting *settings;       /* one for each of the workload's options */
 	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
-	unsigned int processors;              /* supposed without threads: see processors.h */
+	unsigned int processors;              /* modelled in single-threaded runs: see processors.h */
 	bool checksums;                       /* with threads: see --checksums */
 	uint64_t seed;
 	struct pool *pool; /* of so many workers */

@@ -14,7 +14,7 @@ struct stream_place {
 
 struct processors {
 	struct contention contention;
-	unsigned int others; /* processors beside the one of the stream whose turn it is */
+	unsigned int others; /* processors other than that of the stream whose turn it is */
 	uint64_t turn;
 	uint32_t stream;      /* whose turn it is, or NOBODY */
 	uint32_t taken_group; /* in this turn, or NOWHERE */

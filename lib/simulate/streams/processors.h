@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A model of so many processors for streams that take turns in one thread: the streams that had the latest turns, one
- * for each processor but that of the one whose turn it is, are supposed to hold still the group that they last
+ * for each processor but that of the one whose turn it is, are modelled as still holding the group that they last
  * searched with success. One thread.
  */
 #ifndef SIMULATE_PROCESSORS_H

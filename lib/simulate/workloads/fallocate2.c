@@ -41,7 +41,7 @@ struct fallocate2 {
 	uint32_t flags;
 	uint64_t rounds; /* 0: until the deadline */
 	double seconds;
-	_Atomic double deadline; /* 0: nobody has been through a round yet */
+	_Atomic double deadline; /* 0: no container has finished a round yet */
 };
 
 static double now(void)

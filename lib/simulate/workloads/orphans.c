@@ -4,7 +4,7 @@
  * reaim's creat_clo, where every task creates a file that is there and empty, and closes it. Each truncation adds the
  * inode to the orphans and deletes it again.
  *
- * A truncation changes the inode as often as in Linux, and zeroes what is behind the new end in the page cache: without
+ * A truncation changes the inode as often as in Linux, and zeroes the page cache after the new end: without
  * that there would be nothing to compare the orphan with. Which change stands for which call is said where it is made.
  */
 #include <errno.h>
@@ -77,7 +77,7 @@ static errcode_t mark_extents(const struct job *job, unsigned int file)
 	                                  &job->set->buffers->inodes[file]);
 }
 
-/* Behind the file's end, twice: truncate_pagecache() does it, and ext4_block_truncate_page() again. */
+/* After the file's end, twice: truncate_pagecache() does it, and ext4_block_truncate_page() again. */
 static void zero_tail(const struct job *job, const struct shrinking *shrinking)
 {
 	uint32_t block_bytes = job->simulation->image->format.block_bytes;

@@ -12,7 +12,7 @@ extern const struct workload normalize_workload;
 extern const struct workload truncate_workload;
 extern const struct workload unlink_workload;
 
-/* All of them; NULL behind the last one. */
+/* All of them; NULL after the last one. */
 const struct workload *workload_get(unsigned int index);
 
 /* NULL: there is none of that name. */

@@ -39,7 +39,7 @@ void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_boolean(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
-/* With `decimals` digits behind the point; what is not finite becomes null. */
+/* With `decimals` digits after the point; what is not finite becomes null. */
 void json_number(struct json *json, const char *key, double value, unsigned int decimals);
 
 /*

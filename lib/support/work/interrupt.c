@@ -29,7 +29,7 @@ static void note_signal(int signal)
 
 void interrupt_install(void)
 {
-	/* System calls go on: whoever works looks at the flag between them, and none sees a stray EINTR. */
+	/* System calls are restarted: workers look at the flag between them, and none gets a stray EINTR. */
 	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
