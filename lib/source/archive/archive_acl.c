@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "support/text/units.h"

@@ -20,31 +20,26 @@ struct open_directory {
 
 struct content_reader {
 	const struct tree *tree;
-	struct open_directory *directories; /* by origin */
-	uint32_t node;                      /* the file */
-	int descriptor;                     /* of a host file; owned */
+	uint32_t node;  /* the file */
+	int descriptor; /* of a host file; owned */
 	struct opener opener;
+	struct open_directory directories[]; /* by origin */
 };
 
 errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret)
 {
-	struct content_reader *reader = calloc(1, sizeof(*reader));
+	struct content_reader *reader =
+		calloc(1, sizeof(*reader) + tree->origin_count * sizeof(*reader->directories));
 
-	*ret = NULL;
+	*ret = reader;
 	if (!reader)
 		return ENOMEM;
 	reader->tree = tree;
 	reader->descriptor = -1;
-	reader->directories = calloc(tree->origin_count, sizeof(*reader->directories));
-	if (!reader->directories) {
-		free(reader);
-		return ENOMEM;
-	}
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		descender_init(&reader->directories[i].descender, tree->origins[i].descriptor, tree_ascend, tree);
 		reader->directories[i].descriptor = -1;
 	}
-	*ret = reader;
 	return 0;
 }
 
@@ -63,7 +58,6 @@ void content_reader_destroy(struct content_reader *reader)
 		cleanup_close_descriptor(&reader->directories[origin].descriptor);
 	}
 	close_file(reader);
-	free(reader->directories);
 	free(reader);
 }
 

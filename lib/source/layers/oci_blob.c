@@ -2,7 +2,6 @@
 #include "source/layers/oci_blob.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <nettle/base16.h>

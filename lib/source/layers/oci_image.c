@@ -12,12 +12,16 @@
 #define MOST_INDEXES 8
 #define MOST_LISTED 20
 
+struct layer {
+	struct oci_blob blob; /* what it borrows lies in the image's manifest */
+	int descriptor;       /* once it has been checked; owned; else -1 */
+};
+
 struct oci_image {
 	char *directory;
 	json_object *manifest;
 	char *manifest_path;
-	struct oci_blob *layers; /* what they borrow lies in the manifest */
-	int *descriptors;        /* of the layers, once they have been checked; owned; else -1 */
+	struct layer *layers;
 	uint32_t layer_count;
 };
 
@@ -239,14 +243,13 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 	if (!count || count > UINT32_MAX)
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "the image has no layers");
 	image->layers = calloc(count, sizeof(*image->layers));
-	image->descriptors = malloc(count * sizeof(*image->descriptors));
-	if (!image->layers || !image->descriptors)
+	if (!image->layers)
 		return problem_set(problem, ENOMEM, path, "cannot use");
 	for (size_t i = 0; i < count; i++) {
 		const json_object *descriptor = json_object_array_get_idx(list, i);
-		struct oci_blob *layer = &image->layers[image->layer_count];
+		struct oci_blob *layer = &image->layers[image->layer_count].blob;
 
-		image->descriptors[image->layer_count++] = -1;
+		image->layers[image->layer_count++].descriptor = -1;
 		errcode_t error = oci_blob_describe(image->directory, path, descriptor, layer, problem);
 
 		if (error)
@@ -264,7 +267,7 @@ static errcode_t check_layer(void *context, unsigned int worker, size_t index, s
 	const struct oci_image *image = context;
 
 	(void)worker;
-	return oci_blob_check(&image->layers[index], &image->descriptors[index], problem);
+	return oci_blob_check(&image->layers[index].blob, &image->layers[index].descriptor, problem);
 }
 
 static errcode_t check_version(const char *directory, struct problem *problem)
@@ -307,11 +310,10 @@ static errcode_t read_image(struct oci_image *image, const char *name, struct po
 static void release(struct oci_image *image)
 {
 	for (uint32_t i = 0; i < image->layer_count; i++) {
-		free(image->layers[i].path);
-		cleanup_close_descriptor(&image->descriptors[i]);
+		free(image->layers[i].blob.path);
+		cleanup_close_descriptor(&image->layers[i].descriptor);
 	}
 	free(image->layers);
-	free(image->descriptors);
 	json_object_put(image->manifest);
 	free(image->manifest_path);
 	free(image->directory);
@@ -326,12 +328,12 @@ static errcode_t list_layers(const struct source *source, struct pool *pool, sou
 	for (uint32_t i = 0; !error && i < image.layer_count; i++) {
 		const struct source layer = {
 			.kind = &archive_source,
-			.path = image.layers[i].path,
+			.path = image.layers[i].blob.path,
 			.archive = &archive_kind_layer,
-			.descriptor = image.descriptors[i],
+			.descriptor = image.layers[i].descriptor,
 		};
 
-		image.descriptors[i] = -1;
+		image.layers[i].descriptor = -1;
 		error = take(context, &layer);
 	}
 	release(&image);

@@ -114,11 +114,10 @@ static errcode_t take_xattrs(struct manifest *manifest, const struct mtree_entry
 static errcode_t contents_problem(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
                                   errcode_t error, const char *why)
 {
-	const char *directory = *path == '/' ? "" : manifest->directory_path;
-	const char *slash = *directory && directory[strlen(directory) - 1] != '/' ? "/" : "";
+	SCOPE_FREE char *whole = path_from(manifest->directory_path, path);
 	SCOPE_FREE char *text = NULL;
 
-	if (asprintf(&text, "has its contents in %s%s%s: %s", directory, slash, path, why) < 0)
+	if (!whole || asprintf(&text, "has its contents in %s: %s", whole, why) < 0)
 		text = NULL;
 	return fail(manifest, entry, error, text);
 }

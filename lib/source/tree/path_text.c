@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/tree/path_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,4 +48,15 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 	}
 	memcpy(text, root_path, root_bytes);
 	return text;
+}
+
+char *path_from(const char *directory, const char *path)
+{
+	size_t bytes = strlen(directory);
+	char *text;
+
+	if (*path == '/')
+		return strdup(path);
+	return asprintf(&text, "%s%s%s", directory, bytes && directory[bytes - 1] == '/' ? "" : "/", path) < 0 ? NULL :
+	                                                                                                       text;
 }

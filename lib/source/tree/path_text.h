@@ -22,4 +22,7 @@ typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
  */
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name);
 
+/* A path that begins in a directory unless it is absolute. The caller frees it; NULL: no memory. */
+char *path_from(const char *directory, const char *path);
+
 #endif

@@ -124,15 +124,7 @@ bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node)
 
 char *tree_host_path(const struct tree *tree, uint32_t node)
 {
-	const char *directory = tree->origins[tree->nodes[node].origin].path;
-	const char *path = tree->nodes[node].data_map->host_path;
-	char *text = NULL;
-
-	if (*path == '/')
-		return strdup(path);
-	return asprintf(&text, "%s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/", path) < 0 ?
-	               NULL :
-	               text;
+	return path_from(tree->origins[tree->nodes[node].origin].path, tree->nodes[node].data_map->host_path);
 }
 
 /* The origin of the same source whose files have paths of their own, on which no symlink is followed. */

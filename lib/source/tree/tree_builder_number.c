@@ -186,13 +186,16 @@ static errcode_t number(struct numbering *numbering, struct pool *pool, struct p
 
 	if (error)
 		return error;
-	numbering->starts = calloc(count + 1, sizeof(uint32_t));
-	numbering->children = malloc(count * sizeof(uint32_t));
-	numbering->nodes = malloc(count * sizeof(uint32_t));
-	numbering->stack = malloc(count * sizeof(uint32_t));
-	numbering->order = malloc(count * sizeof(uint32_t));
-	if (!numbering->starts || !numbering->children || !numbering->nodes || !numbering->stack || !numbering->order)
+	/* Five lists in one, of which the first has one more. */
+	SCOPE_FREE uint32_t *lists = calloc(5 * count + 1, sizeof(*lists));
+
+	if (!lists)
 		return ENOMEM;
+	numbering->starts = lists;
+	numbering->children = lists + count + 1;
+	numbering->nodes = numbering->children + count;
+	numbering->stack = numbering->nodes + count;
+	numbering->order = numbering->stack + count;
 	gather_children(numbering);
 	error = pool_run(pool, (count + SORT_CHUNK - 1) / SORT_CHUNK, sort_chunk, numbering, problem);
 	if (error)
@@ -209,12 +212,6 @@ static errcode_t number(struct numbering *numbering, struct pool *pool, struct p
 errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem)
 {
 	struct numbering numbering = { .builder = builder, .tree = builder->tree };
-	errcode_t error = number(&numbering, pool, problem);
 
-	free(numbering.starts);
-	free(numbering.children);
-	free(numbering.nodes);
-	free(numbering.stack);
-	free(numbering.order);
-	return error;
+	return number(&numbering, pool, problem);
 }
