@@ -18,6 +18,7 @@
 #define ROUNDS 1000
 #define HELD 16 /* extents that a thread has at a time */
 #define CLUSTERS_ASKED 50
+#define UNIT_CLUSTERS 4 /* an extent is used in whole units; shorter ones are no use */
 
 struct task {
 	pthread_t thread;
@@ -28,6 +29,18 @@ struct task {
 	errcode_t error;
 };
 
+/* What is no use goes back at once, or, if another thread has committed meanwhile, with the next commit. */
+static errcode_t trim_to_units(struct ext2mb_worker *worker, struct ext2mb_extent *extent, uint64_t unit_blocks)
+{
+	uint64_t surplus = extent->count % unit_blocks;
+
+	if (!surplus)
+		return 0;
+	extent->count -= surplus;
+	errcode_t error = ext2mb_give_back(worker, extent->start + extent->count, surplus);
+	return error == EXT2MB_ET_BAD_RANGE ? ext2mb_free(worker, extent->start + extent->count, surplus) : error;
+}
+
 /* Allocates into each slot in turn, and gives back what was there before. */
 static errcode_t allocate_and_free(struct task *task, struct ext2mb_worker *worker)
 {
@@ -36,6 +49,7 @@ static errcode_t allocate_and_free(struct task *task, struct ext2mb_worker *work
 		.count = CLUSTERS_ASKED * task->cluster_blocks,
 		.stream = task->stream,
 		.flags = EXT2MB_ALLOC_STREAM,
+		.least_blocks = UNIT_CLUSTERS * task->cluster_blocks,
 	};
 	struct ext2mb_extent held[HELD] = { { 0 } };
 	errcode_t error = 0;
@@ -48,6 +62,8 @@ static errcode_t allocate_and_free(struct task *task, struct ext2mb_worker *work
 		extent->count = 0;
 		if (!error)
 			error = ext2mb_alloc(worker, &request, extent);
+		if (!error)
+			error = trim_to_units(worker, extent, request.least_blocks);
 		task->allocated += extent->count;
 
 		/* What was freed can be had again only after a commit, which any thread may make. */

@@ -4,9 +4,9 @@
  * libext2fs. It does what the kernel's mballoc does (Linux 6.17, after the 17-patch scalability series of
  * Baokun Li, 2025).
  *
- * Threads: ext2mb_open(), ext2mb_sync() and ext2mb_close() call libext2fs, which is not thread-safe: nobody
- * may use fs while they run. Between them, any number of threads may allocate and free, each with a worker
- * handle of its own. Units are filesystem blocks; with bigalloc starts and counts are multiples of a cluster.
+ * Threads: ext2mb_open(), ext2mb_sync(), ext2mb_check() and ext2mb_close() call libext2fs, which is not thread-safe, or
+ * look at everything: no other thread may use fs or the allocator while they run. All else may be called by any number of
+ * threads at the same time, each with a worker handle of its own, unless a declaration says otherwise. Units are filesystem blocks; with bigalloc starts and counts are multiples of a cluster.
  *
  * Versions: every structure that may grow begins with struct_bytes, which the caller sets to its sizeof, and grows at
  * its end only. As with Linux's copy_struct_from_user(), what an older program does not have is taken to be zero, which

@@ -33,8 +33,8 @@ static void add_piece(struct ext2mb *mb, const struct group_piece *piece)
 }
 
 /*
- * All groups of the range are locked, in ascending order, before any is changed: a refused range changes
- * nothing. No other thread holds more than one group's lock, so this cannot deadlock.
+ * All groups of the range are locked before any is changed: a refused range changes nothing. Each thread that holds
+ * more than one group's lock has taken them in ascending order, so this cannot deadlock.
  */
 static errcode_t try_to_free(struct ext2mb *mb, uint64_t position, uint64_t count)
 {
