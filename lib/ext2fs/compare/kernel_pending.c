@@ -218,7 +218,7 @@ static void release(struct ext2mb *mb, struct kernel_record *record)
 	uint32_t number = record->group;
 
 	atomic_fetch_add(&mb->releases_begun, 1);
-	lock_wait(&group->lock);
+	group_lock(group);
 	count_clusters(pending, -(int64_t)record->count);
 	remove_from_tree(tree, search(tree, record->start));
 	buddy_give(group->buddy, record->start, record->count);

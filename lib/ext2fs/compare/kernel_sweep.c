@@ -202,7 +202,7 @@ static errcode_t scan_in_place(struct search *search, const struct route *route)
 bool kernel_meet_busy(struct search *search, uint32_t number)
 {
 	if (!chooses(search, CHOICE_TRY_LOCK)) {
-		lock_wait(&search->mb->groups[number].lock);
+		group_lock(&search->mb->groups[number]);
 		return true;
 	}
 	search_remember_busy(search, number);

@@ -2,6 +2,9 @@
 /*
  * A filesystem's sizes and counts once they have been checked. A cluster is addressed by (group, cluster in the
  * group), or by its position: counted from the cluster of first_block through all groups.
+ *
+ * Bigalloc is in cluster_bits alone: callers of ext2mb.h speak of blocks, everything inside of clusters, and where
+ * the one becomes the other a number is shifted by so many bits (0: a cluster is a block).
  */
 #ifndef EXT2FS_GEOMETRY_H
 #define EXT2FS_GEOMETRY_H

@@ -37,7 +37,7 @@ static void release_group(struct ext2mb *mb, uint32_t number, uint32_t tid)
 	struct group *group = &mb->groups[number];
 
 	atomic_fetch_add(&mb->releases_begun, 1);
-	lock_wait(&group->lock);
+	group_lock(group);
 	uint32_t released = pending_free_release(&group->pending, tid, give_back, group);
 	if (!group->pending.count)
 		order_set_remove(&mb->pending, number);
@@ -84,9 +84,9 @@ static bool next_run(struct showing *showing, uint32_t number, uint32_t from, ui
 {
 	struct group *group = &showing->mb->groups[number];
 
-	lock_wait(&group->lock);
+	group_lock(group);
 	bool has_run = pending_free_next(&group->pending, from, showing->tid, start, count);
-	lock_release(&group->lock);
+	group_leave(showing->mb, number);
 	return has_run;
 }
 

@@ -88,7 +88,7 @@ errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t
 	if (position < last->position || count > last->count || position - last->position > last->count - count)
 		return EXT2MB_ET_BAD_RANGE;
 	atomic_fetch_add(&mb->releases_begun, 1);
-	lock_wait(&mb->groups[piece.group].lock);
+	group_lock(&mb->groups[piece.group]);
 	/* Without a commit since, whatever another worker has freed of it still waits. */
 	if (atomic_load_explicit(&mb->tid, memory_order_relaxed) != last->tid)
 		error = EXT2MB_ET_BAD_RANGE;

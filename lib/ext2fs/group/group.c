@@ -151,7 +151,7 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 
 errcode_t group_enter(struct ext2mb *mb, uint32_t number)
 {
-	lock_wait(&mb->groups[number].lock);
+	group_lock(&mb->groups[number]);
 	errcode_t error = group_load(mb, number);
 	if (error)
 		lock_release(&mb->groups[number].lock);

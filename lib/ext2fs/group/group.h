@@ -5,6 +5,9 @@
  * The lock protects everything from `lock` on, but for the bits of group_reserved.h. The summary is published before
  * the lock is released. Its line is not the lock's, so that a look at it does not disturb those who hold or wait for
  * the lock.
+ *
+ * The lock is taken by group_lock() and group_try_lock() alone, and released by group_leave() or
+ * group_leave_changed(). group_enter() takes it and reads the bitmap.
  */
 #ifndef EXT2FS_GROUP_H
 #define EXT2FS_GROUP_H
@@ -46,6 +49,16 @@ struct group {
 	struct pending_free pending;
 	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no preallocation ever lay here */
 };
+
+static inline void group_lock(struct group *group)
+{
+	lock_wait(&group->lock);
+}
+
+static inline bool group_try_lock(struct group *group)
+{
+	return lock_try(&group->lock);
+}
 
 static inline struct group_summary group_summary_read(const struct group *group)
 {

@@ -96,10 +96,10 @@ void group_index_settle(struct ext2mb *mb)
 	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
 		struct group *group = &mb->groups[number];
 
-		lock_wait(&group->lock);
+		group_lock(group);
 		struct group_summary summary = group_summary_read(group);
 		mb->policy.index->update(mb, number, &summary);
-		lock_release(&group->lock);
+		group_leave(mb, number);
 	}
 }
 

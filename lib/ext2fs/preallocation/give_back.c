@@ -14,7 +14,7 @@ void preallocation_give_back(struct ext2mb *mb, struct stats *stats, uint64_t po
 	uint32_t number = (uint32_t)(position / mb->geometry.clusters_per_group);
 	struct group *group = &mb->groups[number];
 
-	lock_wait(&group->lock);
+	group_lock(group);
 	buddy_give(group->buddy, (uint32_t)(position % mb->geometry.clusters_per_group), count);
 	group_reserved_clear(mb, position, count);
 	/* Before another thread can take them: what was taken must never be more than what was there to be taken. */

@@ -32,8 +32,8 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
 	if (group_free_clusters(group) < request->least || group_longest(group) < request->least)
 		return false;
 	if (request->in_group)
-		lock_wait(&group->lock);
-	else if (!lock_try(&group->lock))
+		group_lock(group);
+	else if (!group_try_lock(group))
 		return false;
 	if (group_load(mb, number) || group_reserved_prepare(mb, number) ||
 	    !take_run(mb, number, from, request, &start, taken)) {

@@ -208,15 +208,15 @@ bool search_remember_busy(struct search *search, uint32_t number)
 errcode_t search_group(struct search *search, uint32_t number, bool waits)
 {
 	struct ext2mb *mb = search->mb;
-	struct lock *lock = &mb->groups[number].lock;
+	struct group *group = &mb->groups[number];
 
 	SEARCH_MEANWHILE(search, number, waits);
 	stats_add(&search->worker->stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
 	if (!search_suits(search, number))
 		return 0;
 	if (waits)
-		lock_wait(lock);
-	else if ((seems_busy(mb, number) || !lock_try(lock)) && !mb->policy.search->meet_busy(search, number))
+		group_lock(group);
+	else if ((seems_busy(mb, number) || !group_try_lock(group)) && !mb->policy.search->meet_busy(search, number))
 		return 0;
 	errcode_t error = group_load(mb, number);
 	if (!error && search->reserves)
