@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "text_tree.h"
 #include "tree_check.h"
 #include "unit.h"
 
@@ -213,6 +214,31 @@ START_TEST(paths_are_whole)
 }
 END_TEST
 
+/* Names that are the beginning of others, by their length alone. */
+START_TEST(names_and_paths_are_found)
+{
+	static const char text[] = "d0 a\nf1 a/b\nf1 a/ba\nd0 a/bab\nf1 a/bab/c\nf1 a/c\nf1 ab\n";
+	struct tree *tree = text_tree("source", text);
+	uint32_t a, node;
+
+	ck_assert(tree_find_path(tree, "a", &a));
+	for (size_t bytes = 1; bytes <= 3; bytes++) {
+		node = tree_find(tree, a, "babx", bytes);
+		ck_assert_uint_ne(node, TREE_ROOT);
+		ck_assert_uint_eq(tree->nodes[node].name_bytes, bytes);
+	}
+	ck_assert_uint_eq(tree_find(tree, a, "babx", 4), TREE_ROOT);
+	ck_assert_uint_eq(tree_find(tree, a, "aa", 2), TREE_ROOT);
+	ck_assert(tree_find_path(tree, "/a//bab/c/", &node));
+	ck_assert_str_eq(tree->nodes[node].name, "c");
+	ck_assert_uint_ne(tree->nodes[node].parent, a);
+	ck_assert(tree_find_path(tree, "", &node) && node == TREE_ROOT);
+	ck_assert(!tree_find_path(tree, "a/b/c", &node));
+	ck_assert(!tree_find_path(tree, "a/.", &node));
+	tree_destroy(tree);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("tree");
@@ -222,6 +248,7 @@ int main(void)
 	tcase_add_test(tests, what_is_wrong_is_found);
 	tcase_add_test(tests, a_short_why_is_cut);
 	tcase_add_test(tests, paths_are_whole);
+	tcase_add_test(tests, names_and_paths_are_found);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
