@@ -5,6 +5,7 @@ unit_tests := \
 	archive_source \
 	arena \
 	block_range \
+	bisect \
 	block_runs \
 	buddy \
 	configuration \
