@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "ext2fs/core/bits.h"
+#include "support/bisect.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
@@ -107,20 +108,12 @@ static errcode_t want_ancestors(struct search *search)
 static void take_name(void *context, const struct directory_entry *entry)
 {
 	struct search *search = context;
-	size_t low = 0, high = search->here;
+	size_t found = BISECT(search->here, index, search->first[index]->ino >= entry->ino);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (search->first[middle]->ino < entry->ino)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == search->here || search->first[low]->ino != entry->ino || search->first[low]->name)
+	if (found == search->here || search->first[found]->ino != entry->ino || search->first[found]->name)
 		return;
-	search->first[low]->name = arena_copy_string(search->arena, entry->name, entry->name_bytes);
-	search->is_out_of_memory = search->is_out_of_memory || !search->first[low]->name;
+	search->first[found]->name = arena_copy_string(search->arena, entry->name, entry->name_bytes);
+	search->is_out_of_memory = search->is_out_of_memory || !search->first[found]->name;
 }
 
 static errcode_t read_names(struct search *search, struct directory_walker *walker, struct damage_list *damage)

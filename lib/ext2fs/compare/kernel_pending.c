@@ -7,6 +7,7 @@
 
 #include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/group/group.h"
+#include "support/bisect.h"
 
 struct kernel_record {
 	struct kernel_record *next;
@@ -64,18 +65,7 @@ void kernel_pending_destroy(struct kernel_pending *pending)
 /* The first record that ends after the cluster. */
 static uint32_t search(const struct kernel_tree *tree, uint32_t cluster)
 {
-	uint32_t low = 0;
-	uint32_t high = tree->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (tree->records[middle]->start + tree->records[middle]->count > cluster)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return (uint32_t)BISECT(tree->count, record, tree->records[record]->start + tree->records[record]->count > cluster);
 }
 
 static bool overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)

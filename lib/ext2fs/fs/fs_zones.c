@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "ext2fs/core/bits.h"
+#include "support/bisect.h"
 #include "support/vector.h"
 
 /* A zone before merging, and whose it is. */
@@ -141,16 +142,5 @@ void fs_zones_free(struct fs_zones *zones)
 
 size_t fs_zones_search(const struct fs_zones *zones, uint64_t block)
 {
-	size_t low = 0;
-	size_t high = zones->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (zones->items[middle].start + zones->items[middle].count > block)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return BISECT(zones->count, item, zones->items[item].start + zones->items[item].count > block);
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "support/bisect.h"
+
 void pending_free_destroy(struct pending_free *pending)
 {
 	free(pending->runs);
@@ -27,18 +29,7 @@ errcode_t pending_free_reserve(struct pending_free *pending)
 /* The first run that ends after the cluster. */
 static uint32_t search(const struct pending_free *pending, uint32_t cluster)
 {
-	uint32_t low = 0;
-	uint32_t high = pending->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (pending->runs[middle].start + pending->runs[middle].count > cluster)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return (uint32_t)BISECT(pending->count, run, pending->runs[run].start + pending->runs[run].count > cluster);
 }
 
 bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, uint32_t count)

@@ -9,6 +9,7 @@
 #include "source/host/descend.h"
 #include "source/host/open_below.h"
 #include "source/tree/file_flags.h"
+#include "support/bisect.h"
 #include "support/io/whole_io.h"
 
 /* The last directory of an origin stays open, since the files of a directory are neighbours in the tree. */
@@ -150,17 +151,8 @@ static errcode_t read_problem(const struct content_reader *reader, errcode_t err
 /* The first segment that ends after an offset. */
 static uint32_t segment_at(const struct tree_data_map *map, uint64_t offset)
 {
-	uint32_t low = 0, high = map->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (map->segments[middle].start_bytes + map->segments[middle].length_bytes <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)BISECT(map->count, segment,
+	                        map->segments[segment].start_bytes + map->segments[segment].length_bytes > offset);
 }
 
 /* What is stored has no holes: they are made here. */

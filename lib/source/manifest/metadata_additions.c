@@ -8,6 +8,7 @@
 #include "source/layers/merge.h"
 #include "source/mtree/mtree_entry.h"
 #include "source/tree/tree_builder.h"
+#include "support/bisect.h"
 #include "support/text/text_line.h"
 #include "support/vector.h"
 
@@ -117,19 +118,11 @@ static struct mtree_entry describe(const struct making *making, size_t start, si
 /* Is a directory with this path made? */
 static bool makes_directory(const struct making *making, const char *path)
 {
-	size_t low = 0, high = making->count;
+	size_t first = BISECT(making->count, index, strcmp(making->sorted[index]->path, path) >= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(making->sorted[middle]->path, path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == making->count || strcmp(making->sorted[low]->path, path))
+	if (first == making->count || strcmp(making->sorted[first]->path, path))
 		return false;
-	return describe(making, low, run_end(making, low)).type == S_IFDIR;
+	return describe(making, first, run_end(making, first)).type == S_IFDIR;
 }
 
 static errcode_t check_entry(const struct making *making, const struct mtree_entry *entry, const char **why)

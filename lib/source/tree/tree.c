@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/bisect.h"
+
 struct ascent tree_ascend(const void *tree, uint32_t number)
 {
 	const struct tree_node *node = &((const struct tree *)tree)->nodes[number];
@@ -83,15 +85,7 @@ static int compare_name(const struct tree_node *node, const char *name, size_t b
 
 uint32_t tree_first_from(const struct tree *tree, uint32_t low, uint32_t high, const char *name, size_t bytes)
 {
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_name(&tree->nodes[middle], name, bytes) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return low + (uint32_t)BISECT(high - low, index, compare_name(&tree->nodes[low + index], name, bytes) >= 0);
 }
 
 uint32_t tree_find_among(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes)
