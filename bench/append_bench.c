@@ -216,7 +216,7 @@ static void report(struct ext2mb *mb, const struct settings *settings, const str
 	       "searches: %llu\n",
 	       seconds, 1e-6 * (double)stats.successes / seconds, (double)extents / settings->streams,
 	       (unsigned long long)most_extents, (double)pieces / settings->streams, (unsigned long long)most_pieces,
-	       (unsigned long long)(stats.successes - stats.window_hits));
+	       (unsigned long long)(stats.successes - stats.preallocation_hits));
 }
 
 int main(int argc, char **argv)
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 			choices.allocator.normalization = choice(optarg, normalizations);
 			break;
 		case 'm':
-			choices.allocator.small_windows = choice(optarg, smalls);
+			choices.allocator.locality = choice(optarg, smalls);
 			break;
 		case 'r':
 			settings.seed = strtoull(optarg, NULL, 10);
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
 	settings.append_blocks = (append_kib << 10) / fs->blocksize;
 	struct stream *streams = calloc(settings.streams, sizeof(*streams));
 	printf("policy %s, normalization %s, small %s, %u streams, %u threads, seed %llu; free extents before: %llu\n",
-	       policy, normalizations[choices.allocator.normalization], smalls[choices.allocator.small_windows], settings.streams,
+	       policy, normalizations[choices.allocator.normalization], smalls[choices.allocator.locality], settings.streams,
 	       settings.threads, (unsigned long long)settings.seed, (unsigned long long)count_free_extents(mb));
 	double start = now();
 	run_threads(mb, &settings, streams);

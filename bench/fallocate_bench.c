@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 			options.allocator.normalization = choice(optarg, normalizations);
 			break;
 		case 'm':
-			options.allocator.small_windows = choice(optarg, smalls);
+			options.allocator.locality = choice(optarg, smalls);
 			break;
 		case 'p':
 			must(policy_find(optarg, &options.policy), optarg);

@@ -118,7 +118,7 @@ _Static_assert(EXT2MB_SCAN_LINEAR == 1 && EXT2MB_SCAN_INDEXED == 2, "--scan");
 _Static_assert(EXT2MB_NORMALIZE_EXT2MB == 1 && EXT2MB_NORMALIZE_TABLE == 2 && EXT2MB_NORMALIZE_POW2 == 3 &&
                        EXT2MB_NORMALIZE_NONE == 4,
                "--normalize");
-_Static_assert(EXT2MB_SMALL_DIRECTORY == 1 && EXT2MB_SMALL_THREAD == 2 && EXT2MB_SMALL_NONE == 3, "--small");
+_Static_assert(EXT2MB_LOCALITY_DIRECTORY == 1 && EXT2MB_LOCALITY_THREAD == 2 && EXT2MB_LOCALITY_NONE == 3, "--small");
 _Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_WINDOWS == 3 && COMPARE_PATCHES == 4,
                "--compare");
 
@@ -137,7 +137,7 @@ static const struct option_row compared_rows[] = {
 	  .words = "default|ext2mb|table|pow2|none", FIELD(policy.allocator.normalization),
 	  .help = "how requests are normalized: ext2mb, table, pow2 or none" },
 	{ .name = "small", .argument = "WINDOWS", .kind = ARGUMENT_WORDS, .words = "default|directory|thread|none",
-	  FIELD(policy.allocator.small_windows), .help = "what small files share a preallocation with: directory, thread or none" },
+	  FIELD(policy.allocator.locality), .help = "what small files share a preallocation with: directory, thread or none" },
 	{ .name = "goals", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_GOALS,
 	  FIELD(policy.allocator.streams), .help = "how many stream goals (default: 64)" },
 	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,

@@ -26,7 +26,7 @@ const struct policy allocator_policy = {
 	.small_files = &small_files_in_shares,
 	.inodes = &inodes_in_shares,
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
-	.small_windows = EXT2MB_SMALL_DIRECTORY,
+	.locality = EXT2MB_LOCALITY_DIRECTORY,
 };
 
 /* An allocator with what its rooms have of it, in one piece of memory. */

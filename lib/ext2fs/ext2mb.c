@@ -24,7 +24,7 @@
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
 
-SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_options, small_window_blocks);
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_options, group_preallocation_blocks);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_request, least_blocks);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_stats, least_refusals);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_criterion_stats, failures);
@@ -32,7 +32,7 @@ SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_inode_request, flags);
 
 errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
 {
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_options, small_window_blocks);
+	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_options, group_preallocation_blocks);
 	const struct ext2mb_options *ours = NULL;
 	struct ext2mb_options copy;
 
@@ -281,7 +281,7 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 {
 	unsigned int cluster_bits = mb->geometry.cluster_bits;
 	errcode_t error =
-		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_stats, window_discards));
+		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_stats, preallocation_discards));
 	uint64_t sums[COUNTERS];
 
 	if (error)
@@ -308,9 +308,9 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 		.inodes_allocated = sums[COUNT_INODES_ALLOCATED],
 		.inodes_freed = sums[COUNT_INODES_FREED],
 		.corrupt_groups = atomic_load_explicit(&mb->corrupt_groups, memory_order_relaxed),
-		.window_hits = sums[COUNT_WINDOW_HITS],
-		.windows_opened = sums[COUNT_WINDOWS_OPENED],
-		.window_discards = sums[COUNT_WINDOW_DISCARDS],
+		.preallocation_hits = sums[COUNT_WINDOW_HITS],
+		.preallocations_opened = sums[COUNT_WINDOWS_OPENED],
+		.preallocation_discards = sums[COUNT_WINDOW_DISCARDS],
 		.least_requests = sums[COUNT_LEAST_REQUESTS],
 		.least_refusals = sums[COUNT_LEAST_REFUSALS],
 	};

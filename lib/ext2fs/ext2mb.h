@@ -72,12 +72,12 @@ enum ext2mb_normalization {
 	EXT2MB_NORMALIZE_NONE,    /* nothing */
 };
 
-/* Who shares windows for small files. */
-enum ext2mb_small_windows {
-	EXT2MB_SMALL_DEFAULT,   /* EXT2MB_SMALL_DIRECTORY */
-	EXT2MB_SMALL_DIRECTORY, /* files of one directory, as Andreas Dilger proposed in 2008 */
-	EXT2MB_SMALL_THREAD,    /* files that one worker writes: as Linux does, by processor */
-	EXT2MB_SMALL_NONE,      /* nobody: small files are treated as large ones */
+/* Which small files share a preallocation: the kernel's locality groups. */
+enum ext2mb_locality {
+	EXT2MB_LOCALITY_DEFAULT,   /* EXT2MB_LOCALITY_DIRECTORY */
+	EXT2MB_LOCALITY_DIRECTORY, /* files of one directory, as Andreas Dilger proposed in 2008 */
+	EXT2MB_LOCALITY_THREAD,    /* files that one worker writes: as Linux does, by processor */
+	EXT2MB_LOCALITY_NONE,      /* nobody: small files are treated as large ones */
 };
 
 struct ext2mb_options {
@@ -90,9 +90,9 @@ struct ext2mb_options {
 
 	/* Of files (ext2mb_file_open()): */
 	enum ext2mb_normalization normalization;
-	enum ext2mb_small_windows small_windows;
-	uint32_t small_file_blocks;   /* files up to this size are small; 0: 16 */
-	uint32_t small_window_blocks; /* 0: 512; at least 32 clusters, rounded up to the stripe */
+	enum ext2mb_locality locality;
+	uint32_t small_file_blocks;          /* files up to this size are small; 0: 16 */
+	uint32_t group_preallocation_blocks; /* 0: 512; at least 32 clusters, rounded up to the stripe */
 };
 
 #define EXT2MB_NO_STRIPE UINT32_MAX
@@ -122,7 +122,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 /*
  * Packing uses no hint and waits for busy groups, so the result depends on what is free in [goal, limit) alone:
- * threads with disjoint windows do not influence one another. A run ends where its group does. No other flag goes with
+ * threads with disjoint ranges do not influence one another. A run ends where its group does. No other flag goes with
  * it.
  */
 
@@ -160,12 +160,12 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const str
                                          struct ext2mb_extent *extent);
 
 /*
- * Files that grow: an allocation may reserve more than it was asked for, as a window from which the file's next ones
- * are served without a search and without any lock that threads share. Small files get theirs from windows that they
- * share. What is reserved is nobody's yet: ext2mb_free() refuses it (EXT2MB_ET_RESERVED_FREE), and it does not count as
- * free, but it is given back as soon as an allocation of whatever kind (other than EXT2MB_ALLOC_GOAL_ONLY) finds
- * nothing else, and always by ext2mb_sync(). So a window never causes EXT2MB_ET_NO_SPACE, and no bitmap on disk
- * contains one.
+ * Files that grow: an allocation may reserve more than it was asked for, as a preallocation from which the file's next
+ * ones are served without a search and without any lock that threads share. Small files get theirs from preallocations
+ * that they share. What is reserved is nobody's yet: ext2mb_free() refuses it (EXT2MB_ET_RESERVED_FREE), and it does
+ * not count as free, but it is given back as soon as an allocation of whatever kind (other than
+ * EXT2MB_ALLOC_GOAL_ONLY) finds nothing else, and always by ext2mb_sync(). So a preallocation never causes
+ * EXT2MB_ET_NO_SPACE, and no bitmap on disk contains one.
  *
  * A handle is used by one thread at a time, with whatever worker that thread has; different handles by any threads.
  */
@@ -213,16 +213,16 @@ struct ext2mb_file_request {
 EXT2MB_MUST_CHECK errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                               const struct ext2mb_file_request *request, struct ext2mb_extent *extent);
 
-/* Gives all windows back; the file now ends at `blocks`. What was mapped behind that the caller frees. */
+/* Gives all its preallocations back; the file now ends at `blocks`. The caller frees what was mapped after that. */
 void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks);
 
-/* Gives the file's windows back, those for small files to their pool. NULL is allowed. */
+/* Gives the file's preallocations back, those for small files to their locality group. NULL is allowed. */
 void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
 /*
  * Frees blocks that are in use and hold no metadata of the filesystem itself (bitmaps, inode tables,
  * descriptors); anything else is refused whole, with EXT2MB_ET_DOUBLE_FREE (free, or freed and not yet committed),
- * EXT2MB_ET_RESERVED_FREE (in a window of a file or a directory, and not handed out), EXT2MB_ET_METADATA_FREE or
+ * EXT2MB_ET_RESERVED_FREE (preallocated, and not handed out), EXT2MB_ET_METADATA_FREE or
  * EXT2MB_ET_BAD_RANGE. They can be allocated again after the next commit.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
@@ -262,7 +262,7 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t star
 EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
 /*
- * Gives all windows back and commits, then writes bitmaps, descriptors and counters back through libext2fs, even if
+ * Gives all preallocations back and commits, then writes bitmaps, descriptors and counters back through libext2fs, even if
  * the discard function failed; an error in writing is returned before one of its. What could not be written stays to
  * be written by the next call; all else is written. No other thread may run.
  */
@@ -273,15 +273,15 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t wh
 
 /*
  * Free blocks and inodes now, exact while no thread allocates. Else the blocks are never below zero, and too many by no
- * more than what commits released, and files gave back of their windows, while this was running.
+ * more than what commits released, and files gave back of their preallocations, while this was running.
  */
 uint64_t ext2mb_free_blocks(struct ext2mb *mb);
 uint64_t ext2mb_free_inodes(struct ext2mb *mb);
 
-/* Blocks in windows now, which are not among the free ones but can be had as well. */
+/* Preallocated blocks now, which are not among the free ones but can be had as well. */
 uint64_t ext2mb_reserved_blocks(struct ext2mb *mb);
 
-/* Gives the windows of all files back, without a sync, and returns how many blocks that were. Any thread. */
+/* Gives all preallocations back, without a sync, and returns how many blocks that were. Any thread. */
 uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker);
 
 /* What happened since ext2mb_open(), over all workers; the same that the kernel shows in mb_stats. */
@@ -298,19 +298,19 @@ struct ext2mb_stats {
 	uint64_t packed;
 	uint64_t extents_scanned;
 	uint64_t groups_scanned;
-	uint64_t busy_skips;            /* groups passed over because another thread held them */
-	uint64_t busy_waits;            /* of those, how many were waited for before quality was lowered */
-	uint64_t lost_chunks;           /* the best extent seen was gone when it was to be taken */
-	uint64_t breaks;                /* enough free runs had been seen: the best of them had to do */
-	uint64_t repeated_sweeps;       /* nothing was found, but blocks had been released meanwhile */
+	uint64_t busy_skips;             /* groups passed over because another thread held them */
+	uint64_t busy_waits;             /* of those, how many were waited for before quality was lowered */
+	uint64_t lost_chunks;            /* the best extent seen was gone when it was to be taken */
+	uint64_t breaks;                 /* enough free runs had been seen: the best of them had to do */
+	uint64_t repeated_sweeps;        /* nothing was found, but blocks had been released meanwhile */
 	uint64_t inodes_allocated;
 	uint64_t inodes_freed;
-	uint64_t corrupt_groups; /* left out, for their blocks, their inodes or both */
-	uint64_t window_hits;     /* requests for files that their own windows served */
-	uint64_t windows_opened;  /* of files */
-	uint64_t window_discards; /* times that all windows were given back for want of free space */
-	uint64_t least_requests;  /* with least_blocks or EXT2MB_ALLOC_WHOLE, of more than a cluster */
-	uint64_t least_refusals;  /* of those, with EXT2MB_ET_NO_SPACE: no run was long enough */
+	uint64_t corrupt_groups;         /* left out, for their blocks, their inodes or both */
+	uint64_t preallocation_hits;     /* requests for files that their own preallocations served */
+	uint64_t preallocations_opened;  /* of files */
+	uint64_t preallocation_discards; /* times that all of them were given back for want of free space */
+	uint64_t least_requests;         /* with least_blocks or EXT2MB_ALLOC_WHOLE, of more than a cluster */
+	uint64_t least_refusals;         /* of those, with EXT2MB_ET_NO_SPACE: no run was long enough */
 };
 
 /* Any thread, at any time; exact while no thread allocates. */

@@ -212,7 +212,7 @@ START_TEST(test_model)
 		{ "-t ext4 -b 1024 -g 1024 -O ^has_journal", "9M" },
 		{ "-t ext4 -b 1024 -O ^has_journal,bigalloc -C 4096 -g 4096", "30M" },
 	};
-	static const struct ext2mb_options choices[] = { { 0 }, { .small_windows = EXT2MB_SMALL_THREAD },
+	static const struct ext2mb_options choices[] = { { 0 }, { .locality = EXT2MB_LOCALITY_THREAD },
 		                                         { .normalization = EXT2MB_NORMALIZE_TABLE } };
 
 	open_books(shapes[_i % 2].options, shapes[_i % 2].size, &choices[_i / 2]);

@@ -23,23 +23,23 @@ struct way {
 	const char *size;
 	enum policy_name policy;
 	enum ext2mb_normalization normalization;
-	enum ext2mb_small_windows small;
+	enum ext2mb_locality small;
 	uint32_t stripe;
 };
 
 static const struct way ways[] = {
-	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_SMALL_DIRECTORY, 0 },
-	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_SMALL_THREAD, 24 },
-	{ "-t ext4 -b 1024 -O ^flex_bg,^64bit", "30001K", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_SMALL_NONE, 0 },
-	{ "-t ext4 -b 4096 -g 1024", "51M", 0, EXT2MB_NORMALIZE_TABLE, EXT2MB_SMALL_THREAD, 0 },
+	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_LOCALITY_DIRECTORY, 0 },
+	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_LOCALITY_THREAD, 24 },
+	{ "-t ext4 -b 1024 -O ^flex_bg,^64bit", "30001K", 0, EXT2MB_NORMALIZE_EXT2MB, EXT2MB_LOCALITY_NONE, 0 },
+	{ "-t ext4 -b 4096 -g 1024", "51M", 0, EXT2MB_NORMALIZE_TABLE, EXT2MB_LOCALITY_THREAD, 0 },
 	{ "-t ext4 -b 1024", "30M", POLICY_SERIES, 0, 0, 16 },
 	{ "-t ext4 -b 4096 -g 4096", "51M", POLICY_BASE, 0, 0, 0 },
-	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_POW2, EXT2MB_SMALL_DIRECTORY, 32 },
-	{ "-t ext4 -b 4096", "61M", 0, EXT2MB_NORMALIZE_POW2, EXT2MB_SMALL_NONE, 0 },
-	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_NONE, EXT2MB_SMALL_NONE, 0 },
-	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_NONE, EXT2MB_SMALL_DIRECTORY, 0 },
+	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_POW2, EXT2MB_LOCALITY_DIRECTORY, 32 },
+	{ "-t ext4 -b 4096", "61M", 0, EXT2MB_NORMALIZE_POW2, EXT2MB_LOCALITY_NONE, 0 },
+	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_NONE, EXT2MB_LOCALITY_NONE, 0 },
+	{ "-t ext4 -b 4096 -g 2048", "61M", 0, EXT2MB_NORMALIZE_NONE, EXT2MB_LOCALITY_DIRECTORY, 0 },
 	{ "-t ext4 -b 4096 -O bigalloc -C 16384 -g 32768", "202M", 0, 0, 0, 0 },
-	{ "-t ext4 -b 1024 -O bigalloc -C 8192", "101M", 0, EXT2MB_NORMALIZE_TABLE, EXT2MB_SMALL_THREAD, 16 },
+	{ "-t ext4 -b 1024 -O bigalloc -C 8192", "101M", 0, EXT2MB_NORMALIZE_TABLE, EXT2MB_LOCALITY_THREAD, 16 },
 	{ "-t ext4 -b 65536 -g 4096", "1000M", 0, 0, 0, 0 },
 	{ "-t ext2 -b 1024", "30001K", 0, 0, 0, 0 },
 };
@@ -80,7 +80,7 @@ static void open_model(struct model *model, const struct way *way)
 		.policy = way->policy,
 		.allocator = {
 			.normalization = way->normalization,
-			.small_windows = way->small,
+			.locality = way->small,
 			.stripe_blocks = way->stripe,
 		},
 	};
@@ -363,8 +363,8 @@ START_TEST(test_model)
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	ck_assert_ok(ext2mb_read_stats(model.mb, &stats));
 	printf("# %llu requests, %llu from windows, %llu refused, everything given back %llu times\n",
-	       (unsigned long long)stats.requests, (unsigned long long)stats.window_hits,
-	       (unsigned long long)model.refusals, (unsigned long long)stats.window_discards);
+	       (unsigned long long)stats.requests, (unsigned long long)stats.preallocation_hits,
+	       (unsigned long long)model.refusals, (unsigned long long)stats.preallocation_discards);
 	close_model(&model);
 }
 END_TEST

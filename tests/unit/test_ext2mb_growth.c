@@ -44,10 +44,10 @@ START_TEST(test_side_by_side)
 		bool begins_small;
 	} cases[] = {
 		{ { .normalization = EXT2MB_NORMALIZE_EXT2MB }, 5, false },
-		{ { .normalization = EXT2MB_NORMALIZE_TABLE, .small_windows = EXT2MB_SMALL_NONE }, 10, false },
-		{ { .normalization = EXT2MB_NORMALIZE_POW2, .small_windows = EXT2MB_SMALL_NONE }, 12, false },
+		{ { .normalization = EXT2MB_NORMALIZE_TABLE, .locality = EXT2MB_LOCALITY_NONE }, 10, false },
+		{ { .normalization = EXT2MB_NORMALIZE_POW2, .locality = EXT2MB_LOCALITY_NONE }, 12, false },
 		/* As in the kernel, the first 16 blocks alternate. */
-		{ { .normalization = EXT2MB_NORMALIZE_TABLE, .small_windows = EXT2MB_SMALL_THREAD }, 26, true },
+		{ { .normalization = EXT2MB_NORMALIZE_TABLE, .locality = EXT2MB_LOCALITY_THREAD }, 26, true },
 	};
 	struct ext2mb_options options = cases[_i].options;
 	struct ext2mb_file *files[STREAMS];
@@ -86,12 +86,12 @@ END_TEST
 /* A file that stays small leaves the rest of its window to the next one, and from then on they lie side by side. */
 START_TEST(test_small_files_follow_one_another)
 {
-	struct ext2mb_options options = { .struct_bytes = sizeof(options), .small_windows = EXT2MB_SMALL_DIRECTORY };
+	struct ext2mb_options options = { .struct_bytes = sizeof(options), .locality = EXT2MB_LOCALITY_DIRECTORY };
 	struct small_image image;
 	uint64_t end = 0;
 
 	if (_i)
-		options.small_windows = EXT2MB_SMALL_THREAD;
+		options.locality = EXT2MB_LOCALITY_THREAD;
 	mb_image_make("-t ext4 -b 4096", "200M");
 	small_image_open(&image, &options);
 	for (unsigned int number = 0; number < 16; number++) {

@@ -78,9 +78,9 @@ static void *write_files(void *argument)
 }
 
 /* How many block bitmaps the files of a directory share, on average over the directories. */
-static double bitmaps_of_directories(enum ext2mb_small_windows small, uint64_t seed)
+static double bitmaps_of_directories(enum ext2mb_locality small, uint64_t seed)
 {
-	struct ext2mb_options options = { .struct_bytes = sizeof(options), .small_windows = small };
+	struct ext2mb_options options = { .struct_bytes = sizeof(options), .locality = small };
 	static struct tree tree;
 	static struct tree_task tasks[LOCALITY_THREADS];
 	unsigned int bitmaps = 0;
@@ -114,8 +114,8 @@ static double bitmaps_of_directories(enum ext2mb_small_windows small, uint64_t s
 START_TEST(test_directories_stay_together)
 {
 	struct random random = random_start("directories");
-	double by_thread = bitmaps_of_directories(EXT2MB_SMALL_THREAD, random.state);
-	double by_directory = bitmaps_of_directories(EXT2MB_SMALL_DIRECTORY, random.state);
+	double by_thread = bitmaps_of_directories(EXT2MB_LOCALITY_THREAD, random.state);
+	double by_directory = bitmaps_of_directories(EXT2MB_LOCALITY_DIRECTORY, random.state);
 
 	printf("# %u threads, %u files in each of %u directories: block bitmaps for a directory's files: %.1f with "
 	       "windows "

@@ -158,7 +158,7 @@ static const struct {
 	struct policy_options choices;
 } fights[] = {
 	{ 2, "-t ext4 -b 4096 -g 1024", "33M", { 0 } },
-	{ 4, "-t ext4 -b 4096 -g 1024", "33M", { .allocator.small_windows = EXT2MB_SMALL_THREAD } },
+	{ 4, "-t ext4 -b 4096 -g 1024", "33M", { .allocator.locality = EXT2MB_LOCALITY_THREAD } },
 	{ 8, "-t ext4 -b 4096 -g 2048", "33M", { .allocator.normalization = EXT2MB_NORMALIZE_TABLE } },
 	{ 8, "-t ext4 -b 4096 -O bigalloc -C 8192 -g 4096", "65M", { .allocator.normalization = EXT2MB_NORMALIZE_POW2 } },
 	{ 16, "-t ext4 -b 1024", "30M", { .policy = POLICY_SERIES } },
@@ -200,8 +200,8 @@ START_TEST(test_pressure)
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	ck_assert_ok(ext2mb_read_stats(arena.mb, &stats));
 	printf("# %u threads: %llu requests, %llu from windows, everything given back %llu times, %lld clusters left\n",
-	       threads, (unsigned long long)stats.requests, (unsigned long long)stats.window_hits,
-	       (unsigned long long)stats.window_discards, (long long)atomic_load(&arena.space.credits));
+	       threads, (unsigned long long)stats.requests, (unsigned long long)stats.preallocation_hits,
+	       (unsigned long long)stats.preallocation_discards, (long long)atomic_load(&arena.space.credits));
 	ck_assert_ok(ext2mb_sync(arena.mb));
 	ck_assert_uint_eq(ext2mb_reserved_blocks(arena.mb), 0);
 	ck_assert_ok(ext2fs_flush(fs));

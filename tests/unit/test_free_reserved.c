@@ -17,8 +17,8 @@
 
 static const struct policy_options cases[] = {
 	{ 0 },
-	{ .allocator.small_windows = EXT2MB_SMALL_THREAD },
-	{ .allocator.small_windows = EXT2MB_SMALL_NONE },
+	{ .allocator.locality = EXT2MB_LOCALITY_THREAD },
+	{ .allocator.locality = EXT2MB_LOCALITY_NONE },
 	{ .allocator.normalization = EXT2MB_NORMALIZE_POW2 },
 	{ .policy = POLICY_SERIES },
 	{ .policy = POLICY_BASE, .allocator.normalization = EXT2MB_NORMALIZE_EXT2MB },

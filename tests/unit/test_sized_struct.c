@@ -215,13 +215,13 @@ static errcode_t call_orphan_release(struct small_image *image, void *callers)
 	}
 
 static const struct call results[] = {
-	CALL(call_read_stats, ext2mb_stats, window_discards),
+	CALL(call_read_stats, ext2mb_stats, preallocation_discards),
 	CALL(call_criterion, ext2mb_criterion_stats, failures),
 	CALL(call_orphan_release, ext2mb_orphan_released, blocks),
 };
 
 static const struct call requests[] = {
-	CALL(call_open, ext2mb_options, small_window_blocks),
+	CALL(call_open, ext2mb_options, group_preallocation_blocks),
 	CALL(call_alloc, ext2mb_request, flags),
 	CALL(call_file_open, ext2mb_file_info, flags),
 	CALL(call_file_alloc, ext2mb_file_request, flags),

@@ -250,7 +250,7 @@ static void ask_for_any(struct books *books)
 START_TEST(test_with_windows)
 {
 	static const struct policy_options choices[] = { { 0 },
-		                                         { .allocator.small_windows = EXT2MB_SMALL_THREAD },
+		                                         { .allocator.locality = EXT2MB_LOCALITY_THREAD },
 		                                         { .policy = POLICY_SERIES },
 		                                         { .policy = POLICY_BASE } };
 	struct books books = { .random = random_start("with windows") };
@@ -398,7 +398,7 @@ START_TEST(test_others_keep_windows)
 	}
 	for (uint64_t number = 0; number < mb_operations(2000); number++)
 		ck_assert_error(ask_whole(image.worker, 5000, &extent), EXT2MB_ET_NO_SPACE);
-	ck_assert_uint_eq(read_stats(&image).window_discards, 0);
+	ck_assert_uint_eq(read_stats(&image).preallocation_discards, 0);
 	atomic_store(&is_over, true);
 	for (unsigned int number = 0; number < 2; number++)
 		pthread_join(appenders[number].thread, NULL);

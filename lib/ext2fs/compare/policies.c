@@ -148,7 +148,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	}
 	if (is_kernels) {
 		policy.normalization = EXT2MB_NORMALIZE_TABLE;
-		policy.small_windows = EXT2MB_SMALL_THREAD;
+		policy.locality = EXT2MB_LOCALITY_THREAD;
 		policy.least_groups = KERNEL_LEAST_GROUPS;
 	}
 	return policy;

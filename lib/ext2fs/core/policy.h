@@ -20,7 +20,7 @@ struct policy {
 
 	/* What options stand for that leave it open: */
 	enum ext2mb_normalization normalization;
-	enum ext2mb_small_windows small_windows;
+	enum ext2mb_locality locality;
 	uint32_t least_groups; /* in filesystems with fewer, mb_optimize_scan is off */
 
 	/* A policy's own, freed with the allocator; NULL: it has none. */

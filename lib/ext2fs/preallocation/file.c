@@ -114,7 +114,7 @@ static bool stayed_small(const struct ext2mb_file *file)
 	const struct preallocation_options *prealloc = file->mb->prealloc;
 
 	return !file->is_final && file->last_physical && file->blocks <= prealloc->small_file_blocks &&
-	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->small_windows != EXT2MB_SMALL_NONE;
+	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->locality != EXT2MB_LOCALITY_NONE;
 }
 
 /* It began among small files, and more of them come behind it. */

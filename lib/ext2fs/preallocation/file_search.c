@@ -359,7 +359,7 @@ static bool may_be_small(const struct need *need)
 {
 	uint64_t end = need->request->logical + need->request->count;
 
-	return need->mb->prealloc->small_windows != EXT2MB_SMALL_NONE &&
+	return need->mb->prealloc->locality != EXT2MB_LOCALITY_NONE &&
 	       max_u64(end, need->file->blocks) <= need->mb->prealloc->small_file_blocks;
 }
 

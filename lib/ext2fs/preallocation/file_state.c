@@ -25,7 +25,7 @@ errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, uint32_t mos
 
 errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
-	if (file->directory || !file->parent || file->mb->prealloc->small_windows != EXT2MB_SMALL_DIRECTORY)
+	if (file->directory || !file->parent || file->mb->prealloc->locality != EXT2MB_LOCALITY_DIRECTORY)
 		return 0;
 	return directory_locality_visit(worker, file->parent, &file->directory);
 }

@@ -20,13 +20,13 @@ static uint32_t small_window(uint32_t asked_blocks, uint64_t stripe, const struc
 errcode_t preallocation_options_set(struct ext2mb *mb, const struct ext2mb_options *options)
 {
 	if ((unsigned int)options->normalization > EXT2MB_NORMALIZE_NONE ||
-	    (unsigned int)options->small_windows > EXT2MB_SMALL_NONE)
+	    (unsigned int)options->locality > EXT2MB_LOCALITY_NONE)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	*mb->prealloc = (struct preallocation_options){
 		.normalization = options->normalization ? options->normalization : mb->policy.normalization,
-		.small_windows = options->small_windows ? options->small_windows : mb->policy.small_windows,
+		.locality = options->locality ? options->locality : mb->policy.locality,
 		.small_file_blocks = options->small_file_blocks ? options->small_file_blocks : SMALL_FILE_BLOCKS,
-		.small_window = small_window(options->small_window_blocks, mb->stripe.clusters, &mb->geometry),
+		.small_window = small_window(options->group_preallocation_blocks, mb->stripe.clusters, &mb->geometry),
 	};
 	return 0;
 }

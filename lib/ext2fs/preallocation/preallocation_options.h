@@ -9,7 +9,7 @@
 
 struct preallocation_options {
 	enum ext2mb_normalization normalization;
-	enum ext2mb_small_windows small_windows;
+	enum ext2mb_locality locality;
 	uint32_t small_file_blocks; /* files up to this size are small */
 	uint32_t small_window;      /* clusters of a full-sized window for them */
 };

@@ -16,7 +16,7 @@ errcode_t allocator_values_add(struct simulation *simulation, const char *sectio
 		uint64_t count;
 	} counts[] = {
 		{ "requests", "Requests", stats.requests },
-		{ "window_hits", "Served from windows", stats.window_hits },
+		{ "window_hits", "Served from windows", stats.preallocation_hits },
 		{ "goal_hits", "Goal hits", stats.goal_hits },
 		{ "stream_goal_hits", "Stream goal hits", stats.stream_goal_hits },
 		{ "groups_scanned", "Groups scanned", stats.groups_scanned },

@@ -122,14 +122,14 @@ static void list_policies(struct configuration *list, size_t *count, const struc
 static void list_windows(struct configuration *list, size_t *count, const struct policy_options *options)
 {
 	static const struct {
-		enum ext2mb_small_windows windows;
+		enum ext2mb_locality windows;
 		bool has_shares;
 		const char *name;
 	} kinds[] = {
-		{ EXT2MB_SMALL_NONE, false, "none (ext3)" },
-		{ EXT2MB_SMALL_THREAD, false, "by thread (ext4)" },
-		{ EXT2MB_SMALL_DIRECTORY, false, "by directory" },
-		{ EXT2MB_SMALL_DIRECTORY, true, "and in its share" },
+		{ EXT2MB_LOCALITY_NONE, false, "none (ext3)" },
+		{ EXT2MB_LOCALITY_THREAD, false, "by thread (ext4)" },
+		{ EXT2MB_LOCALITY_DIRECTORY, false, "by directory" },
+		{ EXT2MB_LOCALITY_DIRECTORY, true, "and in its share" },
 	};
 
 	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
@@ -139,7 +139,7 @@ static void list_windows(struct configuration *list, size_t *count, const struct
 			variant.choices_added &= ~CHOICE_DIRECTORY_SHARES;
 			variant.choices_dropped |= CHOICE_DIRECTORY_SHARES;
 		}
-		variant.allocator.small_windows = kinds[kind].windows;
+		variant.allocator.locality = kinds[kind].windows;
 		name_configuration(add(list, count, &variant), kinds[kind].name);
 	}
 }

@@ -129,7 +129,7 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 		error = file_set_take_inode(set, number / job->directory_count, worker);
 	if (error)
 		return error;
-	if (job->simulation->options->allocator.small_windows == EXT2MB_SMALL_NONE)
+	if (job->simulation->options->allocator.locality == EXT2MB_LOCALITY_NONE)
 		return extract_near(job, worker, file, blocks);
 	return extract_in_windows(set, worker, file, blocks);
 }
