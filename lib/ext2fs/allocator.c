@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An allocator and its workers come and go. */
 #include "ext2fs/allocator.h"
 
 #include <errno.h>
@@ -108,6 +109,23 @@ static errcode_t create(struct ext2mb *mb, const struct ext2mb_options *options)
 	return create_rooms(mb, options);
 }
 
+static void destroy(struct ext2mb *mb)
+{
+	directory_localities_destroy(mb);
+	preallocation_register_destroy(mb->preallocations);
+	group_table_destroy(mb);
+	group_index_destroy(mb);
+	order_set_destroy(&mb->pending);
+	stream_goals_destroy(mb->goals);
+	if (mb->policy.destroy)
+		mb->policy.destroy(mb->policy.state);
+	pthread_mutex_destroy(&mb->worker_lock);
+	pthread_mutex_destroy(&mb->switch_lock);
+	pthread_mutex_destroy(&mb->commit_lock);
+	fs_state_close(mb->fs_state);
+	free(mb);
+}
+
 errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
                          struct ext2mb **ret)
 {
@@ -136,33 +154,23 @@ errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, c
 	directory_localities_init(mb->localities);
 	error = create(mb, options);
 	if (error) {
-		allocator_close(mb);
+		destroy(mb);
 		return error;
 	}
 	*ret = mb;
 	return 0;
 }
 
-void allocator_close(struct ext2mb *mb)
+errcode_t ext2mb_close(struct ext2mb *mb)
 {
-	if (!mb)
-		return;
-	directory_localities_destroy(mb);
-	preallocation_register_destroy(mb->preallocations);
-	group_table_destroy(mb);
-	group_index_destroy(mb);
-	order_set_destroy(&mb->pending);
-	stream_goals_destroy(mb->goals);
-	if (mb->policy.destroy)
-		mb->policy.destroy(mb->policy.state);
-	pthread_mutex_destroy(&mb->worker_lock);
-	pthread_mutex_destroy(&mb->switch_lock);
-	pthread_mutex_destroy(&mb->commit_lock);
-	fs_state_close(mb->fs_state);
-	free(mb);
+	errcode_t error = mb ? commit_refuse_in_discard(mb) : 0;
+
+	if (mb && !error)
+		destroy(mb);
+	return error;
 }
 
-errcode_t allocator_open_worker(struct ext2mb *mb, struct ext2mb_worker **ret)
+errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
 {
 	struct worker_rooms *rooms = allocate(_Alignof(struct worker_rooms), sizeof(*rooms));
 
@@ -182,10 +190,12 @@ errcode_t allocator_open_worker(struct ext2mb *mb, struct ext2mb_worker **ret)
 	return 0;
 }
 
-void allocator_close_worker(struct ext2mb_worker *worker)
+void ext2mb_worker_close(struct ext2mb_worker *worker)
 {
-	struct ext2mb *mb = worker->mb;
+	if (!worker)
+		return;
 
+	struct ext2mb *mb = worker->mb;
 	worker_preallocation_close(worker);
 	pthread_mutex_lock(&mb->worker_lock);
 	struct ext2mb_worker **link = &mb->workers;

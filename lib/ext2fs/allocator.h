@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An allocator and its workers come and go. */
 #ifndef EXT2FS_ALLOCATOR_OPEN_H
 #define EXT2FS_ALLOCATOR_OPEN_H
 
@@ -14,12 +13,5 @@ extern const struct policy allocator_policy;
  */
 MUST_CHECK errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
                                     struct ext2mb **ret);
-
-/* Frees it. NULL is allowed. */
-void allocator_close(struct ext2mb *mb);
-
-/* ENOMEM. */
-MUST_CHECK errcode_t allocator_open_worker(struct ext2mb *mb, struct ext2mb_worker **ret);
-void allocator_close_worker(struct ext2mb_worker *worker);
 
 #endif

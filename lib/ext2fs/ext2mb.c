@@ -45,26 +45,6 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	return allocator_open(fs, ours, &allocator_policy, ret);
 }
 
-errcode_t ext2mb_close(struct ext2mb *mb)
-{
-	errcode_t error = mb ? commit_refuse_in_discard(mb) : 0;
-
-	if (!error)
-		allocator_close(mb);
-	return error;
-}
-
-errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
-{
-	return allocator_open_worker(mb, ret);
-}
-
-void ext2mb_worker_close(struct ext2mb_worker *worker)
-{
-	if (worker)
-		allocator_close_worker(worker);
-}
-
 /* The position of the cluster that block lies in. */
 static uint64_t position_of(const struct geometry *geometry, uint64_t block)
 {

@@ -18,23 +18,16 @@ struct found {
 struct collection {
 	struct found *found;
 	size_t count;
-	size_t capacity;
 };
 
-static void count_one(void *context, uint64_t position, uint32_t count)
-{
-	struct collection *all = context;
-
-	(void)position;
-	(void)count;
-	all->capacity++;
-}
-
+/* Only counted, as long as there is no room for them. */
 static void collect(void *context, uint64_t position, uint32_t count)
 {
 	struct collection *all = context;
 
-	all->found[all->count++] = (struct found){ position, count };
+	if (all->found)
+		all->found[all->count] = (struct found){ position, count };
+	all->count++;
 }
 
 static int by_position(const void *left, const void *right)
@@ -89,11 +82,11 @@ errcode_t check_preallocations(struct ext2mb *mb, char *why, size_t why_bytes)
 	uint64_t clusters = 0;
 
 	preallocation_register_clear_served(mb->preallocations);
-	preallocation_register_visit(mb->preallocations, count_one, &all);
-	SCOPE_FREE struct found *found = calloc(all.capacity + 1, sizeof(*found));
+	preallocation_register_visit(mb->preallocations, collect, &all);
+	SCOPE_FREE struct found *found = calloc(all.count + 1, sizeof(*found));
 	if (!found)
 		return ENOMEM;
-	all.found = found;
+	all = (struct collection){ .found = found };
 	preallocation_register_visit(mb->preallocations, collect, &all);
 	qsort(found, all.count, sizeof(*found), by_position);
 	for (size_t index = 0; index < all.count; index++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ext2fs/compare/kernel_index.h"
-
 #include "ext2fs/compare/kernel_policy.h"
+
 #include "ext2fs/group/group.h"
 
 static bool is_on(const struct ext2mb *mb)

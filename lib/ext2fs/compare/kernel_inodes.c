@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ext2fs/compare/kernel_inodes.h"
+#include "ext2fs/compare/kernel_policy.h"
 
 #include "ext2fs/inode/orlov.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ext2fs/compare/kernel_pending.h"
+#include "ext2fs/compare/kernel_policy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/group/group.h"
 #include "support/bisect.h"
 
@@ -26,40 +25,23 @@ struct kernel_tree {
 	struct kernel_record *spare; /* for the next addition, which cannot fail therefore */
 };
 
-errcode_t kernel_pending_create(uint32_t groups, bool merges_first, bool counts_atomically, struct md_lock *lock,
-                              struct kernel_pending **ret)
+errcode_t kernel_pending_create(struct kernel_policy *kernel)
 {
-	struct kernel_pending *pending = calloc(1, sizeof(*pending));
-
-	if (!pending)
-		return ENOMEM;
-	pending->lock = lock;
-	pending->groups = groups;
-	pending->merges_first = merges_first;
-	pending->counts_atomically = counts_atomically;
-	pending->trees = calloc(groups, sizeof(*pending->trees));
-	if (!pending->trees) {
-		free(pending);
-		return ENOMEM;
-	}
-	*ret = pending;
-	return 0;
+	kernel->trees = calloc(kernel->groups, sizeof(*kernel->trees));
+	return kernel->trees ? 0 : ENOMEM;
 }
 
-void kernel_pending_destroy(struct kernel_pending *pending)
+void kernel_pending_destroy(struct kernel_policy *kernel)
 {
-	if (!pending)
-		return;
-	for (uint32_t group = 0; group < pending->groups; group++) {
-		struct kernel_tree *tree = &pending->trees[group];
+	for (uint32_t group = 0; kernel->trees && group < kernel->groups; group++) {
+		struct kernel_tree *tree = &kernel->trees[group];
 
 		for (uint32_t index = 0; index < tree->count; index++)
 			free(tree->records[index]);
 		free(tree->records);
 		free(tree->spare);
 	}
-	free(pending->trees);
-	free(pending);
+	free(kernel->trees);
 }
 
 /* The first record that ends after the cluster. */
@@ -70,7 +52,7 @@ static uint32_t search(const struct kernel_tree *tree, uint32_t cluster)
 
 static bool overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
 {
-	const struct kernel_tree *tree = &kernel_policy_of(mb)->pending->trees[number];
+	const struct kernel_tree *tree = &kernel_policy_of(mb)->trees[number];
 	uint32_t index = search(tree, start);
 
 	return index < tree->count && tree->records[index]->start < start + count;
@@ -78,7 +60,7 @@ static bool overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, u
 
 static errcode_t reserve(struct ext2mb *mb, uint32_t number)
 {
-	struct kernel_tree *tree = &kernel_policy_of(mb)->pending->trees[number];
+	struct kernel_tree *tree = &kernel_policy_of(mb)->trees[number];
 
 	if (!tree->spare)
 		tree->spare = malloc(sizeof(*tree->spare));
@@ -96,17 +78,17 @@ static errcode_t reserve(struct ext2mb *mb, uint32_t number)
 	return 0;
 }
 
-static void count_clusters(struct kernel_pending *pending, int64_t change)
+static void count_clusters(struct kernel_policy *kernel, int64_t change)
 {
-	if (pending->counts_atomically) {
-		atomic_fetch_add_explicit(&pending->clusters, (uint64_t)change, memory_order_relaxed);
+	if (kernel->choices & CHOICE_PENDING_ATOMIC) {
+		atomic_fetch_add_explicit(&kernel->pending_clusters, (uint64_t)change, memory_order_relaxed);
 		return;
 	}
-	md_lock_enter(pending->lock);
-	atomic_store_explicit(&pending->clusters,
-	                      atomic_load_explicit(&pending->clusters, memory_order_relaxed) + (uint64_t)change,
+	md_lock_enter(kernel);
+	atomic_store_explicit(&kernel->pending_clusters,
+	                      atomic_load_explicit(&kernel->pending_clusters, memory_order_relaxed) + (uint64_t)change,
 	                      memory_order_relaxed);
-	md_lock_leave(pending->lock);
+	md_lock_leave(kernel);
 }
 
 static void remove_from_tree(struct kernel_tree *tree, uint32_t index)
@@ -116,7 +98,7 @@ static void remove_from_tree(struct kernel_tree *tree, uint32_t index)
 }
 
 /* Puts the group's spare record, filled in, into the tree at index and on the list. */
-static void insert(struct kernel_pending *pending, struct kernel_tree *tree, uint32_t index)
+static void insert(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index)
 {
 	struct kernel_record *record = tree->spare;
 
@@ -124,20 +106,20 @@ static void insert(struct kernel_pending *pending, struct kernel_tree *tree, uin
 	memmove(tree->records + index + 1, tree->records + index,
 	        (tree->count++ - index) * sizeof(struct kernel_record *));
 	tree->records[index] = record;
-	md_lock_enter(pending->lock);
-	record->tid = pending->tid;
+	md_lock_enter(kernel);
+	record->tid = kernel->tid;
 	record->next = NULL;
-	record->previous = pending->last;
-	*(pending->last ? &pending->last->next : &pending->first) = record;
-	pending->last = record;
-	md_lock_leave(pending->lock);
+	record->previous = kernel->last;
+	*(kernel->last ? &kernel->last->next : &kernel->first) = record;
+	kernel->last = record;
+	md_lock_leave(kernel);
 }
 
 /*
  * Joins a record with its successor if they touch and both are still on the list: a commit that has begun goes
  * through its records without the lock.
  */
-static void join_with_next(struct kernel_pending *pending, struct kernel_tree *tree, uint32_t index)
+static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index)
 {
 	struct kernel_record *record = tree->records[index];
 
@@ -146,13 +128,13 @@ static void join_with_next(struct kernel_pending *pending, struct kernel_tree *t
 	struct kernel_record *next = tree->records[index + 1];
 	if (record->start + record->count != next->start || record->tid != next->tid)
 		return;
-	md_lock_enter(pending->lock);
-	bool is_listed = next->tid == pending->tid;
+	md_lock_enter(kernel);
+	bool is_listed = next->tid == kernel->tid;
 	if (is_listed) {
-		*(next->previous ? &next->previous->next : &pending->first) = next->next;
-		*(next->next ? &next->next->previous : &pending->last) = next->previous;
+		*(next->previous ? &next->previous->next : &kernel->first) = next->next;
+		*(next->next ? &next->next->previous : &kernel->last) = next->previous;
 	}
-	md_lock_leave(pending->lock);
+	md_lock_leave(kernel);
 	if (!is_listed)
 		return;
 	record->count += next->count;
@@ -161,7 +143,7 @@ static void join_with_next(struct kernel_pending *pending, struct kernel_tree *t
 }
 
 /* Whether a neighbour takes the range in, so that nothing new need be listed. The tid is only compared. */
-static bool extend(struct kernel_pending *pending, struct kernel_tree *tree, uint32_t index, uint32_t start, uint32_t count,
+static bool extend(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index, uint32_t start, uint32_t count,
                    uint32_t tid)
 {
 	struct kernel_record *next = index < tree->count ? tree->records[index] : NULL;
@@ -169,7 +151,7 @@ static bool extend(struct kernel_pending *pending, struct kernel_tree *tree, uin
 
 	if (previous && previous->tid == tid && previous->start + previous->count == start) {
 		previous->count += count;
-		join_with_next(pending, tree, index - 1);
+		join_with_next(kernel, tree, index - 1);
 		return true;
 	}
 	if (next && next->tid == tid && next->start == start + count) {
@@ -182,34 +164,34 @@ static bool extend(struct kernel_pending *pending, struct kernel_tree *tree, uin
 
 static void add(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
 {
-	struct kernel_pending *pending = kernel_policy_of(mb)->pending;
-	struct kernel_tree *tree = &pending->trees[number];
+	struct kernel_policy *kernel = kernel_policy_of(mb);
+	struct kernel_tree *tree = &kernel->trees[number];
 	uint32_t index = search(tree, start);
 	/* Read without the lock: who extends a record that a commit has just begun to release, freed before it. */
-	uint32_t tid = __atomic_load_n(&pending->tid, __ATOMIC_RELAXED);
+	uint32_t tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED);
 
-	count_clusters(pending, count);
-	if (pending->merges_first && extend(pending, tree, index, start, count, tid))
+	count_clusters(kernel, count);
+	if (kernel->choices & CHOICE_MERGE_FIRST && extend(kernel, tree, index, start, count, tid))
 		return;
 	*tree->spare = (struct kernel_record){ .group = number, .start = start, .count = count };
-	insert(pending, tree, index);
-	if (pending->merges_first)
+	insert(kernel, tree, index);
+	if (kernel->choices & CHOICE_MERGE_FIRST)
 		return;
-	join_with_next(pending, tree, index);
+	join_with_next(kernel, tree, index);
 	if (index)
-		join_with_next(pending, tree, index - 1);
+		join_with_next(kernel, tree, index - 1);
 }
 
 static void release(struct ext2mb *mb, struct kernel_record *record)
 {
-	struct kernel_pending *pending = kernel_policy_of(mb)->pending;
+	struct kernel_policy *kernel = kernel_policy_of(mb);
 	struct group *group = &mb->groups[record->group];
-	struct kernel_tree *tree = &pending->trees[record->group];
+	struct kernel_tree *tree = &kernel->trees[record->group];
 	uint32_t number = record->group;
 
 	atomic_fetch_add(&mb->releases_begun, 1);
 	group_lock(group);
-	count_clusters(pending, -(int64_t)record->count);
+	count_clusters(kernel, -(int64_t)record->count);
 	remove_from_tree(tree, search(tree, record->start));
 	buddy_give(group->buddy, record->start, record->count);
 	group->is_dirty = true;
@@ -235,15 +217,15 @@ static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 
 static errcode_t commit(struct ext2mb *mb, uint32_t tid)
 {
-	struct kernel_pending *pending = kernel_policy_of(mb)->pending;
+	struct kernel_policy *kernel = kernel_policy_of(mb);
 	errcode_t first_error = 0;
 
 	(void)tid; /* the list has its own, under its lock */
-	md_lock_enter(pending->lock);
-	struct kernel_record *record = pending->first;
-	pending->first = pending->last = NULL;
-	__atomic_store_n(&pending->tid, pending->tid + 1, __ATOMIC_RELAXED);
-	md_lock_leave(pending->lock);
+	md_lock_enter(kernel);
+	struct kernel_record *record = kernel->first;
+	kernel->first = kernel->last = NULL;
+	__atomic_store_n(&kernel->tid, kernel->tid + 1, __ATOMIC_RELAXED);
+	md_lock_leave(kernel);
 	while (record) {
 		struct kernel_record *next = record->next;
 
@@ -257,27 +239,27 @@ static errcode_t commit(struct ext2mb *mb, uint32_t tid)
 }
 
 /* The list once for all groups, with the first. */
-static const char *check_list(const struct kernel_pending *pending)
+static const char *check_list(const struct kernel_policy *kernel)
 {
 	uint64_t listed = 0, records = 0, clusters = 0;
 
-	for (const struct kernel_record *record = pending->first; record; record = record->next)
+	for (const struct kernel_record *record = kernel->first; record; record = record->next)
 		listed++;
-	for (uint32_t number = 0; number < pending->groups; number++) {
-		records += pending->trees[number].count;
-		for (uint32_t index = 0; index < pending->trees[number].count; index++)
-			clusters += pending->trees[number].records[index]->count;
+	for (uint32_t number = 0; number < kernel->groups; number++) {
+		records += kernel->trees[number].count;
+		for (uint32_t index = 0; index < kernel->trees[number].count; index++)
+			clusters += kernel->trees[number].records[index]->count;
 	}
 	if (listed != records)
 		return "pending frees and their list disagree";
-	if (clusters != atomic_load_explicit(&pending->clusters, memory_order_relaxed))
+	if (clusters != atomic_load_explicit(&kernel->pending_clusters, memory_order_relaxed))
 		return "pending clusters are miscounted";
 	return NULL;
 }
 
 static const char *check(const struct ext2mb *mb, uint32_t number)
 {
-	const struct kernel_tree *tree = &kernel_policy_of(mb)->pending->trees[number];
+	const struct kernel_tree *tree = &kernel_policy_of(mb)->trees[number];
 	const struct buddy *buddy = mb->groups[number].buddy;
 	uint32_t previous_end = 0;
 
@@ -293,7 +275,7 @@ static const char *check(const struct ext2mb *mb, uint32_t number)
 			return "pending frees are not merged";
 		previous_end = end;
 	}
-	return number ? NULL : check_list(kernel_policy_of(mb)->pending);
+	return number ? NULL : check_list(kernel_policy_of(mb));
 }
 
-const struct pending_operations kernel_pending_operations = { overlaps, reserve, add, commit, check };
+const struct pending_operations kernel_pending = { overlaps, reserve, add, commit, check };

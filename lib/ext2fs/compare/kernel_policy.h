@@ -1,27 +1,53 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an allocator has beside ours that goes the kernel's ways, all or some of them. */
+/* What an allocator has beside ours that goes the kernel's ways, all or some of them, and its tables of functions. */
 #ifndef EXT2FS_KERNEL_POLICY_H
 #define EXT2FS_KERNEL_POLICY_H
 
-#include "ext2fs/compare/kernel_goals.h"
 #include "ext2fs/compare/kernel_lists.h"
-#include "ext2fs/compare/kernel_pending.h"
-#include "ext2fs/compare/md_lock.h"
 #include "ext2fs/compare/policies.h"
+#include "ext2fs/core/lock.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/group/pending_free.h"
+#include "ext2fs/inode/inode_search.h"
+#include "ext2fs/preallocation/file.h"
 #include "ext2fs/search/group_search.h"
 #include "ext2fs/search/stream_goals.h"
 
+struct kernel_record;
+struct kernel_tree;
+
 struct kernel_policy {
 	uint32_t choices;
-	struct kernel_lists *lists[INDEX_KINDS]; /* in place of sets; NULL with ordered-sets */
-	struct kernel_goals *goals;              /* NULL: ours */
-	struct kernel_pending *pending;          /* NULL: ours */
-	struct md_lock md_lock;
-	_Atomic bool has_stale_index; /* it was off before patch 11: groups may be in wrong sets */
-	_Atomic uint64_t bounces;
+	uint32_t groups;
 	struct goal_operations goal_operations;
 	struct search_operations search_operations;
+
+	/* The one lock for all threads, the kernel's s_md_lock: only choices of before the series take it. */
+	_Alignas(128) struct lock md_lock;
+	uint64_t md_locks; /* times that it was taken */
+
+	struct kernel_lists *lists[INDEX_KINDS]; /* in place of sets; NULL with ordered-sets */
+	_Atomic bool has_stale_index;            /* it was off before patch 11: groups may be in wrong sets */
+	_Atomic uint64_t bounces;
+
+	/*
+	 * Stream goals, unless they are ours: packed, stored by every allocation, at group 0 to begin with; before patches
+	 * 3 and 4, with the cluster and under the lock.
+	 */
+	_Atomic uint32_t *goal_groups;
+	_Atomic uint32_t *goal_starts;
+
+	/*
+	 * Freed clusters that wait for a commit, unless they do so our way: a record for every run, in a tree of its group
+	 * and on one list under the lock. Before patch 9 every free was put on the list and then joined with each
+	 * neighbour, which came off it again: up to three times the lock instead of none or one. Before patch 8 the number
+	 * of waiting clusters was kept under that lock, too.
+	 */
+	struct kernel_record *first; /* what the next commit releases */
+	struct kernel_record *last;
+	uint32_t tid;
+	_Atomic uint64_t pending_clusters;
+	struct kernel_tree *trees; /* one for each group, under the group's lock; NULL: our way */
 };
 
 /* Of an allocator that policy_open() has opened. */
@@ -34,5 +60,41 @@ static inline bool kernel_chooses(const struct ext2mb *mb, uint32_t choice)
 {
 	return kernel_policy_of(mb)->choices & choice;
 }
+
+static inline void md_lock_enter(struct kernel_policy *kernel)
+{
+	lock_wait(&kernel->md_lock);
+	kernel->md_locks++;
+}
+
+static inline void md_lock_leave(struct kernel_policy *kernel)
+{
+	lock_release(&kernel->md_lock);
+}
+
+/* The groups by order as they were before patches 10, 11 and 15. */
+extern const struct index_operations kernel_index;
+
+/* The first order from `order` on whose set has members; mb->orders: there is none. Any thread; a hint. */
+unsigned int kernel_index_next_order(const struct ext2mb *mb, enum index_kind kind, unsigned int order);
+
+/* But for what a hit is. */
+extern const struct goal_operations kernel_goals;
+
+/*
+ * A commit releases record by record in the order in which they came, each shown to the discard function before, whose
+ * first error is returned. One thread at a time.
+ */
+extern const struct pending_operations kernel_pending;
+MUST_CHECK errcode_t kernel_pending_create(struct kernel_policy *kernel);
+void kernel_pending_destroy(struct kernel_policy *kernel);
+
+/* How the sets were gone through before patches 15, 16 and 17, in any combination, and in the series. */
+MUST_CHECK errcode_t kernel_sweep(struct search *search);
+bool kernel_meet_busy(struct search *search, uint32_t number);
+
+/* Directories and small files by flex groups, without shares. */
+extern const struct inode_operations kernel_inodes;
+extern const struct small_file_operations kernel_small_files;
 
 #endif

@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "ext2fs/allocator.h"
-#include "ext2fs/compare/kernel_index.h"
-#include "ext2fs/compare/kernel_inodes.h"
 #include "ext2fs/compare/kernel_policy.h"
-#include "ext2fs/compare/kernel_sweep.h"
 #include "ext2fs/core/messages.h"
 #include "ext2fs/search/scan.h"
 
@@ -81,21 +78,18 @@ uint32_t policy_choices(enum policy_name policy)
 
 static errcode_t create(struct ext2mb *mb)
 {
-	const uint32_t our_goals = CHOICE_STREAM_GROUP | CHOICE_STREAM_HINT | CHOICE_PADDED_GOALS;
 	struct kernel_policy *kernel = kernel_policy_of(mb);
-	uint32_t choices = kernel->choices, groups = mb->geometry.groups;
 	errcode_t error = 0;
 
-	kernel->has_stale_index = !mb->is_indexed && !(choices & CHOICE_ALWAYS_LEAVE);
-	for (unsigned int kind = 0; kind < INDEX_KINDS && !error && !(choices & CHOICE_ORDERED_SETS); kind++)
-		error = kernel_lists_create(groups, &kernel->lists[kind]);
-	if (!error && (choices & our_goals) != our_goals)
-		error = kernel_goals_create(mb->goals->count, !(choices & CHOICE_STREAM_GROUP),
-		                            choices & CHOICE_STREAM_HINT ? NULL : &kernel->md_lock, &kernel->goals);
-	if (!error && !(choices & CHOICE_OWN_PENDING))
-		error = kernel_pending_create(groups, choices & CHOICE_MERGE_FIRST, choices & CHOICE_PENDING_ATOMIC,
-		                              &kernel->md_lock, &kernel->pending);
-	return error;
+	kernel->groups = mb->geometry.groups;
+	kernel->has_stale_index = !mb->is_indexed && !(kernel->choices & CHOICE_ALWAYS_LEAVE);
+	for (unsigned int kind = 0; kind < INDEX_KINDS && !error && !(kernel->choices & CHOICE_ORDERED_SETS); kind++)
+		error = kernel_lists_create(kernel->groups, &kernel->lists[kind]);
+	if (!error && !(kernel->choices & CHOICE_OWN_PENDING))
+		error = kernel_pending_create(kernel);
+	kernel->goal_groups = calloc(mb->goals->count, sizeof(*kernel->goal_groups));
+	kernel->goal_starts = calloc(mb->goals->count, sizeof(*kernel->goal_starts));
+	return !error && (!kernel->goal_groups || !kernel->goal_starts) ? ENOMEM : error;
 }
 
 static void destroy(void *state)
@@ -104,8 +98,9 @@ static void destroy(void *state)
 
 	for (unsigned int kind = 0; kind < INDEX_KINDS; kind++)
 		kernel_lists_destroy(kernel->lists[kind]);
-	kernel_goals_destroy(kernel->goals);
-	kernel_pending_destroy(kernel->pending);
+	kernel_pending_destroy(kernel);
+	free((void *)kernel->goal_groups);
+	free((void *)kernel->goal_starts);
 	free(kernel);
 }
 
@@ -130,8 +125,8 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	if ((choices & our_index) != our_index)
 		policy.index = &kernel_index;
 	if (!(choices & CHOICE_OWN_PENDING))
-		policy.pending = &kernel_pending_operations;
-	kernel->goal_operations = (choices & our_goals) == our_goals ? stream_goals_padded : kernel_goal_operations;
+		policy.pending = &kernel_pending;
+	kernel->goal_operations = (choices & our_goals) == our_goals ? stream_goals_padded : kernel_goals;
 	kernel->goal_operations.is_cluster = !(choices & CHOICE_STREAM_GROUP);
 	kernel->goal_operations.hit_counter =
 		choices & CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS;
@@ -183,8 +178,8 @@ struct policy_stats policy_read_stats(struct ext2mb *mb)
 
 	if (!kernel)
 		return (struct policy_stats){ 0 };
-	lock_wait(&kernel->md_lock.lock);
-	struct policy_stats stats = { .bounces = kernel->bounces, .global_locks = kernel->md_lock.taken };
-	lock_release(&kernel->md_lock.lock);
+	lock_wait(&kernel->md_lock);
+	struct policy_stats stats = { .bounces = kernel->bounces, .global_locks = kernel->md_locks };
+	lock_release(&kernel->md_lock);
 	return stats;
 }

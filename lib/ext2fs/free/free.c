@@ -32,43 +32,15 @@ static void add_piece(struct ext2mb *mb, const struct group_piece *piece)
 	group_leave(mb, piece->group);
 }
 
-/*
- * All groups of the range are locked before any is changed: a refused range changes nothing. Each thread that holds
- * more than one group's lock has taken them in ascending order, so this cannot deadlock.
- */
-static errcode_t try_to_free(struct ext2mb *mb, uint64_t position, uint64_t count)
-{
-	uint64_t checked = 0;
-	errcode_t error = 0;
-
-	while (checked < count && !error) {
-		struct group_piece piece = geometry_piece(&mb->geometry, position + checked, count - checked);
-
-		error = enter_piece(mb, &piece);
-		if (!error)
-			checked += piece.count;
-	}
-	for (uint64_t done = 0; done < checked;) {
-		struct group_piece piece = geometry_piece(&mb->geometry, position + done, count - done);
-
-		if (error)
-			group_leave(mb, piece.group);
-		else
-			add_piece(mb, &piece);
-		done += piece.count;
-	}
-	return error;
-}
-
 errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
 {
 	struct ext2mb *mb = worker->mb;
-	errcode_t error = try_to_free(mb, position, count);
+	errcode_t error = group_change_range(mb, position, count, enter_piece, add_piece);
 
 	/* It may have been handed out since; what the caller has been given certainly has been. */
 	if (error == EXT2MB_ET_RESERVED_FREE) {
 		preallocation_register_clear_served(mb->preallocations);
-		error = try_to_free(mb, position, count);
+		error = group_change_range(mb, position, count, enter_piece, add_piece);
 	}
 	if (error)
 		return error;

@@ -183,3 +183,28 @@ void group_take(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t cou
 	buddy_take(mb->groups[number].buddy, start, count);
 	mb->groups[number].is_dirty = true;
 }
+
+errcode_t group_change_range(struct ext2mb *mb, uint64_t position, uint64_t count, group_enter_piece enter,
+                             group_change_piece change)
+{
+	uint64_t checked = 0;
+	errcode_t error = 0;
+
+	while (checked < count && !error) {
+		struct group_piece piece = geometry_piece(&mb->geometry, position + checked, count - checked);
+
+		error = enter(mb, &piece);
+		if (!error)
+			checked += piece.count;
+	}
+	for (uint64_t done = 0; done < checked;) {
+		struct group_piece piece = geometry_piece(&mb->geometry, position + done, count - done);
+
+		if (error)
+			group_leave(mb, piece.group);
+		else
+			change(mb, &piece);
+		done += piece.count;
+	}
+	return error;
+}

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "ext2fs/core/buddy.h"
+#include "ext2fs/core/geometry.h"
 #include "ext2fs/core/lock.h"
 #include "ext2fs/group/group_summary.h"
 #include "ext2fs/group/pending_free.h"
@@ -101,5 +102,15 @@ void group_leave(struct ext2mb *mb, uint32_t number);
 
 /* Takes free clusters of a group whose lock is held. */
 void group_take(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
+
+/*
+ * Locks all groups of a range of clusters by calling enter for the part in each; once all have let it in, change is called
+ * for each, which leaves the group. Else nothing is changed, and the error is returned. This is the only way to hold
+ * more than one group's lock; they are taken in ascending order, so this cannot deadlock.
+ */
+typedef errcode_t (*group_enter_piece)(struct ext2mb *mb, const struct group_piece *piece);
+typedef void (*group_change_piece)(struct ext2mb *mb, const struct group_piece *piece);
+MUST_CHECK errcode_t group_change_range(struct ext2mb *mb, uint64_t position, uint64_t count, group_enter_piece enter,
+                                        group_change_piece change);
 
 #endif

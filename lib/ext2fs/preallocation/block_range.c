@@ -98,31 +98,10 @@ static errcode_t enter_free_piece(struct ext2mb *mb, const struct group_piece *p
 	return EXT2MB_ET_NO_SPACE;
 }
 
-/* All groups are locked, in ascending order as free_clusters() does it, before any is changed. */
-static errcode_t try_to_take(struct ext2mb *mb, uint64_t position, uint64_t count)
+static void take_piece(struct ext2mb *mb, const struct group_piece *piece)
 {
-	uint64_t checked = 0;
-	errcode_t error = 0;
-
-	while (checked < count && !error) {
-		struct group_piece piece = geometry_piece(&mb->geometry, position + checked, count - checked);
-
-		error = enter_free_piece(mb, &piece);
-		if (!error)
-			checked += piece.count;
-	}
-	for (uint64_t done = 0; done < checked;) {
-		struct group_piece piece = geometry_piece(&mb->geometry, position + done, count - done);
-
-		if (error) {
-			group_leave(mb, piece.group);
-		} else {
-			group_take(mb, piece.group, piece.start, piece.count);
-			group_leave_changed(mb, piece.group);
-		}
-		done += piece.count;
-	}
-	return error;
+	group_take(mb, piece->group, piece->start, piece->count);
+	group_leave_changed(mb, piece->group);
 }
 
 static errcode_t refuse_used(struct ext2mb *mb, uint64_t position, uint64_t count)
@@ -144,7 +123,7 @@ errcode_t block_range_take(struct ext2mb_worker *worker, uint64_t position, uint
 	struct ext2mb *mb = worker->mb;
 
 	for (;;) {
-		errcode_t error = try_to_take(mb, position, count);
+		errcode_t error = group_change_range(mb, position, count, enter_free_piece, take_piece);
 
 		if (error == EXT2MB_ET_NO_SPACE) {
 			error = refuse_used(mb, position, count);
