@@ -300,7 +300,8 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 
 errcode_t ext2mb_read_criterion_stats(struct ext2mb *mb, unsigned int index, struct ext2mb_criterion_stats *stats)
 {
-	static const char *const names[CRITERIA] = { "power of two", "goal length fast", "best available", "goal length slow",
+	static const char *const names[CRITERIA] = { "power of two", "goal length fast", "best available",
+	                                            "goal length slow",
 		                             "any free" };
 	errcode_t error =
 		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_criterion_stats, failures));

@@ -61,7 +61,7 @@ static const char *check_one(const struct ext2mb *mb, const struct found *found)
 	return NULL;
 }
 
-/* All windows together are as many clusters as are counted and as are marked. */
+/* All preallocations together are as many clusters as are counted and as are marked. */
 static errcode_t check_counts(struct ext2mb *mb, uint64_t clusters, char *why, size_t why_bytes)
 {
 	uint64_t counted = totals_space(mb).reserved_clusters, marked = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Contention that is simulated, for runs that must be repeatable: one thread takes turns for many (see struct contention
- * in group_search.h).
+ * Contention that is simulated, for runs that must be repeatable: one thread takes turns for many (see struct
+ * contention in group_search.h).
  */
 #ifndef EXT2FS_CONTENTION_H
 #define EXT2FS_CONTENTION_H

@@ -14,7 +14,8 @@ static struct kernel_lists *lists_of(const struct ext2mb *mb, enum index_kind ki
 	return kernel_policy_of(mb) ? kernel_policy_of(mb)->lists[kind] : NULL;
 }
 
-static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind kind, const struct group_summary *summary)
+static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind kind,
+                      const struct group_summary *summary)
 {
 	if (!is_on(mb))
 		return -1;

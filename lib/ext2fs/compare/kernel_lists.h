@@ -54,7 +54,7 @@ static inline bool kernel_lists_is_empty(const struct kernel_lists *lists, unsig
 bool kernel_lists_has(const struct kernel_lists *lists, unsigned int order, uint32_t number);
 
 /*
- * The first member behind `after` (KERNEL_LIST_NONE: from the head on) whose number is in [from, end); KERNEL_LIST_NONE
+ * The first member after `after` (KERNEL_LIST_NONE: from the head on) whose number is in [from, end); KERNEL_LIST_NONE
  * when there is none, or `after` has left the list meanwhile.
  */
 uint32_t kernel_lists_next(struct kernel_lists *lists, unsigned int order, uint32_t after, uint32_t from, uint32_t end);

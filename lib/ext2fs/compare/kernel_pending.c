@@ -143,7 +143,8 @@ static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tre
 }
 
 /* Whether a neighbour takes the range in, so that nothing new need be listed. The tid is only compared. */
-static bool extend(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index, uint32_t start, uint32_t count,
+static bool extend(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index, uint32_t start,
+                   uint32_t count,
                    uint32_t tid)
 {
 	struct kernel_record *next = index < tree->count ? tree->records[index] : NULL;
@@ -201,7 +202,7 @@ static void release(struct ext2mb *mb, struct kernel_record *record)
 	free(record);
 }
 
-/* Once the group's lock was had, nobody adds to the record: its tid is over. */
+/* Once this thread has had the group's lock, no other adds to the record: its transaction is over. */
 static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 {
 	struct lock *lock = &mb->groups[record->group].lock;
@@ -267,7 +268,8 @@ static const char *check(const struct ext2mb *mb, uint32_t number)
 		const struct kernel_record *record = tree->records[index];
 		uint32_t end = record->start + record->count;
 
-		if (!buddy || !record->count || end > buddy->clusters || buddy_next_free(buddy, record->start, end) != end)
+		if (!buddy || !record->count || end > buddy->clusters || buddy_next_free(buddy, record->start,
+		                                                                         end) != end)
 			return "a pending free is not in use";
 		if (index && record->start < previous_end)
 			return "pending frees overlap";

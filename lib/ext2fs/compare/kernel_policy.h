@@ -31,17 +31,17 @@ struct kernel_policy {
 	_Atomic uint64_t bounces;
 
 	/*
-	 * Stream goals, unless they are ours: packed, stored by every allocation, at group 0 to begin with; before patches
-	 * 3 and 4, with the cluster and under the lock.
+	 * Stream goals, unless they are ours: packed, stored by every allocation, at group 0 to begin with; before
+	 * patches 3 and 4, with the cluster and under the lock.
 	 */
 	_Atomic uint32_t *goal_groups;
 	_Atomic uint32_t *goal_starts;
 
 	/*
-	 * Freed clusters that wait for a commit, unless they do so our way: a record for every run, in a tree of its group
-	 * and on one list under the lock. Before patch 9 every free was put on the list and then joined with each
-	 * neighbour, which came off it again: up to three times the lock instead of none or one. Before patch 8 the number
-	 * of waiting clusters was kept under that lock, too.
+	 * Freed clusters that wait for a commit, unless they do so our way: a record for every run, in a tree of its
+	 * group and on one list under the lock. Before patch 9 every free was put on the list and then joined with each
+	 * neighbour, which came off it again: up to three times the lock instead of none or one. Before patch 8 the
+	 * number of waiting clusters was kept under that lock, too.
 	 */
 	struct kernel_record *first; /* what the next commit releases */
 	struct kernel_record *last;

@@ -4,7 +4,7 @@
  * begins. Every free cluster is covered by exactly one buddy: the largest aligned block that is wholly free,
  * capped at the top order. There are block_bits + 2 orders, so that the top one is a quarter of a full group.
  *
- * Pure and single-threaded: whoever holds the group's lock may call. Ranges are [start, start + count) in
+ * Pure and single-threaded: the thread that holds the group's lock may call. Ranges are [start, start + count) in
  * clusters of the group. What is not in range or not in the state that the call wants is the caller's bug.
  */
 #ifndef EXT2FS_BUDDY_H
@@ -19,7 +19,7 @@
 #define BUDDY_MAX_ORDERS 18 /* of 64 KiB blocks */
 
 struct buddy {
-	uint32_t clusters; /* in this group; the bits behind them are set */
+	uint32_t clusters; /* in this group; the bits after them are set */
 	uint32_t free_clusters;
 	uint32_t fragments;     /* maximal runs of free clusters */
 	uint32_t first_free;    /* no cluster before it is free */
@@ -28,7 +28,7 @@ struct buddy {
 	uint32_t orders;
 	uint32_t present; /* bit k: counters[k] is not 0 */
 	uint32_t counters[BUDDY_MAX_ORDERS];
-	uint64_t *order_bits; /* from order 1 up, each behind the other; a set bit is a buddy */
+	uint64_t *order_bits; /* from order 1 up, one after the other; a set bit is a buddy */
 	uint64_t bitmap[];    /* as on disk: a set bit is a cluster in use */
 };
 
@@ -38,7 +38,7 @@ size_t buddy_bytes(unsigned int block_bits);
 /* Prepares memory of buddy_bytes(); the caller then fills in bitmap (capacity_bits bits) and calls build. */
 void buddy_init(struct buddy *buddy, unsigned int block_bits, uint32_t clusters);
 
-/* Works everything out from the bitmap, whose bits behind the last cluster it sets. */
+/* Works everything out from the bitmap, whose bits after the last cluster it sets. */
 void buddy_build(struct buddy *buddy);
 
 /* Takes clusters that are all free. */

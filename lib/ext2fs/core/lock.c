@@ -32,7 +32,7 @@ void lock_wake(struct lock *lock, uint32_t word)
 
 /*
  * Takes the lock if it is to be had. Who has slept cannot know whether others still do, so it takes the lock
- * with LOCK_SLEEPERS set and may wake nobody when it releases it.
+ * with LOCK_SLEEPERS set and may wake no thread when it releases it.
  */
 static bool take(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_t impatient)
 {

@@ -16,8 +16,8 @@ struct lock {
 	_Atomic uint32_t word;
 };
 
-#define LOCK_HELD 1u      /* by somebody */
-#define LOCK_SLEEPERS 2u  /* somebody may be asleep */
+#define LOCK_HELD 1u      /* by a thread */
+#define LOCK_SLEEPERS 2u  /* a thread may be asleep */
 #define LOCK_IMPATIENT 4u /* times the number of those for whom all others stand back */
 #define LOCK_PATIENCE 3   /* futile wake-ups before a thread becomes impatient */
 

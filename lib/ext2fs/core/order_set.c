@@ -55,7 +55,7 @@ void order_set_add(struct order_set *set, uint32_t number)
 }
 
 /*
- * Clears the bit and, where a word became empty, its summary. Whoever added to the word meanwhile wrote the
+ * Clears the bit and, where a word became empty, its summary. The thread that added to the word meanwhile wrote the
  * summary either before that, then the clearing read-modify-write has read from it and the second look at the
  * word sees the addition; or after, then the summary ends up set.
  */

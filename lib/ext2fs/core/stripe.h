@@ -25,7 +25,7 @@ static inline bool stripe_divides(const struct stripe *stripe, uint32_t clusters
 	return stripe->clusters && clusters % stripe->clusters == 0;
 }
 
-/* The first cluster of the group, at or after this one, that begins a stripe. It may lie behind the group's end. */
+/* The first cluster of the group, at or after this one, that begins a stripe. It may lie after the group's end. */
 static inline uint32_t stripe_next(const struct stripe *stripe, const struct geometry *geometry, uint32_t group,
                                    uint32_t cluster)
 {

@@ -15,8 +15,8 @@
 MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
 
 /*
- * Makes clusters of the worker's last hand-out free again at once. EXT2MB_ET_BAD_RANGE: they are not of it, or there has
- * been a commit since; EXT2MB_ET_DOUBLE_FREE.
+ * Makes clusters of the worker's last hand-out free again at once. EXT2MB_ET_BAD_RANGE: they are not of it, or there
+ * has been a commit since; EXT2MB_ET_DOUBLE_FREE.
  */
 MUST_CHECK errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
 

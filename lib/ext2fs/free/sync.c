@@ -39,7 +39,9 @@ errcode_t sync_groups(struct ext2mb *mb)
 	SCOPE_FREE uint8_t *buffer = malloc(geometry_block_bytes(&mb->geometry));
 	if (!buffer)
 		return ENOMEM;
-	/* What fails stays dirty; where others have written a bitmap, its descriptor must follow, whatever comes next. */
+	/*
+	 * What fails stays dirty; where others have written a bitmap, its descriptor must follow, whatever comes next.
+	 */
 	errcode_t first_error = 0;
 	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
 		errcode_t error = sync_group(mb, number, buffer);

@@ -79,7 +79,7 @@ static int compare_claims(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Joins sorted claims in place of the first ones; where two overlap, whoever could have been put elsewhere is wrong. */
+/* Joins sorted claims; where two overlap, metadata that mke2fs could have placed elsewhere counts as misplaced. */
 static errcode_t merge_claims(struct claims *claims, struct fs_zones *zones)
 {
 	size_t widest = 0; /* the claim that reaches farthest so far */

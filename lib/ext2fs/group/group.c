@@ -53,7 +53,7 @@ static void publish_corrupt(struct ext2mb *mb, uint32_t number)
 	});
 }
 
-/* The best that an untouched group can be: whoever is led to it by that loads it and puts it right. */
+/* The best that an untouched group can be: the thread that is led to it by that loads it and puts it right. */
 static void publish_untouched(struct ext2mb *mb, uint32_t number, uint32_t free_clusters)
 {
 	int largest = (int)last_set(free_clusters) - 1;

@@ -33,7 +33,10 @@ errcode_t group_reserved_prepare(struct ext2mb *mb, uint32_t number)
 	return 0;
 }
 
-/* Windows that touch share a word, hence the atomic operations; but a word that is one window's alone is stored. */
+/*
+ * Preallocations that touch share a word, hence the atomic operations; but a word that is one preallocation's alone is
+ * stored.
+ */
 static void change(_Atomic uint64_t *words, uint32_t start, uint32_t end, bool is_set)
 {
 	for (uint32_t word = start / BITS_PER_WORD; word <= (end - 1) / BITS_PER_WORD; word++) {

@@ -22,8 +22,8 @@ struct pending_operations {
 	errcode_t (*reserve)(struct ext2mb *mb, uint32_t number);
 	void (*add)(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 	/*
-	 * Releases what was added up to the transaction, which has just ended, showing it to the discard function, whose
-	 * first error is returned.
+	 * Releases what was added up to the transaction, which has just ended, showing it to the discard function,
+	 * whose first error is returned.
 	 */
 	errcode_t (*commit)(struct ext2mb *mb, uint32_t tid);
 	/* NULL, or what is wrong with the group's (a literal). No other thread. */
@@ -58,8 +58,8 @@ bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, u
 void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t tid);
 
 /*
- * The first run of transactions up to `tid` that begins at or after `from`, touching ones of different transactions as one;
- * false when there is none.
+ * The first run of transactions up to `tid` that begins at or after `from`, touching ones of different transactions as
+ * one; false when there is none.
  */
 bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t tid, uint32_t *start,
                        uint32_t *count);

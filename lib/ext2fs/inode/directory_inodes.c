@@ -113,7 +113,8 @@ static errcode_t take_displaced(struct inode_search *search, ext2_ino_t parent, 
 {
 	errcode_t error = 0;
 
-	for (uint32_t number = 1; number < DISPLACEMENTS && number < span && inode_search_goes_on(search, error); number++) {
+	for (uint32_t number = 1; number < DISPLACEMENTS && number < span && inode_search_goes_on(search,
+	                                                                                          error); number++) {
 		uint32_t group = first + (search->parent_group - first + displacement(number, span)) % span;
 
 		error = take_after_parent(search, group, parent, false);

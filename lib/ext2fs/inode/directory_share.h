@@ -24,7 +24,7 @@ struct directory_share {
 };
 
 #define DIRECTORY_SHARE_INODES 128u /* at most, */
-#define DIRECTORY_SHARE_BLOCKS 512u /* a window for small files of full length; */
+#define DIRECTORY_SHARE_BLOCKS 512u /* a preallocation for small files of full length; */
 #define DIRECTORY_SHARE_PART 4u     /* at most one in so many of a small group's; */
 #define DIRECTORY_SHARE_LEAST 16u   /* inodes at least: a block of the inode table */
 

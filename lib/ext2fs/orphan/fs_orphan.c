@@ -110,7 +110,8 @@ static errcode_t check_block(const struct fs_orphan *state, uint32_t block, uint
 	}
 }
 
-errcode_t fs_orphan_read_block(struct fs_orphan *state, uint32_t block, uint32_t *entries, const struct orphan_message *why)
+errcode_t fs_orphan_read_block(struct fs_orphan *state, uint32_t block, uint32_t *entries,
+                               const struct orphan_message *why)
 {
 	pthread_mutex_lock(state->io_lock);
 	errcode_t error = io_channel_read_blk64(state->fs->io, state->physical[block], 1, state->buffer);
@@ -119,7 +120,8 @@ errcode_t fs_orphan_read_block(struct fs_orphan *state, uint32_t block, uint32_t
 	if (!error)
 		error = check_block(state, block, entries);
 	if (error)
-		orphan_message_say(why, "block %u of the orphan file (inode %u), at block %llu of the filesystem", block,
+		orphan_message_say(why, "block %u of the orphan file (inode %u), at block %llu of the filesystem",
+		                   block,
 		               state->file_ino, HUGE_BLOCK(state->physical[block]));
 	return error;
 }

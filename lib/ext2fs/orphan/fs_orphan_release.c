@@ -161,7 +161,7 @@ static errcode_t check_xattrs(struct orphan_release *release, ext2_ino_t ino)
 	return 0;
 }
 
-/* As the kernel does, so that what lay behind the end does not come back when the file grows. */
+/* As the kernel does, so that what lay after the end does not come back when the file grows. */
 static errcode_t clear_last_block(struct orphan_release *release, ext2_ino_t ino, struct ext2_inode *inode)
 {
 	ext2_filsys fs = release->copy;

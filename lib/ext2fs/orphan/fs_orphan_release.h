@@ -29,7 +29,7 @@ MUST_CHECK errcode_t orphan_release_begin(struct orphan_release *release, struct
 
 /*
  * EXT2MB_ET_ORPHAN_INODE (not in use, or its blocks cannot be its own), EXT2MB_ET_ORPHAN_UNSUPPORTED: nothing has
- * been changed. Other errors can leave it half released, with blocks in use that nobody refers to.
+ * been changed. Other errors can leave it half released, with blocks in use that no inode refers to.
  */
 MUST_CHECK errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The public functions of the orphan file: slots in memory, the list behind them, and both on disk. */
+/* The public functions of the orphan file: slots in memory, the list beside them, and both on disk. */
 #include "ext2fs/orphan/orphan_file.h"
 
 #include <errno.h>

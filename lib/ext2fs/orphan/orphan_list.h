@@ -46,7 +46,7 @@ void orphan_list_destroy(struct orphan_list *list);
 /* Puts an inode before all others. ENOMEM. */
 MUST_CHECK errcode_t orphan_list_add(struct orphan_list *list, uint32_t ino, uint32_t *node);
 
-/* While the list is read from disk: puts an inode behind all others, where next is its i_dtime. ENOMEM. */
+/* While the list is read from disk: puts an inode after all others, where next is its i_dtime. ENOMEM. */
 MUST_CHECK errcode_t orphan_list_load(struct orphan_list *list, uint32_t ino, uint32_t next);
 
 /* EXT2MB_ET_ORPHAN_ABSENT when the node does not hold ino. Needs no memory. */

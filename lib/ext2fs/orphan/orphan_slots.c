@@ -108,9 +108,9 @@ void orphan_slots_mark_changed(struct orphan_slots *slots, uint32_t block)
 }
 
 /*
- * After an exchange in an entry, which must be sequentially consistent: then, if the flag is still seen set, whoever
- * clears it after that reads the entry after that, too. So the flag is stored once for each collection, and threads
- * that share a block do not take its line from one another.
+ * After an exchange in an entry, which must be sequentially consistent: then, if the flag is still seen set, the thread
+ * that clears it after that reads the entry after that, too. So the flag is stored once for each collection, and
+ * threads that share a block do not take its line from one another.
  */
 static void tell_change(struct orphan_slots_block *block)
 {

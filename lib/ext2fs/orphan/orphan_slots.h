@@ -26,7 +26,7 @@
 
 /* Two lines of its own, which processors fetch in pairs: threads work in different blocks. */
 struct orphan_slots_block {
-	_Alignas(128) _Atomic uint32_t free; /* slots that nobody has taken or reserved */
+	_Alignas(128) _Atomic uint32_t free; /* slots that are neither taken nor reserved */
 	_Atomic bool is_changed;             /* since it was collected last */
 	_Atomic uint32_t kept;               /* the slot that may be kept; exact while no thread adds or deletes */
 };

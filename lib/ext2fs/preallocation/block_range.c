@@ -34,7 +34,8 @@ static enum ext2mb_block_use use_of(const struct ext2mb *mb, uint32_t number, ui
 }
 
 /* Where the clusters from start on that are used so end, at most `end`. */
-static uint32_t end_of(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t end, enum ext2mb_block_use use)
+static uint32_t end_of(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t end,
+                       enum ext2mb_block_use use)
 {
 	for (uint32_t at = start; at < end; at = (at / BITS_PER_WORD + 1) * BITS_PER_WORD) {
 		uint64_t others = ~word_of(mb, number, at / BITS_PER_WORD, use) >> at % BITS_PER_WORD;

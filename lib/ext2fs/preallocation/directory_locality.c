@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ext2fs/core/allocator.h"
+#include "ext2fs/core/minmax.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/preallocation/preallocation_options.h"
 
@@ -27,7 +28,7 @@ void directory_localities_init(struct directory_localities *table)
 
 static uint32_t first_window(const struct ext2mb *mb)
 {
-	return mb->prealloc->small_window < DIRECTORY_LOCALITY_FIRST_WINDOW ? mb->prealloc->small_window : DIRECTORY_LOCALITY_FIRST_WINDOW;
+	return (uint32_t)min_u64(mb->prealloc->small_window, DIRECTORY_LOCALITY_FIRST_WINDOW);
 }
 
 static struct directory *directory_of(const struct preallocation_owner *owner)
@@ -149,7 +150,7 @@ errcode_t directory_locality_visit(struct ext2mb_worker *worker, ext2_ino_t ino,
 	return error;
 }
 
-/* Of those that nobody uses, the one that was used the longest time ago. */
+/* The one that was used the longest time ago, of those that are not in use. */
 static struct directory *unlink_oldest_idle(struct directory_shard *shard)
 {
 	struct directory **oldest = NULL;
@@ -187,7 +188,8 @@ static struct locality_group *more_pools(struct ext2mb *mb, struct directory *di
 
 	if (more)
 		return more;
-	struct locality_group *made = aligned_alloc(_Alignof(struct locality_group), DIRECTORY_LOCALITY_MORE_POOLS * sizeof(*made));
+	struct locality_group *made = aligned_alloc(_Alignof(struct locality_group),
+	                                            DIRECTORY_LOCALITY_MORE_POOLS * sizeof(*made));
 	if (!made)
 		return NULL;
 	memset(made, 0, DIRECTORY_LOCALITY_MORE_POOLS * sizeof(*made));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Directories that small files are being written to. Each has a pool of its own, so that files that are used together
- * lie together, whatever threads wrote them (Andreas Dilger's proposal of November 2008: with windows by processor,
- * the files of a directory were strewn over many, and each bitmap was written several times).
+ * lie together, whatever threads wrote them (Andreas Dilger's proposal of November 2008: with preallocations by
+ * processor, the files of a directory were strewn over many, and each bitmap was written several times).
  *
  * His drawback, threads that wait for one another in one directory, is met with more pools: a thread that finds the
- * first one taken goes to one of a few others, by its number. So one thread alone makes one window.
+ * first one taken goes to one of a few others, by its number. So one thread alone makes one preallocation.
  */
 #ifndef EXT2FS_DIRECTORY_LOCALITY_H
 #define EXT2FS_DIRECTORY_LOCALITY_H
@@ -21,7 +21,7 @@
 #define DIRECTORY_LOCALITY_SHARD_BITS 10
 #define DIRECTORY_LOCALITY_SHARDS (1u << DIRECTORY_LOCALITY_SHARD_BITS)
 #define DIRECTORY_LOCALITY_MORE_POOLS 3
-#define DIRECTORY_LOCALITY_IDLE_MOST 16     /* in a shard, that nobody uses and that keep their windows nevertheless */
+#define DIRECTORY_LOCALITY_IDLE_MOST 16     /* in a shard, unused, that keep their preallocations */
 #define DIRECTORY_LOCALITY_FIRST_WINDOW 32u /* clusters: most directories are small */
 
 struct directory;
@@ -49,7 +49,7 @@ void directory_locality_leave(struct ext2mb_worker *worker, struct directory *di
 /* Locks one of the directory's pools for this worker. */
 struct locality_group *directory_locality_lock(struct ext2mb_worker *worker, struct directory *directory);
 
-/* The pool that everyone tries first. */
+/* The pool that every thread tries first. */
 struct locality_group *directory_locality_first(struct directory *directory);
 
 #endif

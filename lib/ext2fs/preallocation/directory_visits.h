@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * In which order one worker comes to directories with its small files. One after the other, as archives are unpacked
- * and trees are copied: then no directory needs a window of its own to keep its files together, and what is left of
- * each one's window would be a hole. Or now here, now there: then windows by directory are worth their leftovers.
+ * and trees are copied: then no directory needs a preallocation of its own to keep its files together, and what is left
+ * of each one's preallocation would be a hole. Or now here, now there: then preallocations by directory are worth their
+ * leftovers.
  *
  * Pure; each worker has its own.
  */
@@ -22,8 +23,8 @@ struct directory_visits {
 	ext2_ino_t recent[DIRECTORY_VISITS_RECENT];
 	uint32_t oldest;   /* index of the one that came first */
 	uint32_t stays;    /* files in one of the recent directories */
-	uint32_t arrivals; /* first files of directories that nobody had been in */
-	uint32_t returns;  /* files in others: somebody had been there, but not this worker just now */
+	uint32_t arrivals; /* first files of directories that no worker had been in */
+	uint32_t returns;  /* files in others: a worker had been there, but not this worker just now */
 };
 
 /* A small file is about to be written in the directory. is_known: there has been one before. */

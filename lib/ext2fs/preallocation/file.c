@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The public functions for files: arguments are checked, and what a file's own windows serve is served here. */
+/* The public functions for files: arguments are checked, and what a file's own preallocations serve is served here. */
 #include "ext2fs/preallocation/file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/core/minmax.h"
 
-/* Gives back what lies in the windows; the lock is held and the windows are destroyed. */
+/* Gives back what lies in the preallocations; the lock is held and the preallocations are destroyed. */
 static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
 {
 	struct inode_pas *windows = &file->windows;
@@ -25,7 +25,8 @@ static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
 	file_clear_served(file);
 	preallocation_move_begin(stats);
 	for (uint32_t index = 0; index < windows->count; index++) {
-		preallocation_give_back(file->mb, stats, windows->windows[index].position, windows->windows[index].count);
+		preallocation_give_back(file->mb, stats, windows->windows[index].position,
+		                        windows->windows[index].count);
 		clusters += windows->windows[index].count;
 	}
 	file_count_windows(stats, windows->count, 0);
@@ -117,7 +118,7 @@ static bool stayed_small(const struct ext2mb_file *file)
 	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->locality != EXT2MB_LOCALITY_NONE;
 }
 
-/* It began among small files, and more of them come behind it. */
+/* It began among small files, and more of them come after it. */
 static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
 {
 	return file->directory && file->may_have_windows && worker_goes_in_order(worker);
@@ -193,7 +194,8 @@ static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_r
 		return false;
 	return !request->hole_end ||
 	       (request->hole_start <= request->logical && end <= request->hole_end &&
-	        request->hole_end <= NORMALIZE_END && geometry_is_whole_clusters(geometry, request->hole_start | request->hole_end));
+	        request->hole_end <= NORMALIZE_END && geometry_is_whole_clusters(geometry,
+	                                                                         request->hole_start | request->hole_end));
 }
 
 /* Remembers where this file's last blocks are. */
@@ -207,7 +209,7 @@ static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2
 		file->blocks = file->end;
 }
 
-/* What the file's own windows have for the request, which may be nothing. */
+/* What the file's own preallocations have for the request, which may be nothing. */
 static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                    const struct ext2mb_file_request *request, struct file_taken *taken)
 {

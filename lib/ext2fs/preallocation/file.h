@@ -11,14 +11,14 @@
 #include "ext2fs/preallocation/inode_pa.h"
 #include "ext2fs/preallocation/preallocation_register.h"
 
-/* One thread at a time uses it. Others only discard its windows, for which they need the lock. */
+/* One thread at a time uses it. Others only discard its preallocations, for which they need the lock. */
 struct ext2mb_file {
 	_Alignas(64) struct lock lock;
 	struct inode_pas windows;
 
 	struct ext2mb *mb;
 	uint64_t blocks;        /* its size */
-	uint64_t end;           /* blocks; behind it nothing is mapped */
+	uint64_t end;           /* blocks; after it nothing is mapped */
 	uint64_t last_logical;  /* where the last allocation ended, in the file */
 	uint64_t last_physical; /* and on disk; 0: there was none, or it was truncated */
 	struct preallocation_owner owner;
@@ -49,13 +49,13 @@ struct file_taken {
 	uint32_t count; /* clusters */
 };
 
-/* What no window of the file could serve: the request has been checked. EXT2MB_ET_NO_SPACE, ENOMEM. */
+/* What no preallocation of the file could serve: the request has been checked. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                  const struct ext2mb_file_request *request, struct file_taken *taken);
 
 /*
- * Takes up to most clusters from the file's window that holds the logical cluster; none if none does. The file's lock
- * is held. ENOMEM, and nothing is taken.
+ * Takes up to most clusters from the file's preallocation that holds the logical cluster; none if none does. The file's
+ * lock is held. ENOMEM, and nothing is taken.
  */
 MUST_CHECK errcode_t file_take_any(struct ext2mb_file *file, uint32_t logical, uint32_t most, struct file_taken *taken);
 
@@ -69,22 +69,25 @@ static inline MUST_CHECK errcode_t file_take(struct ext2mb_file *file, uint32_t 
 	return 0;
 }
 
-/* Clears the bits of what was taken from the front of the file's last window (group_reserved.h). The lock is held. */
+/*
+ * Clears the bits of what was taken from the front of the file's last preallocation (group_reserved.h). The lock is
+ * held.
+ */
 void file_clear_served(struct ext2mb_file *file);
 
-/* Makes sure that the directory is known, if files of one directory share windows. No lock is held. ENOMEM. */
+/* Makes sure that the directory is known, if files of one directory share preallocations. No lock is held. ENOMEM. */
 MUST_CHECK errcode_t file_find_directory(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
 /*
- * Whether the file, while it is small, gets its clusters from the worker's windows: those of its directory are not to
- * be used, or our own policy has seen that directories come one after the other (directory_visits.h).
+ * Whether the file, while it is small, gets its clusters from the worker's preallocations: those of its directory are
+ * not to be used, or our own policy has seen that directories come one after the other (directory_visits.h).
  */
 bool file_uses_worker_pool(const struct ext2mb_worker *worker, const struct ext2mb_file *file);
 
 /* The pool, or the first of them, that the file has to do with while it is small. */
 struct locality_group *file_pool(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
-/* Keeps the count of open windows, when one file's has changed. */
+/* Keeps the count of open preallocations, when one file's has changed. */
 static inline void file_count_windows(struct stats *stats, uint32_t before, uint32_t after)
 {
 	if (after > before)

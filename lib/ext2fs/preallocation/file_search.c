@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What a file needs and has no window for: from a small file's window, or by a search that may leave a window. */
+/*
+ * What a file needs and has no preallocation for: from a small file's preallocation, or by a search that may leave a
+ * preallocation.
+ */
 #include "ext2fs/preallocation/file.h"
 
 #include "ext2fs/preallocation/directory_locality.h"
@@ -19,7 +22,7 @@ struct need {
 	struct ext2mb *mb;
 	struct ext2mb_file *file;
 	const struct ext2mb_file_request *request;
-	uint64_t count;      /* blocks: the request's, cut where one of the file's windows begins */
+	uint64_t count;      /* blocks: the request's, cut where one of the file's preallocations begins */
 	uint64_t hole_start; /* blocks */
 	uint64_t hole_end;
 	uint64_t left_physical;
@@ -59,7 +62,7 @@ static void find_hole(struct need *need)
 		need->left_physical = file->last_physical;
 }
 
-/* With the file's lock: other windows of the file are no part of the hole. */
+/* With the file's lock: other preallocations of the file are no part of the hole. */
 static void clip_hole(struct need *need)
 {
 	unsigned int bits = need->mb->geometry.cluster_bits;
@@ -76,7 +79,7 @@ static void clip_hole(struct need *need)
 	need->count = min_u64(need->request->count, need->hole_end - need->request->logical);
 }
 
-/* Of the cluster behind the left neighbour, for our own policy; 0: there is none. */
+/* Of the cluster after the left neighbour, for our own policy; 0: there is none. */
 static uint64_t left_position(const struct need *need)
 {
 	const struct geometry *geometry = &need->mb->geometry;
@@ -89,8 +92,8 @@ static uint64_t left_position(const struct need *need)
 /* --- Large files -------------------------------------------------------------------------------------------- */
 
 /*
- * Where the longest extents of a file that has no other ones end, our own windows end too, unless that cuts the
- * request or a stripe. Files often end there as well, and then nothing of their last window is left over.
+ * Where the longest extents of a file that has no other ones end, our own preallocations end too, unless that cuts the
+ * request or a stripe. Files often end there as well, and then nothing of their last preallocation is left over.
  */
 static void clip_at_extent(struct need *need)
 {
@@ -131,7 +134,7 @@ static struct normalize_goal choose_goal(const struct need *need)
 }
 
 /*
- * Behind or before a neighbour; a part of it only if that begins where the request does. What continues the left
+ * After or before a neighbour; a part of it only if that begins where the request does. What continues the left
  * neighbour might end before the request begins.
  */
 static errcode_t take_at_neighbour(const struct need *need, const struct normalize_goal *goal,
@@ -154,8 +157,8 @@ static errcode_t take_at_neighbour(const struct need *need, const struct normali
 }
 
 /*
- * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole: windows of
- * a group's length would leave every group that holds metadata to nobody.
+ * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole:
+ * preallocations of a group's length would leave every group that holds metadata unused.
  */
 static errcode_t take_near(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
 {
@@ -167,7 +170,8 @@ static errcode_t take_near(const struct need *need, const struct normalize_goal 
 		.count = count,
 		.least = (uint32_t)max_u64(count / 2, asked),
 	};
-	errcode_t error = need->left_physical ? preallocation_take_near(need->worker, &near, &window->position, &window->count) :
+	errcode_t error = need->left_physical ? preallocation_take_near(need->worker, &near, &window->position,
+	                                                                &window->count) :
 	                                        EXT2MB_ET_NO_SPACE;
 
 	if (!error)
@@ -194,7 +198,7 @@ static errcode_t take_anywhere(const struct need *need, const struct normalize_g
 	return error;
 }
 
-/* A file that has outgrown the small ones goes on in the window where it lies. */
+/* A file that has outgrown the small ones goes on in the preallocation where it lies. */
 static errcode_t take_of_pool(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
 {
 	struct locality_group *pool = &need->worker->preallocation->pool;
@@ -217,7 +221,8 @@ static errcode_t take_behind_small(const struct need *need, const struct normali
                                    struct inode_pa *window)
 {
 	uint32_t count = to_clusters(need, goal->count);
-	const struct flex_search_request near = { .position = need->worker->preallocation->pool.next, .count = count, .least = count };
+	const struct flex_search_request near = { .position = need->worker->preallocation->pool.next, .count = count,
+	                                         .least = count };
 
 	if (!near.position || !need->file->is_final || goal->try_count || !worker_goes_in_order(need->worker))
 		return EXT2MB_ET_NO_SPACE;
@@ -279,7 +284,7 @@ static errcode_t begin_free_group(const struct need *need, const struct normaliz
 	return take_at(need, goal, position, window);
 }
 
-/* Whether all that is wanted is free behind the left neighbour, be it in the next group. */
+/* Whether all that is wanted is free after the left neighbour, be it in the next group. */
 static bool fits_behind(const struct need *need, const struct normalize_goal *goal)
 {
 	uint64_t position = left_position(need), end = position + to_clusters(need, goal->count), start;
@@ -294,7 +299,7 @@ static bool fits_behind(const struct need *need, const struct normalize_goal *go
 }
 
 /*
- * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than behind the
+ * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than after the
  * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
  * free extents again (143 instead of 84).
  */
@@ -324,7 +329,10 @@ static errcode_t take_by(const struct need *need, const struct normalize_goal *g
 	return error;
 }
 
-/* The file's lock is held. What is found and is more than the request is a window, of which the request is served. */
+/*
+ * The file's lock is held. What is found and is more than the request is a preallocation, of which the request is
+ * served.
+ */
 static errcode_t take_large(const struct need *need, struct file_taken *taken)
 {
 	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere };
@@ -354,7 +362,7 @@ static errcode_t take_large(const struct need *need, struct file_taken *taken)
 
 /* --- Small files -------------------------------------------------------------------------------------------- */
 
-/* A file of no more than so many blocks, as far as is known, may share windows with others. */
+/* A file of no more than so many blocks, as far as is known, may share preallocations with others. */
 static bool may_be_small(const struct need *need)
 {
 	uint64_t end = need->request->logical + need->request->count;
@@ -365,9 +373,9 @@ static bool may_be_small(const struct need *need)
 
 /*
  * The kernel goes by the size alone, so that every large file begins with 16 blocks elsewhere. With our own policy a
- * file that may still grow begins in a window of its own, unless there have been small files here, or directory after
- * directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files of
- * 1 GiB: 64 free extents more).
+ * file that may still grow begins in a preallocation of its own, unless there have been small files here, or directory
+ * after directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files
+ * of 1 GiB: 64 free extents more).
  */
 static bool joins_small(const struct need *need, const struct locality_group *pool)
 {
@@ -377,9 +385,10 @@ static bool joins_small(const struct need *need, const struct locality_group *po
 
 /*
  * A file that goes on gets the rest of what a small file may have in one slice, with our own policy, so that files
- * which grow side by side in one window do not alternate block by block. The first piece of a file gets no slice, as
- * most small files are written at once; but it does where directories are written one after the other: what is not
- * used of it is what the next file begins with, and if it is not known to be whole it may be written back in part.
+ * which grow side by side in one preallocation do not alternate block by block. The first piece of a file gets no
+ * slice, as most small files are written at once; but it does where directories are written one after the other: what
+ * is not used of it is what the next file begins with, and if it is not known to be whole it may be written back in
+ * part.
  */
 static uint32_t slice_clusters(const struct need *need)
 {
@@ -436,7 +445,7 @@ static struct locality_group *lock_pool(const struct need *need)
 	return &need->worker->preallocation->pool;
 }
 
-/* The file's lock is held. What the request does not need of a slice becomes a window of the file. */
+/* The file's lock is held. What the request does not need of a slice becomes a preallocation of the file. */
 static errcode_t take_small(const struct need *need, struct file_taken *taken)
 {
 	struct inode_pas *windows = &need->file->windows;
@@ -501,7 +510,7 @@ static errcode_t prepare(const struct need *need, bool *small)
 	return 0;
 }
 
-/* The last clusters are handed out without a window. */
+/* The last clusters are handed out without a preallocation. */
 static errcode_t take_last(const struct need *need, struct file_taken *taken)
 {
 	struct scan_request scan = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Windows of free space for small files: runs of clusters, each used up from its front, bucketed by the order of
+ * Preallocations of free space for small files: runs of clusters, each used up from its front, bucketed by the order of
  * what is left of them. The kernel keeps ten lists for that (one locality group per processor); here it is one
  * short array whose buckets are only counted, as there is one run most of the time.
  *
- * Pure and single-threaded: whoever holds the pool's lock may call.
+ * Pure and single-threaded: the thread that holds the pool's lock may call.
  */
 #ifndef EXT2FS_GROUP_PA_H
 #define EXT2FS_GROUP_PA_H

@@ -31,7 +31,7 @@ static uint64_t end_of(const struct inode_pa *window)
 	return (uint64_t)window->logical + window->count;
 }
 
-/* The first window that ends behind the logical cluster. */
+/* The first preallocation that ends after the logical cluster. */
 static uint32_t find(const struct inode_pas *windows, uint32_t logical)
 {
 	uint32_t low = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is reserved for one file: windows, each a run of logical clusters with the run of clusters on disk that is
- * kept for it. Ascending, disjoint, and only what has not been handed out: a window shrinks as it is used, from
- * either end, and is parted when something is taken out of its middle.
+ * What is reserved for one file: preallocations, each a run of logical clusters with the run of clusters on disk that
+ * is kept for it. Ascending, disjoint, and only what has not been handed out: a preallocation shrinks as it is used,
+ * from either end, and is parted when something is taken out of its middle.
  *
- * Pure and single-threaded: whoever holds the file's lock may call.
+ * Pure and single-threaded: the thread that holds the file's lock may call.
  */
 #ifndef EXT2FS_INODE_PA_H
 #define EXT2FS_INODE_PA_H
@@ -27,17 +27,17 @@ struct inode_pas {
 	uint32_t capacity;
 	uint32_t cursor; /* which one was used last: a hint, but below capacity */
 	uint32_t
-		served; /* clusters before the cursor's window, taken from its front since inode_pa_take_served() */
+		served; /* clusters before the cursor's preallocation, taken from its front since inode_pa_take_served() */
 };
 
 void inode_pa_destroy(struct inode_pas *windows);
 
-/* Makes room for so many more windows. ENOMEM. */
+/* Makes room for so many more preallocations. ENOMEM. */
 MUST_CHECK errcode_t inode_pa_reserve(struct inode_pas *windows, uint32_t more);
 
 /*
- * What was taken from the front of the window that was used last, and not returned here before: one run. Anything but
- * inode_pa_take_front() may only be called when nothing is left to be returned. False if nothing is.
+ * What was taken from the front of the preallocation that was used last, and not returned here before: one run.
+ * Anything but inode_pa_take_front() may only be called when nothing is left to be returned. False if nothing is.
  */
 bool inode_pa_take_served(struct inode_pas *windows, uint64_t *position, uint32_t *count);
 
@@ -45,13 +45,16 @@ bool inode_pa_take_served(struct inode_pas *windows, uint64_t *position, uint32_
 void inode_pa_add(struct inode_pas *windows, const struct inode_pa *window);
 
 /*
- * Takes up to most clusters from the window that holds the logical cluster. *taken is 0 if none does. ENOMEM, and
- * nothing is taken: a window is to be parted and there is no room for another.
+ * Takes up to most clusters from the preallocation that holds the logical cluster. *taken is 0 if none does. ENOMEM,
+ * and nothing is taken: a preallocation is to be parted and there is no room for another.
  */
 MUST_CHECK errcode_t inode_pa_take_any(struct inode_pas *windows, uint32_t logical, uint32_t most,
                                            uint64_t *position, uint32_t *taken);
 
-/* What a growing file does most: takes `most` clusters from the front of the window used last, and not all of it. */
+/*
+ * What a growing file does most: takes `most` clusters from the front of the preallocation used last, and not all of
+ * it.
+ */
 static inline bool inode_pa_take_front(struct inode_pas *windows, uint32_t logical, uint32_t most,
                                            uint64_t *position)
 {
@@ -69,7 +72,10 @@ static inline bool inode_pa_take_front(struct inode_pas *windows, uint32_t logic
 	return true;
 }
 
-/* Narrows [*start, *end), which holds the logical cluster, to what lies between windows. No window holds it. */
+/*
+ * Narrows [*start, *end), which holds the logical cluster, to what lies between preallocations. No preallocation holds
+ * it.
+ */
 void inode_pa_clip_hole(const struct inode_pas *windows, uint32_t logical, uint64_t *start, uint64_t *end);
 
 /*

@@ -6,7 +6,7 @@
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/preallocation/preallocation_options.h"
 
-#define WINDOWS_SHARE 4u /* all windows together get at most one part in so many of the free space */
+#define WINDOWS_SHARE 4u /* all preallocations together get at most one part in so many of the free space */
 #define WINDOW_GROWTH 4u
 
 struct giving_back {
@@ -40,10 +40,11 @@ static uint32_t next_window(const struct ext2mb_worker *worker, const struct loc
 	return window > least ? (uint32_t)window : least;
 }
 
-/* In the group where the search would begin: a whole window, or what is there. EXT2MB_ET_NO_SPACE. */
+/* In the group where the search would begin: a whole preallocation, or what is there. EXT2MB_ET_NO_SPACE. */
 static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_request *scan, struct group_pa *window)
 {
-	struct flex_search_request near = { .position = scan->goal, .count = scan->count, .least = scan->count, .in_group = true };
+	struct flex_search_request near = { .position = scan->goal, .count = scan->count, .least = scan->count,
+	                                   .in_group = true };
 	errcode_t error = preallocation_take_near(worker, &near, &window->position, &window->count);
 
 	if (error != EXT2MB_ET_NO_SPACE || scan->count == scan->asked)
@@ -52,7 +53,7 @@ static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_r
 	return preallocation_take_near(worker, &near, &window->position, &window->count);
 }
 
-/* The first run behind the goal that has room for the request: what is short is used up, too. */
+/* The first run after the goal that has room for the request: what is short is used up, too. */
 static errcode_t take_next(struct ext2mb_worker *worker, const struct scan_request *scan, struct group_pa *window)
 {
 	const struct flex_search_request near = {
@@ -64,8 +65,9 @@ static errcode_t take_next(struct ext2mb_worker *worker, const struct scan_reque
 	return preallocation_take_near(worker, &near, &window->position, &window->count);
 }
 
-/* Windows follow one another where that is possible, and become as long as they may be by and by. */
-static errcode_t make_window(struct ext2mb_worker *worker, struct locality_group *pool, const struct small_request *request)
+/* Preallocations follow one another where that is possible, and become as long as they may be by and by. */
+static errcode_t make_window(struct ext2mb_worker *worker, struct locality_group *pool,
+                             const struct small_request *request)
 {
 	struct scan_request scan = {
 		.goal = pool->next ? pool->next : request->goal,
@@ -99,7 +101,8 @@ static errcode_t make_window(struct ext2mb_worker *worker, struct locality_group
 	return 0;
 }
 
-errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool, const struct small_request *request,
+errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
+                              const struct small_request *request,
                           struct group_pa *taken)
 {
 	if (request->after && group_pa_take_at(&pool->runs, request->after, request->most, &taken->count)) {
@@ -151,7 +154,8 @@ uint64_t locality_group_give_back(struct locality_group *pool, struct ext2mb *mb
 	if (pool->runs.count) {
 		preallocation_move_begin(stats);
 		for (uint32_t index = 0; index < pool->runs.count; index++) {
-			preallocation_give_back(mb, stats, pool->runs.runs[index].position, pool->runs.runs[index].count);
+			preallocation_give_back(mb, stats, pool->runs.runs[index].position,
+			                        pool->runs.runs[index].count);
 			clusters += pool->runs.runs[index].count;
 		}
 		pool->runs.count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where small files get their clusters from: windows that many of them share, so that they lie together and cost one
- * search for all. A thread has a pool (as a processor has in the kernel), or a directory has (directory.h).
+ * Where small files get their clusters from: preallocations that many of them share, so that they lie together and cost
+ * one search for all. A thread has a pool (as a processor has in the kernel), or a directory has (directory_locality.h).
  */
 #ifndef EXT2FS_LOCALITY_GROUP_H
 #define EXT2FS_LOCALITY_GROUP_H
@@ -20,22 +20,22 @@ struct ext2mb_worker;
 /* Zero-initialise, but for window_clusters. */
 struct locality_group {
 	_Alignas(64) struct lock lock;
-	uint32_t window_clusters; /* of the next window */
+	uint32_t window_clusters; /* of the next preallocation */
 	_Atomic bool is_wanted;   /* there have been files that stayed small; set once, read without the lock */
-	uint64_t next;            /* the position behind the last window; 0: there was none */
+	uint64_t next;            /* the position after the last preallocation; 0: there was none */
 	struct group_pas runs;
 };
 
 struct small_request {
-	uint64_t goal;   /* a position, near which a pool without windows begins */
+	uint64_t goal;   /* a position, near which a pool without preallocations begins */
 	uint32_t count;  /* clusters */
-	uint32_t most;   /* clusters that are welcome, if a window has them: count or more */
+	uint32_t most;   /* clusters that are welcome, if a preallocation has them: count or more */
 	bool is_in_order; /* directories come one after the other: the next run that is long enough will do */
-	bool in_group;   /* a new window is to lie in the goal's group, if that has any room */
+	bool in_group;   /* a new preallocation is to lie in the goal's group, if that has any room */
 	uint64_t after;  /* a position where a part of that is welcome, too; 0: none */
 };
 
-/* Whether there have been files that stayed small, for which windows are worth while. A hint. */
+/* Whether there have been files that stayed small, for which preallocations are worth while. A hint. */
 static inline bool locality_group_is_wanted(const struct locality_group *pool)
 {
 	return atomic_load_explicit(&pool->is_wanted, memory_order_relaxed);
@@ -48,9 +48,9 @@ static inline void locality_group_want(struct locality_group *pool)
 }
 
 /*
- * Takes clusters for a file from the front of a window, and makes a window if none has as many; fewer than count are
- * had only if the free space is in pieces. They count as reserved until they are served. The pool's lock is held.
- * EXT2MB_ET_NO_SPACE, ENOMEM.
+ * Takes clusters for a file from the front of a preallocation, and makes a preallocation if none has as many; fewer
+ * than count are had only if the free space is in pieces. They count as reserved until they are served. The pool's lock
+ * is held. EXT2MB_ET_NO_SPACE, ENOMEM.
  */
 MUST_CHECK errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
                                      const struct small_request *request, struct group_pa *taken);
@@ -58,7 +58,7 @@ MUST_CHECK errcode_t locality_group_take(struct ext2mb_worker *worker, struct lo
 /* Gives a file's reserved clusters back to the pool, or frees them if that needs memory and there is none. Locks. */
 void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct group_pa *run);
 
-/* Frees all windows, if one of them overlaps the range (NULL: always). Locks. Returns clusters. */
+/* Frees all preallocations, if one of them overlaps the range (NULL: always). Locks. Returns clusters. */
 uint64_t locality_group_give_back(struct locality_group *pool, struct ext2mb *mb, struct stats *stats,
                             const struct cluster_range *range);
 

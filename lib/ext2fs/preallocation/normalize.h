@@ -25,7 +25,7 @@
 /* The free space of the whole filesystem, as of some time ago: hints, of which only `ext2mb` makes use. */
 struct normalize_hints {
 	uint64_t free_blocks;  /* not reserved either */
-	uint32_t open_windows; /* other windows that are open for files now */
+	uint32_t open_windows; /* other preallocations that are open for files now */
 	int largest_order;     /* of any free buddy, in clusters; -1: none is known */
 };
 
@@ -42,7 +42,7 @@ struct normalize_request {
 	/* What is neither mapped nor reserved around the request in the file: [hole_start, hole_end) */
 	uint64_t hole_start;
 	uint64_t hole_end;       /* NORMALIZE_END: nothing follows */
-	uint64_t left_physical;  /* the block behind the one that hole_start - 1 is mapped to; 0: no neighbour */
+	uint64_t left_physical;  /* the block after the one that hole_start - 1 is mapped to; 0: no neighbour */
 	uint64_t right_physical; /* the block that hole_end is mapped to; 0: no neighbour */
 	struct normalize_hints hints;
 };

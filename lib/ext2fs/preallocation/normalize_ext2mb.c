@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Our own policy. What a window costs is given back when the file is closed, so the question is only how likely
+ * Our own policy. What a preallocation costs is given back when the file is closed, so the question is only how likely
  * the file is to fill it, and whether there is room. doc/NORMALIZE.md has the figures.
  *
  * - A file whose end is known gets exactly what lies before it, and fallocate exactly what it says: rounding
@@ -8,14 +8,14 @@
  *   8 MiB with it, 69.4 % without).
  * - But fallocate that goes on block by block where the file ended is an append like any other. The kernel
  *   leaves it alone, and 64 streams of it cut files of 1 GiB into 261 967 extents.
- * - Appends get windows that grow with the file, to four times its size: a file of 1 GiB has 14 of them, 8 of
+ * - Appends get preallocations that grow with the file, to four times its size: a file of 1 GiB has 14 of them, 8 of
  *   which are as long as an extent can be. Doubling takes 19, the proposal of 2014 takes 23.
  * - Writes inside the file that do not go on where others ended may be all that ever comes: aligned chunks of
  *   8 MiB at most. Longer extents gain little (Andreas Dilger, 2014).
- * - Windows are powers of two, so that whole buddies are found by their order, and shrink with the free space:
+ * - Preallocations are powers of two, so that whole buddies are found by their order, and shrink with the free space:
  *   all together may hold a quarter of it, and none is longer than the longest buddy that is left. Asking for
  *   more makes the search go through all groups (Dilger's explanation of the kernel's limit).
- * - Where there are stripes, windows of a stripe or more end on one, begin on one, and are congruent with it on
+ * - Where there are stripes, preallocations of a stripe or more end on one, begin on one, and are congruent with it on
  *   disk: read-modify-write halves a RAID's speed, more extents do not (Dilger again).
  */
 #include "ext2fs/preallocation/normalize_goal.h"
@@ -23,7 +23,7 @@
 #define SMALLEST_WINDOW 16u /* what the kernel takes for a small file (mb_stream_req) */
 #define GROWTH 4u
 #define CHUNK_BYTES (UINT64_C(8) << 20)
-#define WINDOWS_SHARE 4u /* all windows together: at most one part in so many of the free space */
+#define WINDOWS_SHARE 4u /* all preallocations together: at most one part in so many of the free space */
 
 static bool continues_left(const struct normalize_request *request)
 {
@@ -44,7 +44,7 @@ static bool is_exact(const struct normalize_request *request)
 	return request->final_size && (appends(request) || (request->start && !continues_left(request)));
 }
 
-/* The longest window that the free space permits: a power of two, a whole cluster at least. */
+/* The longest preallocation that the free space permits: a power of two, a whole cluster at least. */
 static uint64_t longest_window(const struct normalize_request *request)
 {
 	const struct geometry *geometry = request->geometry;
@@ -53,7 +53,7 @@ static uint64_t longest_window(const struct normalize_request *request)
 	uint64_t limit = min_u64(normalize_group_blocks(request), NORMALIZE_WRITTEN_MAX);
 	int top_order = (int)geometry->block_bits + 1;
 
-	/* A top buddy is all that an order can say; whole groups may be free behind it. */
+	/* A top buddy is all that an order can say; whole groups may be free after it. */
 	if (hints->largest_order >= 0 && hints->largest_order < top_order)
 		limit = min_u64(limit, cluster << hints->largest_order);
 	limit = min_u64(limit, hints->free_blocks / (WINDOWS_SHARE * ((uint64_t)hints->open_windows + 1)));
@@ -108,8 +108,8 @@ static bool is_congruent(const struct normalize_request *request)
 }
 
 /*
- * A window of a stripe or more, stretched to stripes. What has a neighbour on the left that lies wrongly is to
- * fill the stripe only, behind it: the next window then begins a stripe of its own, wherever it is free.
+ * A preallocation of a stripe or more, stretched to stripes. What has a neighbour on the left that lies wrongly is to
+ * fill the stripe only, after it: the next preallocation then begins a stripe of its own, wherever it is free.
  */
 static struct window align_window(const struct normalize_request *request, struct window window)
 {
@@ -141,7 +141,7 @@ static uint64_t group_remainder(const struct normalize_request *request, uint64_
 }
 
 /*
- * Behind the left neighbour only what is left of the group is tried for: all of the goal would never fit there,
+ * After the left neighbour only what is left of the group is tried for: all of the goal would never fit there,
  * so that every group would end in a gap. And any part of that is welcome, as it lengthens the neighbour's
  * extent: what follows it would have been an extent of its own anyway.
  */

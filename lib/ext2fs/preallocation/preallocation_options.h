@@ -11,7 +11,7 @@ struct preallocation_options {
 	enum ext2mb_normalization normalization;
 	enum ext2mb_locality locality;
 	uint32_t small_file_blocks; /* files up to this size are small */
-	uint32_t small_window;      /* clusters of a full-sized window for them */
+	uint32_t small_window;      /* clusters of a full-sized preallocation for them */
 };
 
 /* Fills mb->prealloc; geometry, stripe and policy are known. EXT2MB_ET_BAD_ARGUMENT. */

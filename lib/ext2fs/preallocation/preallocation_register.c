@@ -15,7 +15,8 @@ void preallocation_register_destroy(struct preallocation_register *preallocation
 		pthread_mutex_destroy(&preallocations->shards[index].lock);
 }
 
-void preallocation_register_add(struct preallocation_register *preallocations, struct preallocation_owner *owner, uint32_t shard)
+void preallocation_register_add(struct preallocation_register *preallocations, struct preallocation_owner *owner,
+                                uint32_t shard)
 {
 	owner->shard = shard % PREALLOCATION_REGISTER_SHARDS;
 
@@ -68,7 +69,8 @@ void preallocation_register_clear_served(struct preallocation_register *prealloc
 	}
 }
 
-void preallocation_register_visit(struct preallocation_register *preallocations, preallocation_visit visit, void *context)
+void preallocation_register_visit(struct preallocation_register *preallocations, preallocation_visit visit,
+                                  void *context)
 {
 	for (unsigned int index = 0; index < PREALLOCATION_REGISTER_SHARDS; index++)
 		for (struct preallocation_owner *owner = preallocations->shards[index].owners; owner; owner = owner->next)

@@ -61,7 +61,8 @@ void preallocation_register_init(struct preallocation_register *preallocations);
 void preallocation_register_destroy(struct preallocation_register *preallocations);
 
 /* shard: any number; owners that different threads add should have different ones. */
-void preallocation_register_add(struct preallocation_register *preallocations, struct preallocation_owner *owner, uint32_t shard);
+void preallocation_register_add(struct preallocation_register *preallocations, struct preallocation_owner *owner,
+                                uint32_t shard);
 
 /* The owner has given its preallocations back and gets no more. */
 void preallocation_register_remove(struct preallocation_register *preallocations, struct preallocation_owner *owner);
@@ -76,6 +77,7 @@ uint64_t preallocation_register_give_back(struct ext2mb *mb, struct stats *stats
 void preallocation_register_clear_served(struct preallocation_register *preallocations);
 
 /* No other thread runs. */
-void preallocation_register_visit(struct preallocation_register *preallocations, preallocation_visit visit, void *context);
+void preallocation_register_visit(struct preallocation_register *preallocations, preallocation_visit visit,
+                                  void *context);
 
 #endif

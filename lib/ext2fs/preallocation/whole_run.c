@@ -8,7 +8,7 @@
 #include "ext2fs/group/group_reserved.h"
 #include "ext2fs/preallocation/preallocation_register.h"
 
-/* The first run of `clusters` that are free or in windows; the group is locked and loaded. */
+/* The first run of `clusters` that are free or in preallocations; the group is locked and loaded. */
 static bool find_in_group(const struct ext2mb *mb, uint32_t number, uint32_t clusters, uint32_t *start)
 {
 	const struct buddy *buddy = mb->groups[number].buddy;
@@ -38,9 +38,9 @@ static bool find_in_group(const struct ext2mb *mb, uint32_t number, uint32_t clu
 }
 
 /*
- * A group where no window has ever been is passed over for its summary and its longest run: read before the bits are
- * looked for, they tell of all that was available then. A look in vain is noted, so that the next request of this length
- * is refused at once (100 GiB, every second 8 blocks free: the summaries let 12 blocks through).
+ * A group where no preallocation has ever been is passed over for its summary and its longest run: read before the bits
+ * are looked for, they tell of all that was available then. A look in vain is noted, so that the next request of this
+ * length is refused at once (100 GiB, every second 8 blocks free: the summaries let 12 blocks through).
  */
 static errcode_t look_into(struct ext2mb *mb, uint32_t number, uint32_t clusters, uint64_t *position)
 {
@@ -74,11 +74,11 @@ static errcode_t find(struct ext2mb *mb, uint32_t clusters, uint64_t *position)
 }
 
 /*
- * What is free or in windows only becomes more by a commit: who gives a window back, or hands a part of it on, changes
- * nothing. So one look at every group, with no commit meanwhile, proves a refusal, and there is no need to give
- * anything back. (Requests for anything that is free give all windows back instead, until there are none: reserve.h.)
- * Where a run would be it is tried again: every window that another thread has made there since has handed out a part
- * of it, so this comes to an end.
+ * What is free or in preallocations only becomes more by a commit: a thread that gives a preallocation back, or hands a part of
+ * it on, changes nothing. So one look at every group, with no commit meanwhile, proves a refusal, and there is no need
+ * to give anything back. (Requests for anything that is free give all preallocations back instead, until there are
+ * none: reclaim.h.) Where a run would be it is tried again: every preallocation that another thread has made there
+ * since has handed out a part of it, so this comes to an end.
  */
 errcode_t whole_run_insist(struct ext2mb_worker *worker, reclaim_attempt attempt, void *context, uint32_t clusters)
 {

@@ -25,7 +25,7 @@ static bool is_free(const struct ext2mb *mb, uint32_t number)
 
 /*
  * The first group of a flex group holds metadata, of a length that is hardly ever whole stripes: to begin with a stripe
- * behind it would leave a splinter there each time. It is kept for directories and small files then.
+ * after it would leave a splinter there each time. It is kept for directories and small files then.
  */
 static bool may_begin_in(const struct choice *choice, uint32_t number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sequential allocation for who plans a layout: no index, no hint, so the result depends on the window alone. */
+/* First fit, for callers that plan a layout: no index and no hint, so the result depends on the range alone. */
 #ifndef EXT2FS_FIRST_FIT_H
 #define EXT2FS_FIRST_FIT_H
 
@@ -8,8 +8,8 @@
 #include "ext2fs/core/allocator.h"
 
 /*
- * Takes the first free clusters at or after position `goal` and before `limit`: the first run of at least `least` there,
- * cut to count clusters and not joined across groups. A limit beyond the last cluster is the filesystem's end.
+ * Takes the first free clusters at or after position `goal` and before `limit`: the first run of at least `least`
+ * there, cut to count clusters and not joined across groups. A limit beyond the last cluster is the filesystem's end.
  * EXT2MB_ET_NO_SPACE, ENOMEM. start and count are in clusters.
  */
 MUST_CHECK errcode_t first_fit_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint32_t least,

@@ -32,7 +32,7 @@ struct search {
 	uint32_t start_group; /* where to begin */
 	uint32_t least;       /* clusters: shorter runs are no use */
 	bool is_whole;        /* least is what is wanted */
-	bool reserves;        /* what is taken is a window */
+	bool reserves;        /* what is taken is a preallocation */
 	bool takes_first;     /* the first run that comes is good enough */
 
 	enum criterion criterion;

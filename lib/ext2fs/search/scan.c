@@ -380,7 +380,8 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 		mb->policy.goals->store(mb, request->stream, search.best.group, search.best.start);
 	worker->search->last_group = search.best.group;
 	if (goes_on_after_last(&search, request))
-		worker->search->goes_on_at = (struct cluster_place){ search.best.group, search.best.start + search.best.count };
+		worker->search->goes_on_at = (struct cluster_place){ search.best.group,
+		                                                    search.best.start + search.best.count };
 	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
 	*taken = search.best.count;
 	return 0;
