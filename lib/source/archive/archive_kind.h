@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an archive is read as: this depends on how the source was named, never on its bytes. Otherwise
- * the author of an archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's
- * parsers. Other programs are never run to unpack anything.
+ * What an archive is read as. This depends on how the source was named, never on its bytes: otherwise the author of an
+ * archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's parsers. Other
+ * programs are never run to unpack anything.
  */
 #ifndef SOURCE_ARCHIVE_KIND_H
 #define SOURCE_ARCHIVE_KIND_H

@@ -132,7 +132,7 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 	return tree->nodes[node].link_to != node;
 }
 
-/* Is it a file of a host directory? A manifest's files lie in one too, but nothing but their contents counts. */
+/* Is it a file of a host directory? One of a manifest is not: it only has the contents of a file of the host. */
 bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 
 /* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
