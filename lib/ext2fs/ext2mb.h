@@ -5,8 +5,9 @@
  * Baokun Li, 2025).
  *
  * Threads: ext2mb_open(), ext2mb_sync(), ext2mb_check() and ext2mb_close() call libext2fs, which is not thread-safe, or
- * look at everything: no other thread may use fs or the allocator while they run. All else may be called by any number of
- * threads at the same time, each with a worker handle of its own, unless a declaration says otherwise. Units are filesystem blocks; with bigalloc starts and counts are multiples of a cluster.
+ * look at everything: no other thread may use fs or the allocator while they run. All else may be called by any number
+ * of threads at the same time, each with a worker handle of its own, unless a declaration says otherwise. Units are
+ * filesystem blocks; with bigalloc starts and counts are multiples of a cluster.
  *
  * Versions: every structure that may grow begins with struct_bytes, which the caller sets to its sizeof, and grows at
  * its end only. As with Linux's copy_struct_from_user(), what an older program does not have is taken to be zero, which
@@ -107,8 +108,8 @@ struct ext2mb_options {
 EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
 
 /*
- * Frees it; what was not synced is lost. No worker and no file may be open. NULL is allowed. EXT2MB_ET_IN_DISCARD, and it
- * is as it was; else 0.
+ * Frees it; what was not synced is lost. No worker and no file may be open. NULL is allowed. EXT2MB_ET_IN_DISCARD, and
+ * it is as it was; else 0.
  */
 errcode_t ext2mb_close(struct ext2mb *mb);
 
@@ -150,11 +151,10 @@ struct ext2mb_extent {
 };
 
 /*
- * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none, or no run of the least length, is to be had;
- * EXT2MB_ET_BAD_ARGUMENT, also for a least length of more than a group, which no extent of the allocator is, or of more
- * than count. Where there is a stripe, a
- * count that is a multiple of it is looked for at multiples of it first, and a goal that is not one is passed over if
- * count is one stripe (but for EXT2MB_ALLOC_GOAL_ONLY).
+ * Allocates up to count blocks in one extent. EXT2MB_ET_NO_SPACE when none, or no run of the least length, is to be
+ * had; EXT2MB_ET_BAD_ARGUMENT, also for a least length of more than a group, which no extent of the allocator is, or of
+ * more than count. Where there is a stripe, a count that is a multiple of it is looked for at multiples of it first,
+ * and a goal that is not one is passed over if count is one stripe (but for EXT2MB_ALLOC_GOAL_ONLY).
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request,
                                          struct ext2mb_extent *extent);
@@ -229,10 +229,10 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t s
 
 /*
  * Makes blocks free at once, without a commit and without the discard function: all or a part of the extent that
- * ext2mb_alloc() gave this worker last, provided that no commit has been since. For a hand-out that came to nothing (the
- * kernel's ext4_discard_allocated_blocks()): nothing on disk may refer to these blocks. EXT2MB_ET_BAD_RANGE: they are
- * something else, to be freed with ext2mb_free(). EXT2MB_ET_DOUBLE_FREE: they have been freed already. Only the last
- * extent, for to know all of them each worker would have to keep a list, which every request paid for.
+ * ext2mb_alloc() gave this worker last, provided that no commit has been since. For a hand-out that came to nothing
+ * (the kernel's ext4_discard_allocated_blocks()): nothing on disk may refer to these blocks. EXT2MB_ET_BAD_RANGE: they
+ * are something else, to be freed with ext2mb_free(). EXT2MB_ET_DOUBLE_FREE: they have been freed already. Only the
+ * last extent, for to know all of them each worker would have to keep a list, which every request paid for.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
@@ -250,9 +250,9 @@ enum ext2mb_block_use {
 };
 
 /*
- * What the block at start is used for, and in *alike how many from there on, up to count, are used alike, across groups:
- * all are free if *use is EXT2MB_BLOCKS_FREE and *alike is count. Any thread, at any time. A snapshot, of one group
- * after the other: before the caller sees it, other threads may have changed it. EXT2MB_ET_BAD_RANGE; ENOMEM;
+ * What the block at start is used for, and in *alike how many from there on, up to count, are used alike, across
+ * groups: all are free if *use is EXT2MB_BLOCKS_FREE and *alike is count. Any thread, at any time. A snapshot, of one
+ * group after the other: before the caller sees it, other threads may have changed it. EXT2MB_ET_BAD_RANGE; ENOMEM;
  * EXT2MB_ET_CORRUPT_GROUP for the first block's group, while a later one ends the run.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
@@ -262,8 +262,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t star
 EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
 /*
- * Gives all preallocations back and commits, then writes bitmaps, descriptors and counters back through libext2fs, even if
- * the discard function failed; an error in writing is returned before one of its. What could not be written stays to
+ * Gives all preallocations back and commits, then writes bitmaps, descriptors and counters back through libext2fs, even
+ * if the discard function failed; an error in writing is returned before one of its. What could not be written stays to
  * be written by the next call; all else is written. No other thread may run.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_sync(struct ext2mb *mb);
@@ -327,8 +327,8 @@ struct ext2mb_criterion_stats {
 };
 
 /*
- * index: from 0 on, best first; a later version may have more. EXT2MB_ET_BAD_RANGE after the last one. name is for good.
- * Any thread, at any time.
+ * index: from 0 on, best first; a later version may have more. EXT2MB_ET_BAD_RANGE after the last one. name is for
+ * good. Any thread, at any time.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_read_criterion_stats(struct ext2mb *mb, unsigned int index,
                                                         struct ext2mb_criterion_stats *stats);

@@ -4,8 +4,8 @@ unit_tests := \
 	archive_acl \
 	archive_source \
 	arena \
-	block_range \
 	bisect \
+	block_range \
 	block_runs \
 	buddy \
 	configuration \
@@ -18,6 +18,7 @@ unit_tests := \
 	directory_visits \
 	dirty_blocks \
 	discard \
+	exclude \
 	ext2mb \
 	ext2mb_aged \
 	ext2mb_damage \
@@ -30,10 +31,8 @@ unit_tests := \
 	ext2mb_locality \
 	ext2mb_stress \
 	ext2mb_windows \
-	exclude \
 	file_flags \
 	file_map \
-	file_windows \
 	format \
 	free_reserved \
 	free_space \
@@ -41,6 +40,7 @@ unit_tests := \
 	inline_data \
 	inode \
 	inode_alloc \
+	inode_pa \
 	json \
 	json_document \
 	layout \
@@ -76,9 +76,9 @@ unit_tests := \
 	vector \
 	verdict \
 	views \
+	whole_io \
 	whole_run \
 	worst \
-	whole_io \
 	xattr \
 	xattr_shares \
 	zero_runs

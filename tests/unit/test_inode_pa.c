@@ -290,7 +290,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("file_windows");
+	Suite *suite = suite_create("inode_pa");
 	TCase *tests = tcase_create("windows");
 
 	tcase_add_test(tests, test_file_windows);
