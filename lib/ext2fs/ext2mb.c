@@ -48,13 +48,13 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 /* The position of the cluster that block lies in. */
 static uint64_t position_of(const struct geometry *geometry, uint64_t block)
 {
-	return block > geometry->first_block ? (block - geometry->first_block) >> geometry->cluster_bits : 0;
+	return block > geometry->first_block ? geometry_position(geometry, block) : 0;
 }
 
 /* The position of the first cluster that begins at or after block. */
 static uint64_t position_after(const struct geometry *geometry, uint64_t block)
 {
-	uint64_t round_up = (UINT64_C(1) << geometry->cluster_bits) - 1;
+	uint64_t round_up = geometry_cluster_blocks(geometry) - 1;
 
 	return block >= geometry->end_block ? geometry->clusters : position_of(geometry, block + round_up);
 }
@@ -76,8 +76,8 @@ static errcode_t attempt_first_fit(struct ext2mb_worker *worker, void *context)
 				 geometry->clusters;
 
 	return first_fit_take(worker, position_after(geometry, request->goal), limit,
-	                 attempt->least ? attempt->least : 1, request->count >> geometry->cluster_bits, &attempt->start,
-	                 &attempt->taken);
+	                      attempt->least ? attempt->least : 1, geometry_to_clusters(geometry, request->count),
+	                      &attempt->start, &attempt->taken);
 }
 
 static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
@@ -89,7 +89,7 @@ static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
 		.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
 		.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
 			    geometry_is_whole_clusters(geometry, request->goal - geometry->first_block),
-		.count = request->count >> geometry->cluster_bits,
+		.count = geometry_to_clusters(geometry, request->count),
 		.least = attempt->least,
 		.stream = request->stream,
 		.flags = (uint32_t)request->flags,
@@ -105,11 +105,11 @@ static errcode_t check_request(const struct geometry *geometry, const struct ext
 
 	if (request->flags & ~(uint64_t)ALLOC_FLAGS ||
 	    (request->flags & EXT2MB_ALLOC_PACK && request->flags != EXT2MB_ALLOC_PACK) ||
-	    !(request->count >> geometry->cluster_bits) || request->least_blocks > request->count ||
+	    !geometry_to_clusters(geometry, request->count) || request->least_blocks > request->count ||
 	    !geometry_is_whole_clusters(geometry, request->count | request->least_blocks) ||
-	    least_blocks >> geometry->cluster_bits > geometry->clusters_per_group)
+	    geometry_to_clusters(geometry, least_blocks) > geometry->clusters_per_group)
 		return EXT2MB_ET_BAD_ARGUMENT;
-	*least = (uint32_t)(least_blocks >> geometry->cluster_bits);
+	*least = (uint32_t)geometry_to_clusters(geometry, least_blocks);
 	return 0;
 }
 
@@ -154,8 +154,8 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	worker->search->last = (struct hand_out){ attempt.start, attempt.taken,
 		                                  atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
 	*extent = (struct ext2mb_extent){
-		.start = geometry->first_block + (attempt.start << geometry->cluster_bits),
-		.count = (uint64_t)attempt.taken << geometry->cluster_bits,
+		.start = geometry_block_at(geometry, attempt.start),
+		.count = geometry_to_blocks(geometry, attempt.taken),
 	};
 	return 0;
 }
@@ -176,7 +176,7 @@ errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t cou
 		return EXT2MB_ET_BAD_RANGE;
 	if (fs_state_is_metadata(mb->fs_state, start, count))
 		return EXT2MB_ET_METADATA_FREE;
-	return free_clusters(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+	return free_clusters(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
 }
 
 errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
@@ -185,7 +185,7 @@ errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_
 
 	if (!is_range(geometry, start, count))
 		return EXT2MB_ET_BAD_RANGE;
-	return free_at_once(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+	return free_at_once(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
 }
 
 errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
@@ -194,7 +194,7 @@ errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_
 
 	if (!is_range(geometry, start, count))
 		return EXT2MB_ET_BAD_RANGE;
-	return block_range_take(worker, position_of(geometry, start), count >> geometry->cluster_bits);
+	return block_range_take(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
 }
 
 errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count, enum ext2mb_block_use *use,
@@ -205,8 +205,8 @@ errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
 	if (!is_range(geometry, start, count))
 		return EXT2MB_ET_BAD_RANGE;
 	errcode_t error =
-		block_range_use(mb, position_of(geometry, start), count >> geometry->cluster_bits, use, alike);
-	*alike <<= geometry->cluster_bits;
+		block_range_use(mb, position_of(geometry, start), geometry_to_clusters(geometry, count), use, alike);
+	*alike = geometry_to_blocks(geometry, *alike);
 	return error;
 }
 
@@ -214,7 +214,7 @@ uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker)
 {
 	struct ext2mb *mb = worker->mb;
 
-	return preallocation_register_give_back(mb, &worker->stats, NULL) << mb->geometry.cluster_bits;
+	return geometry_to_blocks(&mb->geometry, preallocation_register_give_back(mb, &worker->stats, NULL));
 }
 
 errcode_t ext2mb_commit(struct ext2mb *mb)
@@ -244,12 +244,12 @@ errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
 
 uint64_t ext2mb_free_blocks(struct ext2mb *mb)
 {
-	return totals_space(mb).free_clusters << mb->geometry.cluster_bits;
+	return geometry_to_blocks(&mb->geometry, totals_space(mb).free_clusters);
 }
 
 uint64_t ext2mb_reserved_blocks(struct ext2mb *mb)
 {
-	return totals_space(mb).reserved_clusters << mb->geometry.cluster_bits;
+	return geometry_to_blocks(&mb->geometry, totals_space(mb).reserved_clusters);
 }
 
 uint64_t ext2mb_free_inodes(struct ext2mb *mb)
@@ -259,7 +259,7 @@ uint64_t ext2mb_free_inodes(struct ext2mb *mb)
 
 errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 {
-	unsigned int cluster_bits = mb->geometry.cluster_bits;
+	const struct geometry *geometry = &mb->geometry;
 	errcode_t error =
 		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_stats, preallocation_discards));
 	uint64_t sums[COUNTERS];
@@ -270,10 +270,11 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 	const struct ext2mb_stats ours = {
 		.requests = sums[COUNT_REQUESTS] + sums[COUNT_WINDOW_HITS],
 		.successes = sums[COUNT_SUCCESSES] + sums[COUNT_WINDOW_HITS],
-		.blocks_allocated = (sums[COUNT_CLUSTERS_ALLOCATED] + sums[COUNT_CLUSTERS_SERVED] -
-		                     sums[COUNT_CLUSTERS_RESERVED]) << cluster_bits,
+		.blocks_allocated = geometry_to_blocks(geometry, sums[COUNT_CLUSTERS_ALLOCATED] +
+		                                                         sums[COUNT_CLUSTERS_SERVED] -
+		                                                         sums[COUNT_CLUSTERS_RESERVED]),
 		.frees = sums[COUNT_FREES],
-		.blocks_freed = sums[COUNT_CLUSTERS_FREED] << cluster_bits,
+		.blocks_freed = geometry_to_blocks(geometry, sums[COUNT_CLUSTERS_FREED]),
 		.goal_hits = sums[COUNT_GOAL_HITS],
 		.stream_goal_hits = sums[COUNT_STREAM_GOAL_HITS],
 		.length_hits = sums[COUNT_LENGTH_HITS],
@@ -343,8 +344,8 @@ errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_exten
 	if (error)
 		return error;
 	*extent = (struct ext2mb_extent){
-		.start = geometry->first_block + (start << geometry->cluster_bits),
-		.count = (uint64_t)count << geometry->cluster_bits,
+		.start = geometry_block_at(geometry, start),
+		.count = geometry_to_blocks(geometry, count),
 	};
 	return 0;
 }

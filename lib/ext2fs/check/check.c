@@ -118,8 +118,8 @@ errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 	struct space_totals totals = totals_space(mb);
 	if (free_clusters != totals.free_clusters)
 		return fails(&report, "%llu blocks are free in all groups, but %llu are counted",
-		             (unsigned long long)(free_clusters << mb->geometry.cluster_bits),
-		             (unsigned long long)(totals.free_clusters << mb->geometry.cluster_bits));
+		             (unsigned long long)geometry_to_blocks(&mb->geometry, free_clusters),
+		             (unsigned long long)geometry_to_blocks(&mb->geometry, totals.free_clusters));
 	if (free_inodes != totals.free_inodes)
 		return fails(&report, "%llu inodes are free in all groups, but %llu are counted",
 		             (unsigned long long)free_inodes, (unsigned long long)totals.free_inodes);

@@ -211,7 +211,7 @@ static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 		return 0;
 	lock_wait(lock);
 	uint64_t block = geometry_block(&mb->geometry, record->group, record->start);
-	uint64_t blocks = (uint64_t)record->count << mb->geometry.cluster_bits;
+	uint64_t blocks = geometry_to_blocks(&mb->geometry, record->count);
 	lock_release(lock);
 	return mb->discard(mb->discard_context, block, blocks);
 }

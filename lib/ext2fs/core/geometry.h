@@ -3,8 +3,8 @@
  * A filesystem's sizes and counts once they have been checked. A cluster is addressed by (group, cluster in the
  * group), or by its position: counted from the cluster of first_block through all groups.
  *
- * Bigalloc is in cluster_bits alone: callers of ext2mb.h speak of blocks, everything inside of clusters, and where
- * the one becomes the other a number is shifted by so many bits (0: a cluster is a block).
+ * Bigalloc is here alone: callers of ext2mb.h speak of blocks, everything inside of clusters, and the functions below turn
+ * the one into the other. Without bigalloc cluster_bits is 0.
  */
 #ifndef EXT2FS_GEOMETRY_H
 #define EXT2FS_GEOMETRY_H
@@ -51,11 +51,37 @@ static inline struct group_piece geometry_piece(const struct geometry *geometry,
 	return (struct group_piece){ group, start, count < room ? (uint32_t)count : room };
 }
 
+/* So many whole clusters, in blocks, and the other way round; what is left over is dropped. */
+static inline uint64_t geometry_to_blocks(const struct geometry *geometry, uint64_t clusters)
+{
+	return clusters << geometry->cluster_bits;
+}
+
+static inline uint64_t geometry_to_clusters(const struct geometry *geometry, uint64_t blocks)
+{
+	return blocks >> geometry->cluster_bits;
+}
+
+static inline uint64_t geometry_cluster_blocks(const struct geometry *geometry)
+{
+	return geometry_to_blocks(geometry, 1);
+}
+
+/* The position of the cluster that a block lies in, and the first block of the cluster at a position. */
+static inline uint64_t geometry_position(const struct geometry *geometry, uint64_t block)
+{
+	return geometry_to_clusters(geometry, block - geometry->first_block);
+}
+
+static inline uint64_t geometry_block_at(const struct geometry *geometry, uint64_t position)
+{
+	return geometry->first_block + geometry_to_blocks(geometry, position);
+}
+
 /* The first block of a cluster. */
 static inline uint64_t geometry_block(const struct geometry *geometry, uint32_t group, uint32_t cluster)
 {
-	return geometry->first_block +
-	       (((uint64_t)group * geometry->clusters_per_group + cluster) << geometry->cluster_bits);
+	return geometry_block_at(geometry, (uint64_t)group * geometry->clusters_per_group + cluster);
 }
 
 static inline uint64_t geometry_block_bytes(const struct geometry *geometry)
@@ -71,7 +97,7 @@ static inline bool geometry_is_kept_for_directories(const struct geometry *geome
 
 static inline bool geometry_is_whole_clusters(const struct geometry *geometry, uint64_t blocks)
 {
-	return !(blocks & ((UINT64_C(1) << geometry->cluster_bits) - 1));
+	return !(blocks & (geometry_cluster_blocks(geometry) - 1));
 }
 
 #endif

@@ -31,7 +31,7 @@ static inline uint32_t stripe_next(const struct stripe *stripe, const struct geo
 {
 	uint64_t behind = geometry_block(geometry, group, cluster) % stripe->blocks;
 
-	return cluster + (behind ? (uint32_t)((stripe->blocks - behind) >> geometry->cluster_bits) : 0);
+	return cluster + (behind ? (uint32_t)geometry_to_clusters(geometry, stripe->blocks - behind) : 0);
 }
 
 #endif

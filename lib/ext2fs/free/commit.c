@@ -65,11 +65,10 @@ struct showing {
 static void show(struct showing *showing)
 {
 	struct ext2mb *mb = showing->mb;
-	unsigned int cluster_bits = mb->geometry.cluster_bits;
 
 	if (showing->start < showing->end) {
-		uint64_t block = mb->geometry.first_block + (showing->start << cluster_bits);
-		uint64_t blocks = (showing->end - showing->start) << cluster_bits;
+		uint64_t block = geometry_block_at(&mb->geometry, showing->start);
+		uint64_t blocks = geometry_to_blocks(&mb->geometry, showing->end - showing->start);
 		errcode_t error = mb->discard(mb->discard_context, block, blocks);
 
 		if (!showing->error)

@@ -31,13 +31,13 @@ static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 		.block_bits = block_bits,
 	};
 	uint64_t data_blocks = blocks - geometry->first_block;
-	geometry->clusters = data_blocks >> geometry->cluster_bits;
-	if (geometry->clusters << geometry->cluster_bits != data_blocks)
+	geometry->clusters = geometry_to_clusters(geometry, data_blocks);
+	if (geometry_to_blocks(geometry, geometry->clusters) != data_blocks)
 		return EXT2MB_ET_BAD_GEOMETRY;
 
 	uint64_t per_group = geometry->clusters_per_group;
 	if (!per_group || per_group % 8 || per_group > bits_per_block ||
-	    per_group << geometry->cluster_bits != super->s_blocks_per_group ||
+	    geometry_to_blocks(geometry, per_group) != super->s_blocks_per_group ||
 	    geometry->groups != (geometry->clusters + per_group - 1) / per_group)
 		return EXT2MB_ET_BAD_GEOMETRY;
 	if (geometry->first_inode < EXT2_GOOD_OLD_FIRST_INO || !geometry->inodes_per_group || geometry->inodes_per_group % 8 ||
@@ -149,7 +149,7 @@ static bool next_zone(const struct fs_state *state, uint32_t group, struct zone_
 	const struct geometry *geometry = &state->geometry;
 	uint64_t start = geometry_block(geometry, group, 0);
 	uint64_t end = geometry_block(geometry, group, geometry_group_clusters(geometry, group));
-	uint64_t round_up = (UINT64_C(1) << geometry->cluster_bits) - 1;
+	uint64_t round_up = geometry_cluster_blocks(geometry) - 1;
 
 	if (!walk->end)
 		walk->index = fs_zones_search(&state->zones, start);
@@ -158,8 +158,8 @@ static bool next_zone(const struct fs_state *state, uint32_t group, struct zone_
 
 	const struct fs_zone *zone = &state->zones.items[walk->index++];
 	uint64_t zone_end = zone->start + zone->count;
-	walk->from = zone->start > start ? (uint32_t)((zone->start - start) >> geometry->cluster_bits) : 0;
-	walk->end = (uint32_t)(((zone_end < end ? zone_end : end) - start + round_up) >> geometry->cluster_bits);
+	walk->from = zone->start > start ? (uint32_t)geometry_to_clusters(geometry, zone->start - start) : 0;
+	walk->end = (uint32_t)geometry_to_clusters(geometry, (zone_end < end ? zone_end : end) - start + round_up);
 	return true;
 }
 
@@ -169,7 +169,7 @@ static errcode_t read_block_bitmap(struct fs_state *state, uint32_t group, uint6
 	size_t bytes = geometry->clusters_per_group / 8;
 
 	if (state->fs->block_map) {
-		uint64_t first = (geometry->first_block >> geometry->cluster_bits) +
+		uint64_t first = geometry_to_clusters(geometry, geometry->first_block) +
 		                 (uint64_t)group * geometry->clusters_per_group;
 		pthread_mutex_lock(&state->lock);
 		errcode_t error = ext2fs_get_block_bitmap_range2(state->fs->block_map, first,

@@ -23,7 +23,7 @@ static errcode_t write_block_bitmap(struct fs_state *state, uint32_t group, cons
 	if (!fs->block_map)
 		return 0;
 	uint64_t first =
-		(geometry->first_block >> geometry->cluster_bits) + (uint64_t)group * geometry->clusters_per_group;
+		geometry_to_clusters(geometry, geometry->first_block) + (uint64_t)group * geometry->clusters_per_group;
 	return ext2fs_set_block_bitmap_range2(fs->block_map, first, geometry_group_clusters(geometry, group), buffer);
 }
 
@@ -81,7 +81,7 @@ void fs_state_write_totals(struct fs_state *state)
 		free_clusters += ext2fs_bg_free_blocks_count(fs, group);
 		free_inodes += ext2fs_bg_free_inodes_count(fs, group);
 	}
-	ext2fs_free_blocks_count_set(fs->super, free_clusters << state->geometry.cluster_bits);
+	ext2fs_free_blocks_count_set(fs->super, geometry_to_blocks(&state->geometry, free_clusters));
 	fs->super->s_free_inodes_count = (uint32_t)free_inodes;
 	fs->flags &= ~EXT2_FLAG_SUPER_ONLY;
 	ext2fs_mark_super_dirty(fs);

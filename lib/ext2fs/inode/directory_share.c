@@ -17,7 +17,7 @@ struct directory_share directory_share_whole(const struct ext2mb *mb)
 	const struct geometry *geometry = &mb->geometry;
 	struct directory_share share = {
 		.inodes = DIRECTORY_SHARE_INODES,
-		.clusters = least(DIRECTORY_SHARE_BLOCKS >> geometry->cluster_bits,
+		.clusters = least((uint32_t)geometry_to_clusters(geometry, DIRECTORY_SHARE_BLOCKS),
 		                  geometry->clusters_per_group / DIRECTORY_SHARE_PART),
 	};
 

@@ -213,12 +213,12 @@ static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2
 static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                    const struct ext2mb_file_request *request, struct file_taken *taken)
 {
-	unsigned int cluster_bits = worker->mb->geometry.cluster_bits;
+	const struct geometry *geometry = &worker->mb->geometry;
 
 	lock_wait(&file->lock);
 	uint32_t windows_before = file->windows.count;
-	errcode_t error = file_take(file, (uint32_t)(request->logical >> cluster_bits),
-	                            (uint32_t)(request->count >> cluster_bits), taken);
+	errcode_t error = file_take(file, (uint32_t)geometry_to_clusters(geometry, request->logical),
+	                            (uint32_t)geometry_to_clusters(geometry, request->count), taken);
 	uint32_t windows_after = file->windows.count;
 	lock_release(&file->lock);
 	file->may_have_windows = windows_after;
@@ -256,8 +256,8 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 		stats_add(&worker->stats, COUNT_SUCCESSES, 1);
 	}
 	*extent = (struct ext2mb_extent){
-		.start = geometry->first_block + (taken.position << geometry->cluster_bits),
-		.count = (uint64_t)taken.count << geometry->cluster_bits,
+		.start = geometry_block_at(geometry, taken.position),
+		.count = geometry_to_blocks(geometry, taken.count),
 	};
 	extend(file, ours->logical, extent);
 	return 0;

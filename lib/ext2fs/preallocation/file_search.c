@@ -31,7 +31,7 @@ struct need {
 
 static uint32_t to_clusters(const struct need *need, uint64_t blocks)
 {
-	return (uint32_t)(blocks >> need->mb->geometry.cluster_bits);
+	return (uint32_t)geometry_to_clusters(&need->mb->geometry, blocks);
 }
 
 static uint32_t logical_of(const struct need *need)
@@ -44,7 +44,7 @@ static void find_hole(struct need *need)
 {
 	const struct ext2mb_file_request *request = need->request;
 	const struct ext2mb_file *file = need->file;
-	uint64_t cluster = UINT64_C(1) << need->mb->geometry.cluster_bits;
+	uint64_t cluster = geometry_cluster_blocks(&need->mb->geometry);
 
 	need->right_physical = request->hole_end ? request->right_physical : 0;
 	need->left_physical = request->left_physical;
@@ -65,17 +65,17 @@ static void find_hole(struct need *need)
 /* With the file's lock: other preallocations of the file are no part of the hole. */
 static void clip_hole(struct need *need)
 {
-	unsigned int bits = need->mb->geometry.cluster_bits;
-	uint64_t start = need->hole_start >> bits;
-	uint64_t end = need->hole_end >> bits;
+	const struct geometry *geometry = &need->mb->geometry;
+	uint64_t start = geometry_to_clusters(geometry, need->hole_start);
+	uint64_t end = geometry_to_clusters(geometry, need->hole_end);
 
 	inode_pa_clip_hole(&need->file->windows, logical_of(need), &start, &end);
-	if (start << bits != need->hole_start)
+	if (geometry_to_blocks(geometry, start) != need->hole_start)
 		need->left_physical = 0;
-	if (end << bits != need->hole_end)
+	if (geometry_to_blocks(geometry, end) != need->hole_end)
 		need->right_physical = 0;
-	need->hole_start = start << bits;
-	need->hole_end = end << bits;
+	need->hole_start = geometry_to_blocks(geometry, start);
+	need->hole_end = geometry_to_blocks(geometry, end);
 	need->count = min_u64(need->request->count, need->hole_end - need->request->logical);
 }
 
@@ -86,7 +86,7 @@ static uint64_t left_position(const struct need *need)
 
 	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || !need->left_physical)
 		return 0;
-	return (need->left_physical - geometry->first_block) >> geometry->cluster_bits;
+	return geometry_position(geometry, need->left_physical);
 }
 
 /* --- Large files -------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static uint64_t left_position(const struct need *need)
 static void clip_at_extent(struct need *need)
 {
 	uint64_t stripe = need->mb->stripe.blocks;
-	uint64_t unit = max_u64(NORMALIZE_WRITTEN_MAX, UINT64_C(1) << need->mb->geometry.cluster_bits);
+	uint64_t unit = max_u64(NORMALIZE_WRITTEN_MAX, geometry_cluster_blocks(&need->mb->geometry));
 	uint64_t end = normalize_round_up(need->request->logical + need->count, unit);
 
 	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || (stripe && end % stripe) ||
@@ -143,7 +143,7 @@ static errcode_t take_at_neighbour(const struct need *need, const struct normali
 	const struct geometry *geometry = &need->mb->geometry;
 	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
 	struct scan_request scan = {
-		.goal = (goal->physical - geometry->first_block) >> geometry->cluster_bits,
+		.goal = geometry_position(geometry, goal->physical),
 		.has_goal = true,
 		.count = to_clusters(need, goal->try_count),
 		.stream = need->file->ino,
@@ -166,7 +166,7 @@ static errcode_t take_near(const struct need *need, const struct normalize_goal 
 	uint32_t count = to_clusters(need, goal->count);
 	uint32_t asked = to_clusters(need, min_u64(need->count, goal->count));
 	struct flex_search_request near = {
-		.position = (need->left_physical - geometry->first_block) >> geometry->cluster_bits,
+		.position = geometry_position(geometry, need->left_physical),
 		.count = count,
 		.least = (uint32_t)max_u64(count / 2, asked),
 	};
@@ -514,7 +514,7 @@ static errcode_t prepare(const struct need *need, bool *small)
 static errcode_t take_last(const struct need *need, struct file_taken *taken)
 {
 	struct scan_request scan = {
-		.count = need->count >> need->mb->geometry.cluster_bits,
+		.count = geometry_to_clusters(&need->mb->geometry, need->count),
 		.stream = need->file->ino,
 		.flags = EXT2MB_ALLOC_STREAM,
 	};

@@ -33,7 +33,7 @@ static void trim(struct ext2mb *mb, struct stats *stats, struct locality_group *
 static uint32_t next_window(const struct ext2mb_worker *worker, const struct locality_group *pool, uint32_t least)
 {
 	const struct normalize_hints *hints = &worker->preallocation->hints;
-	uint64_t share = (hints->free_blocks >> worker->mb->geometry.cluster_bits) /
+	uint64_t share = geometry_to_clusters(&worker->mb->geometry, hints->free_blocks) /
 	                 (WINDOWS_SHARE * ((uint64_t)hints->open_windows + 1));
 	uint64_t window = share < pool->window_clusters ? normalize_power_below(share | 1) : pool->window_clusters;
 

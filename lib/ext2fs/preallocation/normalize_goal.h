@@ -31,12 +31,12 @@ static inline uint64_t normalize_power_below(uint64_t value)
 
 static inline uint64_t normalize_cluster_blocks(const struct normalize_request *request)
 {
-	return UINT64_C(1) << request->geometry->cluster_bits;
+	return geometry_cluster_blocks(request->geometry);
 }
 
 static inline uint64_t normalize_group_blocks(const struct normalize_request *request)
 {
-	return (uint64_t)request->geometry->clusters_per_group << request->geometry->cluster_bits;
+	return geometry_to_blocks(request->geometry, request->geometry->clusters_per_group);
 }
 
 static inline uint64_t normalize_request_end(const struct normalize_request *request)

@@ -35,7 +35,7 @@ static unsigned int chunk_bits(const struct normalize_request *request, uint64_t
 		if (file_bytes <= steps[step].file_bytes || top_blocks <= steps[step].top_blocks)
 			return steps[step].chunk_bits;
 	/* The kernel compares clusters with blocks: with bigalloc this limit is higher by that factor. */
-	if (count >> request->geometry->cluster_bits <= LONG_REQUEST_BYTES >> block_bits)
+	if (geometry_to_clusters(request->geometry, count) <= LONG_REQUEST_BYTES >> block_bits)
 		return steps[STEPS - 1].chunk_bits;
 	return 0;
 }

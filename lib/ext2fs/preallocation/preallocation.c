@@ -45,13 +45,13 @@ const struct normalize_hints *preallocation_hints(struct ext2mb_worker *worker)
 	struct ext2mb *mb = worker->mb;
 	struct worker_preallocation *own = worker->preallocation;
 	uint64_t reserved = stats_read(&worker->stats, COUNT_CLUSTERS_RESERVED);
-	uint64_t free_clusters = own->hints.free_blocks >> mb->geometry.cluster_bits;
+	uint64_t free_clusters = geometry_to_clusters(&mb->geometry, own->hints.free_blocks);
 
 	if (!own->hints_are_due && reserved - own->hints_at <= free_clusters / HINT_SHARE)
 		return &own->hints;
 	struct space_totals totals = totals_space(mb);
 	own->hints = (struct normalize_hints){
-		.free_blocks = totals.free_clusters << mb->geometry.cluster_bits,
+		.free_blocks = geometry_to_blocks(&mb->geometry, totals.free_clusters),
 		.open_windows = (uint32_t)totals.open_windows,
 		.largest_order = mb->policy.index->largest_order(mb),
 	};

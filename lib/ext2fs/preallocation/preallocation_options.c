@@ -8,7 +8,7 @@
 
 static uint32_t small_window(uint32_t asked_blocks, uint64_t stripe, const struct geometry *geometry)
 {
-	uint64_t clusters = (asked_blocks ? asked_blocks : SMALL_WINDOW_BLOCKS) >> geometry->cluster_bits;
+	uint64_t clusters = geometry_to_clusters(geometry, asked_blocks ? asked_blocks : SMALL_WINDOW_BLOCKS);
 
 	if (clusters < SMALL_WINDOW_LEAST)
 		clusters = SMALL_WINDOW_LEAST;

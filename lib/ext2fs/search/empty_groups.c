@@ -46,7 +46,7 @@ static uint64_t clusters_of(const struct choice *choice, const struct series *se
 
 static uint64_t extents_of(const struct choice *choice, uint64_t clusters)
 {
-	uint64_t blocks = clusters << choice->mb->geometry.cluster_bits;
+	uint64_t blocks = geometry_to_blocks(&choice->mb->geometry, clusters);
 
 	return (blocks + choice->request->extent_blocks - 1) / choice->request->extent_blocks;
 }
