@@ -35,14 +35,9 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
 {
 	uint32_t blocks = (uint32_t)((file->bytes + dirty->block_bytes - 1) / dirty->block_bytes);
-	const struct ext2mb_file_info info = {
-		.struct_bytes = sizeof(info),
-		.blocks = file->is_closed ? blocks : file->file->blocks,
-		.ino = file->file->ino,
-		.parent = file->set->directory.ino,
-		.flags = file->is_closed ? EXT2MB_FILE_FINAL : 0,
-	};
-	errcode_t error = file->handle ? 0 : ext2mb_file_open(dirty->worker, &info, &file->handle);
+	errcode_t error = file->handle ? 0 :
+	                                 simulated_file_open(file->set, file->file, file->is_closed ? blocks : 0,
+	                                                     dirty->worker, &file->handle);
 
 	if (error)
 		return error;

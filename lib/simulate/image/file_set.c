@@ -85,6 +85,20 @@ errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worke
 	return 0;
 }
 
+errcode_t simulated_file_open(const struct file_set *set, const struct simulated_file *file, uint64_t final_blocks,
+                              struct ext2mb_worker *worker, struct ext2mb_file **handle)
+{
+	const struct ext2mb_file_info info = {
+		.struct_bytes = sizeof(info),
+		.ino = file->ino,
+		.parent = set->directory.ino,
+		.blocks = final_blocks ? final_blocks : file->blocks,
+		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
+	};
+
+	return ext2mb_file_open(worker, &info, handle);
+}
+
 errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent)
 {
 	const uint32_t flag = file->is_unwritten ? FILE_EXTENT_UNWRITTEN : 0;

@@ -56,6 +56,14 @@ MUST_CHECK errcode_t file_set_take_inode(struct file_set *set, size_t index, str
 /* The same for all files, in order. */
 MUST_CHECK errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worker);
 
+/*
+ * Opens the file's handle for ext2mb. final_blocks: how many it will have when it is closed; 0: not known. Errors of
+ * ext2mb_file_open().
+ */
+MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, const struct simulated_file *file,
+                                         uint64_t final_blocks, struct ext2mb_worker *worker,
+                                         struct ext2mb_file **handle);
+
 /* The file grows by an extent. ENOMEM. Each file by one thread at a time. */
 MUST_CHECK errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent);
 

@@ -30,6 +30,7 @@ errcode_t allocator_values_add(struct simulation *simulation, const char *sectio
 	for (size_t index = 0; index < sizeof(counts) / sizeof(*counts); index++)
 		result_add(simulation->result,
 		           &(struct result_value){ section, counts[index].key, counts[index].label, RESULT_COUNTED,
-		                                   (double)counts[index].count, 0 });
+		                                   (double)counts[index].count, 0 },
+		           1);
 	return 0;
 }

@@ -107,7 +107,6 @@ errcode_t layout_values_add(struct simulation *simulation, const char *section, 
 		{ section, "map_blocks", "Blocks of extent trees", RESULT_LAYOUT, (double)files.map_blocks, 0 },
 	};
 
-	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
-		result_add(simulation->result, &values[index]);
+	result_add(simulation->result, values, sizeof(values) / sizeof(*values));
 	return 0;
 }

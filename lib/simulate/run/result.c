@@ -4,10 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
-void result_add(struct result *result, const struct result_value *value)
+void result_add(struct result *result, const struct result_value *values, size_t count)
 {
-	assert(result->count < RESULT_MAX_VALUES);
-	result->values[result->count++] = *value;
+	assert(result->count + count <= RESULT_MAX_VALUES);
+	memcpy(result->values + result->count, values, count * sizeof(*values));
+	result->count += (unsigned int)count;
 }
 
 static int by_value(const void *left, const void *right)

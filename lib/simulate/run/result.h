@@ -35,7 +35,7 @@ struct result {
 };
 
 /* All strings are literals or live as long as the result. Too many values are a broken invariant. */
-void result_add(struct result *result, const struct result_value *value);
+void result_add(struct result *result, const struct result_value *values, size_t count);
 
 /*
  * What several runs of the same make together: of each measured value the median, of the others what the first run

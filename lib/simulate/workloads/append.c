@@ -91,14 +91,10 @@ static errcode_t open_files(struct simulation *simulation, struct append *append
 	if (!error && changes_inodes(simulation))
 		error = inode_buffers_open(image, append->set);
 	for (size_t index = 0; !error && index < append->set->count; index++) {
-		const struct ext2mb_file_info info = {
-			.struct_bytes = sizeof(info),
-			.ino = append->set->files[index].ino,
-			.parent = append->set->directory.ino,
-		};
+		struct simulated_file *file = &append->set->files[index];
 
-		append->set->files[index].is_unwritten = append->flags & EXT2MB_FILE_UNWRITTEN;
-		error = ext2mb_file_open(image->worker, &info, &append->handles[index]);
+		file->is_unwritten = append->flags & EXT2MB_FILE_UNWRITTEN;
+		error = simulated_file_open(append->set, file, 0, image->worker, &append->handles[index]);
 	}
 	return error ? problem_set(simulation->problem, error, image->path, "cannot make files") : 0;
 }
@@ -112,8 +108,7 @@ static void add_rates(struct simulation *simulation, double bytes, const struct 
 		{ NULL, "processor_seconds", "Seconds of processor time", RESULT_MEASURED, cost->processor_seconds, 2 },
 	};
 
-	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
-		result_add(simulation->result, &values[index]);
+	result_add(simulation->result, values, sizeof(values) / sizeof(*values));
 }
 
 static errcode_t append_run(struct simulation *simulation)

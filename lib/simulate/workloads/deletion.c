@@ -163,6 +163,5 @@ void deletion_add_values(const struct deletion *deletion, struct result *result)
 		{ NULL, "metadata_mib", "MiB of metadata written", RESULT_LAYOUT, mib, 1 },
 	};
 
-	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
-		result_add(result, &values[index]);
+	result_add(result, values, sizeof(values) / sizeof(*values));
 }

@@ -113,14 +113,10 @@ static errcode_t open_files(struct fallocate2 *job)
 	errcode_t error = file_set_take_inodes(job->set, image->worker);
 
 	for (size_t index = 0; !error && index < job->set->count; index++) {
-		const struct ext2mb_file_info info = {
-			.struct_bytes = sizeof(info),
-			.ino = job->set->files[index].ino,
-			.parent = job->set->directory.ino,
-		};
+		struct simulated_file *file = &job->set->files[index];
 
-		job->set->files[index].is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
-		error = ext2mb_file_open(image->worker, &info, &job->containers[index].handle);
+		file->is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
+		error = simulated_file_open(job->set, file, 0, image->worker, &job->containers[index].handle);
 	}
 	return error;
 }
@@ -149,8 +145,7 @@ static void add_rates(const struct fallocate2 *job, const struct streams_cost *c
 		  1000 * (double)cost->lock_waits / all, 3 },
 	};
 
-	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
-		result_add(job->simulation->result, &values[index]);
+	result_add(job->simulation->result, values, sizeof(values) / sizeof(*values));
 }
 
 static errcode_t prepare(struct simulation *simulation, struct fallocate2 *job)

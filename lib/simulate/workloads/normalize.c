@@ -72,20 +72,6 @@ static uint32_t blocks_of(const struct normalize *job, uint64_t bytes)
 	return (uint32_t)((bytes + job->block_bytes - 1) / job->block_bytes);
 }
 
-static errcode_t open_file(const struct file_set *set, const struct simulated_file *file, uint64_t final_blocks,
-                           struct ext2mb_worker *worker, struct ext2mb_file **handle)
-{
-	const struct ext2mb_file_info info = {
-		.struct_bytes = sizeof(info),
-		.ino = file->ino,
-		.parent = set->directory.ino,
-		.blocks = final_blocks ? final_blocks : file->blocks,
-		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
-	};
-
-	return ext2mb_file_open(worker, &info, handle);
-}
-
 /*
  * --- Trees: copied, where a file is allocated as a whole when it was closed; unpacked in records, which are allocated
  * when they are written back or one by one -------------------------------------------------------------------------
@@ -124,8 +110,8 @@ static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned
 	if (!tree->handle) {
 		error = begin_file(job, tree, worker);
 		if (!error)
-			error = open_file(set, file, job->step_bytes ? 0 : blocks_of(job, bytes), worker,
-			                  &tree->handle);
+			error = simulated_file_open(set, file, job->step_bytes ? 0 : blocks_of(job, bytes), worker,
+			                            &tree->handle);
 	}
 	if (error)
 		return error;
@@ -258,7 +244,8 @@ static errcode_t write_large(struct normalize *job, struct file_set *parent, uns
 	if (!error)
 		error = file_set_take_inodes(job->files, image->worker);
 	for (unsigned int index = 0; !error && index < count; index++)
-		error = open_file(job->files, &job->files->files[index], 0, image->worker, &handles[index]);
+		error = simulated_file_open(job->files, &job->files->files[index], 0, image->worker,
+		                            &handles[index]);
 	if (!error)
 		error = streams_run(job->simulation, count, large_step, job, 0, "cannot write a large file", cost);
 	for (unsigned int index = 0; handles && index < count; index++)
@@ -305,7 +292,7 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 	if (!error)
 		error = file_set_take_inodes(set, image->worker);
 	if (!error)
-		error = open_file(set, &set->files[0], 0, image->worker, &handle);
+		error = simulated_file_open(set, &set->files[0], 0, image->worker, &handle);
 	if (error)
 		return error;
 	set->files[0].is_unwritten = has_unwritten;
@@ -330,7 +317,7 @@ static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker,
 		file->is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
 	}
 	if (!error)
-		error = open_file(job->files, file, file->blocks + more, worker, &handle);
+		error = simulated_file_open(job->files, file, file->blocks + more, worker, &handle);
 	if (error)
 		return error;
 	error = simulated_file_append(file, worker, handle, file->blocks + more,
@@ -415,7 +402,8 @@ static errcode_t add_values(struct normalize *job, const char *section, const st
 	uint32_t stripe_blocks = configuration_stripe(options);
 	result_add(simulation->result,
 	           &(struct result_value){ section, "partial_stripes", "Stripes covered in part", RESULT_LAYOUT,
-	                                   (double)partial_stripes(set, stripe_blocks), 0 });
+	                                   (double)partial_stripes(set, stripe_blocks), 0 },
+	           1);
 	return 0;
 }
 

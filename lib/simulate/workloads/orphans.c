@@ -160,13 +160,8 @@ static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ex
 static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	const struct job *job = context;
-	const struct ext2mb_file_info info = {
-		.struct_bytes = sizeof(info),
-		.ino = job->set->files[stream].ino,
-		.parent = job->set->directory.ino,
-	};
 	struct ext2mb_file *handle;
-	errcode_t error = ext2mb_file_open(worker, &info, &handle);
+	errcode_t error = simulated_file_open(job->set, &job->set->files[stream], 0, worker, &handle);
 
 	if (error)
 		return error;
@@ -183,10 +178,7 @@ static errcode_t fill(struct job *job, unsigned int file, uint32_t blocks)
 {
 	struct image *image = job->simulation->image;
 	struct simulated_file *simulated = &job->set->files[file];
-	const struct ext2mb_file_info info = { .struct_bytes = sizeof(info),
-		                               .ino = simulated->ino,
-		                               .parent = job->set->directory.ino };
-	errcode_t error = ext2mb_file_open(image->worker, &info, &job->files[file].handle);
+	errcode_t error = simulated_file_open(job->set, simulated, 0, image->worker, &job->files[file].handle);
 
 	if (!error)
 		error = simulated_file_append(simulated, image->worker, job->files[file].handle, blocks, 0);
@@ -271,8 +263,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 		  (double)inode_buffers_changes(job->set), 0 },
 	};
 
-	for (size_t index = 0; index < sizeof(values) / sizeof(*values); index++)
-		result_add(simulation->result, &values[index]);
+	result_add(simulation->result, values, sizeof(values) / sizeof(*values));
 }
 
 static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_step step)

@@ -82,15 +82,8 @@ static errcode_t extract_near(const struct unlink_job *job, struct ext2mb_worker
 static errcode_t extract_in_windows(const struct file_set *set, struct ext2mb_worker *worker,
                                     struct simulated_file *file, uint32_t blocks)
 {
-	const struct ext2mb_file_info info = {
-		.struct_bytes = sizeof(info),
-		.ino = file->ino,
-		.parent = set->directory.ino,
-		.blocks = blocks,
-		.flags = EXT2MB_FILE_FINAL,
-	};
 	struct ext2mb_file *handle;
-	errcode_t error = ext2mb_file_open(worker, &info, &handle);
+	errcode_t error = simulated_file_open(set, file, blocks, worker, &handle);
 
 	if (error)
 		return error;
@@ -256,11 +249,12 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 		error = bitmaps_per_directory(job, &bitmaps);
 	if (error)
 		return error;
-	result_add(simulation->result, &(struct result_value){ NULL, "extract_seconds", "Seconds to extract",
-	                                                       RESULT_MEASURED, cost.seconds, 2 });
-	result_add(simulation->result,
-	           &(struct result_value){ NULL, "bitmaps_per_directory", "Block bitmaps of a directory's files",
-	                                   RESULT_LAYOUT, bitmaps, 1 });
+	const struct result_value values[] = {
+		{ NULL, "extract_seconds", "Seconds to extract", RESULT_MEASURED, cost.seconds, 2 },
+		{ NULL, "bitmaps_per_directory", "Block bitmaps of a directory's files", RESULT_LAYOUT, bitmaps, 1 },
+	};
+
+	result_add(simulation->result, values, 2);
 	if (simulation->settings[KEEP].number)
 		return 0;
 	return delete_all(job);
