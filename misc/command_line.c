@@ -15,7 +15,7 @@
 #define WORD_BYTES 64
 #define LIST_BYTES 512
 
-/* What getopt_long(3) returns for a row without a letter, and for one that was called by its name: beyond every letter. */
+/* What getopt_long(3) returns for an option that was given by its name: beyond every letter. */
 #define FIRST_NAME 256
 
 static void take_help(struct command *command, const struct taken_option *option);
@@ -24,7 +24,8 @@ static void take_version(struct command *command, const struct taken_option *opt
 static const struct option_row standard_rows[] = {
 	{ .heading = "Help" },
 	{ .name = "help", .letter = 'h', .take = take_help, .help = "this text" },
-	{ .name = "version", .letter = 'V', .take = take_version, .help = "the versions of the tool and of its library" },
+	{ .name = "version", .letter = 'V', .take = take_version,
+	  .help = "the versions of the tool and of its library" },
 	{ 0 },
 };
 

@@ -70,15 +70,15 @@ struct option_row {
 
 struct command_line {
 	const char *usage; /* what --help begins with */
-	/* Each ends with a row that is all zeros; the last one is followed by NULL. --help and --version come of themselves. */
+	/* Each ends with a row that is all zeros; NULL follows the last one. --help and --version are added to them. */
 	const struct option_row *tables[MOST_OPTION_TABLES];
 	const char *epilogue;          /* what --help ends with; NULL: nothing */
 	void (*print_epilogue)(void); /* what it ends with where that is more than a text; NULL */
 };
 
 /*
- * Reads all options, wherever they are. Wrong ones, --help and --version end the program. Returns the index of the first
- * argument that is none: getopt(3) has moved these to the end.
+ * Reads all options, wherever they are. Wrong ones, --help and --version end the program. Returns the index of the
+ * first argument that is no option: getopt(3) has moved these to the end.
  */
 int command_line_read(const struct command_line *line, int argument_count, char **arguments, struct command *command);
 

@@ -28,8 +28,8 @@ static errcode_t make_and_simulate(struct command *command, struct measurement *
 
 	if (!command->size)
 		return run_simulation(command, measurements, count, problem);
-	errcode_t error = image_make(command->options.image, command->size, command->mke2fs.list, command->force, &output,
-	                             problem);
+	errcode_t error = image_make(command->options.image, command->size, command->mke2fs.list, command->force,
+	                             &output, problem);
 
 	command->options.image_file = output.work_path;
 	if (!error)
@@ -62,7 +62,8 @@ static errcode_t run(struct command *command, struct problem *problem)
 	error = print_report(command, measurements, count);
 	if (!error)
 		return 0;
-	return problem_set(problem, error, command->options.image, "the run has finished, but its report cannot be written");
+	return problem_set(problem, error, command->options.image,
+	                   "the run has finished, but its report cannot be written");
 }
 
 int main(int argument_count, char **arguments)

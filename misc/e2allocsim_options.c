@@ -137,7 +137,8 @@ static const struct option_row compared_rows[] = {
 	  .words = "default|ext2mb|table|pow2|none", FIELD(policy.allocator.normalization),
 	  .help = "how requests are normalized: ext2mb, table, pow2 or none" },
 	{ .name = "small", .argument = "WINDOWS", .kind = ARGUMENT_WORDS, .words = "default|directory|thread|none",
-	  FIELD(policy.allocator.locality), .help = "what small files share a preallocation with: directory, thread or none" },
+	  FIELD(policy.allocator.locality),
+	  .help = "what small files share a preallocation with: directory, thread or none" },
 	{ .name = "goals", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_GOALS,
 	  FIELD(policy.allocator.streams), .help = "how many stream goals (default: 64)" },
 	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,
@@ -155,9 +156,11 @@ static const struct option_row run_rows[] = {
 	{ .name = "threads", .argument = "N[,N]...", .kind = ARGUMENT_TEXT, .take = take_threads,
 	  .help = "0 (default): one thread runs the streams in turn, in an order that the seed decides" },
 	{ .name = "checksums", FIELD(options.checksums),
-	  .help = "with threads: compute a bitmap's checksum under the group's lock after each search,\nas Linux does" },
+	  .help = "with threads: compute a bitmap's checksum under the group's lock after each search,\n"
+	          "as Linux does" },
 	{ .name = "repeat", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = RESULT_MAX_REPEATS,
-	  FIELD(options.repeats), .help = "run N times and show the median of measured values; the image stays as it is" },
+	  FIELD(options.repeats),
+	  .help = "run N times and show the median of measured values; the image stays as it is" },
 	{ .name = "processors", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_PROCESSORS,
 	  FIELD(options.processors),
 	  .help = "modelled CPUs in single-threaded runs: groups that another one uses count as\nbusy (default: 64)" },
@@ -252,7 +255,8 @@ static void take_image(struct command *command, int count, char **arguments)
 	command->options.image = arguments[0];
 	command->size = count > 1 ? arguments[1] : NULL;
 	if (!command->size && command->mke2fs.count)
-		usage_error("%s is for mke2fs(8), which makes a new image: give its SIZE, too", command->mke2fs.list[0]);
+		usage_error("%s is for mke2fs(8), which makes a new image: give its SIZE, too",
+		            command->mke2fs.list[0]);
 	if (command->size && !command->type_given) {
 		mke2fs_arguments_add(&command->mke2fs, 't', "ext4");
 		mke2fs_arguments_add(&command->mke2fs, 'O', "orphan_file");

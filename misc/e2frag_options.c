@@ -165,7 +165,8 @@ static void check_form(const struct command *command)
 	if (command->html && (command->path_count || !shows_all(form)))
 		usage_error("--html works only with %s output of a whole filesystem", forms_that(shows_all));
 	if (command->html && strcmp(command->html, "-") == 0)
-		usage_error("--html cannot write to standard output, where the %s goes: name a file (./- for one called -)",
+		usage_error("--html cannot write to standard output, where the %s goes: name a file (./- for one "
+		            "called -)",
 		            form->name);
 	if (command->options.without_free && form->print && !form->has_files)
 		usage_error("--format=%s shows free space, which --only=files leaves out", form->name);

@@ -130,7 +130,8 @@ static void read_epoch(struct command *command)
 	errcode_t error = units_parse_number(text, 0, LAST_SECOND, &epoch);
 
 	if (error == ERANGE)
-		usage_error("SOURCE_DATE_EPOCH: %s is after the last second that ext4 can store, %lld", text, LAST_SECOND);
+		usage_error("SOURCE_DATE_EPOCH: %s is after the last second that ext4 can store, %lld", text,
+		            LAST_SECOND);
 	if (error)
 		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds", text);
 	command->options.has_epoch = true;

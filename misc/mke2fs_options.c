@@ -7,8 +7,9 @@
 #include "support/vector.h"
 
 /* Numbers and sizes are as mke2fs reads them, which checks them, too. */
-#define PASSED_ON(character, what, words) \
-	{ .letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option, .help = (words) }
+#define PASSED_ON(character, what, words)                                                                    \
+	{ .letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option,        \
+	  .help = (words) }
 
 const struct option_row mke2fs_options[] = {
 	{ .heading = "Passed on to mke2fs(8)", .is_brief = true },

@@ -16,7 +16,7 @@
 
 void tool_start(int argument_count, char **arguments)
 {
-	/* open() gives the lowest free number. With O_PATH both reading and writing fail, even where there is no /dev. */
+	/* open() returns the lowest free number. With O_PATH reading and writing fail, even where there is no /dev. */
 	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
 		if (fcntl(stream, F_GETFD) < 0 && open("/", O_PATH) != stream)
 			_exit(EXIT_FAILURE);

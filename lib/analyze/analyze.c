@@ -113,7 +113,8 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 		error = free_space_read(volume, pool, &free_options, &report->free, &damage);
 	}
 	if (!error && !options->without_files) {
-		progress_stage(options->progress, "files", 0, inodes_to_scan(volume) * (needs_directories(options) ? 2 : 1));
+		progress_stage(options->progress, "files", 0,
+		               inodes_to_scan(volume) * (needs_directories(options) ? 2 : 1));
 		error = analyze_files(volume, pool, options, report, &damage);
 	}
 	if (error)

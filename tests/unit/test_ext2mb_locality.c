@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where windows of threads and directories let files lie: small files of one directory together, streams in long extents. */
+/* Where preallocation lets files lie: small files of one directory together, streams in long extents. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -5,11 +5,6 @@
 #include "support/io/flush.h"
 #include "support/utf8.h"
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 /* Which of K, M, G ...: the end of a row is given in its start's. */
 static unsigned int unit_of(uint64_t kilobytes)
 {
@@ -40,7 +35,7 @@ static void print_histogram(const struct report *report, FILE *stream)
 		uint64_t first = kilobytes >> (10 * unit);
 
 		fprintf(stream, "%5" PRIu64 "%c...%5" PRIu64 "%c-  :  %12" PRIu64 "  %12" PRIu64 "  %6.2f%%\n", first,
-		        units[unit], 2 * first, units[unit], count, blocks, percent(blocks, sizes->sum));
+		        units[unit], 2 * first, units[unit], count, blocks, report_percent(blocks, sizes->sum));
 	}
 }
 
@@ -57,12 +52,12 @@ errcode_t form_e2freefrag(const struct report *report, const struct form_parts *
 	fprintf(stream, "\nBlocksize: %u bytes\nTotal blocks: %" PRIu64 "\n", filesystem->block_bytes,
 	        filesystem->blocks);
 	fprintf(stream, "Free blocks: %" PRIu64 " (%0.1f%%)\n", space->sizes.sum,
-	        percent(space->sizes.sum, filesystem->blocks));
+	        report_percent(space->sizes.sum, filesystem->blocks));
 	if (space->chunk_blocks) {
 		fprintf(stream, "\nChunksize: %" PRIu64 " bytes (%" PRIu64 " blocks)\n",
 		        space->chunk_blocks * filesystem->block_bytes, space->chunk_blocks);
 		fprintf(stream, "Total chunks: %" PRIu64 "\nFree chunks: %" PRIu64 " (%0.1f%%)\n", space->chunks,
-		        space->free_chunks, percent(space->free_chunks, space->chunks));
+		        space->free_chunks, report_percent(space->free_chunks, space->chunks));
 	}
 	fprintf(stream, "\nMin. free extent: %" PRIu64 " KB \nMax. free extent: %" PRIu64 " KB\n",
 	        space->sizes.minimum * block_kilobytes, space->sizes.maximum * block_kilobytes);

@@ -89,7 +89,7 @@ static ssize_t write_escaped(void *context, const char *text, size_t count)
 	return (ssize_t)count;
 }
 
-/* For browsers that run no scripts: the form in text. Not by open_memstream(3), which loses what it has no memory for. */
+/* For browsers without scripts: the text form. Not by open_memstream(3), which loses what it has no memory for. */
 static errcode_t write_plain(const struct form *form)
 {
 	char buffer[BUFSIZ];

@@ -38,19 +38,9 @@ static struct size_text mean_of(const struct form *form, uint64_t blocks, uint64
 	return size;
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static double ratio(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
 static void print_bar(const struct form *form, uint64_t part, uint64_t whole)
 {
-	unsigned int columns = (unsigned int)(percent(part, whole) * BAR_COLUMNS / 100 + 0.5);
+	unsigned int columns = (unsigned int)(report_percent(part, whole) * BAR_COLUMNS / 100 + 0.5);
 
 	/* What is there can be seen. */
 	if (part && !columns)
@@ -95,7 +85,7 @@ static void print_histogram(const struct form *form, const struct histogram *his
 		else
 			snprintf(from, sizeof(from), "%" PRIu64, UINT64_C(1) << power);
 		fprintf(form->stream, "  %12s  %12" PRIu64 "  %14" PRIu64 "  %5.1f%% ", from, count, sum,
-		        percent(sum, histogram->sum));
+		        report_percent(sum, histogram->sum));
 		print_bar(form, sum, histogram->sum);
 		fputc('\n', form->stream);
 	}
@@ -130,7 +120,8 @@ static void print_zones(const struct form *form)
 	fprintf(form->stream, "  from the first group to the last (0 full, 9 free), %u groups a digit:\n  ",
 	        space->zone_count ? space->zones[0].groups : 0);
 	for (size_t n = 0; n < space->zone_count; n++)
-		fputc('0' + (int)(ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99), form->stream);
+		fputc('0' + (int)(report_ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99),
+		      form->stream);
 	fputc('\n', form->stream);
 }
 
@@ -162,14 +153,14 @@ static void print_free(const struct form *form, bool with_groups)
 	FILE *stream = form->stream;
 
 	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extent%s\n", size_of(form, sizes->sum).text,
-	        percent(sizes->sum, form->report->filesystem.blocks), sizes->count, units_plural(sizes->count));
+	        report_percent(sizes->sum, form->report->filesystem.blocks), sizes->count, units_plural(sizes->count));
 	if (space->unreadable_groups)
 		fprintf(stream, "  of %" PRIu64 " groups it is unknown: their bitmaps cannot be read\n",
 		        space->unreadable_groups);
 	if (space->chunk_blocks)
 		fprintf(stream, "  chunks of %s: %" PRIu64 " of %" PRIu64 " free (%.1f%%)\n",
 		        size_of(form, space->chunk_blocks).text, space->free_chunks, space->chunks,
-		        percent(space->free_chunks, space->chunks));
+		        report_percent(space->free_chunks, space->chunks));
 	if (!sizes->count)
 		return;
 	fprintf(stream, "  smallest %s, mean %s, largest %s (at block %" PRIu64 ")\n",
@@ -210,10 +201,10 @@ static void print_files(const struct form *form)
 	        units_plural(sums->extents), size_of(form, sums->blocks).text);
 	fprintf(stream, "  ideal %" PRIu64 " extent%s; %" PRIu64 " file%s (%.1f%%) in more than that\n",
 	        sums->ideal_extents, units_plural(sums->ideal_extents), sums->fragmented_files,
-	        units_plural(sums->fragmented_files), percent(sums->fragmented_files, sums->files));
+	        units_plural(sums->fragmented_files), report_percent(sums->fragmented_files, sums->files));
 	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " record%s in their maps\n",
-	        ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text, sums->records,
-	        units_plural(sums->records));
+	        report_ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text,
+	        sums->records, units_plural(sums->records));
 	fprintf(stream,
 	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
 	        files->by_extents, files->largest_depth, files->by_indirect, sums->map_blocks);
@@ -336,7 +327,7 @@ static void print_unlink(const struct form *form)
 	        unlink->directories == 1 ? "y" : "ies", unlink->block_bitmaps, units_plural(unlink->block_bitmaps),
 	        unlink->inode_bitmaps, units_plural(unlink->inode_bitmaps));
 	fprintf(form->stream, "  %" PRIu64 " bitmap write%s, %.1f per bitmap\n", unlink->writes,
-	        units_plural(unlink->writes), ratio(unlink->writes, bitmaps));
+	        units_plural(unlink->writes), report_ratio(unlink->writes, bitmaps));
 	if (!unlink->costly_count)
 		return;
 	print_costly(form, unlink);

@@ -43,9 +43,9 @@ struct report_form {
 	errcode_t (*print_file)(const struct volume *volume, uint32_t ino, const char *name, bool with_rows,
 	                        struct damage_list *damage, FILE *stream);
 
-	/* Two filesystems side by side: how a layout has changed, or which builder laid out better. The stream's error. */
-	errcode_t (*compare)(const struct compared *before, const struct compared *after, const struct form_parts *parts,
-	                     FILE *stream);
+	/* Two filesystems side by side: how a layout has changed, or which builder did better. The stream's error. */
+	errcode_t (*compare)(const struct compared *before, const struct compared *after,
+	                     const struct form_parts *parts, FILE *stream);
 };
 
 /* The form of this index; NULL after the last one. */

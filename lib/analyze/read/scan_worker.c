@@ -45,20 +45,14 @@ errcode_t scan_worker_add_segment(struct scan_worker *worker, const struct scan_
 	return 0;
 }
 
+/* All members of struct report_sums are counts. */
 static void merge_sums(struct report_sums *to, const struct report_sums *from)
 {
-	to->files += from->files;
-	to->blocks += from->blocks;
-	to->records += from->records;
-	to->extents += from->extents;
-	to->runs += from->runs;
-	to->ideal_extents += from->ideal_extents;
-	to->map_blocks += from->map_blocks;
-	to->fragmented_files += from->fragmented_files;
-	to->unwritten_blocks += from->unwritten_blocks;
-	to->unwritten_records += from->unwritten_records;
-	to->holes += from->holes;
-	seek_merge(&to->inside, &from->inside);
+	uint64_t *sums = (uint64_t *)to;
+	const uint64_t *more = (const uint64_t *)from;
+
+	for (size_t n = 0; n < sizeof(*to) / sizeof(*sums); n++)
+		sums[n] += more[n];
 }
 
 static void merge_files(struct report_files *to, const struct report_files *from)

@@ -71,7 +71,7 @@ struct report_free {
 	size_t zone_count;
 };
 
-/* Sums over files of one kind. */
+/* Sums over files of one kind: counts only, see scan_worker.c. */
 struct report_sums {
 	uint64_t files; /* that have blocks */
 	uint64_t blocks;
@@ -187,6 +187,17 @@ struct report_verdict {
 	const char *advice[4]; /* whole sentences, literals */
 	unsigned int advice_count;
 };
+
+/* 0 of nothing. */
+static inline double report_ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static inline double report_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
 
 struct report {
 	struct report_filesystem filesystem;

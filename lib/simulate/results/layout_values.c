@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/report/score.h"
+#include "analyze/report/report.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/preallocation/preallocation_register.h"
 #include "ondisk/file_map.h"
@@ -67,11 +67,6 @@ static errcode_t count_free(struct ext2mb *mb, struct histogram *free_extents)
 	}
 }
 
-static double ratio(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
 errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set)
 {
 	const struct image *image = simulation->image;
@@ -94,11 +89,11 @@ errcode_t layout_values_add(struct simulation *simulation, const char *section, 
 		{ section, "free_median_kb", "Median free extent size (KB)", RESULT_LAYOUT,
 		  (double)histogram_percentile(space, 50) * block_kib, 0 },
 		{ section, "free_extents", "Num. free extent", RESULT_LAYOUT, (double)space->count, 0 },
-		{ section, "extents_per_file", "Avg. extents per file", RESULT_LAYOUT, ratio(files.pieces, files.files),
-		  1 },
+		{ section, "extents_per_file", "Avg. extents per file", RESULT_LAYOUT,
+		  report_ratio(files.pieces, files.files), 1 },
 		{ section, "most_extents", "Most extents of a file", RESULT_LAYOUT, (double)files.most_pieces, 0 },
 		{ section, "extent_avg_kb", "Avg. size per extent (KB)", RESULT_LAYOUT,
-		  ratio(files.blocks, files.pieces) * block_kib, 0 },
+		  report_ratio(files.blocks, files.pieces) * block_kib, 0 },
 		{ section, "score", "Fragmentation score", RESULT_LAYOUT,
 		  score_of(files.scored_pieces, files.ideal, files.scored_blocks), 0 },
 		{ section, "files", "Files with blocks", RESULT_LAYOUT, (double)files.files, 0 },

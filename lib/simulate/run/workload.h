@@ -3,7 +3,7 @@
  * A workload: what it is called, what can be set, and how it runs. It runs on the metadata of a real image through an
  * allocator that is opened for it, and tells what it found as named values. No data is written.
  *
- * A new workload: a file of its own with a `const struct workload`, named in workloads/workloads.h and in its workloads[].
+ * A new workload: a file of its own with a `const struct workload`, named in workloads/workloads.h and workloads.c.
  */
 #ifndef SIMULATE_WORKLOAD_H
 #define SIMULATE_WORKLOAD_H

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "ext2fs/core/lock.h"
-#include "simulate/streams/processors.h"
 #include "simulate/image/random.h"
+#include "simulate/streams/processors.h"
 #include "support/crc32c.h"
+#include "support/seconds.h"
 #include "support/work/interrupt.h"
 
 /* Steps between looks at what others may have to say. */
@@ -31,14 +31,6 @@ struct run {
 	_Atomic bool has_failed;
 	_Atomic uint64_t lock_waits;
 };
-
-static double now(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* The streams of one thread. */
 struct share {
@@ -97,7 +89,7 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 	/* Nobody begins before all can, and until then no time is counted. */
 	pthread_barrier_wait(&run->start);
 	double none = 0;
-	atomic_compare_exchange_strong(&run->begun, &none, now(CLOCK_MONOTONIC));
+	atomic_compare_exchange_strong(&run->begun, &none, seconds_of(CLOCK_MONOTONIC));
 	uint64_t waits = lock_waits_of_thread();
 	while (!error && share.open_count && !atomic_load_explicit(&run->has_failed, memory_order_relaxed)) {
 		uint64_t steps;
@@ -130,12 +122,12 @@ static errcode_t run_shares(struct run *run, unsigned int threads, struct stream
 
 	if (error)
 		return error;
-	double processor_start = now(CLOCK_PROCESS_CPUTIME_ID);
+	double processor_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 
 	error = pool_run(simulation->pool, threads, run_share, run, simulation->problem);
 	*cost = (struct streams_cost){
-		.seconds = now(CLOCK_MONOTONIC) - run->begun,
-		.processor_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - processor_start,
+		.seconds = seconds_of(CLOCK_MONOTONIC) - run->begun,
+		.processor_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor_start,
 		.lock_waits = run->lock_waits,
 	};
 	pthread_barrier_destroy(&run->start);

@@ -16,7 +16,8 @@ static errcode_t open_counts(struct deletion *deletion)
 	if (!error)
 		error = dirty_blocks_open(&deletion->inode_bitmaps, image->group_count);
 	if (!error)
-		error = dirty_blocks_open(&deletion->tables, (size_t)image->table_blocks_per_group * image->group_count);
+		error = dirty_blocks_open(&deletion->tables,
+		                          (size_t)image->table_blocks_per_group * image->group_count);
 	if (!error)
 		error = dirty_blocks_open(&deletion->descriptors, image->group_count);
 	return error;

@@ -5,11 +5,11 @@
  */
 #include <errno.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "simulate/results/allocator_values.h"
 #include "simulate/streams/streams.h"
 #include "simulate/workloads/workloads.h"
+#include "support/seconds.h"
 
 enum { CONTAINERS, SECONDS, ROUNDS, FILE_SIZE, APPEND_SIZE, WRITTEN };
 
@@ -44,21 +44,13 @@ struct fallocate2 {
 	_Atomic double deadline; /* 0: no container has finished a round yet */
 };
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /*
  * The time runs from when the first one has been through a round: 64 threads that are only being made take a while on a
  * busy machine, and had no time left then.
  */
 static bool is_late(struct fallocate2 *job)
 {
-	double none = 0, time = now();
+	double none = 0, time = seconds_of(CLOCK_MONOTONIC);
 
 	if (!atomic_load_explicit(&job->deadline, memory_order_relaxed))
 		atomic_compare_exchange_strong(&job->deadline, &none, time + job->seconds);

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "support/seconds.h"
 #include "support/text/json.h"
 #include "support/text/units.h"
 
@@ -37,7 +38,7 @@ struct progress {
 	bool ending;
 	const char *stage; /* NULL before the first one */
 	uint64_t total_bytes, total_files;
-	struct timespec begin;
+	double begin;
 };
 
 /* What is drawn, read once so that the numbers of a line belong together. */
@@ -69,11 +70,8 @@ static struct picture take_picture(struct progress *progress)
 		.total_files = progress->total_files,
 		.fraction = -1,
 	};
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	picture.seconds =
-		(double)(now.tv_sec - progress->begin.tv_sec) + (double)(now.tv_nsec - progress->begin.tv_nsec) / 1e9;
+	picture.seconds = seconds_of(CLOCK_MONOTONIC) - progress->begin;
 	if (picture.total_bytes)
 		picture.fraction = (double)picture.bytes / (double)picture.total_bytes;
 	else if (picture.total_files)
@@ -330,7 +328,7 @@ void progress_stage(struct progress *progress, const char *name, uint64_t total_
 	progress->stage = name;
 	progress->total_bytes = total_bytes;
 	progress->total_files = total_files;
-	clock_gettime(CLOCK_MONOTONIC, &progress->begin);
+	progress->begin = seconds_of(CLOCK_MONOTONIC);
 	atomic_store_explicit(&progress->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&progress->files, 0, memory_order_relaxed);
 	pthread_mutex_unlock(&progress->lock);

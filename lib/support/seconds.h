@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Clocks in seconds: good for differences. */
+#ifndef SUPPORT_SECONDS_H
+#define SUPPORT_SECONDS_H
+
+#include <time.h>
+
+static inline double seconds_of(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+#endif
