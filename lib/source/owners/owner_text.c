@@ -121,16 +121,9 @@ static errcode_t parse_rule(char *line, struct owner_rule *rule, struct problem 
 	return error;
 }
 
-/* The lines of a file of rules. */
-struct rule_file {
-	struct owner_map *map;
-	const char *path;
-};
-
-static errcode_t add_line(void *context, unsigned long number, char *line, size_t bytes, struct problem *problem)
+static errcode_t add_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
 {
-	const struct rule_file *file = context;
-	struct owner_map *map = file->map;
+	struct owner_map *map = context;
 	const char *start = line + strspn(line, " \t\n");
 
 	(void)bytes;
@@ -139,18 +132,15 @@ static errcode_t add_line(void *context, unsigned long number, char *line, size_
 	errcode_t error = vector_reserve(&map->rules, &map->rule_capacity, map->rule_count + 1, sizeof(*map->rules));
 
 	if (error)
-		return problem_set(problem, error, file->path, "cannot read rules");
+		return problem_set(problem, error, origin, "cannot read rule");
 	struct owner_rule *rule = &map->rules[map->rule_count++];
 
-	*rule = (struct owner_rule){ .origin = text_line_origin(file->path, number) };
-	if (!rule->origin)
-		return problem_set(problem, ENOMEM, file->path, "cannot read rules");
-	return parse_rule(line, rule, problem);
+	*rule = (struct owner_rule){ .origin = strdup(origin) };
+	return rule->origin ? parse_rule(line, rule, problem) :
+	                      problem_set(problem, ENOMEM, origin, "cannot read rule");
 }
 
 errcode_t owner_map_add_file(struct owner_map *map, const char *path, struct problem *problem)
 {
-	struct rule_file file = { map, path };
-
-	return text_line_each(path, add_line, &file, problem);
+	return text_line_each(path, add_line, map, problem);
 }

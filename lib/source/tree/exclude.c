@@ -125,34 +125,20 @@ errcode_t exclude_add(struct exclude *exclude, const char *text, const char *ori
 	return 0;
 }
 
-/* The lines of a file of patterns. */
-struct pattern_file {
-	struct exclude *exclude;
-	const char *path;
-};
-
-static errcode_t add_line(void *context, unsigned long number, char *line, size_t bytes, struct problem *problem)
+static errcode_t add_line(void *exclude, const char *origin, char *line, size_t bytes, struct problem *problem)
 {
-	const struct pattern_file *file = context;
-
 	if (bytes && line[bytes - 1] == '\n')
 		line[--bytes] = '\0';
 	if (!bytes || *line == '#')
 		return 0;
-	SCOPE_FREE char *origin = text_line_origin(file->path, number);
-
-	if (!origin)
-		return problem_set(problem, ENOMEM, file->path, "cannot add pattern");
 	if (strlen(line) != bytes)
 		return refuse(problem, origin, line, "is followed by a NUL");
-	return exclude_add(file->exclude, line, origin, problem);
+	return exclude_add(exclude, line, origin, problem);
 }
 
 errcode_t exclude_add_file(struct exclude *exclude, const char *path, struct problem *problem)
 {
-	struct pattern_file file = { exclude, path };
-
-	return text_line_each(path, add_line, &file, problem);
+	return text_line_each(path, add_line, exclude, problem);
 }
 
 /* The component that begins at `at` ends at the next slash or at the end of the string. */

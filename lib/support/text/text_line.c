@@ -46,7 +46,10 @@ errcode_t text_line_each(const char *path, text_line_taker take, void *context, 
 			return problem_set(problem, error, path, "cannot read");
 		if (!bytes)
 			return 0;
-		error = take(context, number, line, bytes, problem);
+		SCOPE_FREE char *origin = text_line_origin(path, number);
+
+		error = origin ? take(context, origin, line, bytes, problem) :
+		                 problem_set(problem, ENOMEM, path, "cannot read");
 		if (error)
 			return error;
 	}

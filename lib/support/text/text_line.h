@@ -16,8 +16,8 @@
  */
 MUST_CHECK errcode_t text_line_read(FILE *file, char **line, size_t *capacity, size_t *bytes);
 
-/* A line as text_line_read() gives it, and its number, from 1 on. The taker may change it. */
-typedef errcode_t (*text_line_taker)(void *context, unsigned long number, char *line, size_t bytes,
+/* A line as text_line_read() gives it, which the taker may change, and its origin: "FILE:LINE", for problems. */
+typedef errcode_t (*text_line_taker)(void *context, const char *origin, char *line, size_t bytes,
                                      struct problem *problem);
 
 /* Gives each line of a file to `take`, up to its first error, which is returned. Errors of the file name its path. */
