@@ -137,9 +137,10 @@ struct ext2mb_request {
 	uint64_t flags;      /* EXT2MB_ALLOC_* */
 
 	/*
-	 * No fewer than so many blocks, at most count and at most a group, in one piece, or EXT2MB_ET_NO_SPACE; 0: any
+	 * XFS's minlen: no fewer than so many blocks, at most count and at most a group, in one piece, or EXT2MB_ET_NO_SPACE; 0: any
 	 * number. As much of count as can be had is still looked for; with EXT2MB_ALLOC_WHOLE it is count, whatever is
-	 * said here. Preallocations that lie where the only such run would be are given back, others are not.
+	 * said here. In whole clusters, as count is. Preallocations that lie where the only such run would be are given
+	 * back, others are not.
 	 */
 	uint64_t least_blocks;
 };
@@ -237,9 +238,10 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t s
 EXT2MB_MUST_CHECK errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
 /*
- * Takes the very blocks, of whatever groups: for those who know from elsewhere that they are in use, as in a replay.
- * Preallocations that lie there are given back. EXT2MB_ET_NO_SPACE, and nothing has changed, if any of the blocks is in
- * use, or freed and not committed; EXT2MB_ET_BAD_RANGE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
+ * Takes the very blocks, of whatever groups: for those who know from elsewhere that they are in use, as a replay of the
+ * journal does with the kernel's ext4_mb_mark_bb(). Preallocations that lie there are given back. EXT2MB_ET_NO_SPACE,
+ * and nothing has changed, if any of the blocks is in use, or freed and not committed; EXT2MB_ET_BAD_RANGE,
+ * EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
@@ -251,9 +253,10 @@ enum ext2mb_block_use {
 
 /*
  * What the block at start is used for, and in *alike how many from there on, up to count, are used alike, across
- * groups: all are free if *use is EXT2MB_BLOCKS_FREE and *alike is count. Any thread, at any time. A snapshot, of one
- * group after the other: before the caller sees it, other threads may have changed it. EXT2MB_ET_BAD_RANGE; ENOMEM;
- * EXT2MB_ET_CORRUPT_GROUP for the first block's group, while a later one ends the run.
+ * groups. All are free if *use is EXT2MB_BLOCKS_FREE and *alike is count (ext2fs_test_block_bitmap_range2() tells that).
+ * Any thread, at any time. A snapshot, of one group after the other: before the caller sees it, other threads may have
+ * changed it. EXT2MB_ET_BAD_RANGE; ENOMEM; EXT2MB_ET_CORRUPT_GROUP for the first block's group, while a later one ends
+ * the run.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
                                                 enum ext2mb_block_use *use, uint64_t *alike);
@@ -281,7 +284,7 @@ uint64_t ext2mb_free_inodes(struct ext2mb *mb);
 /* Preallocated blocks now, which are not among the free ones but can be had as well. */
 uint64_t ext2mb_reserved_blocks(struct ext2mb *mb);
 
-/* Gives all preallocations back, without a sync, and returns how many blocks that were. Any thread. */
+/* ext4_discard_preallocations() for all files: without a sync. Returns how many blocks were given back. Any thread. */
 uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker);
 
 /* What happened since ext2mb_open(), over all workers; the same that the kernel shows in mb_stats. */
