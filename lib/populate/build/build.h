@@ -75,7 +75,8 @@ struct directory_job {
 struct space_estimate {
 	bool is_counted; /* for build->format and blocks_per_group */
 	uint32_t blocks_per_group;
-	uint64_t *district_clusters; /* of each district; an upper bound, and exact but for large or much cut files */
+	uint64_t *district_clusters; /* of each district; an upper bound */
+	bool *is_bound; /* of each district: less may do, if its files are cut into fewer extents than they could be */
 	uint64_t clusters; /* all together, with those of the xattr sets, which districts share */
 	uint64_t quota_blocks; /* that the quota files may take beyond mke2fs's own */
 };

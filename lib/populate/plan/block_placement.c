@@ -142,6 +142,20 @@ static errcode_t drop_kept(const struct build *build, struct ext2mb_worker *work
 	return 0;
 }
 
+/* Passes by so many clusters, of a range that takes nothing. */
+static errcode_t pass_clusters(const struct build *build, struct pack_range *range, uint64_t clusters)
+{
+	errcode_t error = 0;
+
+	for (uint64_t left = clusters << build->format.cluster_bits; !error && left;) {
+		struct ext2mb_extent extent;
+
+		error = pack_range_take(range, left, &extent);
+		left -= error ? 0 : extent.count;
+	}
+	return error;
+}
+
 static errcode_t place_node(const struct build *build, struct pack_range *range, uint32_t number,
                             struct extent_list *list)
 {
@@ -162,9 +176,21 @@ static errcode_t place_node(const struct build *build, struct pack_range *range,
 	return error;
 }
 
+/* Goes on in the range as if the node were placed there. */
+static errcode_t pass_node(const struct build *build, struct pack_range *range, uint32_t number,
+                           struct extent_list *list)
+{
+	list->count = 0;
+	errcode_t error = collect_extents(build, range, number, list);
+
+	return error ? error :
+	               pass_clusters(build, range, file_map_blocks(&build->format, list->extents, list->count));
+}
+
 /*
  * Places the district's nodes that have no place yet: directories and symlinks first, so that a walk over
- * the tree finds them together, then the data of files. *full: a node did not fit.
+ * the tree finds them together, then the data of files. *full: a node did not fit. A range that takes nothing is gone
+ * through in the same way.
  */
 static errcode_t place_district(struct build *build, size_t district, struct pack_range *range, bool *full,
                                 struct problem *problem)
@@ -181,7 +207,8 @@ static errcode_t place_district(struct build *build, size_t district, struct pac
 			if (S_ISREG(build_node(build, node)->mode) != files || !placement->blocks ||
 			    placement->has_extent_map || placement->start || tree_node_is_link(build->tree, node))
 				continue;
-			error = place_node(build, range, node, &list);
+			error = range->worker ? place_node(build, range, node, &list) :
+			                        pass_node(build, range, node, &list);
 			if (error == EXT2MB_ET_NO_SPACE) {
 				*full = true;
 				error = 0;
@@ -226,32 +253,24 @@ static uint64_t wanted_clusters(const struct build *build, uint32_t district)
 	return wanted > reused ? wanted - reused : 0;
 }
 
-/* Walks the free space and gives each district as much of it as it needs. */
-static errcode_t cut_districts(const struct build *build, struct district *districts)
+/* Walks the free space and gives each district as much of it as it needs, so that no free block is left between two. */
+static errcode_t cut_districts(struct build *build, struct district *districts)
 {
-	struct ext2mb_extent free_run = { 0 };
+	struct pack_range range = { .mb = build->mb };
 
 	for (uint32_t number = 0; number < district_count(build); number++) {
 		struct district *district = &districts[number];
-		uint64_t wanted = wanted_clusters(build, number) << build->format.cluster_bits;
+		errcode_t error;
+		bool full = false;
 
-		district->start = district->limit = free_run.start;
-		while (wanted) {
-			if (!free_run.count) {
-				errcode_t error = ext2mb_next_free(build->mb, free_run.start, &free_run);
-
-				if (error)
-					return error;
-				if (district->limit == district->start)
-					district->start = free_run.start;
-			}
-			uint64_t taken = wanted < free_run.count ? wanted : free_run.count;
-
-			free_run.start += taken;
-			free_run.count -= taken;
-			wanted -= taken;
-			district->limit = free_run.start;
-		}
+		district->start = range.next;
+		if (build->space.is_bound[number])
+			error = place_district(build, number, &range, &full, build->problem);
+		else
+			error = pass_clusters(build, &range, wanted_clusters(build, number));
+		if (error || full)
+			return error ? error : EXT2MB_ET_NO_SPACE;
+		district->limit = range.next;
 	}
 	return 0;
 }

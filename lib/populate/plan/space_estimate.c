@@ -19,13 +19,40 @@ struct counting {
 	uint64_t *district_bytes; /* of file data in each */
 };
 
+/* What a district needs. */
+struct count {
+	uint64_t clusters, bytes;
+	bool is_bound;
+};
+
+/* Into how many extents a file is cut. */
+struct cuts {
+	uint64_t least, most;
+};
+
 /*
- * An upper bound of the extents that a run is cut into: by the length of an extent, and by the metadata of
- * the groups that it crosses, which is less than two cuts for every half group on a fresh filesystem.
+ * A run is cut by the length of an extent, and by the metadata of the groups that it crosses, which is less than two
+ * cuts for every half group on a fresh filesystem.
  */
-static uint64_t extents_of_run(const struct counting *counting, uint32_t blocks)
+static void add_cuts(const struct counting *counting, uint32_t blocks, struct cuts *cuts)
 {
-	return 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + 2ull * (blocks / (counting->build->space.blocks_per_group / 2));
+	uint64_t by_metadata = 2ull * (blocks / (counting->build->space.blocks_per_group / 2));
+
+	cuts->least += (blocks + FILE_EXTENT_MAX_BLOCKS - 1) / FILE_EXTENT_MAX_BLOCKS;
+	cuts->most += 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + by_metadata;
+}
+
+/* Four extents fit the inode: nearly all files have no more. */
+static void count_extent_map(const struct counting *counting, const struct cuts *cuts, struct count *count)
+{
+	const struct ondisk_format *format = &counting->build->format;
+
+	if (cuts->most <= 4)
+		return;
+	uint64_t most = file_map_blocks(format, NULL, cuts->most);
+
+	count->clusters += most;
+	count->is_bound |= most != file_map_blocks(format, NULL, cuts->least);
 }
 
 static bool fits_inode(const struct build *build, uint32_t number, uint64_t bytes)
@@ -57,13 +84,14 @@ static errcode_t count_indirect(const struct counting *counting, const struct tr
 	return 0;
 }
 
-static errcode_t count_file(const struct counting *counting, uint32_t number, uint64_t *clusters, uint64_t *bytes)
+static errcode_t count_file(const struct counting *counting, uint32_t number, struct count *count)
 {
 	struct build *build = counting->build;
 	const struct tree_node *node = build_node(build, number);
 	struct block_runs runs;
 	uint32_t logical, blocks;
-	uint64_t total = 0, extents = 0;
+	struct cuts cuts = { 0 };
+	uint64_t total = 0;
 
 	if (node->size_bytes > file_map_max_bytes(&build->format))
 		return EFBIG;
@@ -74,16 +102,14 @@ static errcode_t count_file(const struct counting *counting, uint32_t number, ui
 	block_runs_start(&runs, &build->format, node);
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
-		*clusters += build_clusters(build, blocks);
-		extents += extents_of_run(counting, blocks);
+		count->clusters += build_clusters(build, blocks);
+		add_cuts(counting, blocks, &cuts);
 	}
 	build->placements[number].blocks = (uint32_t)total;
-	*bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
+	count->bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
 	if (!build->format.extents)
-		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(counting, node, clusters) : 0;
-	/* Two runs make at most four extents, and those fit the inode: nearly all files end here. */
-	if (extents > 4)
-		*clusters += file_map_blocks(&build->format, NULL, extents);
+		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(counting, node, &count->clusters) : 0;
+	count_extent_map(counting, &cuts, count);
 	return 0;
 }
 
@@ -108,7 +134,7 @@ static errcode_t check_casefold(const struct build *build, uint32_t node, const 
 	                          source->name(source->context, second).name);
 }
 
-static errcode_t count_directory(const struct counting *counting, struct directory_job *job, uint64_t *clusters,
+static errcode_t count_directory(const struct counting *counting, struct directory_job *job, struct count *count,
                                  struct problem *problem)
 {
 	struct build *build = counting->build;
@@ -140,17 +166,18 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	                                   &placement->blocks, &job->layout);
 	if (error)
 		return error;
-	*clusters += build_clusters(build, placement->blocks);
+	count->clusters += build_clusters(build, placement->blocks);
 	if (build->format.extents) {
-		uint64_t extents = extents_of_run(counting, placement->blocks);
+		struct cuts cuts = { 0 };
 
-		*clusters += extents > 4 ? file_map_blocks(&build->format, NULL, extents) : 0;
+		add_cuts(counting, placement->blocks, &cuts);
+		count_extent_map(counting, &cuts, count);
 	} else {
 		struct file_extent extent = { .logical = 0, .physical = 1 };
 
 		for (uint32_t left = placement->blocks; left; left -= extent.count) {
 			extent.count = left < FILE_EXTENT_MAX_BLOCKS ? left : FILE_EXTENT_MAX_BLOCKS;
-			*clusters += file_map_blocks(&build->format, &extent, 1);
+			count->clusters += file_map_blocks(&build->format, &extent, 1);
 			extent.logical += extent.count;
 		}
 	}
@@ -190,7 +217,7 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 	struct build *build = counting->build;
 	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
 	uint32_t directory = build_first_directory(build, nodes.first);
-	uint64_t clusters = 0, bytes = 0;
+	struct count count = { 0 };
 
 	(void)worker;
 	for (uint32_t number = nodes.first; number < nodes.end; number++) {
@@ -204,16 +231,17 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
 			error = EMLINK;
 		else if (S_ISDIR(node->mode))
-			error = count_directory(counting, &build->directories[directory++], &clusters, problem);
+			error = count_directory(counting, &build->directories[directory++], &count, problem);
 		else if (S_ISREG(node->mode))
-			error = count_file(counting, number, &clusters, &bytes);
+			error = count_file(counting, number, &count);
 		else if (S_ISLNK(node->mode))
-			error = count_symlink(counting, number, &clusters);
+			error = count_symlink(counting, number, &count.clusters);
 		if (error)
 			return build_node_problem(build, problem, number, error, "cannot be stored");
 	}
-	build->space.district_clusters[district] = clusters;
-	counting->district_bytes[district] = bytes;
+	build->space.district_clusters[district] = count.clusters;
+	build->space.is_bound[district] = count.is_bound;
+	counting->district_bytes[district] = count.bytes;
 	return 0;
 }
 
@@ -268,7 +296,9 @@ static errcode_t count_districts(struct build *build, struct problem *problem)
 
 	if (!space->district_clusters)
 		space->district_clusters = calloc(count, sizeof(*space->district_clusters));
-	if (!space->district_clusters || !district_bytes)
+	if (!space->is_bound)
+		space->is_bound = calloc(count, sizeof(*space->is_bound));
+	if (!space->district_clusters || !space->is_bound || !district_bytes)
 		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
 	errcode_t error = pool_run(build->pool, count, count_district, &counting, problem);
 	if (error)
@@ -322,6 +352,7 @@ void space_estimate_release(struct build *build)
 	free(TAKE(build->directories));
 	free(TAKE(build->placements));
 	free(TAKE(build->space.district_clusters));
+	free(TAKE(build->space.is_bound));
 	build->space.is_counted = false;
 	xattrs_release(build);
 }
