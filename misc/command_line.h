@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "support/work/progress.h"
+#include "support/run/progress.h"
 #include "tool.h"
 
 /* What was on the command line; each tool has its own. */

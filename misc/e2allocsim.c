@@ -5,7 +5,7 @@
 #include "e2allocsim_options.h"
 #include "simulate/results/report.h"
 #include "support/io/flush.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 const char tool_name[] = "e2allocsim";
 

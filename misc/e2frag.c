@@ -11,7 +11,7 @@
 #include "e2frag_page.h"
 #include "e2frag_subject.h"
 #include "support/io/flush.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 #define EXIT_SCORE 3
 

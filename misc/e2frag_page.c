@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "populate/output/text_file.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 struct page {
 	const struct report *before, *after;

@@ -13,8 +13,8 @@
 #include "e2populate_options.h"
 #include "e2populate_report.h"
 #include "populate/populate.h"
-#include "support/work/interrupt.h"
-#include "support/work/program.h"
+#include "support/run/interrupt.h"
+#include "support/run/program.h"
 #include "support/utf8.h"
 
 const char tool_name[] = "e2populate";

@@ -4,7 +4,7 @@
 #define ANALYZE_ANALYZE_H
 
 #include "analyze/read/free_space.h"
-#include "support/work/progress.h"
+#include "support/run/progress.h"
 
 struct analyze_options {
 	unsigned int threads; /* 0: the caller alone */

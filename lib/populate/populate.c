@@ -24,7 +24,7 @@
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* What one attempt at the image differs from another in; between attempts next_attempt() alone changes it. */
 struct attempt {

@@ -15,7 +15,7 @@
 
 /*
  * Builds the image. A new file is built under a temporary name beside it and renamed when it is whole;
- * after a failure (EINTR: a signal, see support/work/interrupt.h) it is removed and what was there is untouched.
+ * after a failure (EINTR: a signal, see support/run/interrupt.h) it is removed and what was there is untouched.
  * What is written in place has no superblock after a failure. Main thread only. The problem names the path
  * concerned.
  */

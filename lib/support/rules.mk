@@ -15,7 +15,7 @@ support_sources := \
 	lib/support/utf8.c \
 	lib/support/vector.c \
 	lib/support/warnings.c \
-	lib/support/work/interrupt.c \
-	lib/support/work/pool.c \
-	lib/support/work/program.c \
-	lib/support/work/progress.c
+	lib/support/run/interrupt.c \
+	lib/support/run/pool.c \
+	lib/support/run/program.c \
+	lib/support/run/progress.c

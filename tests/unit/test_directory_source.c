@@ -19,7 +19,7 @@
 
 #include "host_tree.h"
 #include "source/host/host_xattrs.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "unit.h"
 
 static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };

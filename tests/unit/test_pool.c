@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "seeded_random.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "unit.h"
 
 static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 64 };

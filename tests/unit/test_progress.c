@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "support/work/progress.h"
+#include "support/run/progress.h"
 
 #include <errno.h>
 #include <pty.h>
@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
-#include "support/work/interrupt.h"
-#include "support/work/pool.h"
+#include "support/run/interrupt.h"
+#include "support/run/pool.h"
 #include "unit.h"
 
 static void wait_milliseconds(long milliseconds)

@@ -5,7 +5,7 @@
 
 #include "analyze/read/damage.h"
 #include "analyze/read/volume.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 struct free_space_options {
 	uint64_t chunk_blocks; /* a power of two, at least a cluster; 0: count no chunks */

@@ -8,8 +8,8 @@
 
 #include "analyze/read/directory_walk.h"
 #include "analyze/report/worst.h"
-#include "support/work/pool.h"
-#include "support/work/progress.h"
+#include "support/run/pool.h"
+#include "support/run/progress.h"
 
 #define INODE_SCAN_DIRECTORIES 0x1u /* read directories: who is whose parent */
 #define INODE_SCAN_FILES 0x2u       /* add up all else; with visitors, after the directories are known */

@@ -21,7 +21,7 @@
 #include "populate/build/run_writer.h"
 #include "source/host/projects.h"
 #include "source/tree/tree.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 struct base_image;
 

@@ -9,7 +9,7 @@
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "source/tree/exclude.h"
-#include "support/work/progress.h"
+#include "support/run/progress.h"
 
 struct image_form;
 

@@ -11,7 +11,7 @@
 #include "source/host/content_reader.h"
 #include "support/bisect.h"
 #include "support/vector.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* Files above this are cut into slices of this size; a multiple of every cluster size that a buffer holds. */
 #define SLICE_BYTES (8u << 20)

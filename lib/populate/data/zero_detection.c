@@ -7,7 +7,7 @@
 
 #include "source/host/content_reader.h"
 #include "support/vector.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* What is read at once: a multiple of every cluster size but the largest, which is judged in pieces. */
 #define LOOK_BYTES (1u << 20)

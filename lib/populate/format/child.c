@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/work/interrupt.h"
-#include "support/work/program.h"
+#include "support/run/interrupt.h"
+#include "support/run/program.h"
 
 extern char **environ;
 

@@ -7,7 +7,7 @@
 
 #include "populate/build/run_writer.h"
 #include "populate/metadata/directory_view.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 struct writing {
 	struct build *build;

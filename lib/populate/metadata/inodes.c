@@ -13,7 +13,7 @@
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 #include "support/bisect.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 struct counts {
 	uint64_t regular_files, data_blocks, data_extents;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "populate/format/filesystem.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 #define SPARSE_MAGIC 0xed26ff3au
 #define BUFFER_BYTES (1u << 20)

@@ -11,7 +11,7 @@
 
 #include "populate/build/run_writer.h"
 #include "populate/output/replace.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 static mode_t mode_of_new_files(void)
 {

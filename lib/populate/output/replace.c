@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "support/io/loop_device.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* A detached loop device closes its file a little later, and indexers look at new files for a moment. */
 #define ATTEMPTS 20

@@ -9,7 +9,7 @@
 
 #include "ext2fs/fs/fs_errors.h"
 #include "support/io/loop_device.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 static void describe(struct base_image *base)
 {

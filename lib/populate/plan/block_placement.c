@@ -8,7 +8,7 @@
 
 #include "populate/plan/block_runs.h"
 #include "populate/plan/space_estimate.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* Where the blocks of a district come from. */
 struct district {

@@ -5,7 +5,7 @@
 
 #include "populate/plan/base_image.h"
 #include "populate/plan/block_runs.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 struct keeping {
 	struct build *build;

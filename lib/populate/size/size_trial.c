@@ -7,7 +7,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "populate/plan/space_estimate.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* Before mke2fs has been asked: ten reserved ones, lost+found, the orphan file. */
 #define OWN_INODES 12u

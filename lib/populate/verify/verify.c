@@ -15,7 +15,7 @@
 #include "populate/verify/image_reader.h"
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 #define BUFFER_BYTES (1u << 20)
 

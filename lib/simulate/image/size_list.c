@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "simulate/image/random.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/vector.h"
 
 #define FILES_PER_DIRECTORY 16

@@ -13,7 +13,7 @@
 #include "simulate/simulate.h"
 #include "simulate/workloads/workloads.h"
 #include "support/io/flush.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 #define IMAGE_SIZE "200G" /* sparse: 8 MiB, and none of the runs below writes to it */
 #define SUPPOSED_PROCESSORS 64

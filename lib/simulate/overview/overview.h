@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "support/problem.h"
-#include "support/work/progress.h"
+#include "support/run/progress.h"
 
 struct overview_options {
 	const char *directory; /* for the report; made if it is not there */

@@ -11,8 +11,8 @@
 #include "ext2fs/compare/policies.h"
 #include "simulate/image/image.h"
 #include "simulate/run/result.h"
-#include "support/work/pool.h"
-#include "support/work/progress.h"
+#include "support/run/pool.h"
+#include "support/run/progress.h"
 
 enum setting_kind {
 	SETTING_NUMBER,

@@ -10,7 +10,7 @@
 #include "simulate/streams/processors.h"
 #include "support/crc32c.h"
 #include "support/seconds.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* Steps between looks at what others may have to say. */
 #define STEPS_AT_ONCE 1024

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ondisk/directory.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 static errcode_t open_counts(struct deletion *deletion)
 {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "source/mtree/mtree.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /*
  * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. Of Linux 6.1's source (84 000

@@ -10,7 +10,7 @@
 #include "source/archive/source_file.h"
 #include "source/host/content_reader.h"
 #include "source/tree/tree_builder.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 static errcode_t place_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error)
 {

@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "source/host/directory_scan.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/vector.h"
 
 /* What examining an entry needs to know. */

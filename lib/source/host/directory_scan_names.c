@@ -7,7 +7,7 @@
 
 #include "source/tree/file_flags.h"
 #include "source/host/directory_scan.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/vector.h"
 
 static int compare_names(const void *one, const void *other, void *listing)

@@ -10,7 +10,7 @@
 
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 #define CHUNK_NODES 1024
 

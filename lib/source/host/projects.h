@@ -8,7 +8,7 @@
 #define SOURCE_PROJECTS_H
 
 #include "source/tree/tree.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 struct project {
 	uint32_t id;

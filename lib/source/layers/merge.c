@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "source/layers/links_below.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/vector.h"
 
 struct layer {

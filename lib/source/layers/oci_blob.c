@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "support/io/whole_io.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/text/json_document.h"
 
 #define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)

@@ -16,7 +16,7 @@
 #include "source/tree/tree_builder.h"
 #include "source/tree/xattr_table.h"
 #include "source/host/open_below.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/text/text_line.h"
 #include "support/vector.h"
 

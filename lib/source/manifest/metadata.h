@@ -11,7 +11,7 @@
 #define SOURCE_METADATA_H
 
 #include "source/tree/tree.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 /*
  * Applies the manifest at path, later lines after earlier ones. *tree is replaced if files are made; after a failure it

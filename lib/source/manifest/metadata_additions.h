@@ -4,7 +4,7 @@
 #define SOURCE_METADATA_ADDITIONS_H
 
 #include "source/mtree/mtree.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 /* Zero-initialise. */
 struct additions {

@@ -15,7 +15,7 @@
 #include "source/host/content_reader.h"
 #include "source/mtree/mtree_keywords.h"
 #include "support/text/text_line.h"
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 #include "support/vector.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)

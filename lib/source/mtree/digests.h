@@ -4,7 +4,7 @@
 #define SOURCE_DIGESTS_H
 
 #include "source/mtree/mtree.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 /* What one line says of one file. */
 struct digest_line {

@@ -12,8 +12,8 @@
 #include "source/tree/exclude.h"
 #include "source/tree/tree.h"
 #include "support/warnings.h"
-#include "support/work/pool.h"
-#include "support/work/progress.h"
+#include "support/run/pool.h"
+#include "support/run/progress.h"
 
 struct archive_kind;
 

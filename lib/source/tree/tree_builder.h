@@ -12,7 +12,7 @@
 
 #include "source/tree/exclude.h"
 #include "source/tree/tree.h"
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 struct tree_builder;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "support/work/program.h"
+#include "support/run/program.h"
 
 #include <errno.h>
 #include <stdbool.h>

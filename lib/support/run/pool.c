@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "support/work/pool.h"
+#include "support/run/pool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "support/work/interrupt.h"
+#include "support/run/interrupt.h"
 
 /* Two lines: processors fetch neighbouring lines in pairs. */
 #define CACHE_LINE_BYTES 128

@@ -34,7 +34,7 @@ unsigned int pool_workers(const struct pool *pool);
  * After a failure no further index is handed out. Since every index below a failed one has been handed out
  * already, the failure with the lowest index is the same for any number of threads: it is the one that is
  * returned and moved to *problem. A task that fails without filling in its problem is recorded with its
- * error alone. Once a signal has arrived (support/work/interrupt.h) no task begins any more: EINTR. Only one thread may
+ * error alone. Once a signal has arrived (support/run/interrupt.h) no task begins any more: EINTR. Only one thread may
  * call this at a time; not from within a task.
  */
 MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem);

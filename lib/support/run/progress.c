@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "support/work/progress.h"
+#include "support/run/progress.h"
 
 #include <errno.h>
 #include <math.h>
