@@ -172,7 +172,7 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const str
  */
 struct ext2mb_file;
 
-#define EXT2MB_FILE_FINAL 0x0001u /* blocks is where the file will end: nothing is reserved behind it */
+#define EXT2MB_FILE_FINAL 0x0001u /* blocks is where the file will end: nothing is reserved after it */
 
 struct ext2mb_file_info {
 	size_t struct_bytes; /* sizeof(struct ext2mb_file_info) */
@@ -197,12 +197,12 @@ struct ext2mb_file_request {
 
 	/*
 	 * What is known of the file's map: the hole around the request. hole_end 0: the caller does not say; then all
-	 * is one hole behind what was allocated through this handle (and, unless FINAL, behind blocks), and a request
+	 * is one hole after what was allocated through this handle (and, unless FINAL, after blocks), and a request
 	 * before that fills a hole of its own size.
 	 */
 	uint64_t hole_start;
 	uint64_t hole_end;
-	uint64_t left_physical;  /* the block behind the one of hole_start - 1; 0: none, or this handle's last one */
+	uint64_t left_physical;  /* the block after that of hole_start - 1; 0: none, or this handle's last one */
 	uint64_t right_physical; /* the block that hole_end is mapped to; 0: none */
 	uint64_t flags;          /* EXT2MB_FILE_UNWRITTEN */
 };
@@ -375,7 +375,7 @@ struct ext2mb_inode_request {
 /*
  * Takes an inode number. EXT2MB_ET_NO_INODES when none is free. In a group whose inode table was never
  * initialised (INODE_UNINIT), all of the table up to that inode must be written by the caller: its blocks may
- * hold anything, and ext2mb_sync() declares the inodes behind the highest one in use as never used.
+ * hold anything, and ext2mb_sync() declares the inodes after the highest one in use as never used.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request,
                                                ext2_ino_t *ino);

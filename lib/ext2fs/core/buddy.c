@@ -282,7 +282,7 @@ const char *buddy_check(const struct buddy *buddy, struct buddy *scratch)
 	unsigned int block_bits = buddy->orders - 2;
 
 	if (bits_next_zero(buddy->bitmap, buddy->clusters, buddy->capacity_bits) != buddy->capacity_bits)
-		return "padding behind the last cluster is free";
+		return "padding after the last cluster is free";
 	buddy_init(scratch, block_bits, buddy->clusters);
 	memcpy(scratch->bitmap, buddy->bitmap, buddy->capacity_bits / 8);
 	buddy_build(scratch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/core/stripe.h"
 
-/* As in the kernel: a stripe of one block is none, and one is of no use that is longer than a group or cuts clusters.
+/* As in the kernel: a stripe of one block is not one, and one is of no use that is longer than a group or cuts clusters.
  */
 static bool is_usable(uint32_t blocks, const struct geometry *geometry)
 {

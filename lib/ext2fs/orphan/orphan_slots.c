@@ -12,7 +12,7 @@
 #endif
 
 /*
- * A reservation means that there is an empty slot, but others may fill the one ahead and empty one behind. After so
+ * A reservation means that there is an empty slot, but others may fill it and empty one that was looked at. After so
  * many times around the block the reservation is given back: it ends even if memory is corrupt.
  */
 #define WRAPS 3

@@ -2,7 +2,7 @@
 /*
  * The seven steps by which "ext4: Rewrite the request normalization" was judged in June 2014: fallocate, a copy of the
  * Linux source, tar, untar, one dd, several at once, and a mix as fsstress makes it. The script itself is lost; each
- * step says below what is taken for it. All but the first leave their files behind for the steps that follow.
+ * step says below what is taken for it. All but the first leave their files for the steps that follow.
  */
 #include <errno.h>
 
