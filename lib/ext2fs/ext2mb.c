@@ -301,9 +301,9 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 
 errcode_t ext2mb_read_criterion_stats(struct ext2mb *mb, unsigned int index, struct ext2mb_criterion_stats *stats)
 {
-	static const char *const names[CRITERIA] = { "power of two", "goal length fast", "best available",
-	                                            "goal length slow",
+	static const char *const names[] = { "power of two", "goal length fast", "best available", "goal length slow",
 		                             "any free" };
+	_Static_assert(sizeof(names) / sizeof(*names) == CRITERIA, "each criterion has a name");
 	errcode_t error =
 		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_criterion_stats, failures));
 

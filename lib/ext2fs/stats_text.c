@@ -38,9 +38,10 @@ static void put_count(struct writer *writer, const char *indent, const char *nam
 
 static void put_criteria(struct writer *writer, struct ext2mb *mb)
 {
-	static const char *const names[CRITERIA] = { "cr_p2_aligned_stats", "cr_goal_fast_stats", "cr_best_avail_stats",
+	static const char *const names[] = { "cr_p2_aligned_stats", "cr_goal_fast_stats", "cr_best_avail_stats",
 		                             "cr_goal_slow_stats", "cr_any_free_stats" };
 
+	_Static_assert(sizeof(names) / sizeof(*names) == CRITERIA, "each criterion has a name");
 	for (unsigned int index = 0; index < CRITERIA; index++) {
 		put(writer, "\t%s:\n", names[index]);
 		put_count(writer, "\t\t", "hits", totals_count(mb, COUNT_CRITERION_HITS + index));

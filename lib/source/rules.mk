@@ -12,7 +12,7 @@ source_sources := \
 	lib/source/archive/archive_xattrs.c \
 	lib/source/archive/container_image.c \
 	lib/source/archive/header_tap.c \
-	lib/source/archive/source_file.c \
+	lib/source/host/source_file.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/descend.c \

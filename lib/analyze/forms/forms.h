@@ -2,8 +2,9 @@
 /*
  * The forms in which a report is shown, each made from the report alone.
  *
- * A new one: a file of its own with what it can show, and a row of forms[] in forms.c. e2frag --format= knows it then,
- * and refuses what it has no function for.
+ * A new one: a file of its own with what it can show, its prototypes below, a line in ../rules.mk, a row of forms[] in
+ * forms.c, a word in misc/e2frag.8, and a line of tests/frag-options/expect. e2frag --format= knows it then, and refuses
+ * what it has no function for. Parts that a form has no place for (--groups in e4defrag's) are left out.
  */
 #ifndef ANALYZE_FORMS_H
 #define ANALYZE_FORMS_H
@@ -36,7 +37,7 @@ struct report_form {
 	const char *name; /* for --format= */
 	bool has_free_space, has_files;
 
-	/* A whole filesystem. The stream's error. */
+	/* A whole filesystem, of which parts says what to show. The stream's error. */
 	errcode_t (*print)(const struct report *report, const struct form_parts *parts, FILE *stream);
 
 	/* One file; see file_extents_print(). Errors of the stream are found when it is flushed. */

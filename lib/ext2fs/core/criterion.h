@@ -5,10 +5,13 @@
 /*
  * How a group is chosen, of falling quality. The first three look only at groups that an order set names.
  *
- * A further criterion is a value here, in its place by quality; a case in search_suits() (search/group_search.c), which
- * says which groups are good enough; if it goes by an order set, a case in sweep_range() (search/scan.c), which says in
- * which order; and a name in the tables of ext2mb.c and stats_text.c. try_criteria() then comes to it by itself, and
- * all counters have room for it.
+ * A further criterion is a value here, in its place by quality. Before GOAL_LENGTH_SLOW it goes by order sets, from there
+ * on over all groups. The compiler then asks for a case in search_suits() (search/group_search.c), which says which
+ * groups are good enough, for one in sweep_range() (search/scan.c), which says in which order they are looked at, and
+ * for names in ext2mb.c and stats_text.c. plan() in compare/kernel_sweep.c says what the kernel's older sweeps make of
+ * it. try_criteria() in scan.c comes to it by itself; scan_sweep() treats POWER_OF_TWO and BEST_AVAILABLE apart. All
+ * counters have room for it. ext2mb_read_criterion_stats() shows its index to callers, so a release may only add at
+ * the end; tests/unit/test_ext2mb_extremes.c repeats the list.
  */
 enum criterion {
 	POWER_OF_TWO,     /* a buddy of the very length: nothing is measured */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What there is more than one way to do, since the kernel has changed its own: tables of functions, bound when an
- * allocator is opened. The library has one of each, ours (policy.c); the kernel's older ways are in compare/.
+ * allocator is opened. The library has one of each, ours (allocator_policy in allocator.c); the kernel's
+ * older ways are in compare/, and doc/POLICIES.md tells them apart.
  */
 #ifndef EXT2FS_POLICY_H
 #define EXT2FS_POLICY_H

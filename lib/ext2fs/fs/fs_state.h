@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the allocator knows of the filesystem on disk. fs_state.c, fs_zones.c and fs_writeback.c are the only files
- * that touch libext2fs's filesystem, its bitmaps, descriptors and counters. Sizes and counts are checked once, here;
+ * What the allocator knows of the filesystem on disk. Of the allocator of blocks and inodes, fs_state.c, fs_zones.c and
+ * fs_writeback.c are the only files that touch libext2fs's bitmaps, descriptors and counters (sync.c asks whether the
+ * filesystem may be written; doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here;
  * everything above works with the geometry and with (group, cluster in the group).
  */
 #ifndef EXT2FS_FS_STATE_H

@@ -48,9 +48,11 @@ bool search_suits(const struct search *search, uint32_t number)
 		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
 	case GOAL_LENGTH_SLOW:
 		return summary.free_clusters >= search->wanted && may_have_least(search, number, &summary);
-	default:
-		return summary.free_clusters > 0 && may_have_least(search, number, &summary);
+	case ANY_FREE:
+	case CRITERIA:
+		break;
 	}
+	return summary.free_clusters > 0 && may_have_least(search, number, &summary);
 }
 
 static void take(struct search *search, uint32_t number, uint32_t start, uint32_t count)

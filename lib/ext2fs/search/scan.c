@@ -150,9 +150,13 @@ static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
 		return sweep_orders(search, search->mb->index->average,
 		                    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders),
 		                    goes_by_order(search) ? MOST_OF_FIRST : UINT32_MAX, from, end);
-	default:
-		return sweep_trimmed(search, from, end);
+	case BEST_AVAILABLE:
+	case GOAL_LENGTH_SLOW: /* from here on all groups are gone through, by no set */
+	case ANY_FREE:
+	case CRITERIA:
+		break;
 	}
+	return sweep_trimmed(search, from, end);
 }
 
 /*

@@ -7,6 +7,8 @@
 void result_add(struct result *result, const struct result_value *values, size_t count)
 {
 	assert(result->count + count <= RESULT_MAX_VALUES);
+	for (size_t value = 0; value < count; value++)
+		assert(!result_find(result, values[value].section, values[value].key));
 	memcpy(result->values + result->count, values, count * sizeof(*values));
 	result->count += (unsigned int)count;
 }

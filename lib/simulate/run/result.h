@@ -34,7 +34,10 @@ struct result {
 	struct result_value values[RESULT_MAX_VALUES];
 };
 
-/* All strings are literals or live as long as the result. Too many values are a broken invariant. */
+/*
+ * All strings are literals or live as long as the result. Section and key together name a value: the same twice, and too
+ * many values, are broken invariants.
+ */
 void result_add(struct result *result, const struct result_value *values, size_t count);
 
 /*

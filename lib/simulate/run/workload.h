@@ -3,7 +3,9 @@
  * A workload: what it is called, what can be set, and how it runs. It runs on the metadata of a real image through an
  * allocator that is opened for it, and tells what it found as named values. No data is written.
  *
- * A new workload: a file of its own with a `const struct workload`, named in workloads/workloads.h and workloads.c.
+ * A new workload: a file of workloads/ with a `const struct workload`, named in workloads/workloads.h, in workloads.c and
+ * in rules.mk; a section of misc/e2allocsim.8; and, to be part of `e2allocsim all`, an experiment in
+ * overview/overview.c.
  */
 #ifndef SIMULATE_WORKLOAD_H
 #define SIMULATE_WORKLOAD_H
@@ -57,7 +59,7 @@ struct workload {
 	const char *name;
 	const char *summary; /* one line */
 	const char *row;     /* key of the value that makes a table of policies by threads; NULL: values by policies */
-	const struct workload_option *options;
+	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
 
 	/*
 	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns when

@@ -7,7 +7,7 @@
 
 #include "source/archive/archive_scan.h"
 #include "source/archive/container_image.h"
-#include "source/archive/source_file.h"
+#include "source/host/source_file.h"
 #include "source/host/content_reader.h"
 #include "source/tree/tree_builder.h"
 #include "support/run/interrupt.h"

@@ -8,7 +8,7 @@
 
 #include "source/owners/account_names.h"
 #include "source/archive/archive_kind.h"
-#include "source/archive/source_file.h"
+#include "source/host/source_file.h"
 #include "source/host/data_segments.h"
 #include "source/mtree/digests.h"
 #include "source/mtree/mtree_entry.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "source/owners/account_names.h"
-#include "source/archive/source_file.h"
+#include "source/host/source_file.h"
 #include "source/manifest/manifest_file.h"
 #include "source/mtree/digests.h"
 #include "source/manifest/metadata_additions.h"

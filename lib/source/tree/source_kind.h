@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a kind of source provides: how the name of a source tells that it is one, and how it becomes a tree. A kind is
- * a file that defines one struct source_kind, and a row of the table in source/source.c; nothing else lists them.
+ * a file that defines one struct source_kind, and a row of the table in source/source.c. No other code lists them; the
+ * help of -d (misc/e2populate_options.c) and misc/e2populate.8 name them. It lies in the room whose subject it is, or in a
+ * new one between host and manifest in tests/house/direction/order. Where paths come in any order tree_builder.h
+ * makes the tree of them. A file is opened by source_file.h, which knows standard input, pipes and the image itself.
  */
 #ifndef SOURCE_SOURCE_KIND_H
 #define SOURCE_SOURCE_KIND_H
@@ -58,8 +61,8 @@ struct source_kind {
 	bool (*takes_name)(struct source *source);
 
 	/*
-	 * Reads the source into an empty tree, which then is as source/tree/tree.h promises; after a failure the caller
-	 * destroys it. Errors name the source and, where one is concerned, the file within.
+	 * Reads the source into an empty tree, which then is as source/tree/tree.h promises: its xattr sets are made by
+	 * xattr_table.h, whether files have any or not. After a failure the caller destroys it. Errors name the source and, where one is concerned, the file within.
 	 */
 	errcode_t (*scan)(struct source *source, const struct scan_options *options, struct pool *pool,
 	                  struct tree *tree, struct problem *problem);
