@@ -322,6 +322,8 @@ int command_line_read(const struct command_line *line, int argument_count, char 
 	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
 		const struct option_row *row = row_of(&all, option);
 
+		if (!row && line->advice)
+			usage_error("%s", line->advice);
 		if (!row)
 			exit_for_usage();
 		take_option(row, optarg, command);

@@ -70,6 +70,7 @@ struct option_row {
 
 struct command_line {
 	const char *usage; /* what --help begins with */
+	const char *advice; /* said after a message about an option that is in no table; NULL: nothing */
 	/* Each ends with a row that is all zeros; NULL follows the last one. --help and --version are added to them. */
 	const struct option_row *tables[MOST_OPTION_TABLES];
 	const char *epilogue;          /* what --help ends with; NULL: nothing */

@@ -277,6 +277,9 @@ static void take_all(struct command *command, int count, char **arguments)
 	command->overview.online_processors = command->options.online_processors;
 }
 
+/* Its options are known once it is. */
+static const char workload_is_first[] = "WORKLOAD has to come first, before all options";
+
 /* Reads the options, and returns how many arguments are left, which are at the end. */
 static int read_options(int argument_count, char **arguments, struct command *command)
 {
@@ -284,6 +287,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	const struct command_line all = { .usage = usage, .tables = { all_rows, shared_rows } };
 	const struct command_line one = {
 		.usage = usage,
+		.advice = command->options.workload ? NULL : workload_is_first,
 		.tables = { settings, compared_rows, run_rows, shared_rows, mke2fs_options },
 		.print_epilogue = print_workloads,
 	};
@@ -318,7 +322,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		return;
 	}
 	if (is_option)
-		usage_error("WORKLOAD has to come first, before all options");
+		usage_error("%s", workload_is_first);
 	take_image(command, left, operands);
 	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");

@@ -232,8 +232,9 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t s
  * Makes blocks free at once, without a commit and without the discard function: all or a part of the extent that
  * ext2mb_alloc() gave this worker last, provided that no commit has been since. For a hand-out that came to nothing
  * (the kernel's ext4_discard_allocated_blocks()): nothing on disk may refer to these blocks. EXT2MB_ET_BAD_RANGE: they
- * are something else, to be freed with ext2mb_free(). EXT2MB_ET_DOUBLE_FREE: they have been freed already. Only the
- * last extent, for to know all of them each worker would have to keep a list, which every request paid for.
+ * are something else, to be freed with ext2mb_free(), or have been given back; once a piece of the middle is given back,
+ * what lies after it is something else too. EXT2MB_ET_DOUBLE_FREE: ext2mb_free() has had them. Only the last extent, for
+ * to know all of them each worker would have to keep a list, which every request paid for.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
