@@ -3,8 +3,7 @@
  * The command lines of all tools: an option is a row of a table, from which it is read, checked, stored and described.
  * A new one is a row, and a field of the tool's struct command or a function that takes it.
  */
-#ifndef MISC_COMMAND_LINE_H
-#define MISC_COMMAND_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ bool command_line_has(const struct command_line *line, int argument_count, char 
 
 /* What --help says of a table's options. */
 void command_line_describe(const struct option_row *rows);
-
-#endif

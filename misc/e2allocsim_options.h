@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2allocsim's command line. */
-#ifndef MISC_E2ALLOCSIM_OPTIONS_H
-#define MISC_E2ALLOCSIM_OPTIONS_H
+#pragma once
 
 #include "mke2fs_options.h"
 #include "simulate/overview/overview.h"
@@ -30,5 +29,3 @@ struct command {
 void command_parse(int argument_count, char **arguments, struct command *command);
 
 void command_free(struct command *command);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2frag's command line. */
-#ifndef MISC_E2FRAG_OPTIONS_H
-#define MISC_E2FRAG_OPTIONS_H
+#pragma once
 
 #include "analyze/analyze.h"
 #include "analyze/forms/forms.h"
@@ -30,5 +29,3 @@ struct command {
 void command_parse(int argument_count, char **arguments, struct command *command);
 
 void command_free(struct command *command);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2frag --html: the page and the file that it is in. */
-#ifndef MISC_E2FRAG_PAGE_H
-#define MISC_E2FRAG_PAGE_H
+#pragma once
 
 #include "analyze/forms/forms.h"
 
@@ -12,5 +11,3 @@
  */
 MUST_CHECK errcode_t page_write(const char *path, const struct report *before, const struct report *after,
                                 const struct form_parts *parts, struct problem *problem);
-
-#endif

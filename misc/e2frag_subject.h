@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What e2frag makes a report of, or has one of already. */
-#ifndef MISC_E2FRAG_SUBJECT_H
-#define MISC_E2FRAG_SUBJECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ struct subject {
 MUST_CHECK errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
                                   struct subject *subject, struct problem *problem);
 void subject_close(struct subject *subject);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What would be lost: like mke2fs(8), look at what the image or device holds now, and ask the user at the terminal. */
-#ifndef MISC_E2POPULATE_EXISTING_H
-#define MISC_E2POPULATE_EXISTING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * as for mke2fs), or if the answer is yes.
  */
 bool existing_may_go(const char *path);
-
-#endif

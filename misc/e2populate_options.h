@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2populate's command line: mke2fs(8)'s options, and its own. */
-#ifndef MISC_E2POPULATE_OPTIONS_H
-#define MISC_E2POPULATE_OPTIONS_H
+#pragma once
 
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
@@ -60,5 +59,3 @@ bool command_is_ours(int argument_count, char **arguments);
 void command_parse(int argument_count, char **arguments, struct command *command);
 
 void command_free(struct command *command);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What e2populate prints: a report of what was built, or one message. */
-#ifndef MISC_E2POPULATE_REPORT_H
-#define MISC_E2POPULATE_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -28,5 +27,3 @@ void report_print_file(int descriptor, FILE *stream);
 
 /* On standard error, a line each. */
 void report_warnings(const struct warnings *warnings);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options of mke2fs(8) that tools pass on to it. */
-#ifndef MISC_MKE2FS_OPTIONS_H
-#define MISC_MKE2FS_OPTIONS_H
+#pragma once
 
 #include "command_line.h"
 
@@ -20,5 +19,3 @@ struct mke2fs_arguments {
 /* Adds "-bARGUMENT"; argument is NULL for an option that takes none. Ends the program where there is no memory. */
 void mke2fs_arguments_add(struct mke2fs_arguments *arguments, char letter, const char *argument);
 void mke2fs_arguments_free(struct mke2fs_arguments *arguments);
-
-#endif

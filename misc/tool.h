@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What every tool does in the same way: how it begins, what it says, how it ends. */
-#ifndef MISC_TOOL_H
-#define MISC_TOOL_H
+#pragma once
 
 #include "support/problem.h"
 
@@ -42,5 +41,3 @@ void exit_after_printing(void) __attribute__((noreturn));
 
 /* For what main programs keep of the command line. */
 void exit_without_memory(void) __attribute__((noreturn));
-
-#endif

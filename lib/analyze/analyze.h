@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A whole report about a filesystem. */
-#ifndef ANALYZE_ANALYZE_H
-#define ANALYZE_ANALYZE_H
+#pragma once
 
 #include "analyze/read/free_space.h"
 #include "support/run/progress.h"
@@ -26,5 +25,3 @@ struct analyze_options {
  */
 MUST_CHECK errcode_t analyze(const struct volume *volume, const struct analyze_options *options, struct report *report,
                              struct problem *problem);
-
-#endif

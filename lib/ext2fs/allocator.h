@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef EXT2FS_ALLOCATOR_OPEN_H
-#define EXT2FS_ALLOCATOR_OPEN_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 
@@ -13,5 +12,3 @@ extern const struct policy allocator_policy;
  */
 MUST_CHECK errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
                                     struct ext2mb **ret);
-
-#endif

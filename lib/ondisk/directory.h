@@ -4,8 +4,7 @@
  * Values in, bytes out. Laying out needs only the names, so the size is known before any inode number is.
  * Nothing is shared between calls: threads may work on different directories at the same time.
  */
-#ifndef ONDISK_DIRECTORY_H
-#define ONDISK_DIRECTORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -90,5 +89,3 @@ MUST_CHECK errcode_t directory_build(const struct ondisk_format *format, const s
  */
 MUST_CHECK errcode_t directory_hash(const struct ondisk_format *format, const struct directory_name *name,
                                     bool is_casefolded, uint32_t *hash, uint32_t *minor);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One block of directory entries being filled. Of this folder only; see directory.h for what callers use. */
-#ifndef ONDISK_DIRECTORY_BLOCK_H
-#define ONDISK_DIRECTORY_BLOCK_H
+#pragma once
 
 #include "ondisk/directory.h"
 
@@ -34,5 +33,3 @@ void directory_block_finish(const struct ondisk_format *format, struct directory
 /* Writes one entry whose record is record_bytes long, a multiple of 4 up to 65536. */
 void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint32_t record_bytes,
                            struct directory_name name, struct directory_target target);
-
-#endif

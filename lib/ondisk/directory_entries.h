@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading the entries of a directory's block from untrusted bytes. Pure. */
-#ifndef ONDISK_DIRECTORY_ENTRIES_H
-#define ONDISK_DIRECTORY_ENTRIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct d
  * is no such block.
  */
 int directory_entries_index_levels(const void *block, size_t byte_count);
-
-#endif

@@ -3,8 +3,7 @@
  * The index of a hashed directory: a root in block 0, up to two levels of nodes, then the leaves. Of this
  * folder only; see directory.h for what callers use.
  */
-#ifndef ONDISK_DIRECTORY_INDEX_H
-#define ONDISK_DIRECTORY_INDEX_H
+#pragma once
 
 #include "ondisk/directory.h"
 
@@ -30,5 +29,3 @@ MUST_CHECK errcode_t directory_index_shape(const struct ondisk_format *format, u
 void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
                            const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
                            uint32_t inode_seed, uint8_t *bytes);
-
-#endif

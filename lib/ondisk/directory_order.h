@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The entries of a directory in hash order. Of this folder only; see directory.h for what callers use. */
-#ifndef ONDISK_DIRECTORY_ORDER_H
-#define ONDISK_DIRECTORY_ORDER_H
+#pragma once
 
 #include "ondisk/directory.h"
 
@@ -22,5 +21,3 @@ static inline uint32_t directory_key_entry(uint64_t key)
  */
 MUST_CHECK errcode_t directory_order(const struct ondisk_format *format, const struct directory_source *source,
                                      uint64_t **ret);
-
-#endif

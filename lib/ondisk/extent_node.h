@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading a node of an extent tree from untrusted bytes. Pure. */
-#ifndef ONDISK_EXTENT_NODE_H
-#define ONDISK_EXTENT_NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ MUST_CHECK bool extent_node_read(const void *bytes, size_t byte_count, struct ex
 /* Entry `index`, below count, of a leaf and of any other node. */
 struct extent_node_leaf extent_node_leaf(const struct extent_node *node, unsigned int index);
 struct extent_node_index extent_node_index(const struct extent_node *node, unsigned int index);
-
-#endif

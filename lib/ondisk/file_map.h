@@ -3,8 +3,7 @@
  * Where a file's blocks are: an extent tree, or the indirect map of filesystems without extents. Values in,
  * bytes out. The two have the same shape, so a caller asks the format once and not at every step.
  */
-#ifndef ONDISK_FILE_MAP_H
-#define ONDISK_FILE_MAP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ MUST_CHECK errcode_t file_map_build(const struct ondisk_format *format, uint32_t
  * indirect maps and holes an inode could hold a little more).
  */
 uint64_t file_map_max_bytes(const struct ondisk_format *format);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the builders in this folder need to know of a filesystem: its superblock's geometry and features. */
-#ifndef ONDISK_FORMAT_H
-#define ONDISK_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ MUST_CHECK errcode_t ondisk_format_read(const struct ext2_super_block *super, st
 
 /* The seed of the checksums of one inode's own blocks: crc32c over the inode number and its generation. */
 uint32_t ondisk_inode_seed(const struct ondisk_format *format, uint32_t ino, uint32_t generation);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The map of direct and indirect blocks behind file_map.h, which documents the arguments. */
-#ifndef ONDISK_INDIRECT_MAP_H
-#define ONDISK_INDIRECT_MAP_H
+#pragma once
 
 #include "ondisk/file_map.h"
 
@@ -18,5 +17,3 @@ uint64_t indirect_map_reach(const struct ondisk_format *format);
 
 /* Indirect blocks of a file of data_blocks blocks without a hole; beyond the reach nothing is counted. */
 uint64_t indirect_map_blocks_of_dense(const struct ondisk_format *format, uint64_t data_blocks);
-
-#endif

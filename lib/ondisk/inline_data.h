@@ -4,8 +4,7 @@
  * the rest as the value of an xattr of the filesystem's own, system.data, after the file's xattrs. Values in, bytes
  * out.
  */
-#ifndef ONDISK_INLINE_DATA_H
-#define ONDISK_INLINE_DATA_H
+#pragma once
 
 #include "ondisk/inode.h"
 
@@ -21,5 +20,3 @@ uint32_t inline_data_room(const struct ondisk_format *format, const void *xattr_
  */
 void inline_data_encode(const struct ondisk_format *format, const void *data, uint32_t bytes,
                         uint8_t root[INODE_ROOT_BYTES], void *area);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* An inode: values in, bytes out. Pure: no I/O, no locks. */
-#ifndef ONDISK_INODE_H
-#define ONDISK_INODE_H
+#pragma once
 
 #include "ondisk/format.h"
 
@@ -59,5 +58,3 @@ void inode_root_symlink(const char *target, uint32_t length_bytes, uint8_t root[
 
 /* The time that an inode which was given this one holds: clamped, and without nanoseconds where there is no room. */
 struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading an inode from untrusted bytes: what says where its content lies. Pure. */
-#ifndef ONDISK_INODE_VIEW_H
-#define ONDISK_INODE_VIEW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void inode_view_read(const struct ondisk_format *format, const void *bytes, stru
  * "system.data" in the inode. NULL, and 0 bytes, if there is none or its place is out of bounds.
  */
 const uint8_t *inode_view_inline_rest(const struct ondisk_format *format, const void *bytes, size_t *count);
-
-#endif

@@ -3,8 +3,7 @@
  * A block of the orphan file: slots with the numbers of inodes that are to be deleted or truncated at the next
  * mount (0: a free slot), and at the block's end a magic number and a checksum.
  */
-#ifndef ONDISK_ORPHAN_BLOCK_H
-#define ONDISK_ORPHAN_BLOCK_H
+#pragma once
 
 #include "ondisk/format.h"
 
@@ -25,5 +24,3 @@ MUST_CHECK enum orphan_block_state orphan_block_read(const struct ondisk_format 
 /* Makes the whole block from its slots. */
 void orphan_block_write(const struct ondisk_format *format, uint32_t file_seed, uint64_t physical_block,
                         const uint32_t *slots, void *bytes);
-
-#endif

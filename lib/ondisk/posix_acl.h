@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* POSIX ACLs: from the form of getxattr(2), 8 bytes an entry, to ext4's own, 4 bytes for entries without an id. */
-#ifndef ONDISK_POSIX_ACL_H
-#define ONDISK_POSIX_ACL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ MUST_CHECK errcode_t posix_acl_measure(const void *value, uint32_t value_bytes, 
 
 /* Converts what posix_acl_measure() accepted. */
 void posix_acl_encode(const void *value, uint32_t value_bytes, void *disk);
-
-#endif

@@ -3,8 +3,7 @@
  * Extended attributes: in the inode after its extra fields, and in a block of their own. Values in, bytes
  * out. POSIX ACLs are converted from the form of getxattr(2) to the one on disk.
  */
-#ifndef ONDISK_XATTR_H
-#define ONDISK_XATTR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -59,5 +58,3 @@ MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, cons
 MUST_CHECK errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                         const struct xattr_layout *layout, uint64_t block, uint32_t references,
                                         void *bytes);
-
-#endif

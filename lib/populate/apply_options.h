@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the options say of owners and metadata overrides what the source says. */
-#ifndef POPULATE_APPLY_OPTIONS_H
-#define POPULATE_APPLY_OPTIONS_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -10,5 +9,3 @@
  * (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) What comes later wins.
  */
 MUST_CHECK errcode_t apply_options(struct build *build);
-
-#endif

@@ -6,8 +6,7 @@
  * The contract: equal sources and options give equal bytes, whatever the number of threads, the host's order
  * of names, its inode numbers or access times.
  */
-#ifndef POPULATE_POPULATE_H
-#define POPULATE_POPULATE_H
+#pragma once
 
 #include "populate/build/options.h"
 #include "populate/build/report.h"
@@ -21,5 +20,3 @@
  */
 MUST_CHECK errcode_t populate(const struct populate_options *options, struct populate_report *report,
                               struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One workload on one image: with one configuration and number of threads, or with several that are compared. */
-#ifndef SIMULATE_SIMULATE_H
-#define SIMULATE_SIMULATE_H
+#pragma once
 
 #include "simulate/run/measurement.h"
 
@@ -13,5 +12,3 @@
  */
 MUST_CHECK errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
                               struct problem *problem);
-
-#endif

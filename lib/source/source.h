@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One source of any kind becomes a tree. The kinds are listed in source/source.c. */
-#ifndef SOURCE_SOURCE_H
-#define SOURCE_SOURCE_H
+#pragma once
 
 #include "source/tree/source_kind.h"
 
@@ -23,5 +22,3 @@ bool source_names_nothing(const char *name);
  */
 MUST_CHECK errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool,
                                  struct tree **ret, struct problem *problem);
-
-#endif

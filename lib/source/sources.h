@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All sources of an image become one tree. */
-#ifndef SOURCE_SOURCES_H
-#define SOURCE_SOURCES_H
+#pragma once
 
 #include "source/layers/merge.h"
 #include "source/tree/source_kind.h"
@@ -21,5 +20,3 @@ struct source_layering {
 MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
                                   const struct scan_options *options, struct pool *pool, struct tree **ret,
                                   struct problem *problem);
-
-#endif

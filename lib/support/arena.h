@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory for many small things that live and die together (names, link targets): allocation is a bump. */
-#ifndef SUPPORT_ARENA_H
-#define SUPPORT_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void arena_join(struct arena *to, struct arena *from);
 
 /* Frees everything allocated from it. */
 void arena_destroy(struct arena *arena);
-
-#endif

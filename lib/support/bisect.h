@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Searching what is sorted. */
-#ifndef SUPPORT_BISECT_H
-#define SUPPORT_BISECT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@
 		}                                                \
 		low_;                                            \
 	})
-
-#endif

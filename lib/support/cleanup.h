@@ -3,8 +3,7 @@
  * Scope cleanup: a resource is released where its variable goes out of scope, so an early return
  * cannot leak it and no status variable can go stale on the way to a common exit.
  */
-#ifndef SUPPORT_CLEANUP_H
-#define SUPPORT_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -48,5 +47,3 @@ static inline void cleanup_close_stream(FILE **stream)
 	})
 
 #define MUST_CHECK __attribute__((warn_unused_result))
-
-#endif

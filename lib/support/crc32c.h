@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* CRC-32C (Castagnoli), as ext4's metadata_csum uses it. */
-#ifndef SUPPORT_CRC32C_H
-#define SUPPORT_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
  * Uses the processor's instruction where it has one (libext2fs's software version: 1.9 GB/s).
  */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t count);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * One thread at a time; each worker has its own, and they are added up in any order with the same result.
  */
-#ifndef SUPPORT_HISTOGRAM_H
-#define SUPPORT_HISTOGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ uint64_t histogram_weighted_percentile(const struct histogram *histogram, double
 
 /* How many values lie in [2^power, 2^(power + 1)), 0 among those of power 0, and their sum. power is below 64. */
 void histogram_power(const struct histogram *histogram, unsigned int power, uint64_t *count, uint64_t *sum);
-
-#endif

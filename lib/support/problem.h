@@ -3,8 +3,7 @@
  * What the user will be told of a failure: "PATH: ACTION: REASON". Libraries and workers fill one in and
  * return its error; only a main program prints it, once.
  */
-#ifndef SUPPORT_PROBLEM_H
-#define SUPPORT_PROBLEM_H
+#pragma once
 
 #include <et/com_err.h>
 
@@ -43,5 +42,3 @@ void problem_clear(struct problem *problem);
  * Returns a string that the caller frees, NULL when out of memory.
  */
 char *problem_text(const struct problem *problem);
-
-#endif

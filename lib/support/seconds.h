@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Clocks in seconds: good for differences. */
-#ifndef SUPPORT_SECONDS_H
-#define SUPPORT_SECONDS_H
+#pragma once
 
 #include <time.h>
 
@@ -12,5 +11,3 @@ static inline double seconds_of(clockid_t clock)
 	clock_gettime(clock, &time);
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* UTF-8 (RFC 3629), as far as names of files have to be told from other bytes. Any thread. */
-#ifndef SUPPORT_UTF8_H
-#define SUPPORT_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ char *utf8_printable(const char *bytes, size_t count);
 
 /* Prints text in that form. */
 void utf8_print(const char *text, FILE *stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Growing arrays: the caller keeps a plain typed pointer, a count and a capacity. */
-#ifndef SUPPORT_VECTOR_H
-#define SUPPORT_VECTOR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * keep their values, new ones are not initialised. ENOMEM (also on overflow) leaves everything as it was.
  */
 MUST_CHECK errcode_t vector_reserve(void *items, size_t *capacity, size_t needed, size_t item_bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * What the user will be told although the work was done. However often a thing happened, it is one warning: the
  * first case, whole, and how many there were.
  */
-#ifndef SUPPORT_WARNINGS_H
-#define SUPPORT_WARNINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ MUST_CHECK errcode_t warnings_add(struct warnings *warnings, struct problem *fir
 char *warning_text(const struct warning *warning);
 
 void warnings_clear(struct warnings *warnings);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of compare_trees share. */
-#ifndef TESTS_COMPARE_TREES_H
-#define TESTS_COMPARE_TREES_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,5 +36,3 @@ const char *current_path(void);
 
 /* Contents and holes of a regular file; both have size_bytes. In compare_contents.c. */
 void compare_files(const int directories[SIDES], const char *name, off_t size_bytes);
-
-#endif

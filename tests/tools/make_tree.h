@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of make_tree share. */
-#ifndef TESTS_MAKE_TREE_H
-#define TESTS_MAKE_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void fill_random(void *memory, size_t bytes);
 
 /* Random owner, mode, xattrs and times for a file of this type. In make_tree_metadata.c. */
 void write_metadata(const char *name, mode_t type);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sets of names for the directory tests. Out of memory ends the test program. */
-#ifndef TESTS_UNIT_DIRECTORY_NAMES_H
-#define TESTS_UNIT_DIRECTORY_NAMES_H
+#pragma once
 
 #include "ondisk/directory.h"
 #include "seeded_random.h"
@@ -36,5 +35,3 @@ void name_set_free(struct name_set *set);
 
 /* The set as directory_layout() wants it; points into it. */
 struct directory_source name_set_source(const struct name_set *set);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads a directory as the kernel does, written without a look at the builder. */
-#ifndef TESTS_UNIT_DIRECTORY_READER_H
-#define TESTS_UNIT_DIRECTORY_READER_H
+#pragma once
 
 #include "directory_names.h"
 
@@ -21,5 +20,3 @@ const char *directory_check(const struct directory_bytes *directory, const struc
 
 /* How many levels of nodes are below the root. */
 uint32_t directory_indirect_levels(const struct directory_bytes *directory);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees of real files to scan, and comparisons of what was read. A failure fails the running test. */
-#ifndef TESTS_UNIT_HOST_TREE_H
-#define TESTS_UNIT_HOST_TREE_H
+#pragma once
 
 #include "seeded_random.h"
 #include "source/host/content_reader.h"
@@ -41,5 +40,3 @@ void host_tree_expect_text(struct content_reader *reader, uint32_t node, const c
 
 /* The node with this path below the root; it must be there. */
 uint32_t host_tree_find(const struct tree *tree, const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * A real filesystem for the tests of the allocator, and what is in use in it as libext2fs sees it. Every failure
  * ends the test; a suite's unchecked fixtures make and remove the folder.
  */
-#ifndef TESTS_UNIT_MB_IMAGE_H
-#define TESTS_UNIT_MB_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,5 +78,3 @@ const struct policy_options *mb_options(void);
 
 /* TEST_OPERATIONS if it is set, else this many. */
 uint64_t mb_operations(uint64_t otherwise);
-
-#endif

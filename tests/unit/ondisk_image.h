@@ -3,8 +3,7 @@
  * A real filesystem for what lib/ondisk makes: its bytes are put in as they are, and libext2fs, e2fsck and the
  * kernel say what they think of them. Every failure ends the test; a suite's fixtures make and remove the folder.
  */
-#ifndef TESTS_UNIT_ONDISK_IMAGE_H
-#define TESTS_UNIT_ONDISK_IMAGE_H
+#pragma once
 
 #include <ext2fs/ext2fs.h>
 
@@ -48,5 +47,3 @@ void ondisk_image_unmount(void);
 
 /* The image file's path. */
 const char *ondisk_image_path(void);
-
-#endif

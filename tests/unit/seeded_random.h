@@ -3,8 +3,7 @@
  * Random numbers for tests: the seed is printed, TEST_SEED=n repeats a run. Without it the seed is always the same,
  * so that a change never fails because of what was wrong before it; make soak goes looking with new ones.
  */
-#ifndef TESTS_UNIT_SEEDED_RANDOM_H
-#define TESTS_UNIT_SEEDED_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ static inline uint64_t random_below(struct random *random, uint64_t limit)
 {
 	return random_next(random) % limit;
 }
-
-#endif

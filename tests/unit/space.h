@@ -3,8 +3,7 @@
  * A filesystem's clusters as threads under test see them: who has each one, so that a double allocation is seen at
  * once, and how many are certainly free. Who takes credits before it allocates may not be refused.
  */
-#ifndef TESTS_UNIT_SPACE_H
-#define TESTS_UNIT_SPACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void space_change(struct space *space, const struct ext2mb_extent *extent, uint8
 
 /* The test fails unless the bitmaps on disk agree. */
 void space_compare_with_disk(const struct space *space);
-
-#endif

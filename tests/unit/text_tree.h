@@ -7,8 +7,7 @@
  * "d0 ." unless there is a line for it. Parents have lines of their own; the order of lines does not matter, except
  * that of a hard link after its file.
  */
-#ifndef TESTS_UNIT_TEXT_TREE_H
-#define TESTS_UNIT_TEXT_TREE_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -28,5 +27,3 @@ void text_tree_expect(const struct tree *tree, const char *text);
 
 /* qsort's comparison of paths below the root ("a/b"): the order of nodes that source/tree/tree.h promises. */
 int text_tree_compare_paths(const char *one, const char *other);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef TESTS_TREE_CHECK_H
-#define TESTS_TREE_CHECK_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -9,5 +8,3 @@
  * or false with the reason in why.
  */
 bool tree_check(const struct tree *tree, char *why, size_t why_bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What every unit test shares: a suite that reports in TAP, for prove. */
-#ifndef TESTS_UNIT_UNIT_H
-#define TESTS_UNIT_UNIT_H
+#pragma once
 
 #include <check.h>
 #include <stdio.h>
@@ -30,5 +29,3 @@ static inline int run_suite(Suite *suite)
 	srunner_free(runner);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
-
-#endif

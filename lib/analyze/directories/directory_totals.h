@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Totals of the files below each directory, as du(1) adds up, down to a depth. */
-#ifndef ANALYZE_BY_DIRECTORY_H
-#define ANALYZE_BY_DIRECTORY_H
+#pragma once
 
 #include "analyze/read/inode_scan.h"
 
@@ -22,5 +21,3 @@ struct inode_visitor by_directory_visitor(struct by_directory *totals);
  * ENOMEM.
  */
 MUST_CHECK errcode_t by_directory_finish(struct by_directory *totals, struct report *report);
-
-#endif

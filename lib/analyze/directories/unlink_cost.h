@@ -4,8 +4,7 @@
  * group, and a transaction writes each bitmap that it changed once. ext4 was once found to write four times as much as
  * ext3 in deleting the same tree, the files of each directory lay in so many groups (linux-ext4, November 2008).
  */
-#ifndef ANALYZE_UNLINK_H
-#define ANALYZE_UNLINK_H
+#pragma once
 
 #include "analyze/read/inode_scan.h"
 
@@ -25,5 +24,3 @@ struct inode_visitor unlink_cost_visitor(struct unlink_cost *cost);
 
 /* After the scan: fills in report->unlink. ENOMEM, also of the visitor. */
 MUST_CHECK errcode_t unlink_cost_finish(struct unlink_cost *cost, struct report *report);
-
-#endif

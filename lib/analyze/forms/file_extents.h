@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One file's extents, as filefrag(8) shows them. */
-#ifndef ANALYZE_FILE_EXTENTS_H
-#define ANALYZE_FILE_EXTENTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@
  */
 MUST_CHECK errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const char *name, bool with_rows,
                                         struct damage_list *damage, FILE *stream);
-
-#endif

@@ -6,8 +6,7 @@
  * forms.c, a word in misc/e2frag.8, and a line of tests/frag-options/expect. e2frag --format= knows it then, and refuses
  * what it has no function for. Parts that a form has no place for (--groups in e4defrag's) are left out.
  */
-#ifndef ANALYZE_FORMS_H
-#define ANALYZE_FORMS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -84,5 +83,3 @@ void form_json_change(struct json *json, const struct figure_values *before, con
 
 /* A line for each piece of damage that is kept, with `indent` in front, and one that says how many more there are. */
 void form_damage(const struct report *report, const char *indent, FILE *stream);
-
-#endif

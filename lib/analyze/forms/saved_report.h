@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A report that e2frag --json has written, read back for a comparison: its figures, and its text as it is. */
-#ifndef ANALYZE_SAVED_REPORT_H
-#define ANALYZE_SAVED_REPORT_H
+#pragma once
 
 #include "analyze/report/figures.h"
 #include "support/problem.h"
@@ -26,5 +25,3 @@ bool saved_report_is(const char *path);
 MUST_CHECK errcode_t saved_report_read(const char *path, struct saved_report *report, struct problem *problem);
 
 void saved_report_free(struct saved_report *report);
-
-#endif

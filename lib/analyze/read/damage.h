@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What could not be read: counted, and the first of it named, whichever worker met it. */
-#ifndef ANALYZE_DAMAGE_H
-#define ANALYZE_DAMAGE_H
+#pragma once
 
 #include "analyze/report/report.h"
 
@@ -14,5 +13,3 @@ struct damage_list {
 
 void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what);
 void damage_merge(struct damage_list *to, const struct damage_list *from);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Going through the names in a directory: linear, indexed or inside its inode. */
-#ifndef ANALYZE_DIRECTORY_WALK_H
-#define ANALYZE_DIRECTORY_WALK_H
+#pragma once
 
 #include "analyze/read/map_walk.h"
 #include "ondisk/directory_entries.h"
@@ -39,5 +38,3 @@ void directory_walker_close(struct directory_walker *walker);
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
                     directory_entry_function function, void *context, struct directory_shape *shape,
                     struct file_layout *layout, uint64_t far_blocks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The free space, from the block bitmaps. */
-#ifndef ANALYZE_FREE_SPACE_H
-#define ANALYZE_FREE_SPACE_H
+#pragma once
 
 #include "analyze/read/damage.h"
 #include "analyze/read/volume.h"
@@ -19,5 +18,3 @@ struct free_space_options {
 MUST_CHECK errcode_t free_space_read(const struct volume *volume, struct pool *pool,
                                      const struct free_space_options *options, struct report_free *free_space,
                                      struct damage_list *damage);
-
-#endif

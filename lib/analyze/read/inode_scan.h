@@ -3,8 +3,7 @@
  * All inodes in use, in parallel: big reads of the inode tables, and for those whose maps are not in the inode, of the
  * maps. Memory: 4 bytes an inode for the directory that it is in, 4 a directory, a few blocks a worker.
  */
-#ifndef ANALYZE_INODE_SCAN_H
-#define ANALYZE_INODE_SCAN_H
+#pragma once
 
 #include "analyze/read/directory_walk.h"
 #include "analyze/report/worst.h"
@@ -67,5 +66,3 @@ size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino);
 
 /* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. */
 MUST_CHECK errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Going through a file's map, an extent tree or an indirect map, record by record: one block of each level in memory.
  */
-#ifndef ANALYZE_MAP_WALK_H
-#define ANALYZE_MAP_WALK_H
+#pragma once
 
 #include "analyze/read/damage.h"
 #include "analyze/read/volume.h"
@@ -50,5 +49,3 @@ unsigned int map_first_blocks(const struct volume *volume, const struct inode_vi
 
 /* True if the walk reads so much that it is worth a task of its own. */
 bool map_is_large(const struct inode_view *inode);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From inode numbers to paths and back, reading only the directories on the way. */
-#ifndef ANALYZE_PATHS_H
-#define ANALYZE_PATHS_H
+#pragma once
 
 #include "analyze/read/inode_scan.h"
 #include "support/arena.h"
@@ -21,5 +20,3 @@ MUST_CHECK errcode_t paths_find(struct inode_scan *scan, const uint32_t *inos, s
  */
 MUST_CHECK errcode_t paths_lookup(const struct volume *volume, const char *path, struct damage_list *damage,
                                   uint32_t *ino);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a worker of the inode scan has for itself, and how it is added up. Of lib/analyze/read/inode_scan.c only. */
-#ifndef ANALYZE_SCAN_WORKER_H
-#define ANALYZE_SCAN_WORKER_H
+#pragma once
 
 #include "analyze/read/inode_scan.h"
 
@@ -37,5 +36,3 @@ MUST_CHECK errcode_t scan_worker_add_segment(struct scan_worker *worker, const s
 
 /* Adds all results to the scan's. ENOMEM. */
 MUST_CHECK errcode_t scan_worker_merge(struct inode_scan *scan, const struct scan_worker *worker);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the user calls a filesystem: an volume, a device, LABEL=, UUID= and so on, a partition within one of these. */
-#ifndef ANALYZE_TARGET_H
-#define ANALYZE_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void target_free(struct target *target);
 
 /* How many partitions the table in path has; 0 if there is none: to say what the user may have meant. */
 unsigned int target_partitions(const char *path);
-
-#endif

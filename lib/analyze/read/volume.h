@@ -3,8 +3,7 @@
  * A filesystem to be looked at: what its superblock and group descriptors say, checked, and reading from any thread.
  * The one file of this folder that touches libext2fs's state, and only while it opens.
  */
-#ifndef ANALYZE_VOLUME_H
-#define ANALYZE_VOLUME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -62,5 +61,3 @@ static inline bool volume_has_blocks(const struct volume *volume, uint64_t block
 
 	return block > geometry->first_block && block < geometry->end_block && count <= geometry->end_block - block;
 }
-
-#endif

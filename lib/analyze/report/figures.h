@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The figures by which two filesystems are compared, the same in every form. */
-#ifndef ANALYZE_FIGURES_H
-#define ANALYZE_FIGURES_H
+#pragma once
 
 #include "analyze/report/report.h"
 
@@ -42,5 +41,3 @@ void figures_take(const struct report *report, struct figure_values *values);
 
 /* The score among them. */
 double figures_score(const struct figure_values *values);
-
-#endif

@@ -3,8 +3,7 @@
  * How the blocks of one file lie, taken in one record at a time, so that a file's number of extents costs time but no
  * memory. Pure.
  */
-#ifndef ANALYZE_LAYOUT_H
-#define ANALYZE_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void layout_end(struct file_layout *layout, struct histogram *sizes);
 /* Counts a step from the block before `from` to `to`. */
 void seek_count(struct seek_counts *seeks, uint64_t from, uint64_t to, uint64_t far_blocks);
 void seek_merge(struct seek_counts *to, const struct seek_counts *from);
-
-#endif

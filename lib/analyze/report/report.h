@@ -4,8 +4,7 @@
  * comparison) is made from this alone. Units are filesystem blocks unless the name says otherwise; lists are in the
  * order in which they are shown; nothing depends on the number of threads.
  */
-#ifndef ANALYZE_REPORT_H
-#define ANALYZE_REPORT_H
+#pragma once
 
 #include "analyze/report/layout.h"
 #include "analyze/report/score.h"
@@ -216,5 +215,3 @@ struct report {
 };
 
 void report_destroy(struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The score of e4defrag -c, from which all verdicts come. Pure. */
-#ifndef ANALYZE_SCORE_H
-#define ANALYZE_SCORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ enum score_band score_band(double score);
 
 /* "fine", "a little fragmented", "defragment" */
 const char *score_band_words(enum score_band band);
-
-#endif

@@ -4,8 +4,7 @@
  * inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
  * say where the score comes from.
  */
-#ifndef ANALYZE_WORST_H
-#define ANALYZE_WORST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_fi
 
 /* The worst one first; the heap is none afterwards. */
 void worst_sort(struct worst_files *worst);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef EXT2FS_CHECK_PREALLOCATIONS_H
-#define EXT2FS_CHECK_PREALLOCATIONS_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 
@@ -10,5 +9,3 @@
  * in why, ENOMEM. No other thread may run.
  */
 MUST_CHECK errcode_t check_preallocations(struct ext2mb *mb, char *why, size_t why_bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * Groups by order before patch 15: a linked list for each order, with a lock of its own for many readers or one
  * writer, in the order in which the groups came.
  */
-#ifndef EXT2FS_KERNEL_LISTS_H
-#define EXT2FS_KERNEL_LISTS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,5 +57,3 @@ bool kernel_lists_has(const struct kernel_lists *lists, unsigned int order, uint
  * when there is none, or `after` has left the list meanwhile.
  */
 uint32_t kernel_lists_next(struct kernel_lists *lists, unsigned int order, uint32_t after, uint32_t from, uint32_t end);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What an allocator has beside ours that goes the kernel's ways, all or some of them, and its tables of functions. */
-#ifndef EXT2FS_KERNEL_POLICY_H
-#define EXT2FS_KERNEL_POLICY_H
+#pragma once
 
 #include "ext2fs/compare/kernel_lists.h"
 #include "ext2fs/compare/policies.h"
@@ -96,5 +95,3 @@ bool kernel_meet_busy(struct search *search, uint32_t number);
 /* Directories and small files by flex groups, without shares. */
 extern const struct inode_operations kernel_inodes;
 extern const struct small_file_operations kernel_small_files;
-
-#endif

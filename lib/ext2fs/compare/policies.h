@@ -3,8 +3,7 @@
  * The kernel's older ways, to compare with ours: whole policies, and single choices that are added to them or dropped.
  * Not in the installed library: e2allocsim, the benches and the tests link it. See doc/POLICIES.md.
  */
-#ifndef EXT2FS_POLICIES_H
-#define EXT2FS_POLICIES_H
+#pragma once
 
 #include "ext2fs/ext2mb.h"
 #include "support/problem.h"
@@ -71,5 +70,3 @@ struct policy_stats {
 
 /* Any thread. All 0 for an allocator that ext2mb_open() has opened. */
 struct policy_stats policy_read_stats(struct ext2mb *mb);
-
-#endif

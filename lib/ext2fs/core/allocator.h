@@ -3,8 +3,7 @@
  * What the rooms of an allocator share. What only one room looks into is behind a pointer: that room's header says what
  * it is.
  */
-#ifndef EXT2FS_ALLOCATOR_H
-#define EXT2FS_ALLOCATOR_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -70,5 +69,3 @@ struct ext2mb {
 	uint32_t workers_opened;
 	struct stats closed_stats; /* of workers that are gone */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Arrays of bits in 64-bit words, bit i of the array being bit i % 64 of word i / 64: the order of ext4's
  * on-disk bitmaps once their words are in host byte order. Pure, single-threaded. A range is [from, end).
  */
-#ifndef EXT2FS_BITS_H
-#define EXT2FS_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ uint32_t bits_count(const uint64_t *words, uint32_t from, uint32_t end);
 /* Between the disk's byte order (little endian, padded with set bits to whole words) and words. */
 void bits_from_disk(uint64_t *words, size_t count);
 void bits_to_disk(uint8_t *bytes, const uint64_t *words, size_t byte_count);
-
-#endif

@@ -7,8 +7,7 @@
  * Pure and single-threaded: the thread that holds the group's lock may call. Ranges are [start, start + count) in
  * clusters of the group. What is not in range or not in the state that the call wants is the caller's bug.
  */
-#ifndef EXT2FS_BUDDY_H
-#define EXT2FS_BUDDY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ static inline uint32_t buddy_longest_run(unsigned int order)
 
 /* Recounts everything from the bitmap; NULL, or what is wrong (a literal). Needs twice buddy_bytes(). */
 const char *buddy_check(const struct buddy *buddy, struct buddy *scratch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef EXT2FS_CRITERION_H
-#define EXT2FS_CRITERION_H
+#pragma once
 
 /*
  * How a group is chosen, of falling quality. The first three look only at groups that an order set names.
@@ -21,5 +20,3 @@ enum criterion {
 	ANY_FREE,         /* anything */
 	CRITERIA,
 };
-
-#endif

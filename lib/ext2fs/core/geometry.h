@@ -6,8 +6,7 @@
  * Within libext2mb, bigalloc is here alone: callers of ext2mb.h speak of blocks, everything inside speaks of clusters, and
  * the functions below turn the one into the other. Without bigalloc cluster_bits is 0.
  */
-#ifndef EXT2FS_GEOMETRY_H
-#define EXT2FS_GEOMETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ static inline bool geometry_is_whole_clusters(const struct geometry *geometry, u
 {
 	return !(blocks & (geometry_cluster_blocks(geometry) - 1));
 }
-
-#endif

@@ -4,8 +4,7 @@
  * that is running have it before one that must be woken, which is what makes it fast when threads outnumber
  * processors, but not for ever: who has been passed over LOCK_PATIENCE times makes all others stand back.
  */
-#ifndef EXT2FS_LOCK_H
-#define EXT2FS_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ static inline void lock_release(struct lock *lock)
 	if (word & LOCK_SLEEPERS)
 		lock_wake(lock, word);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef EXT2FS_MINMAX_H
-#define EXT2FS_MINMAX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline uint64_t max_u64(uint64_t first, uint64_t second)
 {
 	return first > second ? first : second;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * just adding, so a search may pass over it: it is a hint, never the truth. Once all threads have finished
  * what they were doing, no member is missed. (Summary bits that promise what is not there are harmless.)
  */
-#ifndef EXT2FS_ORDER_SET_H
-#define EXT2FS_ORDER_SET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ bool order_set_has(const struct order_set *set, uint32_t number);
 
 /* The first member in [from, end), ORDER_SET_NONE if there is none; end may be beyond the size. */
 uint32_t order_set_next(const struct order_set *set, uint32_t from, uint32_t end);
-
-#endif

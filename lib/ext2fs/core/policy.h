@@ -4,8 +4,7 @@
  * allocator is opened. The library has one of each, ours (allocator_policy in allocator.c); the kernel's
  * older ways are in compare/, and doc/POLICIES.md tells them apart.
  */
-#ifndef EXT2FS_POLICY_H
-#define EXT2FS_POLICY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct policy {
 	errcode_t (*create)(struct ext2mb *mb); /* once the geometry is known. ENOMEM */
 	void (*destroy)(void *state);
 };
-
-#endif

@@ -4,8 +4,7 @@
  * different versions understand each other as far as they can. The rules are those of Linux's copy_struct_from_user()
  * and copy_struct_to_user().
  */
-#ifndef EXT2FS_SIZED_STRUCT_H
-#define EXT2FS_SIZED_STRUCT_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ MUST_CHECK errcode_t sized_struct_is_writable(const void *callers, size_t least_
 
 /* Results, as much as the caller has room for; what this version does not know is zero. The caller's size stays. */
 void sized_struct_write(void *callers, const void *ours, size_t our_bytes);
-
-#endif

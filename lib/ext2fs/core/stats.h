@@ -3,8 +3,7 @@
  * Counters that belong to one worker: only its thread writes them, so counting is a plain load and store
  * without a locked instruction; anyone may read them at any time.
  */
-#ifndef EXT2FS_STATS_H
-#define EXT2FS_STATS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline void stats_merge(struct stats *into, const struct stats *from)
 	for (unsigned int counter = 0; counter < COUNTERS; counter++)
 		stats_add(into, counter, stats_read(from, counter));
 }
-
-#endif

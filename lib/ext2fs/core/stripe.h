@@ -3,8 +3,7 @@
  * The stripe of a RAID: what is a multiple of it in length should begin at a multiple of it, counted in the
  * filesystem's blocks, so that whole stripes are written.
  */
-#ifndef EXT2FS_STRIPE_H
-#define EXT2FS_STRIPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline uint32_t stripe_next(const struct stripe *stripe, const struct geo
 
 	return cluster + (behind ? (uint32_t)geometry_to_clusters(geometry, stripe->blocks - behind) : 0);
 }
-
-#endif

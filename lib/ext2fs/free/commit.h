@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The commit that makes what was freed available again. */
-#ifndef EXT2FS_COMMIT_H
-#define EXT2FS_COMMIT_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/group/pending_free.h"
@@ -17,5 +16,3 @@ MUST_CHECK errcode_t commit_frees(struct ext2mb *mb);
 
 /* EXT2MB_ET_IN_DISCARD: this thread is in the discard function. Else waits for a commit that goes on. */
 MUST_CHECK errcode_t commit_refuse_in_discard(struct ext2mb *mb);
-
-#endif

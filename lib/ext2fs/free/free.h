@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Freeing: checked, and noted until the next commit (commit.h). */
-#ifndef EXT2FS_FREE_H
-#define EXT2FS_FREE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ MUST_CHECK errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t positi
  * has been a commit since; EXT2MB_ET_DOUBLE_FREE.
  */
 MUST_CHECK errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writing back what has changed. */
-#ifndef EXT2FS_SYNC_H
-#define EXT2FS_SYNC_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 
@@ -11,5 +10,3 @@
  * other thread.
  */
 MUST_CHECK errcode_t sync_groups(struct ext2mb *mb);
-
-#endif

@@ -4,8 +4,7 @@
  * extent tree could not be opened or read: a directory then looks empty, a file without blocks. Where memory is lacking
  * for its caches or an extent handle, it crashes.
  */
-#ifndef EXT2FS_FS_ERRORS_H
-#define EXT2FS_FS_ERRORS_H
+#pragma once
 
 #include <errno.h>
 
@@ -43,5 +42,3 @@ errcode_t fs_error_of(errcode_t returned) MUST_CHECK;
 		}                                                                                                      \
 		error_of_call;                                                                                         \
 	})
-
-#endif

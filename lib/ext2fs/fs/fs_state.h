@@ -5,8 +5,7 @@
  * filesystem may be written; doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here;
  * everything above works with the geometry and with (group, cluster in the group).
  */
-#ifndef EXT2FS_FS_STATE_H
-#define EXT2FS_FS_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -74,5 +73,3 @@ MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group
 
 /* Makes the superblock's counters the sums of the descriptors', to be written by ext2fs_flush() or _close(). */
 void fs_state_write_totals(struct fs_state *state);
-
-#endif

@@ -3,8 +3,7 @@
  * Where the filesystem's own metadata lies: superblocks, descriptors and the blocks reserved for more of them,
  * bitmaps, inode tables, the multiple mount protection block. None of it may be freed or handed out.
  */
-#ifndef EXT2FS_FS_ZONES_H
-#define EXT2FS_FS_ZONES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void fs_zones_free(struct fs_zones *zones);
 
 /* The index of the first zone that ends after block; count if there is none. Any thread. */
 size_t fs_zones_search(const struct fs_zones *zones, uint64_t block);
-
-#endif

@@ -9,8 +9,7 @@
  * The lock is taken by group_lock() and group_try_lock() alone, and released by group_leave() or
  * group_leave_changed(). group_enter() takes it and reads the bitmap.
  */
-#ifndef EXT2FS_GROUP_H
-#define EXT2FS_GROUP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -112,5 +111,3 @@ typedef errcode_t (*group_enter_piece)(struct ext2mb *mb, const struct group_pie
 typedef void (*group_change_piece)(struct ext2mb *mb, const struct group_piece *piece);
 MUST_CHECK errcode_t group_change_range(struct ext2mb *mb, uint64_t position, uint64_t count, group_enter_piece enter,
                                         group_change_piece change);
-
-#endif

@@ -3,8 +3,7 @@
  * The groups by the order of their largest buddy and by their average fragment, and mb_optimize_scan, which switches
  * the index on and off. While it is off, no group is in any set.
  */
-#ifndef EXT2FS_GROUP_INDEX_H
-#define EXT2FS_GROUP_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ uint32_t group_index_count(const struct ext2mb *mb, enum index_kind kind, unsign
 
 /* Switches it; any one thread, others may go on. */
 void group_index_switch(struct ext2mb *mb, bool is_on);
-
-#endif

@@ -9,8 +9,7 @@
  * each append would cost a fifth of its time. So before a cluster is refused, preallocation_register_clear_served() has
  * to be called.
  */
-#ifndef EXT2FS_GROUP_RESERVED_H
-#define EXT2FS_GROUP_RESERVED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ uint64_t group_reserved_word(const struct ext2mb *mb, uint32_t number, uint32_t 
 
 /* How many have. Exact while no other thread runs. */
 uint32_t group_reserved_count(const struct ext2mb *mb, uint32_t number);
-
-#endif

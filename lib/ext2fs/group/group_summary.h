@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What anyone may know of a group's free space without its lock, in one word. */
-#ifndef EXT2FS_GROUP_SUMMARY_H
-#define EXT2FS_GROUP_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ static inline bool group_summary_may_have(const struct group_summary *summary, u
 	return summary->free_clusters >= clusters && summary->largest_order >= 0 &&
 	       4u << summary->largest_order >= clusters;
 }
-
-#endif

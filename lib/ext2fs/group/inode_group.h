@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The inodes of one group, under their own lock. Indexes are counted from the group's first inode. */
-#ifndef EXT2FS_INODE_GROUP_H
-#define EXT2FS_INODE_GROUP_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/group/group.h"
@@ -35,5 +34,3 @@ static inline uint32_t inode_group_directories(const struct ext2mb *mb, uint32_t
 {
 	return atomic_load_explicit(&mb->groups[number].inodes.directories, memory_order_relaxed);
 }
-
-#endif

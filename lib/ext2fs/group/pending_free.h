@@ -3,8 +3,7 @@
  * One group's clusters that were freed but may not be handed out again before the next commit: ascending,
  * disjoint runs; those that touch and were freed in the same transaction are one. The group's lock protects it.
  */
-#ifndef EXT2FS_PENDING_FREE_H
-#define EXT2FS_PENDING_FREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ typedef void (*pending_free_visit)(void *context, uint32_t start, uint32_t count
  * as one. Returns how many clusters that were.
  */
 uint32_t pending_free_release(struct pending_free *pending, uint32_t tid, pending_free_visit visit, void *context);
-
-#endif

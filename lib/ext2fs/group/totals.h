@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is counted over all groups and all workers. */
-#ifndef EXT2FS_TOTALS_H
-#define EXT2FS_TOTALS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct space_totals totals_space(struct ext2mb *mb);
 
 /* Counts a group as corrupt, once; the caller holds the lock of its blocks or inodes and has left them out. */
 void totals_lose_group(struct ext2mb *mb, uint32_t number, uint32_t free_clusters, uint32_t free_inodes);
-
-#endif

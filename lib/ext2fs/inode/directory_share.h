@@ -6,8 +6,7 @@
  *
  * All of it is hints: read without locks, and nothing is reserved.
  */
-#ifndef EXT2FS_DIRECTORY_SHARE_H
-#define EXT2FS_DIRECTORY_SHARE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ struct directory_goals {
 /* That group, or the parent's own if it is not known (any more). Any thread. */
 uint32_t directory_goal_load(const struct ext2mb *mb, ext2_ino_t parent);
 void directory_goal_store(struct ext2mb *mb, ext2_ino_t parent, uint32_t group);
-
-#endif

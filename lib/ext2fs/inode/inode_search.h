@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A search for a free inode, and its steps within given groups. */
-#ifndef EXT2FS_INODE_SEARCH_H
-#define EXT2FS_INODE_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ static inline uint32_t flex_end(const struct ext2mb *mb, uint32_t flex)
 
 	return end < mb->geometry.groups ? (uint32_t)end : mb->geometry.groups;
 }
-
-#endif

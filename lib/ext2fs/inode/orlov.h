@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The kernel's rules: Orlov's for directories, near the parent for files. Ours come to them last. */
-#ifndef EXT2FS_ORLOV_H
-#define EXT2FS_ORLOV_H
+#pragma once
 
 #include "ext2fs/inode/inode_search.h"
 
@@ -29,5 +28,3 @@ MUST_CHECK errcode_t orlov_take_above_average(struct inode_search *search, const
 
 /* Files: the parent's group or, with flex_bg, the first one of its flex group; else probe ever wider, as ext2 did. */
 MUST_CHECK errcode_t orlov_take_for_file(struct inode_search *search, const struct ext2mb_inode_request *request);
-
-#endif

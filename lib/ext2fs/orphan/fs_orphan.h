@@ -4,8 +4,7 @@
  * fs_state.h names, touch libext2fs's filesystem: inodes, fs->io and, in the superblock, s_last_orphan and
  * ORPHAN_PRESENT. io_lock, fs_state.h's where an allocator is attached, is held around every call into libext2fs.
  */
-#ifndef EXT2FS_FS_ORPHAN_H
-#define EXT2FS_FS_ORPHAN_H
+#pragma once
 
 #include <pthread.h>
 
@@ -51,5 +50,3 @@ void fs_orphan_mark_present(struct fs_orphan *state, bool has_entries);
 
 /* What libext2fs takes for the present. */
 uint32_t fs_orphan_now(ext2_filsys fs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Deletes or truncates one orphan after the other. Single-threaded; touches libext2fs (see fs_orphan.h). */
-#ifndef EXT2FS_FS_ORPHAN_RELEASE_H
-#define EXT2FS_FS_ORPHAN_RELEASE_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/orphan/orphan_message.h"
@@ -34,5 +33,3 @@ MUST_CHECK errcode_t orphan_release_begin(struct orphan_release *release, struct
 MUST_CHECK errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino);
 
 void orphan_release_end(struct orphan_release *release);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef EXT2FS_ORPHAN_FILE_H
-#define EXT2FS_ORPHAN_FILE_H
+#pragma once
 
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/orphan/orphan_slots.h"
@@ -9,5 +8,3 @@
 MUST_CHECK errcode_t orphan_file_open(ext2_filsys fs, const struct ext2mb_orphan_options *options,
                                       const struct orphan_slots_twin *twin, char *why, size_t why_bytes,
                                       struct ext2mb_orphans **ret);
-
-#endif

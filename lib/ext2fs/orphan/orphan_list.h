@@ -4,8 +4,7 @@
  * number of the next older one. What the disk has of it is remembered with each node, so that only inodes whose
  * i_dtime is to change are written. No I/O and no lock here: the owner has one.
  */
-#ifndef EXT2FS_ORPHAN_LIST_H
-#define EXT2FS_ORPHAN_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ uint32_t orphan_list_link(const struct orphan_list *list, const struct orphan_no
 
 /* All nodes that were leaving are unused now: their inodes have been written. */
 void orphan_list_forget_leaving(struct orphan_list *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which inode or block an error is about, in a buffer of the caller's. */
-#ifndef EXT2FS_ORPHAN_MESSAGE_H
-#define EXT2FS_ORPHAN_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -16,5 +15,3 @@ struct orphan_message {
 		if ((why)->bytes)                                                                                      \
 			snprintf((why)->text, (why)->bytes, __VA_ARGS__);                                              \
 	} while (0)
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Any number of threads may take, put, look and collect at the same time; create, load and destroy are for one.
  */
-#ifndef EXT2FS_ORPHAN_SLOTS_H
-#define EXT2FS_ORPHAN_SLOTS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -109,5 +108,3 @@ MUST_CHECK static inline errcode_t orphan_slots_put(struct orphan_slots *slots, 
 {
 	return slots->twin->put(slots, index, ino);
 }
-
-#endif

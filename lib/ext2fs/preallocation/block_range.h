@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Blocks that the caller names, for those who know better than a search: looking at them and taking them. */
-#ifndef EXT2FS_BLOCK_RANGE_H
-#define EXT2FS_BLOCK_RANGE_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 
@@ -17,5 +16,3 @@ MUST_CHECK errcode_t block_range_use(struct ext2mb *mb, uint64_t position, uint6
  * Preallocations that lie in it are given back. No owner's lock may be held. EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
  */
 MUST_CHECK errcode_t block_range_take(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
-
-#endif

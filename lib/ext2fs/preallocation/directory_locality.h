@@ -7,8 +7,7 @@
  * His drawback, threads that wait for one another in one directory, is met with more pools: a thread that finds the
  * first one taken goes to one of a few others, by its number. So one thread alone makes one preallocation.
  */
-#ifndef EXT2FS_DIRECTORY_LOCALITY_H
-#define EXT2FS_DIRECTORY_LOCALITY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ struct locality_group *directory_locality_lock(struct ext2mb_worker *worker, str
 
 /* The pool that every thread tries first. */
 struct locality_group *directory_locality_first(struct directory *directory);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Pure; each worker has its own.
  */
-#ifndef EXT2FS_DIRECTORY_VISITS_H
-#define EXT2FS_DIRECTORY_VISITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void directory_visits_note(struct directory_visits *visits, ext2_ino_t directory
  * was there before. A worker that stays where it is, in a few directories, is not meant.
  */
 bool directory_visits_in_order(const struct directory_visits *visits);
-
-#endif

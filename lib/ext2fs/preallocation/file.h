@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A file that is being written, as the allocator sees it. */
-#ifndef EXT2FS_FILE_H
-#define EXT2FS_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ static inline void file_count_windows(struct stats *stats, uint32_t before, uint
 	else if (after < before)
 		stats_add(stats, COUNT_WINDOWS_CLOSED, before - after);
 }
-
-#endif

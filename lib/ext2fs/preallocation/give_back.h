@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Preallocated clusters become free again. */
-#ifndef EXT2FS_GIVE_BACK_H
-#define EXT2FS_GIVE_BACK_H
+#pragma once
 
 #include "ext2fs/core/allocator.h"
 
@@ -18,5 +17,3 @@ static inline void preallocation_move_end(struct stats *stats)
 
 /* Within a move and with the lock of their owner held. */
 void preallocation_give_back(struct ext2mb *mb, struct stats *stats, uint64_t position, uint32_t count);
-
-#endif

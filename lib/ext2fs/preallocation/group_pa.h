@@ -6,8 +6,7 @@
  *
  * Pure and single-threaded: the thread that holds the pool's lock may call.
  */
-#ifndef EXT2FS_GROUP_PA_H
-#define EXT2FS_GROUP_PA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ typedef void (*group_pa_visit)(void *context, uint64_t position, uint32_t count)
 
 /* Drops the oldest runs of buckets that have too many, visiting each. */
 void group_pa_trim(struct group_pas *runs, group_pa_visit visit, void *context);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Pure and single-threaded: the thread that holds the file's lock may call.
  */
-#ifndef EXT2FS_INODE_PA_H
-#define EXT2FS_INODE_PA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ void inode_pa_clip_hole(const struct inode_pas *windows, uint32_t logical, uint6
  */
 uint32_t inode_pa_place(uint32_t goal, uint32_t goal_count, uint32_t request, uint32_t request_count,
                             uint32_t found);
-
-#endif

@@ -3,8 +3,7 @@
  * Where small files get their clusters from: preallocations that many of them share, so that they lie together and cost
  * one search for all. A thread has a pool (as a processor has in the kernel), or a directory has (directory_locality.h).
  */
-#ifndef EXT2FS_LOCALITY_GROUP_H
-#define EXT2FS_LOCALITY_GROUP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -63,5 +62,3 @@ uint64_t locality_group_give_back(struct locality_group *pool, struct ext2mb *mb
                             const struct cluster_range *range);
 
 void locality_group_visit(const struct locality_group *pool, preallocation_visit visit, void *context);
-
-#endif

@@ -7,8 +7,7 @@
  * filesystem blocks; with bigalloc logical and physical numbers and counts are multiples of a cluster (but for
  * NORMALIZE_END). A request that breaks what is said here is the caller's bug.
  */
-#ifndef EXT2FS_NORMALIZE_H
-#define EXT2FS_NORMALIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ struct normalize_goal normalize(enum ext2mb_normalization normalization, const s
 struct normalize_goal normalize_table(const struct normalize_request *request);
 struct normalize_goal normalize_pow2(const struct normalize_request *request);
 struct normalize_goal normalize_ext2mb(const struct normalize_request *request);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the normalizations share. */
-#ifndef EXT2FS_NORMALIZE_GOAL_H
-#define EXT2FS_NORMALIZE_GOAL_H
+#pragma once
 
 #include "ext2fs/core/minmax.h"
 #include "ext2fs/preallocation/normalize.h"
@@ -61,5 +60,3 @@ void normalize_adjoin(const struct normalize_request *request, struct normalize_
 
 /* The request itself, with no wish, limited to so many blocks (rounded down to clusters) and a group. */
 struct normalize_goal normalize_untouched(const struct normalize_request *request, uint64_t limit);
-
-#endif

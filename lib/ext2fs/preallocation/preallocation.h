@@ -6,8 +6,7 @@
  * from a locality group to a file or back. Moves are counted when they begin and when they have ended, so that
  * reclaim.h can prove a refusal. A new preallocation is no move, as it is made with its owner's lock held all the time.
  */
-#ifndef EXT2FS_PREALLOCATION_H
-#define EXT2FS_PREALLOCATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ static inline void preallocation_serve(struct ext2mb_worker *worker, uint64_t cl
 
 /* The state of the filesystem, as of some time ago. The worker's own. */
 const struct normalize_hints *preallocation_hints(struct ext2mb_worker *worker);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How preallocations are made: the options, with everything that was left open filled in. */
-#ifndef EXT2FS_PREALLOCATION_OPTIONS_H
-#define EXT2FS_PREALLOCATION_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct preallocation_options {
 
 /* Fills mb->prealloc; geometry, stripe and policy are known. EXT2MB_ET_BAD_ARGUMENT. */
 MUST_CHECK errcode_t preallocation_options_set(struct ext2mb *mb, const struct ext2mb_options *options);
-
-#endif

@@ -6,8 +6,7 @@
  * An owner's preallocations are under a lock of its own. A thread that gives them back waits for that lock while it
  * holds the lock of a part of the register; so no thread may enter or leave the register with an owner's lock in hand.
  */
-#ifndef EXT2FS_PREALLOCATION_REGISTER_H
-#define EXT2FS_PREALLOCATION_REGISTER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ void preallocation_register_clear_served(struct preallocation_register *prealloc
 /* No other thread runs. */
 void preallocation_register_visit(struct preallocation_register *preallocations, preallocation_visit visit,
                                   void *context);
-
-#endif

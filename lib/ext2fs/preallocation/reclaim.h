@@ -6,8 +6,7 @@
  * looked for, waiting for every owner, and there were none; and from the beginning of that to its end nothing was on
  * its way from one place to another: no move (preallocation.h) had begun that had not ended.
  */
-#ifndef EXT2FS_RECLAIM_H
-#define EXT2FS_RECLAIM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ MUST_CHECK errcode_t reclaim_insist(struct ext2mb_worker *worker, reclaim_attemp
 /* The same for scan_take(), for those who get all that is taken. */
 MUST_CHECK errcode_t reclaim_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
                                   uint32_t *taken);
-
-#endif

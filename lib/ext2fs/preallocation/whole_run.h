@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests that a short run does not serve (EXT2MB_ALLOC_WHOLE, least_blocks), and when they are refused. */
-#ifndef EXT2FS_WHOLE_RUN_H
-#define EXT2FS_WHOLE_RUN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@
  */
 MUST_CHECK errcode_t whole_run_insist(struct ext2mb_worker *worker, reclaim_attempt attempt, void *context,
                                       uint32_t clusters);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a worker has for the files that it writes. */
-#ifndef EXT2FS_WORKER_PREALLOCATION_H
-#define EXT2FS_WORKER_PREALLOCATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 	return worker->mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB &&
 	       directory_visits_in_order(&worker->preallocation->visits);
 }
-
-#endif

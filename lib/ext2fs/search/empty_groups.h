@@ -3,8 +3,7 @@
  * Free space that is longer than a group: where several groups on end are free as a whole. Buddies end with their
  * groups, so no index by order knows of it; what is known of it here comes from the groups' summaries alone.
  */
-#ifndef EXT2FS_EMPTY_GROUPS_H
-#define EXT2FS_EMPTY_GROUPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool empty_groups_find(struct ext2mb *mb, const struct empty_groups_request *req
 
 /* The first group from `from` on, among EMPTY_GROUPS_MOST, that is free as a whole. A hint. Any thread. */
 bool empty_groups_first(const struct ext2mb *mb, uint32_t from, uint64_t *position);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* First fit, for callers that plan a layout: no index and no hint, so the result depends on the range alone. */
-#ifndef EXT2FS_FIRST_FIT_H
-#define EXT2FS_FIRST_FIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ MUST_CHECK errcode_t first_fit_take(struct ext2mb_worker *worker, uint64_t goal,
 
 /* Only finds the first run of any length, whole. */
 MUST_CHECK errcode_t first_fit_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The search for a place that is near rather than long. */
-#ifndef EXT2FS_FLEX_SEARCH_H
-#define EXT2FS_FLEX_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct flex_search_request {
 MUST_CHECK errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_search_request *request,
                                       uint64_t *position,
                                uint32_t *taken);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a search looks for, and how it looks through one group. */
-#ifndef EXT2FS_GROUP_SEARCH_H
-#define EXT2FS_GROUP_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,5 +114,3 @@ MUST_CHECK errcode_t search_take_at(struct search *search, uint32_t number, uint
 
 /* Takes wanted clusters that begin with `start` of a group or, if that is one only, the next free one. As above. */
 MUST_CHECK errcode_t search_take_after(struct search *search, uint32_t number, uint32_t start);
-
-#endif

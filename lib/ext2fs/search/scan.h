@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The search for free space: the goal, then five criteria of falling quality, as the kernel's mballoc has them. */
-#ifndef EXT2FS_SCAN_H
-#define EXT2FS_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ extern const struct search_operations scan_operations;
 /* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
 			       uint32_t *taken);
-
-#endif

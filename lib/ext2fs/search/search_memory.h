@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a worker's searches remember. Only its thread uses it. */
-#ifndef EXT2FS_SEARCH_MEMORY_H
-#define EXT2FS_SEARCH_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct search_memory {
 	struct cluster_place goes_on_at; /* after its last request that had neither goal nor stream */
 	struct hand_out last;
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Where large files go on: one group number per stream, hashed as the kernel does, each on a cache line of
  * its own and stored only when it changes, so that streams do not disturb one another. Hints only.
  */
-#ifndef EXT2FS_STREAM_GOALS_H
-#define EXT2FS_STREAM_GOALS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ struct goal_operations {
 
 /* Ours. */
 extern const struct goal_operations stream_goals_padded;
-
-#endif

@@ -3,8 +3,7 @@
  * What the stages of one build share. Each member says who writes it, and so do the members of what it leads to;
  * everybody else only reads it. What an attempt (lib/populate/populate.c) makes is released before the next one.
  */
-#ifndef POPULATE_BUILD_H
-#define POPULATE_BUILD_H
+#pragma once
 
 #include <ext2fs/ext2fs.h>
 
@@ -226,5 +225,3 @@ static inline errcode_t build_result(const struct build *build, errcode_t error,
 /* Records a problem of node, named by its whole path. */
 errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
                              const char *action);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Maps of files that are not one extent from logical block 0. Pure. */
-#ifndef POPULATE_EXTENT_MAP_H
-#define POPULATE_EXTENT_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct extent_map {
 
 /* A copy of the extents with room for map_blocks (zeros). NULL: no memory. The caller frees it with free(). */
 struct extent_map *extent_map_create(const struct extent_list *list, uint32_t map_block_count);
-
-#endif

@@ -5,8 +5,7 @@
  * mke2fs, which is run several times, then makes the same filesystem each time. Directories need not be laid out again
  * for another seed, and an external journal gets one user instead of one for each run, which e2fsck would not accept.
  */
-#ifndef POPULATE_IDENTITY_H
-#define POPULATE_IDENTITY_H
+#pragma once
 
 #include "populate/build/options.h"
 #include "source/tree/tree.h"
@@ -23,5 +22,3 @@ void identity_derive(const struct tree *tree, const struct populate_options *opt
 
 /* At random. */
 void identity_draw(struct identity *identity);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the user asks for. */
-#ifndef POPULATE_OPTIONS_H
-#define POPULATE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ static inline int64_t populate_clock(const struct populate_options *options)
 {
 	return options->epoch ? options->epoch : 1;
 }
-
-#endif

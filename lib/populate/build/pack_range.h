@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A range of blocks from which free ones are taken in ascending order, packed. */
-#ifndef POPULATE_PACK_RANGE_H
-#define POPULATE_PACK_RANGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct pack_range {
 
 /* Takes up to so many blocks, whole clusters, that are free in one piece. EXT2MB_ET_NO_SPACE: there are none left. */
 MUST_CHECK errcode_t pack_range_take(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What populate() reports to its caller. */
-#ifndef POPULATE_REPORT_H
-#define POPULATE_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct populate_report {
 
 /* Frees what a report owns, also after a failure. */
 void populate_report_clear(struct populate_report *report);
-
-#endif

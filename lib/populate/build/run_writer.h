@@ -3,8 +3,7 @@
  * Gathers blocks that follow each other in the image into large writes: small files cost one pwrite(2) a
  * megabyte instead of one each. Each worker has its own.
  */
-#ifndef POPULATE_RUN_WRITER_H
-#define POPULATE_RUN_WRITER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ MUST_CHECK errcode_t run_writer_copy(struct run_writer *writer, const struct fil
 
 /* Writes what is gathered. */
 MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moves the contents of regular files into their blocks. */
-#ifndef POPULATE_COPY_H
-#define POPULATE_COPY_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/data/zero_runs.h"
@@ -12,5 +11,3 @@
  * RUN_WRITER_BYTES, which no worker sees whole. A file that has become shorter since it was scanned is an error (EIO).
  */
 MUST_CHECK errcode_t copy_files(struct build *build, struct zero_runs *zeros);
-
-#endif

@@ -3,8 +3,7 @@
  * Zeros of the source that are not holes become holes of the tree before anything is placed, so they leave neither
  * free extents nor gaps in the files. All functions count the bytes in build->known_zero_bytes. Main thread only.
  */
-#ifndef POPULATE_ZERO_DETECTION_H
-#define POPULATE_ZERO_DETECTION_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/data/zero_runs.h"
@@ -26,5 +25,3 @@ MUST_CHECK errcode_t zero_detection_search(struct build *build);
  * as many runs: half the length would be twice the reads for a tenth of the gain.
  */
 #define ZERO_DETECTION_LONG_BYTES 65536u
-
-#endif

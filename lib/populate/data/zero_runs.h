@@ -4,8 +4,7 @@
  * is placed leaves a free extent of its size and cuts the file in two. Those are made in
  * populate/data/zero_detection.h.
  */
-#ifndef POPULATE_ZERO_RUNS_H
-#define POPULATE_ZERO_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *lis
 
 /* Puts the runs in the order of nodes and blocks, so that it does not matter which worker found what. */
 void zero_runs_sort(struct zero_runs *list);
-
-#endif

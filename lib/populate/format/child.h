@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program of e2fsprogs run as a child process on the image. */
-#ifndef POPULATE_CHILD_H
-#define POPULATE_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct child {
  * ends us (support/run/interrupt.h, even SIGKILL) ends it at once. Main thread only.
  */
 MUST_CHECK errcode_t child_run(const struct child *child, const char *action, struct problem *problem);
-
-#endif

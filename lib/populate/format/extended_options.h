@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mke2fs's -E list: some of its options say what is put into the filesystem, and so concern us too. */
-#ifndef POPULATE_EXTENDED_OPTIONS_H
-#define POPULATE_EXTENDED_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ MUST_CHECK errcode_t extended_value(const char *list, const char *name, char **r
 
 /* The list without the options of this name. The caller frees it. ENOMEM. */
 MUST_CHECK errcode_t extended_without(const char *list, const char *name, char **ret);
-
-#endif

@@ -3,8 +3,7 @@
  * The empty filesystem that mke2fs made, opened: the one file of this folder that touches libext2fs's state.
  * Main thread only.
  */
-#ifndef POPULATE_FILESYSTEM_H
-#define POPULATE_FILESYSTEM_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -52,5 +51,3 @@ MUST_CHECK errcode_t filesystem_reset_mmp(const struct build *build);
 
 /* Closes without writing, after a failure; does nothing if it is not open. */
 void filesystem_close(struct build *build);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mke2fs(8) makes the empty filesystem, with all its options and mke2fs.conf. */
-#ifndef POPULATE_MKE2FS_H
-#define POPULATE_MKE2FS_H
+#pragma once
 
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
@@ -19,5 +18,3 @@ struct mke2fs_run {
 
 /* Runs it to its end. Its own words become the problem's reason. */
 MUST_CHECK errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A directory of the tree as lib/ondisk wants its entries. */
-#ifndef POPULATE_DIRECTORY_VIEW_H
-#define POPULATE_DIRECTORY_VIEW_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -19,5 +18,3 @@ struct directory_source directory_view_open(struct directory_view *view, const s
 
 /* EXT2_FT_* of a mode. */
 uint8_t directory_file_type(uint16_t mode);
-
-#endif

@@ -4,8 +4,7 @@
  * tree. Regular files of the host are asked when they are opened for their contents: opening them once more while the
  * tree is scanned took 3.5 us a file, the question itself 0.5 us (tmpfs).
  */
-#ifndef POPULATE_FLAGS_H
-#define POPULATE_FLAGS_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -23,5 +22,3 @@ uint32_t flags_of(const struct build *build, uint32_t node);
  * are known. Main thread; ENOMEM.
  */
 MUST_CHECK errcode_t flags_warn(const struct build *build, struct warnings *warnings);
-
-#endif

@@ -3,8 +3,7 @@
  * Content that is stored in inodes (feature inline_data). It is read when the inode is written: read by an earlier
  * stage and kept, that of 10 million small files would take a gigabyte.
  */
-#ifndef POPULATE_INLINE_CONTENT_H
-#define POPULATE_INLINE_CONTENT_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -27,5 +26,3 @@ void inline_content_close(struct inline_content *content);
  */
 MUST_CHECK errcode_t inline_content_describe(struct inline_content *content, uint32_t node, struct inode_value *value,
                                              const void **area, uint64_t *file_bytes, struct problem *problem);
-
-#endif

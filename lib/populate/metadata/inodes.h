@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes the inode tables and the maps of files, a group at a time. */
-#ifndef POPULATE_INODES_H
-#define POPULATE_INODES_H
+#pragma once
 
 #include "ondisk/inode.h"
 #include "populate/build/build.h"
@@ -12,5 +11,3 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 
 /* After xattrs_write(). Adds what it counts to the report. */
 MUST_CHECK errcode_t inodes_write(struct build *build, struct populate_report *report);
-
-#endif

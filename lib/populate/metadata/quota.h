@@ -3,13 +3,10 @@
  * Quota files. mke2fs makes them for the empty filesystem; when it has been filled, tune2fs(8) makes them anew,
  * since the library that knows their form is not among those that e2fsprogs install.
  */
-#ifndef POPULATE_QUOTA_H
-#define POPULATE_QUOTA_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/output/output.h"
 
 /* Counts all files' usage into new quota files. The filesystem is closed. */
 MUST_CHECK errcode_t quota_rebuild(const struct build *build, const struct output *output);
-
-#endif

@@ -4,12 +4,9 @@
  * space and for an inode; for the shared inode itself no user is charged. tune2fs 1.47.0, which makes the quota
  * files, counts those inodes as files of the superuser instead.
  */
-#ifndef POPULATE_QUOTA_VALUES_H
-#define POPULATE_QUOTA_VALUES_H
+#pragma once
 
 #include "populate/build/build.h"
 
 /* Corrects the quota files of the closed filesystem. Does nothing without such values or quotas. */
 MUST_CHECK errcode_t quota_charge_values(const struct build *build);
-
-#endif

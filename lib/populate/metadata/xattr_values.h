@@ -3,8 +3,7 @@
  * Values of xattrs that are stored in inodes of their own (feature ea_inode), one for all equal ones:
  * build->xattr_values. Main thread only, but for xattr_value_encode_inode().
  */
-#ifndef POPULATE_XATTR_VALUES_H
-#define POPULATE_XATTR_VALUES_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/build/run_writer.h"
@@ -28,5 +27,3 @@ MUST_CHECK errcode_t xattr_values_write(const struct build *build, struct run_wr
 MUST_CHECK errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, void *bytes);
 
 void xattr_values_release(struct build *build);
-
-#endif

@@ -3,8 +3,7 @@
  * The tree's xattr sets as they are stored: bytes for the inodes, and blocks that up to 1024 inodes with the
  * same set share (the kernel shares them too, through its cache of xattr blocks).
  */
-#ifndef POPULATE_XATTRS_H
-#define POPULATE_XATTRS_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -31,5 +30,3 @@ MUST_CHECK errcode_t xattrs_write(struct build *build);
 uint64_t xattrs_block_of(const struct build *build, uint32_t node);
 
 void xattrs_release(struct build *build);
-
-#endif

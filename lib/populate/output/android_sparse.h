@@ -3,8 +3,7 @@
  * Android's sparse image format (fastboot and simg2img read it): chunks of blocks as they are, of one repeated 32-bit
  * value, or that do not matter. mke2fs writes it with -E android_sparse, but not as Debian builds it.
  */
-#ifndef POPULATE_ANDROID_SPARSE_H
-#define POPULATE_ANDROID_SPARSE_H
+#pragma once
 
 #include "populate/output/image_form.h"
 
@@ -13,5 +12,3 @@
  * than 2^32 blocks), and those of reading and writing.
  */
 extern const struct image_form android_sparse;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the file becomes when the filesystem in it is finished: a form is one of these tables. */
-#ifndef POPULATE_IMAGE_FORM_H
-#define POPULATE_IMAGE_FORM_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/output/output.h"
@@ -12,5 +11,3 @@ struct image_form {
 	/* Puts the finished filesystem into this form, in a new temporary file. Main thread only. */
 	errcode_t (*convert)(const struct build *build, struct output *output);
 };
-
-#endif

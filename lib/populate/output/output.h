@@ -3,8 +3,7 @@
  * The image file. A new one is built under a temporary name beside its final one, renamed when whole and removed on
  * failure; a device, or on request a file that is there, is written in place and has no superblock after a failure.
  */
-#ifndef POPULATE_OUTPUT_H
-#define POPULATE_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ static inline const char *output_filesystem(const struct output *output)
 {
 	return output->offset_path ? output->offset_path : output->work_path;
 }
-
-#endif

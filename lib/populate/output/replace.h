@@ -3,8 +3,7 @@
  * Whether a new file may take a regular file's place by rename(2). A program that reaches the old one by another way
  * than its name would not see the new one: further hard links, bind mounts, loop devices, open descriptors.
  */
-#ifndef POPULATE_REPLACE_H
-#define POPULATE_REPLACE_H
+#pragma once
 
 #include "support/problem.h"
 
@@ -14,5 +13,3 @@
  * owner and to root; whether a loop device has, everywhere. A file that is closed within half a second is not in use.
  */
 MUST_CHECK errcode_t replace_check(const char *path, const char *advice, struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A text in a file that gets its name once it is whole: what is there stays until then. */
-#ifndef POPULATE_TEXT_FILE_H
-#define POPULATE_TEXT_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@ typedef errcode_t (*text_writer)(void *context, FILE *stream);
 /* action: what messages say has failed. */
 MUST_CHECK errcode_t text_file_write(const char *path, text_writer write, void *context, const char *action,
                                      struct problem *problem);
-
-#endif

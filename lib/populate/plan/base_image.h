@@ -3,8 +3,7 @@
  * An earlier image of nearly the same tree (--stable-from): where everything was. Read through libext2fs, from the
  * main thread only. Nothing that it says is relied upon: it only tells what to ask the new filesystem for.
  */
-#ifndef POPULATE_BASE_IMAGE_H
-#define POPULATE_BASE_IMAGE_H
+#pragma once
 
 #include <ext2fs/ext2fs.h>
 
@@ -38,5 +37,3 @@ MUST_CHECK errcode_t base_image_read_extents(const struct base_image *base, cons
 
 /* NULL is allowed. */
 void base_image_close(struct base_image *base);
-
-#endif

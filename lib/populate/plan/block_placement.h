@@ -7,8 +7,7 @@
  * depends on the tree and the geometry alone. What does not fit its range (a file that metadata cuts into more pieces
  * than were expected) is placed in order afterwards.
  */
-#ifndef POPULATE_BLOCK_PLACEMENT_H
-#define POPULATE_BLOCK_PLACEMENT_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -17,5 +16,3 @@ MUST_CHECK errcode_t block_placement_decide(struct build *build);
 
 /* Frees the placements' maps. */
 void block_placement_release(struct build *build);
-
-#endif

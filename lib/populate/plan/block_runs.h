@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters. Pure. */
-#ifndef POPULATE_BLOCK_RUNS_H
-#define POPULATE_BLOCK_RUNS_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "source/tree/tree.h"
@@ -21,5 +20,3 @@ void block_runs_start_counted(struct block_runs *runs, const struct build *build
 
 /* The next run of blocks, ascending and not touching; begins at a cluster's first block. False: no more. */
 bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which directories are case-insensitive. */
-#ifndef POPULATE_CASEFOLD_H
-#define POPULATE_CASEFOLD_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -11,5 +10,3 @@
  * feature.
  */
 MUST_CHECK errcode_t casefold_mark(struct build *build, struct problem *problem);
-
-#endif

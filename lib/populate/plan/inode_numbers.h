@@ -3,12 +3,9 @@
  * Inode numbers in tree order, packed from the first free one, so that the files of a directory are
  * neighbours in the inode table and only as much of it as is needed is ever written.
  */
-#ifndef POPULATE_INODE_NUMBERS_H
-#define POPULATE_INODE_NUMBERS_H
+#pragma once
 
 #include "populate/build/build.h"
 
 /* Fills in the numbers of placements and xattr values, and items_by_inode. */
 MUST_CHECK errcode_t inode_numbers_assign(struct build *build);
-
-#endif

@@ -4,8 +4,7 @@
  * as many as it still needs, so that two builds of nearly the same tree differ in few blocks (--stable-from; Android's
  * base_fs has the same purpose).
  */
-#ifndef POPULATE_LAYOUT_REUSE_H
-#define POPULATE_LAYOUT_REUSE_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -16,5 +15,3 @@
 MUST_CHECK errcode_t layout_reuse_reserve(struct build *build);
 
 void layout_reuse_release(struct build *build);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How much room everything takes, known before anything is placed. */
-#ifndef POPULATE_SPACE_ESTIMATE_H
-#define POPULATE_SPACE_ESTIMATE_H
+#pragma once
 
 #include "populate/build/build.h"
 
@@ -26,5 +25,3 @@ MUST_CHECK errcode_t space_estimate_count(struct build *build, const struct ondi
 
 /* Frees what counting filled in; the next time it counts anew. */
 void space_estimate_release(struct build *build);
-
-#endif

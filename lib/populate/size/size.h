@@ -3,8 +3,7 @@
  * How large the filesystem becomes. mke2fs itself is asked: how much of a size is left for content depends on
  * its options, features and configuration, and an empty filesystem in a file in memory costs it 2 ms.
  */
-#ifndef POPULATE_SIZE_H
-#define POPULATE_SIZE_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/format/filesystem.h"
@@ -29,5 +28,3 @@ MUST_CHECK errcode_t size_choose(struct build *build, const struct output *outpu
 
 /* Makes the empty filesystem in the output, which must turn out as chosen. */
 MUST_CHECK errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice);
-
-#endif

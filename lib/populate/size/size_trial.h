@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One size tried: mke2fs makes an empty filesystem of it, whose room is compared with what the tree needs. */
-#ifndef POPULATE_SIZE_TRIAL_H
-#define POPULATE_SIZE_TRIAL_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/format/filesystem.h"
@@ -44,5 +43,3 @@ static inline bool size_chooses_inodes(const struct sizing *sizing)
 {
 	return !sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file in memory, without a name in any directory, in which mke2fs tries a size. */
-#ifndef POPULATE_TRIAL_FILE_H
-#define POPULATE_TRIAL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct trial_file {
 /* Main thread only. To be closed even where opening it failed. */
 MUST_CHECK errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem);
 void trial_file_close(struct trial_file *scratch);
-
-#endif

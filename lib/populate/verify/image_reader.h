@@ -3,8 +3,7 @@
  * Reads a finished image back through libext2fs, which knows nothing of how it was made. A reader belongs to one
  * thread at a time; each has a filesystem of its own, so any number may read side by side.
  */
-#ifndef POPULATE_IMAGE_READER_H
-#define POPULATE_IMAGE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ MUST_CHECK errcode_t image_reader_small(struct image_reader *reader, uint32_t in
 /* The runs of blocks with content, ascending; valid until the next call. */
 MUST_CHECK errcode_t image_reader_map(struct image_reader *reader, uint32_t ino, const struct file_extent **runs,
                                       size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compares the image with the source: e2fsck(8) checks it, and everything is read back. */
-#ifndef POPULATE_VERIFY_H
-#define POPULATE_VERIFY_H
+#pragma once
 
 #include "populate/build/build.h"
 #include "populate/output/output.h"
@@ -11,5 +10,3 @@
  * tree, is the problem (EUCLEAN), the same for any number of threads. Main thread only.
  */
 MUST_CHECK errcode_t verify_image(struct build *build, const struct output *output);
-
-#endif

@@ -3,8 +3,7 @@
  * Which blocks of metadata are written how often, if all that changed since the last one goes out with each commit.
  * Pure; one thread.
  */
-#ifndef SIMULATE_DIRTY_BLOCKS_H
-#define SIMULATE_DIRTY_BLOCKS_H
+#pragma once
 
 #include "support/problem.h"
 
@@ -31,5 +30,3 @@ void dirty_blocks_mark(struct dirty_blocks *dirty, size_t block, uint32_t commit
 
 /* How often the block was written that was written most often. */
 uint32_t dirty_blocks_most(const struct dirty_blocks *dirty);
-
-#endif

@@ -5,8 +5,7 @@
  * and to what has been dirty for 30 seconds. By then most small files are closed and their sizes are known; of one that
  * is still being written, only what there is gets blocks.
  */
-#ifndef SIMULATE_DIRTY_FILES_H
-#define SIMULATE_DIRTY_FILES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file);
 
 /* What is still dirty stays without blocks; files that are not closed are left to the caller. */
 void dirty_files_close(struct dirty_files *dirty);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The entries of a simulated directory as lib/ondisk builds directories from them. */
-#ifndef SIMULATE_FILE_LISTING_H
-#define SIMULATE_FILE_LISTING_H
+#pragma once
 
 #include "ondisk/directory.h"
 #include "simulate/image/file_set.h"
@@ -26,5 +25,3 @@ MUST_CHECK errcode_t file_listing_open(const struct file_set *set, struct file_l
 void file_listing_close(struct file_listing *listing);
 
 struct directory_source file_listing_source(const struct file_listing *listing);
-
-#endif

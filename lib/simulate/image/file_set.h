@@ -3,8 +3,7 @@
  * A directory of simulated files: their inodes and extents, first in memory, in the end in the image. Sets may have
  * subdirectories, which are sets.
  */
-#ifndef SIMULATE_FILE_SET_H
-#define SIMULATE_FILE_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ MUST_CHECK errcode_t file_set_write(struct image *image, const struct file_set *
 
 /* NULL is allowed. */
 void file_set_free(struct file_set *set);
-
-#endif

@@ -3,8 +3,7 @@
  * The image that a simulation runs on: the one place of this folder that touches libext2fs's state. Main thread only,
  * while no thread allocates.
  */
-#ifndef SIMULATE_IMAGE_H
-#define SIMULATE_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -78,5 +77,3 @@ MUST_CHECK errcode_t image_read_inode_block(struct image *image, uint32_t ino, v
 
 /* Writes one inode's bytes (format.inode_bytes), initialising the inode table up to it. */
 MUST_CHECK errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * How often a call changes its inode was counted in fs/ext4 of Linux 6 (inode.c, extents.c, mballoc.c); its journal,
  * its search for the buffer and its locks are not simulated.
  */
-#ifndef SIMULATE_INODE_BUFFERS_H
-#define SIMULATE_INODE_BUFFERS_H
+#pragma once
 
 #include "ondisk/inode.h"
 #include "simulate/image/file_set.h"
@@ -52,5 +51,3 @@ uint64_t inode_buffers_changes(const struct file_set *set);
 
 /* NULL is allowed. */
 void inode_buffers_free(struct inode_buffers *buffers);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Seeded random numbers that are the same everywhere (splitmix64). Pure. */
-#ifndef SIMULATE_RANDOM_H
-#define SIMULATE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint32_t random_below(uint64_t *state, uint32_t limit)
 {
 	return (uint32_t)((random_next(state) >> 32) * limit >> 32);
 }
-
-#endif

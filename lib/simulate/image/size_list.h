@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sizes of a tree's files, directory by directory: of a real one, or made up. One thread. */
-#ifndef SIMULATE_SIZE_LIST_H
-#define SIMULATE_SIZE_LIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ MUST_CHECK errcode_t size_list_read(struct size_list *list, const char *director
 MUST_CHECK errcode_t size_list_make(struct size_list *list, size_t count, uint64_t seed);
 
 void size_list_close(struct size_list *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bar charts in SVG, for light and dark pages, without scripts or fonts of their own. Pure. */
-#ifndef SIMULATE_CHART_H
-#define SIMULATE_CHART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,5 +26,3 @@ struct chart {
 
 /* Writes it. The stream's error. */
 MUST_CHECK errcode_t chart_write(FILE *stream, const struct chart *chart);
-
-#endif

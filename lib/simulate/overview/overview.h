@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All workloads one after the other, on an image of their own, as a page in Markdown with charts. */
-#ifndef SIMULATE_OVERVIEW_H
-#define SIMULATE_OVERVIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct overview_options {
  * there, and is gone in the end. EINTR when a signal arrived. Main thread.
  */
 MUST_CHECK errcode_t overview_write(const struct overview_options *options, struct problem *problem);
-
-#endif

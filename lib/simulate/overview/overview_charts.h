@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Charts of what was measured. */
-#ifndef SIMULATE_OVERVIEW_CHARTS_H
-#define SIMULATE_OVERVIEW_CHARTS_H
+#pragma once
 
 #include "simulate/run/measurement.h"
 
@@ -18,5 +17,3 @@ struct overview_chart {
 MUST_CHECK errcode_t overview_chart_write(const char *directory, const struct overview_chart *chart,
                                           const struct simulate_options *options,
                                           const struct measurement *measurements, struct problem *problem);
-
-#endif

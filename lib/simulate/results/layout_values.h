@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The values that say what a filesystem and its files look like, as e2freefrag, filefrag and e4defrag -c count. */
-#ifndef SIMULATE_LAYOUT_VALUES_H
-#define SIMULATE_LAYOUT_VALUES_H
+#pragma once
 
 #include "simulate/run/workload.h"
 
@@ -11,5 +10,3 @@
  * result_value. All windows are given back. ENOMEM, errors of reading bitmaps.
  */
 MUST_CHECK errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set);
-
-#endif

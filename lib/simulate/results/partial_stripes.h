@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a RAID has to read before it can write: stripes of which an extent covers a part only. Pure. */
-#ifndef SIMULATE_PARTIAL_STRIPES_H
-#define SIMULATE_PARTIAL_STRIPES_H
+#pragma once
 
 #include "simulate/image/file_set.h"
 
@@ -10,5 +9,3 @@
  * side by side in a file are one. stripe_blocks: not 0.
  */
 uint64_t partial_stripes(const struct file_set *set, uint32_t stripe_blocks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was measured, as tables in Markdown or as JSON. */
-#ifndef SIMULATE_REPORT_H
-#define SIMULATE_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 /* One document. The stream's error. */
 MUST_CHECK errcode_t report_json(FILE *stream, const struct simulate_options *options,
                                  const struct measurement *measurements, size_t count);
-
-#endif

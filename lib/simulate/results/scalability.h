@@ -3,8 +3,7 @@
  * Gunther's universal scalability law: N threads do lambda N / (1 + sigma (N - 1) + kappa N (N - 1)) operations a
  * second; sigma is what they queue for, kappa what they have to tell one another. Pure.
  */
-#ifndef SIMULATE_SCALABILITY_H
-#define SIMULATE_SCALABILITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct scalability {
 bool scalability_fit(const struct scalability_point *points, size_t count, struct scalability *fit);
 
 double scalability_at(const struct scalability *fit, double threads);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* With which policy and choices the allocator is opened: one, or several that are compared. Pure. */
-#ifndef SIMULATE_CONFIGURATION_H
-#define SIMULATE_CONFIGURATION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ uint32_t configuration_stripe(const struct policy_options *options);
  */
 MUST_CHECK errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                                         struct configuration **ret, size_t *count);
-
-#endif

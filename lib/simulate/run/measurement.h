@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is to be measured, and what was. */
-#ifndef SIMULATE_MEASUREMENT_H
-#define SIMULATE_MEASUREMENT_H
+#pragma once
 
 #include "simulate/run/configuration.h"
 #include "simulate/run/workload.h"
@@ -31,5 +30,3 @@ struct measurement {
 	unsigned int threads;
 	struct result result;
 };
-
-#endif

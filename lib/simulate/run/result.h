@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What one run of a workload found: named values, which reports print side by side. Pure. */
-#ifndef SIMULATE_RESULT_H
-#define SIMULATE_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ const char *result_kind_name(enum result_kind kind);
 /* Prints the value with its decimals. Returns text. */
 #define RESULT_TEXT_BYTES 40
 const char *result_format(const struct result_value *value, char text[RESULT_TEXT_BYTES]);
-
-#endif

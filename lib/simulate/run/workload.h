@@ -7,8 +7,7 @@
  * in rules.mk; a section of misc/e2allocsim.8; and, to be part of `e2allocsim all`, an experiment in
  * overview/overview.c.
  */
-#ifndef SIMULATE_WORKLOAD_H
-#define SIMULATE_WORKLOAD_H
+#pragma once
 
 #include "ext2fs/compare/policies.h"
 #include "simulate/image/image.h"
@@ -70,5 +69,3 @@ struct workload {
 	/* Adds values to the result when everything, maps and directories too, has its place; NULL: none. */
 	errcode_t (*measure)(struct simulation *simulation);
 };
-
-#endif

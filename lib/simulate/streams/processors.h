@@ -4,8 +4,7 @@
  * for each processor but that of the one whose turn it is, are modelled as still holding the group that they last
  * searched with success. One thread.
  */
-#ifndef SIMULATE_PROCESSORS_H
-#define SIMULATE_PROCESSORS_H
+#pragma once
 
 #include "ext2fs/compare/contention.h"
 #include "support/problem.h"
@@ -24,5 +23,3 @@ const struct contention *processors_contention(const struct processors *processo
 
 /* What follows is done by this stream, on a processor that the stream of longest ago leaves. */
 void processors_turn(struct processors *processors, unsigned int stream);
-
-#endif

@@ -4,8 +4,7 @@
  * a thread takes turns with its own; without, one thread takes turns with all, each with an allocator's worker of its
  * own, as if each had a processor: then the seed decides the order, and equal runs have equal results.
  */
-#ifndef SIMULATE_STREAMS_H
-#define SIMULATE_STREAMS_H
+#pragma once
 
 #include "simulate/run/workload.h"
 
@@ -31,5 +30,3 @@ struct streams_cost {
  */
 MUST_CHECK errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_step step, void *context,
                                  uint64_t step_bytes, const char *action, struct streams_cost *cost);
-
-#endif

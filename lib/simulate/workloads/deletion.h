@@ -4,8 +4,7 @@
  * changed since the last commit goes out with the next one, to the journal. Its home places are written later and so
  * no more often. What changes in the directories themselves is left out. Main thread.
  */
-#ifndef SIMULATE_DELETION_H
-#define SIMULATE_DELETION_H
+#pragma once
 
 #include "simulate/image/dirty_blocks.h"
 #include "simulate/image/image.h"
@@ -36,5 +35,3 @@ MUST_CHECK errcode_t deletion_run(struct deletion *deletion);
 
 void deletion_add_values(const struct deletion *deletion, struct result *result);
 void deletion_close(struct deletion *deletion);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The workloads that there are. */
-#ifndef SIMULATE_WORKLOADS_H
-#define SIMULATE_WORKLOADS_H
+#pragma once
 
 #include "simulate/run/workload.h"
 
@@ -17,5 +16,3 @@ const struct workload *workload_get(unsigned int index);
 
 /* NULL: there is none of that name. */
 const struct workload *workload_find(const char *name);
-
-#endif

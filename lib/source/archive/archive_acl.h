@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ACLs of an archive's member, in the form in which a host directory would have them. */
-#ifndef SOURCE_ARCHIVE_ACL_H
-#define SOURCE_ARCHIVE_ACL_H
+#pragma once
 
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
@@ -45,5 +44,3 @@ MUST_CHECK errcode_t acl_encode(struct acl *acl, struct arena *memory, const voi
 
 /* The permissions of the entry with this tag, the first one; -1: there is none. */
 int acl_permissions(const struct acl *acl, uint16_t tag);
-
-#endif

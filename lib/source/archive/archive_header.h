@@ -4,8 +4,7 @@
  * character that is not a digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from
  * 2^31 on 2147483647, and loses the sign of -0.97 seconds, all without a word.
  */
-#ifndef SOURCE_ARCHIVE_HEADER_H
-#define SOURCE_ARCHIVE_HEADER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct archive_header {
  * where a tar header is damaged; ENOMEM. (libarchive itself refuses those of cpio.)
  */
 MUST_CHECK errcode_t archive_header_read(struct archive_scan *scan);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The bytes of an archive on their way to libarchive: we know where in the file those lie that it hands back. */
-#ifndef SOURCE_ARCHIVE_INPUT_H
-#define SOURCE_ARCHIVE_INPUT_H
+#pragma once
 
 #include <archive.h>
 #include <locale.h>
@@ -64,5 +63,3 @@ void archive_input_close(struct archive_input *input);
 
 /* Is what libarchive handed out a part of the file as it is? Then *offset says where it lies. */
 bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset);
-
-#endif

@@ -4,8 +4,7 @@
  * archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's parsers. Other
  * programs are never run to unpack anything.
  */
-#ifndef SOURCE_ARCHIVE_KIND_H
-#define SOURCE_ARCHIVE_KIND_H
+#pragma once
 
 #include <archive.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ MUST_CHECK errcode_t archive_kind_support_formats(const struct archive_kind *kin
 
 /* Lets libarchive unpack what it can without another program, as one member of the format "raw". ENOMEM. */
 MUST_CHECK errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive);
-
-#endif

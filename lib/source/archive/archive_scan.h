@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The inside of archive_source: what reading an archive and its members shares. */
-#ifndef SOURCE_ARCHIVE_SCAN_H
-#define SOURCE_ARCHIVE_SCAN_H
+#pragma once
 
 #include <archive_entry.h>
 
@@ -54,5 +53,3 @@ MUST_CHECK errcode_t archive_scan_xattrs(struct archive_scan *scan, struct tree_
 
 /* The size of a regular file, and where its contents are. */
 MUST_CHECK errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *node);
-
-#endif

@@ -8,12 +8,9 @@
  * path the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the
  * nodes; the caller reads the members.
  */
-#ifndef SOURCE_ARCHIVE_SOURCE_H
-#define SOURCE_ARCHIVE_SOURCE_H
+#pragma once
 
 #include "source/archive/archive_kind.h"
 #include "source/tree/source_kind.h"
 
 extern const struct source_kind archive_source;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A temporary file without a name that keeps contents until they are copied, one after another. */
-#ifndef SOURCE_ARCHIVE_SPOOL_H
-#define SOURCE_ARCHIVE_SPOOL_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -27,5 +26,3 @@ MUST_CHECK errcode_t archive_spool_write(struct archive_spool *spool, const void
 
 /* Writes what is gathered, before anybody reads. */
 MUST_CHECK errcode_t archive_spool_flush(struct archive_spool *spool, struct problem *problem);
-
-#endif

@@ -5,8 +5,7 @@
  * once more. Nothing is copied unless a header is cut by the end of a block that libarchive was given, or libarchive
  * looks ahead.
  */
-#ifndef SOURCE_HEADER_TAP_H
-#define SOURCE_HEADER_TAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void header_tap_enter(struct header_tap *tap, const void *block, uint64_t at, si
 MUST_CHECK errcode_t header_tap_bytes(struct header_tap *tap, uint64_t end, const uint8_t **bytes, size_t *count);
 
 void header_tap_destroy(struct header_tap *tap);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the contents of a tree's regular files, whatever each of them comes from. */
-#ifndef SOURCE_CONTENT_READER_H
-#define SOURCE_CONTENT_READER_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -43,5 +42,3 @@ uint32_t content_reader_flags(const struct content_reader *reader);
  * is; an archive that changes gives a file other files' bytes.)
  */
 MUST_CHECK errcode_t content_reader_check(const struct tree *tree, struct problem *problem);
-
-#endif

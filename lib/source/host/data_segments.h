@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a file of the host holds data. */
-#ifndef SOURCE_DATA_SEGMENTS_H
-#define SOURCE_DATA_SEGMENTS_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -23,5 +22,3 @@ MUST_CHECK errcode_t data_segments_add(struct data_segments *segments, uint64_t 
 /* The same as a tree's map, in memory. ENOMEM. */
 MUST_CHECK errcode_t data_segments_map(const struct data_segments *segments, struct arena *memory,
                                        struct tree_data_map **ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens the directories of a tree on the host, however deep they lie, without following any symlink. */
-#ifndef SOURCE_DESCEND_H
-#define SOURCE_DESCEND_H
+#pragma once
 
 #include "source/host/open_below.h"
 #include "source/tree/path_text.h"
@@ -30,5 +29,3 @@ MUST_CHECK errcode_t descender_open(struct descender *descender, uint32_t direct
  * is opened with O_NOATIME where that is allowed, so that building an image does not change its source.
  */
 MUST_CHECK errcode_t descender_open_file(struct descender *descender, int directory, const char *name, int *descriptor);
-
-#endif

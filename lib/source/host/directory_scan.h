@@ -4,8 +4,7 @@
  * listed in parallel and their entries examined, which makes the directories of the next depth. So there is no
  * recursion and nothing that one worker has to wait for another with. When all is read, the nodes are numbered.
  */
-#ifndef SOURCE_DIRECTORY_SCAN_H
-#define SOURCE_DIRECTORY_SCAN_H
+#pragma once
 
 #include <stdalign.h>
 
@@ -121,5 +120,3 @@ char *scan_path(const struct scan *scan, uint32_t directory);
 
 /* One step up from a directory, for the descenders. */
 struct ascent scan_step(const void *scan, uint32_t directory);
-
-#endif

@@ -6,11 +6,8 @@
  * file that vanishes meanwhile is an error. Errors name the path that could not be read. The result does not depend on
  * the pool or the host's order.
  */
-#ifndef SOURCE_DIRECTORY_SOURCE_H
-#define SOURCE_DIRECTORY_SOURCE_H
+#pragma once
 
 #include "source/tree/source_kind.h"
 
 extern const struct source_kind directory_source;
-
-#endif

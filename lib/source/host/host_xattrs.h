@@ -3,8 +3,7 @@
  * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out:
  * they are computed by the host's filesystem (system.nfs4_acl, btrfs.compression) and ext4 cannot hold them.
  */
-#ifndef SOURCE_HOST_XATTRS_H
-#define SOURCE_HOST_XATTRS_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -36,5 +35,3 @@ MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor
 
 /* Of a name in an open directory, symlinks themselves; never by a path, which could lead elsewhere meanwhile. */
 MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens files below a directory, following no symlink in any component of their paths. */
-#ifndef SOURCE_OPEN_BELOW_H
-#define SOURCE_OPEN_BELOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct opener {
  * symlink (the last one, with O_PATH, is opened itself); errors of open(2). The caller closes *descriptor.
  */
 MUST_CHECK errcode_t open_below(struct opener *opener, int directory, const char *path, int flags, int *descriptor);
-
-#endif

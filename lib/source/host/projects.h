@@ -4,8 +4,7 @@
  * whether what is made in a directory will be in its project.
  * mke2fs -d leaves them out: after it all files are in project 0.
  */
-#ifndef SOURCE_PROJECTS_H
-#define SOURCE_PROJECTS_H
+#pragma once
 
 #include "source/tree/tree.h"
 #include "support/run/pool.h"
@@ -22,5 +21,3 @@ struct project {
  */
 MUST_CHECK errcode_t projects_read(const struct tree *tree, struct pool *pool, struct project **ret,
                                    struct problem *problem);
-
-#endif

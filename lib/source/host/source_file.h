@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file that a source is, where it is not a directory. */
-#ifndef SOURCE_SOURCE_FILE_H
-#define SOURCE_SOURCE_FILE_H
+#pragma once
 
 #include "source/tree/source_kind.h"
 
@@ -16,5 +15,3 @@ const char *source_file_name(const struct source *source);
 /* Opens the source, whose descriptor is taken, as the first origin of an empty tree. EINVAL: it is the image itself. */
 MUST_CHECK errcode_t source_file_open(struct source *source, const struct scan_options *options, struct tree *tree,
                                       struct problem *problem);
-
-#endif

@@ -7,8 +7,7 @@
  * and so does this. A whiteout hides files of lower layers only, and only from those links of its layer that come after
  * it: what is linked to first keeps its new name when the old one goes.
  */
-#ifndef SOURCE_LINKS_BELOW_H
-#define SOURCE_LINKS_BELOW_H
+#pragma once
 
 #include "source/layers/whiteouts.h"
 
@@ -21,5 +20,3 @@ MUST_CHECK errcode_t links_below_resolve(struct whiteouts *layers, uint32_t coun
 
 /* From a name to the layer and the node of the file that it is a name of; to itself where it is not a link to below. */
 void links_below_follow(const struct whiteouts *layers, uint32_t *layer, uint32_t *node);
-
-#endif

@@ -5,8 +5,7 @@
  * under its name. Nothing is read for what goes away. A layer may also say that names of the layers below it are gone
  * (whiteouts) or that all names of a directory are (an opaque one).
  */
-#ifndef SOURCE_MERGE_H
-#define SOURCE_MERGE_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -43,5 +42,3 @@ struct merge_layer {
  */
 MUST_CHECK errcode_t tree_merge(struct merge_layer *layers, uint32_t count, bool keeps_whiteouts, struct tree **ret,
                                 struct problem *problem);
-
-#endif

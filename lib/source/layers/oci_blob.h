@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files of an OCI image layout: JSON documents, and blobs named by their sha256. */
-#ifndef SOURCE_OCI_BLOB_H
-#define SOURCE_OCI_BLOB_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ MUST_CHECK errcode_t oci_blob_read(const struct oci_blob *blob, json_object **re
  * it: to open the path again could give another file, which has not been checked.
  */
 MUST_CHECK errcode_t oci_blob_check(const struct oci_blob *blob, int *descriptor, struct problem *problem);
-
-#endif

@@ -12,11 +12,8 @@
  * EINVAL with a reason for what does not follow the specification, is damaged or cannot be chosen; errors of open(2).
  * The problem names the file.
  */
-#ifndef SOURCE_OCI_IMAGE_H
-#define SOURCE_OCI_IMAGE_H
+#pragma once
 
 #include "source/tree/source_kind.h"
 
 extern const struct source_kind oci_image_source;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How one layer says what is gone of those below it: whiteouts and opaque directories (see source/layers/merge.h). */
-#ifndef SOURCE_WHITEOUTS_H
-#define SOURCE_WHITEOUTS_H
+#pragma once
 
 #include "source/layers/merge.h"
 #include "source/tree/xattr_table.h"
@@ -53,5 +52,3 @@ MUST_CHECK errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uin
 MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t set, bool is_opaque,
                                              struct xattr_table *table, struct xattr_table_memory *last,
                                              uint32_t *number);
-
-#endif

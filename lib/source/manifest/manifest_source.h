@@ -12,11 +12,8 @@
  * line for a regular file makes a file of its own. Names of users and groups are those of the tree's own etc/passwd and
  * etc/group. Problems name manifest and line.
  */
-#ifndef SOURCE_MANIFEST_SOURCE_H
-#define SOURCE_MANIFEST_SOURCE_H
+#pragma once
 
 #include "source/tree/source_kind.h"
 
 extern const struct source_kind manifest_source;
-
-#endif

@@ -7,8 +7,7 @@
  * mode 0755 (0777 symlinks, 0644 all others), owner 0:0 and the time of the tree's root. A regular file that is not
  * there is an error, as is a type other than that of a file that is.
  */
-#ifndef SOURCE_METADATA_H
-#define SOURCE_METADATA_H
+#pragma once
 
 #include "source/tree/tree.h"
 #include "support/run/pool.h"
@@ -19,5 +18,3 @@
  * etc/group. Main thread.
  */
 MUST_CHECK errcode_t metadata_apply(const char *path, struct tree **tree, struct pool *pool, struct problem *problem);
-
-#endif

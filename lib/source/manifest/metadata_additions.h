@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that a manifest has and the tree does not: collected while it is read, then made all at once. */
-#ifndef SOURCE_METADATA_ADDITIONS_H
-#define SOURCE_METADATA_ADDITIONS_H
+#pragma once
 
 #include "source/mtree/mtree.h"
 #include "support/run/pool.h"
@@ -25,5 +24,3 @@ MUST_CHECK errcode_t additions_note(struct additions *additions, const struct mt
  */
 MUST_CHECK errcode_t additions_make(const struct additions *additions, const char *manifest, struct tree **tree,
                                     struct pool *pool, struct problem *problem);
-
-#endif

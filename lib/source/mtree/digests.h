@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The digests that a manifest has of its files, compared with their contents once the tree is there. */
-#ifndef SOURCE_DIGESTS_H
-#define SOURCE_DIGESTS_H
+#pragma once
 
 #include "source/mtree/mtree.h"
 #include "support/run/pool.h"
@@ -32,5 +31,3 @@ MUST_CHECK errcode_t digests_check(const struct digests *digests, const struct t
                                    struct pool *pool, struct problem *problem);
 
 void digests_destroy(struct digests *digests);
-
-#endif

@@ -9,8 +9,7 @@
  * nlink, cksum and so on are skipped; unknown keywords are refused. xattr.NAME=VALUE, in base64, is
  * an extension that go-mtree(1) has too.
  */
-#ifndef SOURCE_MTREE_H
-#define SOURCE_MTREE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -75,5 +74,3 @@ typedef errcode_t (*mtree_visit)(void *context, const struct mtree_entry *entry,
  */
 MUST_CHECK errcode_t mtree_read(FILE *file, const char *path, mtree_visit visit, void *context,
                                 struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an entry of a manifest makes of a node. */
-#ifndef SOURCE_MTREE_ENTRY_H
-#define SOURCE_MTREE_ENTRY_H
+#pragma once
 
 #include "source/mtree/mtree.h"
 
@@ -16,5 +15,3 @@ MUST_CHECK errcode_t mtree_entry_apply(const struct mtree_entry *entry, struct a
 
 /* What an entry has to say of a new file of this type and does not, as words that follow its path; NULL: nothing. */
 const char *mtree_entry_lacks(const struct mtree_entry *entry, uint32_t type);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The keywords of mtree(5), one at a time. */
-#ifndef SOURCE_MTREE_KEYWORDS_H
-#define SOURCE_MTREE_KEYWORDS_H
+#pragma once
 
 #include "source/mtree/mtree.h"
 
@@ -21,5 +20,3 @@ const char *mtree_digest_name(enum mtree_digest digest);
 
 /* Takes back what a keyword gave, as /unset says; "all": everything. False: the keyword is unknown. */
 bool mtree_forget(struct mtree_entry *entry, const char *keyword);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of users and groups as a tree itself knows them: in its etc/passwd and etc/group. */
-#ifndef SOURCE_ACCOUNT_NAMES_H
-#define SOURCE_ACCOUNT_NAMES_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -28,5 +27,3 @@ void account_names_destroy(struct account_names *names);
  */
 MUST_CHECK errcode_t account_names_find(struct account_names *names, enum account_kind kind, const char *name,
                                         const char *origin, uint32_t *id, struct problem *problem);
-
-#endif

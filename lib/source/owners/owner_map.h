@@ -14,8 +14,7 @@
  * Ids within POSIX ACLs are mapped as those of owners are, by ranges and by rules that ask for nothing but that id. So
  * is the user namespace of a file capability.
  */
-#ifndef SOURCE_OWNER_MAP_H
-#define SOURCE_OWNER_MAP_H
+#pragma once
 
 #include "source/owners/account_names.h"
 #include "source/tree/tree.h"
@@ -76,5 +75,3 @@ errcode_t owner_map_problem(const struct tree *tree, uint32_t node, const char *
  * first file in tree order whose owner is in no range, or the rule with a name that the tree does not know.
  */
 MUST_CHECK errcode_t owner_map_apply(struct owner_map *map, struct tree *tree, struct problem *problem);
-
-#endif

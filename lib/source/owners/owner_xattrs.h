@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ids that xattrs hold: of POSIX ACLs, and of a file capability the root of its user namespace. */
-#ifndef SOURCE_OWNER_XATTRS_H
-#define SOURCE_OWNER_XATTRS_H
+#pragma once
 
 #include "source/owners/owner_map.h"
 
@@ -11,5 +10,3 @@
  */
 MUST_CHECK errcode_t owner_xattrs_map(const struct owner_map *map, struct tree *tree, uint32_t node, bool *is_changed,
                                       struct problem *problem);
-
-#endif

@@ -11,8 +11,7 @@
  * Within a component *, ?, [...] and \ mean what they mean to fnmatch(3), leading dots included. Whoever asks goes
  * from the root downwards: below a directory that is left out nothing is looked at, so nothing there can be kept.
  */
-#ifndef SOURCE_EXCLUDE_H
-#define SOURCE_EXCLUDE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ bool exclude_matches(const struct exclude *exclude, const char *path, bool is_di
 
 /* Is the file, or a directory that it is in, left out? For archives, whose members come in any order. Any thread. */
 bool exclude_covers(const struct exclude *exclude, const char *path, bool is_directory);
-
-#endif

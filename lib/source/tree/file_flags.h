@@ -3,8 +3,7 @@
  * File flags, which chattr(1) sets: append only, immutable, no dump and so on. Their bits are those of
  * FS_IOC_GETFLAGS in <linux/fs.h>, which ext4 stores as they are.
  */
-#ifndef SOURCE_FILE_FLAGS_H
-#define SOURCE_FILE_FLAGS_H
+#pragma once
 
 #include <linux/fs.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ uint32_t file_flags_read(int descriptor);
  * owner and for root, which ext4 does not tell apart, are one. The text is not changed.
  */
 uint32_t file_flags_parse(const char *text);
-
-#endif

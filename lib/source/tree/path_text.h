@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whole paths for messages, of directories that know only their name and their parent. */
-#ifndef SOURCE_PATH_TEXT_H
-#define SOURCE_PATH_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 
 /* A path that begins in a directory unless it is absolute. The caller frees it; NULL: no memory. */
 char *path_from(const char *directory, const char *path);
-
-#endif

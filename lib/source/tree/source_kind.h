@@ -6,8 +6,7 @@
  * new one between host and manifest in tests/house/direction/order. Where paths come in any order tree_builder.h
  * makes the tree of them. A file is opened by source_file.h, which knows standard input, pipes and the image itself.
  */
-#ifndef SOURCE_SOURCE_KIND_H
-#define SOURCE_SOURCE_KIND_H
+#pragma once
 
 #include <string.h>
 #include <sys/stat.h>
@@ -83,5 +82,3 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 	source->path += bytes + 1;
 	return true;
 }
-
-#endif

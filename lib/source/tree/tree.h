@@ -6,8 +6,7 @@
  * run is followed by the runs of its subdirectories, in order, each with all below it. So a node's number
  * depends only on the tree, never on the host's order of names.
  */
-#ifndef SOURCE_TREE_H
-#define SOURCE_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -165,5 +164,3 @@ char *tree_path(const struct tree *tree, uint32_t node);
 
 /* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
 char *tree_host_path(const struct tree *tree, uint32_t node);
-
-#endif

@@ -7,8 +7,7 @@
  * path below something that is not a directory: what a symlink leads to is for the system that mounts the image.
  * Missing directories are made, with mode 0755, owner 0:0 and the modification time of the file that needed them.
  */
-#ifndef SOURCE_TREE_BUILDER_H
-#define SOURCE_TREE_BUILDER_H
+#pragma once
 
 #include "source/tree/exclude.h"
 #include "source/tree/tree.h"
@@ -48,5 +47,3 @@ const char *tree_builder_reason(const struct tree_builder *builder);
 
 /* Gives the tree its nodes in the order that source/tree/tree.h promises. Once; ENOMEM. */
 MUST_CHECK errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The inside of source/tree/tree_builder.h: what is collected, and then numbered. */
-#ifndef SOURCE_BUILDER_INSIDE_H
-#define SOURCE_BUILDER_INSIDE_H
+#pragma once
 
 #include "source/tree/tree_builder.h"
 
@@ -28,5 +27,3 @@ struct tree_builder {
 	bool root_has_time;
 	const char *reason;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Changes the xattrs of a whole tree's files: first sets are added or changed at will, then equal ones made one. */
-#ifndef SOURCE_XATTR_SETS_H
-#define SOURCE_XATTR_SETS_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -18,5 +17,3 @@ MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, size_t *capacity, uint32_
  * source/tree/tree.h promises. ENOMEM; the tree can then only be destroyed.
  */
 MUST_CHECK errcode_t xattr_sets_unify(struct tree *tree);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stores equal sets of xattrs once, while many workers find them. */
-#ifndef SOURCE_XATTR_TABLE_H
-#define SOURCE_XATTR_TABLE_H
+#pragma once
 
 #include "source/tree/tree.h"
 
@@ -29,5 +28,3 @@ MUST_CHECK errcode_t xattr_table_intern(struct xattr_table *table, const struct 
  * What the sets point to moves into the tree's memory. Once, at the end.
  */
 MUST_CHECK errcode_t xattr_table_finish(struct xattr_table *table, struct tree *tree);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What was printed to a stream and may not have reached its file yet. */
-#ifndef SUPPORT_FLUSH_H
-#define SUPPORT_FLUSH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 /* Writes it. The reason why it, or what was printed before, cannot be written; EIO if nothing says which. */
 MUST_CHECK errcode_t flush_output(FILE *stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which file a loop device has open. */
-#ifndef SUPPORT_LOOP_DEVICE_H
-#define SUPPORT_LOOP_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -11,5 +10,3 @@ bool loop_device_has_open(const struct stat *status);
 
 /* device: of a block device, a loop device or a partition of one. False as above. */
 bool loop_device_is_backed_by(const struct stat *device, const struct stat *status);
-
-#endif

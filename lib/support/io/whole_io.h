@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* pread(2) and pwrite(2) of exactly so many bytes, whatever the kernel takes at once. Any thread. */
-#ifndef SUPPORT_WHOLE_IO_H
-#define SUPPORT_WHOLE_IO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ MUST_CHECK errcode_t whole_read(int descriptor, void *bytes, size_t count, uint6
 
 /* Errors of pwrite(2); EIO where it writes nothing. What was written until then stays. */
 MUST_CHECK errcode_t whole_write(int descriptor, const void *bytes, size_t count, uint64_t offset);
-
-#endif

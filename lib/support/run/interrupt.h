@@ -4,8 +4,7 @@
  * so that it can clean up after itself. Then the program dies by that signal after all: a shell ends a loop only if the
  * command that it interrupted died of the interrupt.
  */
-#ifndef SUPPORT_INTERRUPT_H
-#define SUPPORT_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ void interrupt_explain(const char *path, struct problem *problem);
 
 /* Dies by the signal that arrived, when all is cleaned up; returns if there was none. Main thread only. */
 void interrupt_die(void);
-
-#endif

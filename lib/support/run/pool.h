@@ -6,8 +6,7 @@
  * result cannot depend on how many threads ran. The serial twin behind the same interface is the reference
  * that the tests compare with.
  */
-#ifndef SUPPORT_POOL_H
-#define SUPPORT_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ unsigned int pool_workers(const struct pool *pool);
  * call this at a time; not from within a task.
  */
 MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the system's programs are. */
-#ifndef SUPPORT_PROGRAM_H
-#define SUPPORT_PROGRAM_H
+#pragma once
 
 #include "support/cleanup.h"
 #include "support/problem.h"
@@ -12,5 +11,3 @@
  * ENOENT, ENOMEM.
  */
 MUST_CHECK errcode_t program_find(const char *name, char **path);
-
-#endif

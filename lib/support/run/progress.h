@@ -3,8 +3,7 @@
  * Progress of long work. Workers add to a counter; a thread of its own draws. This is the one part of
  * lib/support that writes to the terminal, and only what the main program asked for.
  */
-#ifndef SUPPORT_PROGRESS_H
-#define SUPPORT_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -34,5 +33,3 @@ void progress_add(struct progress *progress, uint64_t bytes, uint64_t files);
 
 /* Takes the bar away and frees; the last JSON line is written. NULL is allowed. */
 void progress_end(struct progress *progress);
-
-#endif

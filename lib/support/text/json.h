@@ -6,8 +6,7 @@
  * A key of NULL is for what has none: the outermost value and the items of an array. Errors of the stream are kept by
  * it and found in json_end(). One thread at a time.
  */
-#ifndef SUPPORT_JSON_H
-#define SUPPORT_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void json_document(struct json *json, const char *key, const char *text);
 
 /* Ends the document with a line break and flushes. The stream's error, if it has one (EIO if it does not say which). */
 MUST_CHECK errcode_t json_end(struct json *json);
-
-#endif

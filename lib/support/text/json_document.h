@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* JSON that somebody else wrote, by json-c. What we write is in support/text/json.h. */
-#ifndef SUPPORT_JSON_DOCUMENT_H
-#define SUPPORT_JSON_DOCUMENT_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
  * *wrong_byte is where that was seen. ENOMEM also where json-c left something out of it.
  */
 MUST_CHECK errcode_t json_document_parse(const char *text, size_t bytes, json_object **ret, size_t *wrong_byte);
-
-#endif

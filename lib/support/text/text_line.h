@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lines of the text files that options name, of which one may turn out to be /dev/zero. */
-#ifndef SUPPORT_TEXT_LINE_H
-#define SUPPORT_TEXT_LINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -29,5 +28,3 @@ char *text_line_origin(const char *path, unsigned long number);
 /* Records a problem of a line: FILE:LINE: ACTION: "WORD" WHY. why NULL: the error says it all. */
 errcode_t text_line_problem(struct problem *problem, errcode_t error, const char *path, unsigned long number,
                             const char *action, const char *word, const char *why);
-
-#endif

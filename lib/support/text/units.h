@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Numbers with units, read as mke2fs(8) reads them and written for people. */
-#ifndef SUPPORT_UNITS_H
-#define SUPPORT_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline const char *units_plural(uint64_t count)
 
 /* "512 B", "1.5 KiB", "20.0 GiB"; returns text. */
 const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
-
-#endif
