@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/cleanup.h"
 #include "support/text/units.h"
 
 #define HELP_COLUMN 23

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/cleanup.h"
-
 static unsigned int length_by_first(unsigned char byte)
 {
 	if (byte < 0x80)

@@ -9,7 +9,6 @@
 
 #include "ext2fs/core/sized_struct.h"
 #include "ext2fs/preallocation/directory_locality.h"
-#include "ext2fs/group/group_reserved.h"
 #include "ext2fs/preallocation/give_back.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/core/minmax.h"

@@ -9,7 +9,6 @@
 #include "simulate/results/allocator_values.h"
 #include "simulate/results/layout_values.h"
 #include "simulate/streams/streams.h"
-#include "simulate/workloads/workloads.h"
 
 enum { STREAMS, FILE_SIZE, APPEND_SIZE, WRITTEN, INODES };
 enum inode_changes { WITH_THREADS, ALWAYS, NEVER };

@@ -8,7 +8,6 @@
 
 #include "simulate/results/allocator_values.h"
 #include "simulate/streams/streams.h"
-#include "simulate/workloads/workloads.h"
 #include "support/seconds.h"
 
 enum { CONTAINERS, SECONDS, ROUNDS, FILE_SIZE, APPEND_SIZE, WRITTEN };

@@ -13,7 +13,6 @@
 #include "simulate/results/partial_stripes.h"
 #include "simulate/run/configuration.h"
 #include "simulate/streams/streams.h"
-#include "simulate/workloads/workloads.h"
 
 enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
 

@@ -15,7 +15,6 @@
 #include "simulate/image/inode_buffers.h"
 #include "simulate/results/allocator_values.h"
 #include "simulate/streams/streams.h"
-#include "simulate/workloads/workloads.h"
 
 enum { FILES, ORPHANS, AMOUNT }; /* AMOUNT: bytes or times */
 enum orphan_kind { LOCKLESS, LOCKED, NONE };

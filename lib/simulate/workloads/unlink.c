@@ -12,7 +12,6 @@
 #include "simulate/results/layout_values.h"
 #include "simulate/streams/streams.h"
 #include "simulate/workloads/deletion.h"
-#include "simulate/workloads/workloads.h"
 
 enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, ORDER, KEEP };
 
