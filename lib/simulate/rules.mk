@@ -12,9 +12,7 @@ simulate_sources := \
 	lib/simulate/overview/overview.c \
 	lib/simulate/overview/overview_charts.c \
 	lib/simulate/overview/overview_machine.c \
-	lib/simulate/results/allocator_values.c \
-	lib/simulate/results/layout_values.c \
-	lib/simulate/results/partial_stripes.c \
+	lib/simulate/results/counted_values.c \
 	lib/simulate/results/report.c \
 	lib/simulate/results/scalability.c \
 	lib/simulate/run/configuration.c \
@@ -23,8 +21,6 @@ simulate_sources := \
 	lib/simulate/streams/processors.c \
 	lib/simulate/streams/streams.c \
 	lib/simulate/workloads/append.c \
-	lib/simulate/workloads/deletion.c \
-	lib/simulate/workloads/fallocate2.c \
 	lib/simulate/workloads/normalize.c \
 	lib/simulate/workloads/orphans.c \
 	lib/simulate/workloads/unlink.c \

@@ -5,7 +5,7 @@
 
 static void add(struct result *result, const char *section, const char *key, enum result_kind kind, double value)
 {
-	result_add(result, &(struct result_value){ section, key, "label", kind, value, 1 }, 1);
+	result_add(result, section, kind, (const struct named_value[]){ { key, "label", value, 1 }, { 0 } });
 }
 
 START_TEST(values_are_found_by_section)

@@ -189,26 +189,24 @@ errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worke
 	return 0;
 }
 
+bool simulated_file_next_run(const struct simulated_file *file, size_t *index, struct ext2mb_extent *run)
+{
+	if (*index == file->extent_count)
+		return false;
+	*run = (struct ext2mb_extent){ .start = file->extents[*index].physical };
+	for (; *index < file->extent_count && file->extents[*index].physical == run->start + run->count; ++*index)
+		run->count += file->extents[*index].count & ~FILE_EXTENT_UNWRITTEN;
+	return true;
+}
+
 errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_worker *worker)
 {
+	struct ext2mb_extent run;
 	errcode_t error = 0;
-	uint64_t start = 0, count = 0;
 
-	/* Extents that follow one another on disk are freed at once, as a truncation of the whole does it. */
-	for (size_t index = 0; !error && index < file->extent_count; index++) {
-		uint32_t length = file->extents[index].count & ~FILE_EXTENT_UNWRITTEN;
-
-		if (count && start + count == file->extents[index].physical) {
-			count += length;
-			continue;
-		}
-		if (count)
-			error = ext2mb_free(worker, start, count);
-		start = file->extents[index].physical;
-		count = length;
-	}
-	if (!error && count)
-		error = ext2mb_free(worker, start, count);
+	/* A run is freed at once, as a truncation of the whole does it. */
+	for (size_t index = 0; !error && simulated_file_next_run(file, &index, &run);)
+		error = ext2mb_free(worker, run.start, run.count);
 	for (uint32_t block = 0; !error && block < file->map_count; block++)
 		error = ext2mb_free(worker, file->map_blocks[block], 1);
 	file->extent_count = 0;
@@ -225,17 +223,6 @@ errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worke
 		error = ext2mb_inode_free(worker, file->ino, 0);
 	file->ino = 0;
 	return error;
-}
-
-uint64_t simulated_file_pieces(const struct simulated_file *file)
-{
-	uint64_t pieces = 0, end = 0;
-
-	for (size_t index = 0; index < file->extent_count; index++) {
-		pieces += !index || file->extents[index].physical != end;
-		end = file->extents[index].physical + (file->extents[index].count & ~FILE_EXTENT_UNWRITTEN);
-	}
-	return pieces;
 }
 
 static void free_file(struct simulated_file *file)

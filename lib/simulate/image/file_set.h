@@ -82,8 +82,11 @@ MUST_CHECK errcode_t simulated_file_truncate(struct simulated_file *file, struct
 /* Truncates it and frees its inode: the directory does not list it any more. */
 MUST_CHECK errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worker *worker);
 
-/* What filefrag(8) counts: runs that do not follow one another on disk. */
-uint64_t simulated_file_pieces(const struct simulated_file *file);
+/*
+ * The runs that filefrag(8) counts: extents that follow one another on disk are one. *index, 0 at first, is that of the
+ * extent after the run. False after the last one.
+ */
+bool simulated_file_next_run(const struct simulated_file *file, size_t *index, struct ext2mb_extent *run);
 
 /*
  * Takes blocks for what has none yet: the files' maps, near their inodes, and the directories. (The kernel takes a

@@ -4,13 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
-void result_add(struct result *result, const struct result_value *values, size_t count)
+void result_add(struct result *result, const char *section, enum result_kind kind, const struct named_value *values)
 {
-	assert(result->count + count <= RESULT_MAX_VALUES);
-	for (size_t value = 0; value < count; value++)
-		assert(!result_find(result, values[value].section, values[value].key));
-	memcpy(result->values + result->count, values, count * sizeof(*values));
-	result->count += (unsigned int)count;
+	for (; values->key; values++) {
+		assert(result->count < RESULT_MAX_VALUES && !result_find(result, section, values->key));
+		result->values[result->count++] = (struct result_value){
+			section, values->key, values->label, kind, values->value, values->decimals,
+		};
+	}
 }
 
 static int by_value(const void *left, const void *right)

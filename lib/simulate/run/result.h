@@ -28,6 +28,13 @@ struct result_value {
 	unsigned int decimals;
 };
 
+/* What values of one section and kind have of their own. */
+struct named_value {
+	const char *key, *label; /* NULL after the last one */
+	double value;
+	unsigned int decimals;
+};
+
 struct result {
 	unsigned int count;
 	struct result_value values[RESULT_MAX_VALUES];
@@ -37,7 +44,7 @@ struct result {
  * All strings are literals or live as long as the result. Section and key together name a value: the same twice, and too
  * many values, are broken invariants.
  */
-void result_add(struct result *result, const struct result_value *values, size_t count);
+void result_add(struct result *result, const char *section, enum result_kind kind, const struct named_value *values);
 
 /*
  * What several runs of the same make together: of each measured value the median, of the others what the first run

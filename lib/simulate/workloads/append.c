@@ -1,35 +1,111 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fio job of the series (ioengine=falloc, rw=write, bs=4k, numjobs=64, size=1G, file_append=1): streams that append
- * to files of their own in one directory.
+ * Streams that append to files of their own in one directory.
+ *
+ * append is the fio job of the series (ioengine=falloc, rw=write, bs=4k, numjobs=64, size=1G, file_append=1).
+ * fallocate2 is will-it-scale's: each container appends 8 KiB at a time to a file of its own until it is 1 MiB long and
+ * truncates it to nothing, for ever.
  */
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "simulate/image/inode_buffers.h"
-#include "simulate/results/allocator_values.h"
-#include "simulate/results/layout_values.h"
-#include "simulate/streams/streams.h"
+#include "simulate/results/counted_values.h"
+#include "support/seconds.h"
 
-enum { STREAMS, FILE_SIZE, APPEND_SIZE, WRITTEN, INODES };
+struct container {
+	_Alignas(128) struct ext2mb_file *handle;
+	uint64_t appends, rounds; /* of fallocate2 */
+};
+
+struct job {
+	struct simulation *simulation;
+	struct file_set *set;
+	struct container *containers; /* one for each file and stream */
+	uint32_t file_blocks, step_blocks;
+	uint32_t flags;
+
+	/* Of fallocate2. */
+	uint64_t rounds; /* 0: until the deadline */
+	double seconds;
+	_Atomic double deadline; /* 0: no container has finished a round yet */
+};
+
+static uint32_t blocks_of(const struct simulation *simulation, uint64_t bytes)
+{
+	uint32_t block_bytes = simulation->image->format.block_bytes;
+	uint64_t blocks = (bytes + block_bytes - 1) / block_bytes;
+
+	return blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+}
+
+static errcode_t open_files(struct job *job, bool changes_inodes)
+{
+	struct image *image = job->simulation->image;
+	errcode_t error = file_set_take_inodes(job->set, image->worker);
+
+	if (!error && changes_inodes)
+		error = inode_buffers_open(image, job->set);
+	for (size_t index = 0; !error && index < job->set->count; index++) {
+		struct simulated_file *file = &job->set->files[index];
+
+		file->is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
+		error = simulated_file_open(job->set, file, 0, image->worker, &job->containers[index].handle);
+	}
+	return error;
+}
+
+/* Makes count files. close_files() in any case. */
+static errcode_t make_files(struct job *job, size_t count, bool is_written, bool changes_inodes)
+{
+	struct image *image = job->simulation->image;
+	errcode_t error = job->file_blocks < UINT32_MAX ? 0 : EFBIG;
+
+	if (job->step_blocks > job->file_blocks)
+		job->step_blocks = job->file_blocks;
+	job->flags = image->format.extents && !is_written ? EXT2MB_FILE_UNWRITTEN : 0;
+	job->containers = aligned_alloc(_Alignof(struct container), count * sizeof(*job->containers));
+	if (!error && !job->containers)
+		error = ENOMEM;
+	for (size_t index = 0; !error && index < count; index++)
+		job->containers[index] = (struct container){ 0 };
+	if (!error)
+		error = file_set_create(image, NULL, image->directory, count, &job->set);
+	if (!error)
+		error = open_files(job, changes_inodes);
+	return error ? problem_set(job->simulation->problem, error, image->path, "cannot make files") : 0;
+}
+
+static void close_files(struct job *job)
+{
+	for (size_t index = 0; job->set && index < job->set->count; index++)
+		ext2mb_file_close(job->simulation->image->worker, job->containers[index].handle);
+	free(job->containers);
+}
+
+/* What the file ends at after the next append. */
+static uint32_t next_end(const struct job *job, const struct simulated_file *file)
+{
+	uint32_t left = job->file_blocks - file->blocks;
+
+	return file->blocks + (left < job->step_blocks ? left : job->step_blocks);
+}
+
+/* --- append ------------------------------------------------------------------------------------------------- */
+
+enum { STREAMS, APPEND_FILE_SIZE, APPEND_STEP, APPEND_WRITTEN, INODES };
 enum inode_changes { WITH_THREADS, ALWAYS, NEVER };
 
 static const struct workload_option append_options[] = {
 	[STREAMS] = { "streams", "N", SETTING_NUMBER, 64, 1, 65536, "how many files grow side by side" },
-	[FILE_SIZE] = { "file-size", "SIZE", SETTING_BYTES, 1ull << 30, 1, 1ull << 44, "of each file in the end" },
-	[APPEND_SIZE] = { "append-size", "SIZE", SETTING_BYTES, 4096, 1, 1ull << 40, "of each append" },
-	[WRITTEN] = { "written", NULL, SETTING_FLAG, 0, 0, 1,
-	              "by write(2); else by fallocate(2), as the fio job does" },
+	[APPEND_FILE_SIZE] = { "file-size", "SIZE", SETTING_BYTES, 1ull << 30, 1, 1ull << 44,
+	                       "of each file in the end" },
+	[APPEND_STEP] = { "append-size", "SIZE", SETTING_BYTES, 4096, 1, 1ull << 40, "of each append" },
+	[APPEND_WRITTEN] = { "written", NULL, SETTING_FLAG, 0, 0, 1,
+	                     "by write(2); else by fallocate(2), as the fio job does" },
 	[INODES] = { "inodes", "threads|always|never", SETTING_CHOICE, WITH_THREADS, 0, 0,
 	             "when each append changes its inode, as in Linux" },
 	{ 0 },
-};
-
-struct append {
-	const struct image *image;
-	struct file_set *set;
-	struct ext2mb_file **handles; /* one for each stream */
-	uint32_t file_blocks, step_blocks;
-	uint32_t flags;
 };
 
 /*
@@ -37,113 +113,74 @@ struct append {
  * often two threads meet there: without it nearly all of an append is inside, and who finds a group busy goes elsewhere
  * far more often than in Linux.
  */
-static errcode_t append_with_inode(const struct append *append, struct ext2mb_worker *worker, unsigned int stream,
+static errcode_t append_with_inode(const struct job *job, struct ext2mb_worker *worker, unsigned int stream,
                                    uint32_t end)
 {
-	struct simulated_file *file = &append->set->files[stream];
-	struct buffered_inode *inode = &append->set->buffers->inodes[stream];
-	errcode_t error = inode_buffers_mark_dirty(append->image, file, inode); /* dquot_alloc_block() */
+	const struct image *image = job->simulation->image;
+	struct simulated_file *file = &job->set->files[stream];
+	struct buffered_inode *inode = &job->set->buffers->inodes[stream];
+	errcode_t error = inode_buffers_mark_dirty(image, file, inode); /* dquot_alloc_block() */
 
 	if (!error)
-		error = simulated_file_append(file, worker, append->handles[stream], end, append->flags);
+		error = simulated_file_append(file, worker, job->containers[stream].handle, end, job->flags);
 	if (!error)
-		error = inode_buffers_mark_extents(append->image, file, inode); /* ext4_ext_insert_extent() */
+		error = inode_buffers_mark_extents(image, file, inode); /* ext4_ext_insert_extent() */
 	if (error)
 		return error;
 	inode_buffers_touch(inode);
-	inode->value.size_bytes = (uint64_t)end * append->image->format.block_bytes;
-	return inode_buffers_mark_dirty(append->image, file, inode); /* ext4_alloc_file_blocks() */
+	inode->value.size_bytes = (uint64_t)end * image->format.block_bytes;
+	return inode_buffers_mark_dirty(image, file, inode); /* ext4_alloc_file_blocks() */
 }
 
 static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
-	const struct append *append = context;
-	struct simulated_file *file = &append->set->files[stream];
-	uint32_t end = append->file_blocks - file->blocks > append->step_blocks ? file->blocks + append->step_blocks :
-	                                                                          append->file_blocks;
-
-	errcode_t error = append->set->buffers ? append_with_inode(append, worker, stream, end) :
-	                                         simulated_file_append(file, worker, append->handles[stream], end,
-	                                                               append->flags);
+	const struct job *job = context;
+	struct simulated_file *file = &job->set->files[stream];
+	struct container *container = &job->containers[stream];
+	uint32_t end = next_end(job, file);
+	errcode_t error = job->set->buffers ?
+	                          append_with_inode(job, worker, stream, end) :
+	                          simulated_file_append(file, worker, container->handle, end, job->flags);
 
 	if (error)
 		return error;
-	*is_over = end == append->file_blocks;
+	*is_over = end == job->file_blocks;
 	/* As the last one to close it: what it did not use goes back, before others have ended. */
 	if (*is_over)
-		ext2mb_file_close(worker, TAKE(append->handles[stream]));
+		ext2mb_file_close(worker, TAKE(container->handle));
 	return 0;
-}
-
-static bool changes_inodes(const struct simulation *simulation)
-{
-	uint64_t when = simulation->settings[INODES].number;
-
-	return when == ALWAYS || (when == WITH_THREADS && simulation->threads);
-}
-
-static errcode_t open_files(struct simulation *simulation, struct append *append)
-{
-	struct image *image = simulation->image;
-	errcode_t error = file_set_take_inodes(append->set, image->worker);
-
-	if (!error && changes_inodes(simulation))
-		error = inode_buffers_open(image, append->set);
-	for (size_t index = 0; !error && index < append->set->count; index++) {
-		struct simulated_file *file = &append->set->files[index];
-
-		file->is_unwritten = append->flags & EXT2MB_FILE_UNWRITTEN;
-		error = simulated_file_open(append->set, file, 0, image->worker, &append->handles[index]);
-	}
-	return error ? problem_set(simulation->problem, error, image->path, "cannot make files") : 0;
-}
-
-static void add_rates(struct simulation *simulation, double bytes, const struct streams_cost *cost)
-{
-	const struct result_value values[] = {
-		{ NULL, "bandwidth_mib", "bw (MiB/s), metadata only", RESULT_MEASURED,
-		  bytes / (1 << 20) / cost->seconds, 0 },
-		{ NULL, "seconds", "Seconds", RESULT_MEASURED, cost->seconds, 2 },
-		{ NULL, "processor_seconds", "Seconds of processor time", RESULT_MEASURED, cost->processor_seconds, 2 },
-	};
-
-	result_add(simulation->result, values, sizeof(values) / sizeof(*values));
 }
 
 static errcode_t append_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
-	struct image *image = simulation->image;
+	uint64_t inodes = settings[INODES].number;
 	unsigned int streams = (unsigned int)settings[STREAMS].number;
-	uint32_t block_bytes = image->format.block_bytes;
-	uint64_t file_blocks = (settings[FILE_SIZE].number + block_bytes - 1) / block_bytes;
-	uint64_t step_blocks = (settings[APPEND_SIZE].number + block_bytes - 1) / block_bytes;
-	SCOPE_FREE struct ext2mb_file **handles = calloc(streams, sizeof(struct ext2mb_file *));
-	struct append append = {
-		.image = image,
-		.handles = handles,
-		.file_blocks = (uint32_t)file_blocks,
-		.step_blocks = (uint32_t)(step_blocks < file_blocks ? step_blocks : file_blocks),
-		.flags = image->format.extents && !settings[WRITTEN].number ? EXT2MB_FILE_UNWRITTEN : 0,
+	uint64_t block_bytes = simulation->image->format.block_bytes;
+	struct job job = {
+		.simulation = simulation,
+		.file_blocks = blocks_of(simulation, settings[APPEND_FILE_SIZE].number),
+		.step_blocks = blocks_of(simulation, settings[APPEND_STEP].number),
 	};
+	uint64_t bytes = (uint64_t)streams * job.file_blocks * block_bytes;
 	struct streams_cost cost;
+	errcode_t error = make_files(&job, streams, settings[APPEND_WRITTEN].number,
+	                             inodes == ALWAYS || (inodes == WITH_THREADS && simulation->threads));
 
-	if (file_blocks >= UINT32_MAX)
-		return problem_set(simulation->problem, EFBIG, image->path, "cannot make files");
-	errcode_t error = handles ? file_set_create(image, NULL, image->directory, streams, &append.set) : ENOMEM;
-	if (error)
-		return problem_set(simulation->problem, error, image->path, "cannot make files");
-	error = open_files(simulation, &append);
-	progress_stage(simulation->progress, "append", streams * file_blocks * block_bytes, 0);
+	progress_stage(simulation->progress, "append", bytes, 0);
 	if (!error)
-		error = streams_run(simulation, streams, append_step, &append,
-		                    (uint64_t)append.step_blocks * block_bytes, "cannot append", &cost);
-	for (unsigned int stream = 0; stream < streams; stream++)
-		ext2mb_file_close(image->worker, handles[stream]);
+		error = streams_run(simulation, streams, append_step, &job, job.step_blocks * block_bytes,
+		                    "cannot append", &cost);
+	close_files(&job);
 	if (error)
 		return error;
-	add_rates(simulation, (double)streams * (double)file_blocks * block_bytes, &cost);
-	return allocator_values_add(simulation, NULL, &cost);
+	result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
+		{ "bandwidth_mib", "bw (MiB/s), metadata only", (double)bytes / (1 << 20) / cost.seconds, 0 },
+		{ "seconds", "Seconds", cost.seconds, 2 },
+		{ "processor_seconds", "Seconds of processor time", cost.processor_seconds, 2 },
+		{ 0 },
+	});
+	return allocator_values_add(simulation, &cost);
 }
 
 static errcode_t append_measure(struct simulation *simulation)
@@ -157,4 +194,130 @@ const struct workload append_workload = {
 	.options = append_options,
 	.run = append_run,
 	.measure = append_measure,
+};
+
+/* --- fallocate2 --------------------------------------------------------------------------------------------- */
+
+enum { CONTAINERS, SECONDS, ROUNDS, FILE_SIZE, STEP, WRITTEN };
+
+static const struct workload_option fallocate2_options[] = {
+	[CONTAINERS] = { "containers", "N", SETTING_NUMBER, 0, 0, 65536, "how many files; 0: one for each thread" },
+	[SECONDS] = { "seconds", "N", SETTING_NUMBER, 1, 1, 86400, "how long" },
+	[ROUNDS] = { "rounds", "N", SETTING_NUMBER, 0, 0, UINT32_MAX,
+	             "so many truncations each, however long; 0: as --seconds says" },
+	[FILE_SIZE] = { "file-size", "SIZE", SETTING_BYTES, 1 << 20, 1, 1ull << 40, "when a file is truncated" },
+	[STEP] = { "append-size", "SIZE", SETTING_BYTES, 8 << 10, 1, 1ull << 40, "of each append" },
+	[WRITTEN] = { "written", NULL, SETTING_FLAG, 0, 0, 1, "by write(2) instead of fallocate(2)" },
+	{ 0 },
+};
+
+/* The journal commits every 5 seconds; here it is what fills up: so many truncations of one container. */
+#define ROUNDS_PER_COMMIT 64
+
+/*
+ * The time runs from when the first one has been through a round: 64 threads that are only being made take a while on a
+ * busy machine, and had no time left then.
+ */
+static bool is_late(struct job *job)
+{
+	double none = 0, time = seconds_of(CLOCK_MONOTONIC);
+
+	if (!atomic_load_explicit(&job->deadline, memory_order_relaxed))
+		atomic_compare_exchange_strong(&job->deadline, &none, time + job->seconds);
+	return time >= atomic_load_explicit(&job->deadline, memory_order_relaxed);
+}
+
+static errcode_t truncate_file(struct job *job, struct container *container, struct simulated_file *file,
+                               struct ext2mb_worker *worker, bool *is_over)
+{
+	errcode_t error;
+
+	ext2mb_file_truncate(worker, container->handle, 0);
+	error = simulated_file_truncate(file, worker);
+	if (!error && ++container->rounds % ROUNDS_PER_COMMIT == 0)
+		error = ext2mb_commit(job->simulation->image->mb);
+	*is_over = job->rounds ? container->rounds == job->rounds : is_late(job);
+	return error;
+}
+
+/* Taking turns, a step is one call; threads that share nothing need not be asked so often. */
+static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
+{
+	struct job *job = context;
+	struct container *container = &job->containers[stream];
+	struct simulated_file *file = &job->set->files[stream];
+	bool takes_turns = !job->simulation->threads;
+
+	do {
+		if (file->blocks == job->file_blocks)
+			return truncate_file(job, container, file, worker, is_over);
+		container->appends++;
+		errcode_t error =
+			simulated_file_append(file, worker, container->handle, next_end(job, file), job->flags);
+
+		if (error)
+			return error;
+	} while (!takes_turns);
+	return 0;
+}
+
+static void add_rates(const struct job *job, const struct streams_cost *cost)
+{
+	uint64_t appends = 0, fewest = UINT64_MAX;
+	double count = (double)job->set->count;
+
+	for (size_t index = 0; index < job->set->count; index++) {
+		appends += job->containers[index].appends;
+		if (job->containers[index].appends < fewest)
+			fewest = job->containers[index].appends;
+	}
+	double all = (double)appends;
+
+	result_add(job->simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
+		{ "ops_per_container", "Appends per container and second", all / count / cost->seconds, 0 },
+		{ "ops", "Appends per second", all / cost->seconds, 0 },
+		{ "processor_ns", "Nanoseconds of processor time each", 1e9 * cost->processor_seconds / all, 1 },
+		{ "fairness", "Slowest one's part of the average", (double)fewest * count / all, 2 },
+		{ 0 },
+	});
+	result_add(job->simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
+		{ "appends", "Appends", all, 0 },
+		{ "waits_per_thousand", "Waits for a lock, of 1000 appends", 1000 * (double)cost->lock_waits / all, 3 },
+		{ 0 },
+	});
+}
+
+static errcode_t fallocate2_run(struct simulation *simulation)
+{
+	const struct setting *settings = simulation->settings;
+	unsigned int threads = simulation->threads ? simulation->threads : 1;
+	unsigned int count = settings[CONTAINERS].number ? (unsigned int)settings[CONTAINERS].number : threads;
+	struct job job = {
+		.simulation = simulation,
+		.file_blocks = blocks_of(simulation, settings[FILE_SIZE].number),
+		.step_blocks = blocks_of(simulation, settings[STEP].number),
+		.rounds = settings[ROUNDS].number,
+		.seconds = (double)settings[SECONDS].number,
+	};
+	struct streams_cost cost;
+	errcode_t error = make_files(&job, count, settings[WRITTEN].number, false);
+
+	if (!error) {
+		progress_stage(simulation->progress, "fallocate2", 0, 0);
+		error = streams_run(simulation, count, fallocate2_step, &job, 0, "cannot append or truncate", &cost);
+	}
+	if (!error) {
+		add_rates(&job, &cost);
+		error = allocator_values_add(simulation, &cost);
+	}
+	close_files(&job);
+	return error;
+}
+
+const struct workload fallocate2_workload = {
+	.name = "fallocate2",
+	.summary = "files that grow by 8 KiB to 1 MiB and are truncated (will-it-scale's loop)",
+	.row = "ops_per_container",
+	.options = fallocate2_options,
+	.run = fallocate2_run,
 };

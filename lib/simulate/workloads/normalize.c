@@ -9,10 +9,8 @@
 #include "simulate/image/dirty_files.h"
 #include "simulate/image/random.h"
 #include "simulate/image/size_list.h"
-#include "simulate/results/layout_values.h"
-#include "simulate/results/partial_stripes.h"
+#include "simulate/results/counted_values.h"
 #include "simulate/run/configuration.h"
-#include "simulate/streams/streams.h"
 
 enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
 
@@ -393,16 +391,16 @@ static errcode_t remove_files(struct file_set *set, struct ext2mb_worker *worker
 static errcode_t add_values(struct normalize *job, const char *section, const struct file_set *set)
 {
 	struct simulation *simulation = job->simulation;
-	const struct policy_options *options = simulation->options;
 	errcode_t error = layout_values_add(simulation, section, set);
 
 	if (error)
 		return error;
-	uint32_t stripe_blocks = configuration_stripe(options);
-	result_add(simulation->result,
-	           &(struct result_value){ section, "partial_stripes", "Stripes covered in part", RESULT_LAYOUT,
-	                                   (double)partial_stripes(set, stripe_blocks), 0 },
-	           1);
+	double partial = (double)partial_stripes(set, configuration_stripe(simulation->options));
+
+	result_add(simulation->result, section, RESULT_LAYOUT, (const struct named_value[]){
+		{ "partial_stripes", "Stripes covered in part", partial, 0 },
+		{ 0 },
+	});
 	return 0;
 }
 

@@ -13,8 +13,7 @@
 
 #include "ext2fs/compare/orphan_slots_locked.h"
 #include "simulate/image/inode_buffers.h"
-#include "simulate/results/allocator_values.h"
-#include "simulate/streams/streams.h"
+#include "simulate/results/counted_values.h"
 
 enum { FILES, ORPHANS, AMOUNT }; /* AMOUNT: bytes or times */
 enum orphan_kind { LOCKLESS, LOCKED, NONE };
@@ -252,17 +251,17 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 {
 	struct simulation *simulation = job->simulation;
 	double all = (double)job->set->count * (double)simulation->settings[AMOUNT].number;
-	const struct result_value values[] = {
-		{ NULL, "ops", "Truncations per second", RESULT_MEASURED, all / cost->seconds, 0 },
-		{ NULL, "seconds", "Seconds", RESULT_MEASURED, cost->seconds, 3 },
-		{ NULL, "processor_ns", "Nanoseconds of processor time each", RESULT_MEASURED,
-		  1e9 * cost->processor_seconds / all, 1 },
-		{ NULL, "truncations", "Truncations", RESULT_COUNTED, all, 0 },
-		{ NULL, "inode_changes", "Changes of inodes", RESULT_COUNTED,
-		  (double)inode_buffers_changes(job->set), 0 },
-	};
-
-	result_add(simulation->result, values, sizeof(values) / sizeof(*values));
+	result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
+		{ "ops", "Truncations per second", all / cost->seconds, 0 },
+		{ "seconds", "Seconds", cost->seconds, 3 },
+		{ "processor_ns", "Nanoseconds of processor time each", 1e9 * cost->processor_seconds / all, 1 },
+		{ 0 },
+	});
+	result_add(simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
+		{ "truncations", "Truncations", all, 0 },
+		{ "inode_changes", "Changes of inodes", (double)inode_buffers_changes(job->set), 0 },
+		{ 0 },
+	});
 }
 
 static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_step step)
@@ -284,7 +283,7 @@ static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_
 		ext2mb_file_close(image->worker, job.files[file].handle);
 	if (!error) {
 		add_rates(&job, &cost);
-		error = allocator_values_add(simulation, NULL, &cost);
+		error = allocator_values_add(simulation, &cost);
 	}
 	free(job.files);
 	free(job.pages);
