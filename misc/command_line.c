@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command_line.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,11 +9,12 @@
 #include <string.h>
 
 #include "support/text/units.h"
+#include "support/vector.h"
 
 #define HELP_COLUMN 23
 #define HELP_WIDTH 110
 #define WORD_BYTES 64
-#define LIST_BYTES 512
+#define MOST_OPTIONS 128 /* of a tool with a workload */
 
 /* What getopt_long(3) returns for an option that was given by its name: beyond every letter. */
 #define FIRST_NAME 256
@@ -55,18 +57,20 @@ static bool word_of(const struct option_row *row, unsigned int index, char word[
 	return true;
 }
 
-/* "text, json or filefrag" */
-static void list_words(const struct option_row *row, char list[LIST_BYTES])
+void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, WORD_LIST_BYTES - used, "%s%s", !used ? "" : is_last ? " or " : ", ", word);
+}
+
+static void list_words(const struct option_row *row, char list[WORD_LIST_BYTES])
 {
 	char word[WORD_BYTES], next[WORD_BYTES];
-	size_t used = 0;
 
 	*list = '\0';
-	for (unsigned int index = 0; word_of(row, index, word) && used < LIST_BYTES; index++) {
-		const char *separator = !index ? "" : word_of(row, index + 1, next) ? ", " : " or ";
-
-		used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", separator, word);
-	}
+	for (unsigned int index = 0; word_of(row, index, word); index++)
+		add_to_words(list, word, !word_of(row, index + 1, next));
 }
 
 /* --- Help ------------------------------------------------------------------------------------------------------- */
@@ -87,7 +91,7 @@ static void name_option(const struct option_row *row, char *text, size_t bytes)
 static void describe_option(const struct option_row *row)
 {
 	const char *line = row->help;
-	char option[LIST_BYTES], list[LIST_BYTES];
+	char option[WORD_LIST_BYTES], list[WORD_LIST_BYTES];
 
 	if (!row->help)
 		return;
@@ -111,7 +115,7 @@ static void describe_option(const struct option_row *row)
 /* Names and arguments alone, as many in a line as there is room for. */
 static const struct option_row *describe_briefly(const struct option_row *row)
 {
-	char option[LIST_BYTES];
+	char option[WORD_LIST_BYTES];
 	size_t column = 1;
 
 	putchar(' ');
@@ -173,9 +177,9 @@ static void take_version(struct command *command, const struct taken_option *opt
 
 /* All tables as getopt_long(3) wants them. */
 struct all_options {
-	const struct option_row **rows; /* owned */
-	struct option *names;           /* owned */
-	char *letters;                  /* owned */
+	const struct option_row *rows[MOST_OPTIONS];
+	struct option names[MOST_OPTIONS + 1];
+	char letters[MOST_OPTIONS * sizeof("x::")];
 	size_t count;
 };
 
@@ -196,34 +200,17 @@ static void add_table(struct all_options *all, const struct option_row *row)
 				                               .val = FIRST_NAME + (int)all->count };
 		if (row->letter)
 			letters += (size_t)sprintf(all->letters + letters, "%c%.*s", row->letter, colons, "::");
+		assert(all->count < MOST_OPTIONS);
 		all->rows[all->count++] = row;
 	}
 }
 
 static void collect_options(const struct command_line *line, struct all_options *all)
 {
-	size_t most = sizeof(standard_rows) / sizeof(*standard_rows);
-
-	for (const struct option_row *const *table = line->tables; *table; table++)
-		for (const struct option_row *row = *table; !is_last(row); row++)
-			most++;
-	*all = (struct all_options){
-		.rows = calloc(most, sizeof(*all->rows)),
-		.names = calloc(most, sizeof(*all->names)),
-		.letters = calloc(most, sizeof("x::")),
-	};
-	if (!all->rows || !all->names || !all->letters)
-		exit_without_memory();
+	*all = (struct all_options){ 0 };
 	for (const struct option_row *const *table = line->tables; *table; table++)
 		add_table(all, *table);
 	add_table(all, standard_rows);
-}
-
-static void free_options(struct all_options *all)
-{
-	free(all->rows);
-	free(all->names);
-	free(all->letters);
 }
 
 /* NULL: there is none. */
@@ -249,13 +236,23 @@ static const char *label_of(const struct option_row *row)
 
 static uint64_t read_word(const struct option_row *row, const char *argument)
 {
-	char word[WORD_BYTES], list[LIST_BYTES];
+	char word[WORD_BYTES], list[WORD_LIST_BYTES];
 
 	for (unsigned int index = 0; word_of(row, index, word); index++)
 		if (strcmp(word, argument) == 0)
 			return index;
 	list_words(row, list);
 	usage_error("%s: %s is not %s", label_of(row), argument, list);
+}
+
+uint64_t read_number(const struct option_row *row, const char *argument)
+{
+	uint64_t value;
+
+	if (units_parse_number(argument, row->minimum, row->maximum, &value))
+		usage_error("%s: %s is not a number from %" PRIu64 " to %" PRIu64, label_of(row), argument,
+		            row->minimum, row->maximum);
+	return value;
 }
 
 static uint64_t read_value(const struct option_row *row, const char *argument)
@@ -266,10 +263,7 @@ static uint64_t read_value(const struct option_row *row, const char *argument)
 	case ARGUMENT_WORDS:
 		return read_word(row, argument);
 	case ARGUMENT_NUMBER:
-		if (units_parse_number(argument, row->minimum, row->maximum, &value))
-			usage_error("%s: %s is not a number from %" PRIu64 " to %" PRIu64, label_of(row), argument,
-			            row->minimum, row->maximum);
-		return value;
+		return read_number(row, argument);
 	case ARGUMENT_SIZE:
 		if (units_parse_bytes(argument, 1, &value) || value < row->minimum || value > row->maximum)
 			usage_error("%s: %s is not a size from %" PRIu64 " to %" PRIu64 " bytes", label_of(row),
@@ -280,6 +274,14 @@ static uint64_t read_value(const struct option_row *row, const char *argument)
 	}
 }
 
+void argument_list_add(struct argument_list *arguments, char *argument)
+{
+	if (vector_reserve(&arguments->list, &arguments->capacity, arguments->count + 2, sizeof(*arguments->list)))
+		exit_without_memory();
+	arguments->list[arguments->count++] = argument;
+	arguments->list[arguments->count] = NULL;
+}
+
 static void store(struct command *command, const struct taken_option *option)
 {
 	const struct option_row *row = option->row;
@@ -287,7 +289,9 @@ static void store(struct command *command, const struct taken_option *option)
 	uint32_t value = (uint32_t)option->value;
 	bool is_set = option->value;
 
-	if (row->kind >= ARGUMENT_TEXT)
+	if (row->field_bytes == sizeof(struct argument_list))
+		argument_list_add((struct argument_list *)(void *)field, option->argument);
+	else if (row->kind >= ARGUMENT_TEXT)
 		memcpy(field, &option->argument, sizeof(option->argument));
 	else if (row->field_bytes == sizeof(is_set))
 		memcpy(field, &is_set, sizeof(is_set));
@@ -297,7 +301,7 @@ static void store(struct command *command, const struct taken_option *option)
 		memcpy(field, &option->value, sizeof(option->value));
 }
 
-static void take_option(const struct option_row *row, const char *argument, struct command *command)
+static void take_option(const struct option_row *row, char *argument, struct command *command)
 {
 	const struct taken_option option = {
 		.row = row,
@@ -327,7 +331,6 @@ int command_line_read(const struct command_line *line, int argument_count, char 
 			exit_for_usage();
 		take_option(row, optarg, command);
 	}
-	free_options(&all);
 	return optind;
 }
 
@@ -348,6 +351,5 @@ bool command_line_has(const struct command_line *line, int argument_count, char 
 	}
 	opterr = 1;
 	optind = 0;
-	free_options(&all);
 	return found;
 }

@@ -31,7 +31,7 @@ struct option_row;
 /* An option as it was found, and checked as far as its kind allows. */
 struct taken_option {
 	const struct option_row *row;
-	const char *argument; /* NULL: none */
+	char *argument;       /* NULL: none */
 	uint64_t value;       /* of a number or size; which word; 1 for an option without an argument */
 };
 
@@ -52,7 +52,16 @@ struct option_row {
 	const char *help; /* further lines after \n; NULL: another name of the option before it */
 };
 
-/* A bool, an unsigned number of 32 or 64 bits (for words: an enum with the same order), or a string. */
+/* The arguments of an option that may be given several times. Zero-initialise. */
+struct argument_list {
+	char **list; /* owned, the strings are not; NULL: there are none; else NULL after the last one */
+	size_t count, capacity;
+};
+
+/* Ends the program where there is no memory. */
+void argument_list_add(struct argument_list *arguments, char *argument);
+
+/* A bool, an unsigned number of 32 or 64 bits (for words: an enum with the same order), a string, or a list of them. */
 #define FIELD(member) \
 	.field_offset = offsetof(struct command, member), .field_bytes = sizeof(((struct command *)NULL)->member)
 
@@ -85,6 +94,14 @@ int command_line_read(const struct command_line *line, int argument_count, char 
 /* Is there an option among the arguments that is `wanted`? Says nothing of wrong ones. */
 bool command_line_has(const struct command_line *line, int argument_count, char **arguments,
                       bool (*wanted)(const struct option_row *row, bool is_by_name));
+
+/* Reads a number as the row has it; a wrong one ends the program. */
+uint64_t read_number(const struct option_row *row, const char *argument);
+
+#define WORD_LIST_BYTES 512
+
+/* Adds a word to "text, json or filefrag". */
+void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last);
 
 /* What --help says of a table's options. */
 void command_line_describe(const struct option_row *rows);

@@ -25,16 +25,6 @@ static const char usage[] =
 	"  IMAGE                a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
 	"  SIZE                 as mke2fs(8) reads it, which gets -t ext4 -O orphan_file unless -t, -T or -O is given\n";
 
-static uint64_t number(const char *option, const char *argument, uint64_t minimum, uint64_t maximum)
-{
-	uint64_t value;
-
-	if (units_parse_number(argument, minimum, maximum, &value))
-		usage_error("--%s: %s is not a number from %" PRIu64 " to %" PRIu64, option, argument, minimum,
-		            maximum);
-	return value;
-}
-
 static void take_choices(const struct taken_option *option, uint32_t *choices)
 {
 	errcode_t error = configuration_parse_choices(option->argument, choices);
@@ -66,15 +56,11 @@ static void take_compare(struct command *command, const struct taken_option *opt
 }
 
 /* "1,2,4,8" */
-static void set_threads(struct command *command, const char *argument)
+static void take_threads(struct command *command, const struct taken_option *option)
 {
-	SCOPE_FREE char *list = strdup(argument);
-	char *rest = list;
-	char *word;
+	char *rest = option->argument, *word;
 	size_t capacity = 0;
 
-	if (!list)
-		exit_without_memory();
 	free(TAKE(command->threads));
 	command->options.thread_count = 0;
 	while ((word = strsep(&rest, ","))) {
@@ -82,13 +68,8 @@ static void set_threads(struct command *command, const char *argument)
 		                   sizeof(*command->threads)))
 			exit_without_memory();
 		command->threads[command->options.thread_count++] =
-			(unsigned int)number("threads", word, 0, MOST_THREADS);
+			(unsigned int)read_number(option->row, word);
 	}
-}
-
-static void take_threads(struct command *command, const struct taken_option *option)
-{
-	set_threads(command, option->argument);
 }
 
 static void take_directory(struct command *command, const struct taken_option *option)
@@ -154,7 +135,8 @@ static const struct option_row compared_rows[] = {
 
 static const struct option_row run_rows[] = {
 	{ .heading = "How it runs" },
-	{ .name = "threads", .argument = "N[,N]...", .kind = ARGUMENT_TEXT, .take = take_threads,
+	{ .name = "threads", .argument = "N[,N]...", .kind = ARGUMENT_TEXT, .maximum = MOST_THREADS,
+	  .take = take_threads,
 	  .help = "0 (default): one thread runs the streams in turn, in an order that the seed decides" },
 	{ .name = "checksums", FIELD(options.checksums),
 	  .help = "with threads: compute a bitmap's checksum under the group's lock after each search,\n"
@@ -234,19 +216,6 @@ static void print_workloads(void)
 	}
 }
 
-static void preset(struct command *command)
-{
-	const struct workload *workload = command->options.workload;
-
-	command->options.seed = 1;
-	command->options.processors = PROCESSORS;
-	command->options.repeats = 1;
-	command->options.online_processors = default_threads();
-	for (unsigned int index = 0; workload && workload->options[index].name; index++)
-		command->settings[index].number = workload->options[index].preset;
-	set_threads(command, "0");
-}
-
 static void take_image(struct command *command, int count, char **arguments)
 {
 	if (!count)
@@ -299,16 +268,27 @@ static int read_options(int argument_count, char **arguments, struct command *co
 
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
-	*command = (struct command){ .policy.allocator.struct_bytes = sizeof(struct ext2mb_options) };
+	static const unsigned int one_in_turn;
+
 	if (argument_count < 2)
 		usage_error("WORKLOAD and IMAGE are missing");
+	const struct workload *workload = workload_find(arguments[1]);
 	bool is_option = arguments[1][0] == '-';
 
-	command->is_all = strcmp(arguments[1], "all") == 0;
-	command->options.workload = workload_find(arguments[1]);
-	if (!command->options.workload && !command->is_all && !is_option)
+	*command = (struct command){
+		.is_all = strcmp(arguments[1], "all") == 0,
+		.policy.allocator.struct_bytes = sizeof(struct ext2mb_options),
+		.options = { .workload = workload,
+		             .seed = 1,
+		             .processors = PROCESSORS,
+		             .repeats = 1,
+		             .thread_count = 1,
+		             .online_processors = default_threads() },
+	};
+	if (!workload && !command->is_all && !is_option)
 		usage_error("%s: there is no such workload: --help lists them", arguments[1]);
-	preset(command);
+	for (unsigned int index = 0; workload && workload->options[index].name; index++)
+		command->settings[index].number = workload->options[index].preset;
 	if (!is_option) {
 		/* getopt(3) begins its messages with it. */
 		arguments[1] = arguments[0];
@@ -331,7 +311,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	                       &command->options.configuration_count))
 		exit_without_memory();
 	command->options.configurations = command->configurations;
-	command->options.threads = command->threads;
+	command->options.threads = command->threads ? command->threads : &one_in_turn;
 	command->options.settings = command->settings;
 }
 

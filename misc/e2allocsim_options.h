@@ -18,7 +18,7 @@ struct command {
 	unsigned int *threads;                /* owned */
 	const char *size;                     /* to make the image with; NULL: it is there */
 	bool force;
-	struct mke2fs_arguments mke2fs;
+	struct argument_list mke2fs;
 	bool type_given;     /* -t, -T or -O: we add none of our own */
 	bool extended_given; /* -E */
 	enum progress_style progress;

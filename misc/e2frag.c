@@ -3,19 +3,142 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include <ext2fs/ext2fs.h>
 
+#include "analyze/forms/saved_report.h"
 #include "analyze/read/paths.h"
+#include "analyze/read/target.h"
 #include "e2frag_options.h"
-#include "e2frag_page.h"
-#include "e2frag_subject.h"
+#include "populate/output/text_file.h"
 #include "support/io/flush.h"
 #include "support/run/interrupt.h"
 
 #define EXIT_SCORE 3
 
 const char tool_name[] = "e2frag";
+
+/* --- What a report is made of, or what has one already ------------------------------------------------------------ */
+
+/* A filesystem that is open, and its report; or a report alone that was written by --json: saved.text. */
+struct subject {
+	struct target target;
+	struct volume volume;
+	struct report *report;
+	bool is_open;
+	struct saved_report saved;
+};
+
+static void subject_close(struct subject *subject)
+{
+	if (subject->report)
+		report_destroy(subject->report);
+	free(subject->report);
+	if (subject->is_open)
+		volume_close(&subject->volume);
+	target_free(&subject->target);
+	saved_report_free(&subject->saved);
+}
+
+static errcode_t open_volume(struct subject *subject, struct problem *problem)
+{
+	const struct target *target = &subject->target;
+	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume,
+	                              &subject->report->filesystem, problem);
+	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes;
+	unsigned int partitions = may_have_partitions ? target_partitions(target->path) : 0;
+
+	subject->is_open = !error;
+	if (!partitions)
+		return error;
+	problem_clear(problem);
+	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
+	                          "it holds %u partitions: choose one with --partition=N", partitions);
+}
+
+/*
+ * Opens a filesystem, and warns if its report may be wrong. offset_bytes, partition: as for target_find().
+ * may_be_saved: the name may be that of a saved report, which is read. subject_close() is due in any case.
+ */
+static errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
+                              struct subject *subject, struct problem *problem)
+{
+	*subject = (struct subject){ 0 };
+	if (may_be_saved && saved_report_is(name))
+		return saved_report_read(name, &subject->saved, problem);
+	subject->report = calloc(1, sizeof(*subject->report));
+	if (!subject->report)
+		return problem_set(problem, ENOMEM, name, "cannot open");
+	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
+
+	if (!error)
+		error = open_volume(subject, problem);
+	if (error)
+		return error;
+	struct report_filesystem *filesystem = &subject->report->filesystem;
+	const char *doubt = filesystem->is_mounted     ? "is mounted and may change while it is read" :
+	                    filesystem->needs_recovery ? "has a journal that was not replayed" :
+	                                                 NULL;
+
+	filesystem->target = name;
+	if (doubt) {
+		problem_set_reason(problem, EBUSY, subject->target.path, doubt, "the report may be wrong");
+		print_problem(problem);
+	}
+	return 0;
+}
+
+/* --- --html: the page and the file that it is in ------------------------------------------------------------------ */
+
+struct page {
+	const struct report *before, *after;
+	const struct form_parts *parts;
+};
+
+static errcode_t write_form(void *context, FILE *stream)
+{
+	const struct page *page = context;
+
+	return form_html(page->before, page->after, page->parts, stream);
+}
+
+static bool is_shown(const struct report *report, const struct stat *page)
+{
+	struct stat status;
+
+	return report && stat(report->filesystem.device, &status) == 0 && status.st_dev == page->st_dev &&
+	       status.st_ino == page->st_ino;
+}
+
+/*
+ * Writes the page of form_html() to path; after is NULL but for comparisons. A file gets its name once it is whole: a
+ * page that is there stays until then. A pipe is written directly. Block devices and the images that the reports are of
+ * are refused.
+ */
+static errcode_t page_write(const char *path, const struct report *before, const struct report *after,
+                            const struct form_parts *parts, struct problem *problem)
+{
+	struct page page = { before, after, parts };
+	struct stat status;
+	bool exists = stat(path, &status) == 0;
+
+	if (exists && S_ISBLK(status.st_mode))
+		return problem_set_reason(problem, EINVAL, path, "cannot write the page", "it is a device");
+	if (exists && (is_shown(before, &status) || is_shown(after, &status)))
+		return problem_set_reason(problem, EINVAL, path, "cannot write the page", "it is the image itself");
+	/* While there is a temporary file; a pipe can be waited for as long as one likes. */
+	if (!exists || S_ISREG(status.st_mode))
+		interrupt_install();
+	errcode_t error = text_file_write(path, write_form, &page, "cannot write the page", problem);
+
+	interrupt_uninstall();
+	if (error)
+		interrupt_explain(path, problem);
+	return error;
+}
+
+/* --- The report --------------------------------------------------------------------------------------------------- */
 
 /* What is damaged has been counted and left out. */
 static int print_damage(const struct subject *subject)
@@ -46,8 +169,8 @@ static int print_paths(const struct command *command, struct subject *subject)
 	struct damage_list damage = { 0 };
 	int status = EXIT_SUCCESS;
 
-	for (size_t n = 0; n < command->path_count; n++) {
-		const char *path = command->paths[n];
+	for (size_t n = 0; n < command->paths.count; n++) {
+		const char *path = command->paths.list[n];
 		uint32_t ino;
 		errcode_t error = paths_lookup(volume, path, &damage, &ino);
 
@@ -94,7 +217,7 @@ static void set_chunk(struct command *command, const struct report_filesystem *f
 
 static errcode_t analyze_subject(struct command *command, struct subject *subject, struct problem *problem)
 {
-	if (subject->is_saved)
+	if (subject->saved.text)
 		return 0;
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
@@ -116,7 +239,7 @@ static errcode_t take_figures(const struct command *command, const struct subjec
                               struct compared *compared, struct problem *problem)
 {
 	*compared = (struct compared){ .report = subject->report, .saved = subject->saved.text };
-	if (!subject->is_saved) {
+	if (!subject->saved.text) {
 		figures_take(subject->report, &compared->figures);
 		return 0;
 	}
@@ -177,9 +300,9 @@ static int analyze_and_print(struct command *command, struct subject *subject)
 
 	if (print_damage(subject))
 		status = EXIT_FAILURE;
-	double score = subject->is_saved ? figures_score(&subject->saved.figures) : report->verdict.score;
+	double score = subject->saved.text ? figures_score(&subject->saved.figures) : report->verdict.score;
 
-	if (!status && command->has_max_score && (uint64_t)(score + 0.5) > command->max_score)
+	if (!status && (uint64_t)(score + 0.5) > command->max_score)
 		status = EXIT_SCORE;
 	return status;
 }
@@ -190,11 +313,10 @@ static int run(struct command *command)
 	struct subject subject;
 	int status;
 
-	bool may_be_saved = command->compare;
-
-	if (subject_open(command->name, command->offset_bytes, command->partition, may_be_saved, &subject, &problem))
+	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, &subject,
+	                 &problem))
 		status = print_problem(&problem);
-	else if (command->path_count)
+	else if (command->paths.count)
 		status = print_paths(command, &subject);
 	else
 		status = analyze_and_print(command, &subject);

@@ -2,7 +2,6 @@
 /* e2frag's options and what cannot be combined. */
 #include "e2frag_options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,17 +62,6 @@ static void take_unlink_cost(struct command *command, const struct taken_option 
 	command->show_unlink = true;
 }
 
-static void take_path(struct command *command, const struct taken_option *option)
-{
-	command->paths[command->path_count++] = option->argument;
-}
-
-static void take_max_score(struct command *command, const struct taken_option *option)
-{
-	(void)option;
-	command->has_max_score = true;
-}
-
 static const struct option_row options[] = {
 	{ .heading = "What is shown" },
 	{ .name = "format", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = form_name, .take = take_format,
@@ -95,7 +83,7 @@ static const struct option_row options[] = {
 	  .maximum = UINT32_MAX, FIELD(options.unlink_batch_files), .take = take_unlink_cost,
 	  .help = "also show which bitmaps deleting the files of each directory would write, in\n"
 	          "transactions of FILES files (default 1000)" },
-	{ .name = "path", .argument = "PATH", .kind = ARGUMENT_TEXT, .take = take_path,
+	{ .name = "path", .argument = "PATH", .kind = ARGUMENT_TEXT, FIELD(paths),
 	  .help = "show the extents of one file; may be given several times; <N> is inode N" },
 	{ .letter = 'v', FIELD(with_rows), .help = "with --path: a row for each extent" },
 	{ .name = "compare", .argument = "OTHER", .kind = ARGUMENT_IMAGE, FIELD(compare),
@@ -103,7 +91,7 @@ static const struct option_row options[] = {
 	{ .name = "html", .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(html),
 	  .help = "also write a page with pictures, for browsers; with --compare of both" },
 	{ .name = "max-score", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = 100, FIELD(max_score),
-	  .take = take_max_score, .help = "exit with status 3 if the score is above N" },
+	  .help = "exit with status 3 if the score is above N" },
 	{ .heading = "Where the filesystem is" },
 	{ .name = "offset", .argument = "BYTES", .kind = ARGUMENT_SIZE, .maximum = INT64_MAX, FIELD(offset_bytes),
 	  .help = "it begins there" },
@@ -136,19 +124,14 @@ static bool shows_all(const struct report_form *form)
 /* "text or json" */
 static const char *forms_that(bool (*can)(const struct report_form *form))
 {
-	static char list[256];
+	static char list[WORD_LIST_BYTES];
 	const struct report_form *form, *last = NULL;
-	size_t used = 0;
 
 	for (unsigned int index = 0; (form = form_get(index)); index++)
 		last = can(form) ? form : last;
-	for (unsigned int index = 0; (form = form_get(index)) && used < sizeof(list); index++)
+	for (unsigned int index = 0; (form = form_get(index)); index++)
 		if (can(form))
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-			                         !used        ? "" :
-			                         form == last ? " or " :
-			                                        ", ",
-			                         form->name);
+			add_to_words(list, form->name, form == last);
 	return list;
 }
 
@@ -156,13 +139,13 @@ static void check_form(const struct command *command)
 {
 	const struct report_form *form = command->form;
 
-	if (command->path_count && !shows_file(form))
+	if (command->paths.count && !shows_file(form))
 		usage_error("--path requires --format=%s", forms_that(shows_file));
-	if (!command->path_count && !form->print)
+	if (!command->paths.count && !form->print)
 		usage_error("--format=%s requires --path=PATH", form->name);
-	if (command->compare && (command->path_count || !compares(form)))
+	if (command->compare && (command->paths.count || !compares(form)))
 		usage_error("--compare works only with %s output of whole filesystems", forms_that(compares));
-	if (command->html && (command->path_count || !shows_all(form)))
+	if (command->html && (command->paths.count || !shows_all(form)))
 		usage_error("--html works only with %s output of a whole filesystem", forms_that(shows_all));
 	if (command->html && strcmp(command->html, "-") == 0)
 		usage_error("--html cannot write to standard output, where the %s goes: name a file (./- for one "
@@ -181,9 +164,9 @@ static void check_command(const struct command *command)
 	check_form(command);
 	if (command->show_unlink && command->options.without_files)
 		usage_error("--unlink-cost is about files, which --only=free leaves out");
-	if (command->has_max_score && command->options.without_files)
+	if (command->max_score != ANY_SCORE && command->options.without_files)
 		usage_error("--max-score needs the files, which --only=free leaves out");
-	if (command->has_max_score && command->path_count)
+	if (command->max_score != ANY_SCORE && command->paths.count)
 		usage_error("--max-score is the score of all files: it cannot be combined with --path");
 }
 
@@ -192,7 +175,7 @@ static void choose_parts(struct command *command)
 {
 	struct analyze_options *parts = &command->options;
 
-	if (!command->form->has_files && !command->has_max_score)
+	if (!command->form->has_files && command->max_score == ANY_SCORE)
 		parts->without_files = true;
 	if (!command->form->has_free_space)
 		parts->without_free = true;
@@ -211,10 +194,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		             .directory_depth = 1,
 		             .unlink_batch_files = DEFAULT_BATCH_FILES,
 		             .threads = default_threads() },
-		.paths = calloc((size_t)argument_count + 1, sizeof(*command->paths)),
+		.max_score = ANY_SCORE,
 	};
-	if (!command->paths)
-		exit_without_memory();
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 
 	if (next >= argument_count)
@@ -228,5 +209,5 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 void command_free(struct command *command)
 {
-	free(command->paths);
+	free(command->paths.list);
 }

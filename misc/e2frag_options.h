@@ -6,6 +6,8 @@
 #include "analyze/forms/forms.h"
 #include "command_line.h"
 
+#define ANY_SCORE UINT64_MAX
+
 struct command {
 	const char *name;                                /* of the filesystem */
 	const char *compare;                             /* of another one; NULL: none */
@@ -14,12 +16,10 @@ struct command {
 	struct analyze_options options;
 	enum progress_style progress;
 	const struct report_form *form;
-	const char **paths; /* owned */
-	size_t path_count;
+	struct argument_list paths;
 	bool with_rows;
 	uint64_t chunk_kilobytes;
-	bool has_max_score;
-	uint64_t max_score;
+	uint64_t max_score; /* ANY_SCORE: all are good */
 	uint64_t offset_bytes;
 	unsigned int partition;
 	errcode_t output_error; /* why the report could not be written; 0: it could, or nothing has noticed yet */

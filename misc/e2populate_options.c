@@ -1,14 +1,123 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The options that e2populate has in addition to those of mke2fs(8), and the rest of those. */
+/* e2populate's command line: mke2fs(8)'s options are passed on, ours go where their rows say. */
 #include "e2populate_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <ext2fs/ext2fs.h>
+
+#include "populate/format/extended_options.h"
+#include "populate/output/android_sparse.h"
+#include "source/source.h"
 #include "support/text/units.h"
+
+/* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
+#define LAST_SECOND 0x37fffffffll
+
+/* Of ext2_super_block's s_last_mounted. */
+#define MOUNT_POINT_BYTES 64
 
 /* With blocks of 4096 bytes no filesystem is larger; sums with more could overflow. */
 #define MOST_FREE_BYTES (UINT64_C(1) << 60)
+
+static const char usage[] =
+	"Usage: e2populate [mke2fs options] -d SOURCE [options] IMAGE [SIZE]\n"
+	"Makes an ext2, ext3 or ext4 filesystem that holds SOURCE, with several threads.\n"
+	"\n"
+	"  IMAGE                a file, made anew under a temporary name and renamed when whole, or a block device;\n"
+	"                       called as mke2fs or mkfs.ext4, a file that exists is written in place\n"
+	"  SIZE                 as mke2fs(8) reads it; without it a new file becomes just large enough, and what is\n"
+	"                       written in place keeps its size\n";
+
+static const char epilogue[] =
+	"\n"
+	"-t is ext4 unless -t or -j says otherwise.\n"
+	"SOURCE_DATE_EPOCH, if set, makes the image depend on SOURCE and options alone, its UUID included.\n";
+
+/* --- What is taken from the source, and with which owners and metadata -------------------------------------------- */
+
+/* What was wrong with the command line itself is wrong usage; a file that it names may be at fault on its own. */
+static void check(struct command *command, errcode_t error, int status)
+{
+	if (!error)
+		return;
+	print_problem(&command->problem);
+	exit(status);
+}
+
+static void take_source(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	bool is_input = source_is_standard_input(argument);
+
+	if (source_names_nothing(argument))
+		usage_error("-d %s: no file is named", argument);
+	for (size_t i = 0; i + 1 < command->sources.count; i++)
+		if (is_input && source_is_standard_input(command->sources.list[i]))
+			usage_error("-d %s: standard input can be read only once", argument);
+}
+
+static struct exclude *needed_exclude(struct command *command)
+{
+	if (!command->exclude && exclude_create(&command->exclude))
+		exit_without_memory();
+	return command->exclude;
+}
+
+static void take_exclude(struct command *command, const struct taken_option *option)
+{
+	check(command, exclude_add(needed_exclude(command), option->argument, "--exclude", &command->problem),
+	      EXIT_USAGE);
+}
+
+static void take_exclude_from(struct command *command, const struct taken_option *option)
+{
+	check(command, exclude_add_file(needed_exclude(command), option->argument, &command->problem), EXIT_FAILURE);
+}
+
+static void take_owner_map(struct command *command, const struct taken_option *option)
+{
+	check(command, owner_map_add_file(&command->owners, option->argument, &command->problem), EXIT_FAILURE);
+}
+
+static void take_id_map(struct command *command, const struct taken_option *option)
+{
+	bool is_user = strcmp(option->row->name, "uid-map") == 0;
+
+	check(command,
+	      owner_map_add_range(&command->owners, is_user ? ACCOUNT_USER : ACCOUNT_GROUP, option->argument,
+	                          is_user ? "--uid-map" : "--gid-map", &command->problem),
+	      EXIT_USAGE);
+}
+
+static const struct {
+	const char *name;
+	struct source_layering layering;
+} whiteouts[] = {
+	{ "none", { WHITEOUTS_NONE, false } },
+	{ "oci", { WHITEOUTS_OCI, false } },
+	{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
+	{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+};
+
+static const char *whiteouts_name(unsigned int index)
+{
+	return index < sizeof(whiteouts) / sizeof(*whiteouts) ? whiteouts[index].name : NULL;
+}
+
+static void take_whiteouts(struct command *command, const struct taken_option *option)
+{
+	command->options.layering = whiteouts[option->value].layering;
+}
+
+static void take_metadata(struct command *command, const struct taken_option *option)
+{
+	if (command->options.metadata)
+		usage_error("--metadata is given twice: put all lines into one file");
+	command->options.metadata = option->argument;
+}
 
 static void take_free(struct command *command, const struct taken_option *option)
 {
@@ -29,10 +138,87 @@ static void take_free(struct command *command, const struct taken_option *option
 	}
 }
 
+/* --- Options of mke2fs(8) ----------------------------------------------------------------------------------------- */
+
+/* mke2fs obeys only its last -E: here they add up. */
+static void add_extended(struct command *command, const char *argument)
+{
+	char *joined = NULL;
+
+	if (asprintf(&joined, "%s%s%s", command->extended ? command->extended : "", command->extended ? "," : "",
+	             argument) < 0)
+		exit_without_memory();
+	free(command->extended);
+	command->extended = joined;
+}
+
+/* mke2fs cuts them: with a warning that is not shown here, or without one. */
+static void check_length(const struct command *command, int option, const char *argument, size_t most_bytes)
+{
+	if (strlen(argument) <= most_bytes)
+		return;
+	if (!is_stand_in(command))
+		usage_error("-%c: %s is longer than %zu bytes", option, argument, most_bytes);
+	fprintf(stderr, "e2populate: -%c: longer than %zu bytes, and cut there\n", option, most_bytes);
+}
+
+void take_mke2fs_option(struct command *command, const struct taken_option *option)
+{
+	const char letter = option->row->letter;
+	const char *argument = option->argument;
+
+	switch (letter) {
+	case 'z':
+		usage_error("-z records what mke2fs writes and no more, so it cannot be combined with -d");
+	case 'n':
+	case 'S':
+		usage_error("-%c makes no filesystem, so it cannot be combined with -d", letter);
+	case 'E':
+		add_extended(command, argument);
+		return;
+	case 'F':
+		command->force = true;
+		break;
+	case 'L':
+		check_length(command, letter, argument, EXT2_LABEL_LEN);
+		break;
+	case 'M':
+		check_length(command, letter, argument, MOUNT_POINT_BYTES);
+		break;
+	case 'U':
+		command->options.uuid = argument;
+		return;
+	case 'c':
+		command->options.bad_block_checks++;
+		return;
+	case 'b':
+		command->options.block_size_given = true;
+		break;
+	case 't':
+	case 'j':
+	case 'J':
+		command->type_given = true;
+		break;
+	case 'N':
+		/* For mke2fs 0 is as many as usual; Buildroot's default. */
+		if (strcmp(argument, "0") == 0)
+			return;
+		command->options.inodes_fixed = true;
+		break;
+	case 'i':
+	case 'T':
+		command->options.inodes_given = true;
+		break;
+	}
+	mke2fs_arguments_add(&command->mke2fs, letter, argument);
+}
+
+/* --- The tables --------------------------------------------------------------------------------------------------- */
+
 /* In the order of --help. */
-const struct option_row e2populate_options[] = {
+static const struct option_row own_rows[] = {
 	{ .heading = "What is taken from SOURCE" },
-	{ .letter = 'd', .argument = "SOURCE", .kind = ARGUMENT_FILE, .take = take_source,
+	{ .letter = 'd', .argument = "SOURCE", .kind = ARGUMENT_FILE, FIELD(sources), .take = take_source,
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	          "mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
@@ -56,17 +242,17 @@ const struct option_row e2populate_options[] = {
 	{ .name = "owner-map", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_owner_map,
 	  .help = "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
 	          ":GROUP; names are those of SOURCE/etc/passwd and group" },
-	{ .name = "uid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_uid_map,
+	{ .name = "uid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_id_map,
 	  .help = "users by ranges, as in a user namespace; repeatable" },
-	{ .name = "gid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_gid_map,
+	{ .name = "gid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_id_map,
 	  .help = "the same for groups" },
-	{ .name = "root-owned", FIELD(owners.root_owned), .take = take_root_owned,
+	{ .name = "root-owned", FIELD(owners.root_owned),
 	  .help = "everything belongs to 0:0 (also --all-root)" },
-	{ .name = "all-root", FIELD(owners.root_owned), .take = take_root_owned },
+	{ .name = "all-root", FIELD(owners.root_owned) },
 	{ .name = "metadata", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_metadata,
 	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
 	          "devices, directories and links that SOURCE lacks are made" },
-	{ .name = "casefold", .argument = "DIRECTORY", .kind = ARGUMENT_TEXT, .take = take_casefold,
+	{ .name = "casefold", .argument = "DIRECTORY", .kind = ARGUMENT_TEXT, FIELD(casefolded),
 	  .help = "DIRECTORY of the source (/ is all of it) and what is below become\n"
 	          "case-insensitive, as with chattr +F; needs -O casefold" },
 	{ .heading = "Size" },
@@ -100,7 +286,7 @@ const struct option_row e2populate_options[] = {
 	  .take = take_mke2fs_option, .help = (words) }
 
 /* Without words: refused. */
-const struct option_row other_mke2fs_options[] = {
+static const struct option_row other_mke2fs_rows[] = {
 	{ .heading = "Also of mke2fs(8)", .is_brief = true },
 	OTHER('M', "MOUNT-POINT", "where it was last mounted"),
 	OTHER('c', NULL, "check for bad blocks"),
@@ -118,3 +304,131 @@ const struct option_row other_mke2fs_options[] = {
 	OTHER('z', "UNDO-FILE", NULL),
 	{ 0 },
 };
+
+static const struct command_line command_line = {
+	.usage = usage,
+	.tables = { own_rows, mke2fs_options, other_mke2fs_rows },
+	.epilogue = epilogue,
+};
+
+/* --- The command line --------------------------------------------------------------------------------------------- */
+
+static bool is_ours(const struct option_row *row, bool is_by_name)
+{
+	return is_by_name || row->letter == 'd';
+}
+
+bool command_is_ours(int argument_count, char **arguments)
+{
+	return command_line_has(&command_line, argument_count, arguments, is_ours);
+}
+
+static void read_epoch(struct command *command)
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	uint64_t epoch;
+
+	if (!text || !*text)
+		return;
+	errcode_t error = units_parse_number(text, 0, LAST_SECOND, &epoch);
+
+	if (error == ERANGE)
+		usage_error("SOURCE_DATE_EPOCH: %s is after the last second that ext4 can store, %lld", text,
+		            LAST_SECOND);
+	if (error)
+		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds", text);
+	command->options.has_epoch = true;
+	command->options.epoch = (int64_t)epoch;
+}
+
+static void drop_extended(struct command *command, const char *name)
+{
+	char *others;
+
+	if (extended_without(command->extended, name, &others))
+		exit_without_memory();
+	free(command->extended);
+	command->extended = others;
+	if (!*others)
+		free(TAKE(command->extended));
+}
+
+/* -E offset concerns mke2fs only when the image itself is formatted, and not where sizes are tried. */
+static void take_offset(struct command *command)
+{
+	SCOPE_FREE char *value = NULL;
+
+	if (!extended_has(command->extended, "offset"))
+		return;
+	if (extended_value(command->extended, "offset", &value))
+		exit_without_memory();
+	if (units_parse_bytes(value, 1, &command->options.offset_bytes) || command->options.offset_bytes > INT64_MAX)
+		usage_error("-E offset: %s is not a number of bytes", value);
+	drop_extended(command, "offset");
+}
+
+/* Ours: mke2fs as Debian builds it cannot write that format. */
+static void take_android_sparse(struct command *command)
+{
+	if (!extended_has(command->extended, "android_sparse"))
+		return;
+	if (command->options.offset_bytes)
+		usage_error("-E android_sparse: there is no offset in a sparse image");
+	if (command->options.in_place)
+		usage_error("--in-place: an Android sparse image is always a new file");
+	command->options.form = &android_sparse;
+	drop_extended(command, "android_sparse");
+}
+
+static void choose_owners(struct command *command)
+{
+	struct owner_map *owners = &command->owners;
+	bool has_rules = owners->rule_count || owners->ids[ACCOUNT_USER].count || owners->ids[ACCOUNT_GROUP].count;
+
+	if (owners->root_owned && has_rules)
+		usage_error("--root-owned leaves nothing for --owner-map, --uid-map and --gid-map");
+	if (owners->root_owned || has_rules)
+		command->options.owners = owners;
+}
+
+void command_parse(int argument_count, char **arguments, struct command *command)
+{
+	int next = command_line_read(&command_line, argument_count, arguments, command);
+
+	if (!command->sources.count)
+		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
+	take_offset(command);
+	take_android_sparse(command);
+	if (is_stand_in(command))
+		command->options.in_place = true;
+	/* mke2fs's own default is ext2, which is hardly what users want. */
+	if (!command->type_given && !command->is_mke2fs)
+		mke2fs_arguments_add(&command->mke2fs, 't', command->type ? command->type : "ext4");
+	if (command->quiet && command->progress == PROGRESS_AUTO)
+		command->progress = PROGRESS_NONE;
+	choose_owners(command);
+	if (next >= argument_count)
+		usage_error("IMAGE is missing");
+	command->options.image = arguments[next++];
+	if (next < argument_count)
+		command->options.size = arguments[next++];
+	if (next < argument_count)
+		usage_error("%s: nothing may follow SIZE", arguments[next]);
+	command->options.sources = (const char *const *)command->sources.list;
+	command->options.source_count = (uint32_t)command->sources.count;
+	command->options.exclude = command->exclude;
+	command->options.mke2fs = command->mke2fs.list;
+	command->options.casefolded = command->casefolded.list;
+	command->options.extended = command->extended;
+	read_epoch(command);
+}
+
+void command_free(struct command *command)
+{
+	mke2fs_arguments_free(&command->mke2fs);
+	free(command->sources.list);
+	free(command->casefolded.list);
+	free(command->extended);
+	exclude_destroy(command->exclude);
+	owner_map_destroy(&command->owners);
+}

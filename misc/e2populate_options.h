@@ -15,36 +15,13 @@ struct command {
 	bool type_given;  /* or implied */
 	bool is_mke2fs;   /* invoked by that name: only -d differs from it */
 	const char *type; /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
-	const char **sources;
-	size_t source_capacity;
-	struct mke2fs_arguments mke2fs; /* what is passed on */
-	char **casefolded;              /* --casefold; the strings are the arguments' */
-	size_t casefolded_count, casefolded_capacity;
+	struct argument_list sources, casefolded;
+	struct argument_list mke2fs; /* what is passed on */
 	char *extended;          /* all -E, owned */
 	struct exclude *exclude; /* owned; NULL: nothing is left out */
 	struct owner_map owners;
+	struct problem problem; /* of an option that was just read */
 };
-
-/* e2populate's own, the rest of mke2fs's, and those of the latter with which no filesystem is made. */
-extern const struct option_row e2populate_options[], other_mke2fs_options[];
-
-/* In misc/e2populate_choice.c. */
-void take_source(struct command *command, const struct taken_option *option);
-void take_exclude(struct command *command, const struct taken_option *option);
-void take_exclude_from(struct command *command, const struct taken_option *option);
-void take_owner_map(struct command *command, const struct taken_option *option);
-void take_uid_map(struct command *command, const struct taken_option *option);
-void take_gid_map(struct command *command, const struct taken_option *option);
-void take_whiteouts(struct command *command, const struct taken_option *option);
-void take_root_owned(struct command *command, const struct taken_option *option);
-void take_metadata(struct command *command, const struct taken_option *option);
-void take_casefold(struct command *command, const struct taken_option *option);
-
-/* The words of --whiteouts; NULL after the last one. */
-const char *whiteouts_name(unsigned int index);
-
-/* Wrong usage where options of these exclude each other. */
-void check_choice(const struct command *command);
 
 /* Called by one of mke2fs's names? */
 static inline bool is_stand_in(const struct command *command)

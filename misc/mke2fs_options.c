@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/vector.h"
-
 /* Numbers and sizes are as mke2fs reads them, which checks them, too. */
 #define PASSED_ON(character, what, words)                                                                    \
 	{ .letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option,        \
@@ -30,18 +28,16 @@ const struct option_row mke2fs_options[] = {
 	{ 0 },
 };
 
-void mke2fs_arguments_add(struct mke2fs_arguments *arguments, char letter, const char *argument)
+void mke2fs_arguments_add(struct argument_list *arguments, char letter, const char *argument)
 {
 	char *text = NULL;
 
-	if (vector_reserve(&arguments->list, &arguments->capacity, arguments->count + 2, sizeof(*arguments->list)) ||
-	    asprintf(&text, "-%c%s", letter, argument ? argument : "") < 0)
+	if (asprintf(&text, "-%c%s", letter, argument ? argument : "") < 0)
 		exit_without_memory();
-	arguments->list[arguments->count++] = text;
-	arguments->list[arguments->count] = NULL;
+	argument_list_add(arguments, text);
 }
 
-void mke2fs_arguments_free(struct mke2fs_arguments *arguments)
+void mke2fs_arguments_free(struct argument_list *arguments)
 {
 	for (size_t index = 0; index < arguments->count; index++)
 		free(arguments->list[index]);

@@ -10,12 +10,9 @@ extern const struct option_row mke2fs_options[];
 /* Takes one of them; each tool that has them in its tables defines its own. */
 void take_mke2fs_option(struct command *command, const struct taken_option *option);
 
-/* What is passed on. Zero-initialise; mke2fs_arguments_free() frees it. */
-struct mke2fs_arguments {
-	char **list; /* NULL: there are none; else NULL after the last one */
-	size_t count, capacity;
-};
-
-/* Adds "-bARGUMENT"; argument is NULL for an option that takes none. Ends the program where there is no memory. */
-void mke2fs_arguments_add(struct mke2fs_arguments *arguments, char letter, const char *argument);
-void mke2fs_arguments_free(struct mke2fs_arguments *arguments);
+/*
+ * Adds "-bARGUMENT" to what is passed on, argument being NULL for an option that takes none. Ends the program where there
+ * is no memory. mke2fs_arguments_free() frees these strings, too.
+ */
+void mke2fs_arguments_add(struct argument_list *arguments, char letter, const char *argument);
+void mke2fs_arguments_free(struct argument_list *arguments);

@@ -4,16 +4,11 @@ tool_sources := misc/command_line.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_options.c \
-	misc/e2frag_page.c \
-	misc/e2frag_subject.c \
 	$(tool_sources)
 e2populate_sources := \
 	misc/e2populate.c \
-	misc/e2populate_choice.c \
-	misc/e2populate_command.c \
 	misc/e2populate_existing.c \
 	misc/e2populate_options.c \
-	misc/e2populate_report.c \
 	misc/mke2fs_options.c \
 	$(tool_sources)
 e2allocsim_sources := \
