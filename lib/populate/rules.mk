@@ -39,5 +39,4 @@ populate_sources := \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
 	lib/populate/size/trial_file.c \
-	lib/populate/verify/image_reader.c \
 	lib/populate/verify/verify.c

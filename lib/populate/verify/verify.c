@@ -8,20 +8,21 @@
 #include <linux/posix_acl_xattr.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-#include "populate/build/run_writer.h"
+#include "ext2fs/fs/fs_errors.h"
 #include "populate/format/child.h"
 #include "populate/metadata/inodes.h"
-#include "populate/verify/image_reader.h"
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
 #include "support/run/interrupt.h"
 
 #define BUFFER_BYTES (1u << 20)
 
-/* What each worker has of its own. */
+/* What each worker has of its own. libext2fs knows nothing of how the image was made. */
 struct verify_worker {
-	struct image_reader *image;
+	ext2_filsys fs;
+	struct extent_list runs; /* of a file's blocks in the image */
 	struct content_reader *source;
 	char *from_image, *from_source; /* BUFFER_BYTES each */
 };
@@ -39,6 +40,8 @@ struct subject {
 	struct problem *problem;
 	uint32_t node;
 	uint32_t found; /* names or xattrs that the image has */
+	struct ext2_xattr_handle *xattrs; /* those of the image, while they are compared */
+	errcode_t error; /* of what libext2fs's iterations call */
 };
 
 static const struct tree_node *node_of(const struct subject *subject)
@@ -73,45 +76,66 @@ static errcode_t unreadable(const struct subject *subject, errcode_t error)
 	                          "cannot be read back from the image");
 }
 
-static errcode_t compare_inode(const struct subject *subject, const struct image_inode *inode)
+static errcode_t compare_time(const struct subject *subject, const struct ext2_inode_large *inode,
+                              const struct inode_value *wanted)
 {
-	const struct build *build = subject->verifying->build;
-	const struct tree_node *node = node_of(subject);
-	struct inode_value wanted;
+	struct inode_time mtime = inode_stored_time(&subject->verifying->build->format, wanted->mtime);
+	/* The lower two bits of the extra field extend the seconds beyond 32 bits. */
+	int64_t seconds = (int32_t)inode->i_mtime + ((int64_t)(inode->i_mtime_extra & 3) << 32);
+	uint32_t nanoseconds = inode->i_mtime_extra >> 2;
 
-	inodes_describe(build, subject->node, &wanted);
-	struct inode_time mtime = inode_stored_time(&build->format, wanted.mtime);
-
-	if (inode->mode != wanted.mode)
-		return differs(subject, "its mode is %o, not %o", inode->mode, wanted.mode);
-	if (inode->uid != wanted.uid || inode->gid != wanted.gid)
-		return differs(subject, "its owner is %u:%u, not %u:%u", inode->uid, inode->gid, wanted.uid,
-		               wanted.gid);
-	if (inode->project != wanted.project)
-		return differs(subject, "its project is %u, not %u", inode->project, wanted.project);
-	if ((inode->flags ^ wanted.flags) & EXT4_PROJINHERIT_FL)
-		return differs(subject, "its project is%s inherited", inode->flags & EXT4_PROJINHERIT_FL ? "" : " not");
-	if ((inode->flags ^ wanted.flags) & FILE_FLAGS_KEPT)
-		return differs(subject, "its file flags are 0x%x, not 0x%x", inode->flags & FILE_FLAGS_KEPT,
-		               wanted.flags & FILE_FLAGS_KEPT);
-	/* A directory with more links than can be counted has 1. */
-	if (inode->links != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
-		return differs(subject, "it has %u links, not %u", inode->links, wanted.links);
-	if (inode->mtime_seconds != mtime.seconds || inode->mtime_nanoseconds != mtime.nanoseconds)
-		return differs(subject, "its time is %" PRId64 ".%09u, not %" PRId64 ".%09u", inode->mtime_seconds,
-		               inode->mtime_nanoseconds, mtime.seconds, mtime.nanoseconds);
-	if ((S_ISREG(node->mode) || S_ISLNK(node->mode)) && inode->size_bytes != node->size_bytes)
-		return differs(subject, "its size is %" PRIu64 ", not %" PRIu64, inode->size_bytes, node->size_bytes);
-	if ((S_ISCHR(node->mode) || S_ISBLK(node->mode)) &&
-	    (inode->major != node->device.major || inode->minor != node->device.minor))
-		return differs(subject, "it is device %u:%u, not %u:%u", inode->major, inode->minor, node->device.major,
-		               node->device.minor);
-	return 0;
+	if (seconds == mtime.seconds && nanoseconds == mtime.nanoseconds)
+		return 0;
+	return differs(subject, "its time is %" PRId64 ".%09u, not %" PRId64 ".%09u", seconds, nanoseconds,
+	               mtime.seconds, mtime.nanoseconds);
 }
 
-static errcode_t visit_name(void *context, const char *name, uint32_t name_bytes, uint32_t child)
+static errcode_t compare_device(const struct subject *subject, const struct ext2_inode_large *inode)
 {
-	struct subject *subject = context;
+	const struct tree_node *node = node_of(subject);
+	/* The old form, of 16 bits, or the new one, of 32, in the word after it. */
+	dev_t device = inode->i_block[0] ? inode->i_block[0] : inode->i_block[1];
+
+	if (major(device) == node->device.major && minor(device) == node->device.minor)
+		return 0;
+	return differs(subject, "it is device %u:%u, not %u:%u", major(device), minor(device), node->device.major,
+	               node->device.minor);
+}
+
+static errcode_t compare_inode(const struct subject *subject, const struct ext2_inode_large *inode)
+{
+	const struct tree_node *node = node_of(subject);
+	uint32_t uid = inode_uid(*inode), gid = inode_gid(*inode);
+	uint64_t size_bytes = EXT2_I_SIZE(inode);
+	struct inode_value wanted;
+
+	inodes_describe(subject->verifying->build, subject->node, &wanted);
+	if (inode->i_mode != wanted.mode)
+		return differs(subject, "its mode is %o, not %o", inode->i_mode, wanted.mode);
+	if (uid != wanted.uid || gid != wanted.gid)
+		return differs(subject, "its owner is %u:%u, not %u:%u", uid, gid, wanted.uid, wanted.gid);
+	if (inode->i_projid != wanted.project)
+		return differs(subject, "its project is %u, not %u", inode->i_projid, wanted.project);
+	if ((inode->i_flags ^ wanted.flags) & EXT4_PROJINHERIT_FL)
+		return differs(subject, "its project is%s inherited",
+		               inode->i_flags & EXT4_PROJINHERIT_FL ? "" : " not");
+	if ((inode->i_flags ^ wanted.flags) & FILE_FLAGS_KEPT)
+		return differs(subject, "its file flags are 0x%x, not 0x%x", inode->i_flags & FILE_FLAGS_KEPT,
+		               wanted.flags & FILE_FLAGS_KEPT);
+	/* A directory with more links than can be counted has 1. */
+	if (inode->i_links_count != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
+		return differs(subject, "it has %u links, not %u", inode->i_links_count, wanted.links);
+	errcode_t error = compare_time(subject, inode, &wanted);
+
+	if (error)
+		return error;
+	if ((S_ISREG(node->mode) || S_ISLNK(node->mode)) && size_bytes != node->size_bytes)
+		return differs(subject, "its size is %" PRIu64 ", not %" PRIu64, size_bytes, node->size_bytes);
+	return S_ISCHR(node->mode) || S_ISBLK(node->mode) ? compare_device(subject, inode) : 0;
+}
+
+static errcode_t compare_name(struct subject *subject, const char *name, int name_bytes, ext2_ino_t child)
+{
 	const struct build *build = subject->verifying->build;
 	const struct tree_node *directory = node_of(subject);
 
@@ -123,14 +147,25 @@ static errcode_t visit_name(void *context, const char *name, uint32_t name_bytes
 		               differs(subject, "its '..' entry has the wrong inode");
 	if (subject->node == TREE_ROOT && build->lost_found && child == build->lost_found)
 		return 0;
-	uint32_t node = tree_find(build->tree, subject->node, name, name_bytes);
+	uint32_t node = tree_find(build->tree, subject->node, name, (size_t)name_bytes);
 
 	if (node == TREE_ROOT)
-		return differs(subject, "it has an extra entry %.*s", (int)name_bytes, name);
+		return differs(subject, "it has an extra entry %.*s", name_bytes, name);
 	subject->found++;
 	return child == build->placements[node].ino ?
 	               0 :
-	               differs(subject, "its entry %.*s has the wrong inode", (int)name_bytes, name);
+	               differs(subject, "its entry %.*s has the wrong inode", name_bytes, name);
+}
+
+static int visit_name(struct ext2_dir_entry *entry, int offset, int block_bytes, char *block, void *context)
+{
+	struct subject *subject = context;
+
+	(void)offset;
+	(void)block_bytes;
+	(void)block;
+	subject->error = compare_name(subject, entry->name, ext2fs_dirent_name_len(entry), entry->inode);
+	return subject->error ? DIRENT_ABORT : 0;
 }
 
 static errcode_t compare_directory(struct subject *subject)
@@ -138,9 +173,11 @@ static errcode_t compare_directory(struct subject *subject)
 	uint32_t wanted = node_of(subject)->child_count;
 
 	subject->found = 0;
-	errcode_t error = image_reader_names(subject->own->image, ino_of(subject), visit_name, subject);
-	if (error)
-		return unreadable(subject, error);
+	errcode_t error =
+		FS_ERROR_OF(ext2fs_dir_iterate(subject->own->fs, ino_of(subject), 0, NULL, visit_name, subject));
+
+	if (subject->error || error)
+		return unreadable(subject, subject->error ? subject->error : error);
 	/* e2fsck has made sure that no name is there twice. */
 	return subject->found == wanted ? 0 : differs(subject, "it has %u entries, not %u", subject->found, wanted);
 }
@@ -174,9 +211,8 @@ static bool same_value(const struct tree_xattr *wanted, const void *value, size_
 	return memcmp(value, wanted->value, value_bytes) == 0;
 }
 
-static errcode_t visit_xattr(void *context, const char *name, const void *value, size_t value_bytes)
+static errcode_t compare_xattr(struct subject *subject, const char *name, const void *value, size_t value_bytes)
 {
-	struct subject *subject = context;
 	const struct tree_xattr_set *set = &subject->verifying->build->tree->xattr_sets[node_of(subject)->xattrs];
 
 	for (uint32_t number = 0; number < set->count; number++) {
@@ -192,25 +228,75 @@ static errcode_t visit_xattr(void *context, const char *name, const void *value,
 	return differs(subject, "it has an extra attribute %s", name);
 }
 
+/* An iteration shows the bytes on disk; of ACLs, only asking by name gives the form that users see. */
+static int visit_xattr(char *name, char *stored, size_t stored_bytes, void *context)
+{
+	struct subject *subject = context;
+	size_t value_bytes;
+	void *value;
+
+	(void)stored;
+	(void)stored_bytes;
+	/* Inline data. */
+	if (strcmp(name, "system.data") == 0)
+		return 0;
+	subject->error = ext2fs_xattr_get(subject->xattrs, name, &value, &value_bytes);
+	if (subject->error)
+		return XATTR_ABORT;
+	subject->error = compare_xattr(subject, name, value, value_bytes);
+	ext2fs_free_mem(&value);
+	return subject->error ? XATTR_ABORT : 0;
+}
+
 static errcode_t compare_xattrs(struct subject *subject)
 {
 	uint32_t wanted = subject->verifying->build->tree->xattr_sets[node_of(subject)->xattrs].count;
+	errcode_t error = ext2fs_xattrs_open(subject->own->fs, ino_of(subject), &subject->xattrs);
 
-	subject->found = 0;
-	errcode_t error = image_reader_xattrs(subject->own->image, ino_of(subject), visit_xattr, subject);
 	if (error)
 		return unreadable(subject, error);
+	subject->found = 0;
+	error = FS_ERROR_OF(ext2fs_xattrs_read(subject->xattrs));
+	if (!error)
+		error = FS_ERROR_OF(ext2fs_xattrs_iterate(subject->xattrs, visit_xattr, subject));
+	ext2fs_xattrs_close(&subject->xattrs);
+	if (subject->error || error)
+		return unreadable(subject, subject->error ? subject->error : error);
 	return subject->found == wanted ? 0 : differs(subject, "it has %u attributes, not %u", subject->found, wanted);
+}
+
+/* Reads the first `count` bytes of a small file or of a symlink's target. EIO if there are fewer. */
+static errcode_t read_small(const struct subject *subject, uint32_t count)
+{
+	const struct verify_worker *own = subject->own;
+	struct ext2_inode inode;
+	ext2_file_t file;
+	unsigned int got = 0;
+	errcode_t error = ext2fs_read_inode(own->fs, ino_of(subject), &inode);
+
+	if (error)
+		return error;
+	if (ext2fs_is_fast_symlink(&inode)) {
+		if (count > sizeof(inode.i_block))
+			return EIO;
+		memcpy(own->from_image, inode.i_block, count);
+		return 0;
+	}
+	error = ext2fs_file_open(own->fs, ino_of(subject), 0, &file);
+	if (error)
+		return error;
+	error = FS_ERROR_OF(ext2fs_file_read(file, own->from_image, count, &got));
+	ext2fs_file_close(file);
+	return !error && got != count ? EIO : error;
 }
 
 static errcode_t compare_symlink(const struct subject *subject)
 {
 	const struct tree_node *node = node_of(subject);
-	char *target = subject->own->from_image;
-
+	const char *target = subject->own->from_image;
 	/* A target fits a block. */
-	errcode_t error =
-		image_reader_small(subject->own->image, ino_of(subject), target, (uint32_t)node->size_bytes);
+	errcode_t error = read_small(subject, (uint32_t)node->size_bytes);
+
 	if (error)
 		return unreadable(subject, error);
 	return memcmp(target, node->target, node->size_bytes) == 0 ?
@@ -272,27 +358,42 @@ static errcode_t compare_hole(const struct subject *subject, uint64_t start, uin
 	return 0;
 }
 
-static errcode_t compare_mapped(const struct subject *subject)
+static int visit_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
+                       void *context)
 {
-	const struct build *build = subject->verifying->build;
-	uint64_t size_bytes = node_of(subject)->size_bytes, done = 0;
-	const struct file_extent *runs;
-	size_t count;
-	errcode_t error = image_reader_map(subject->own->image, ino_of(subject), &runs, &count);
+	struct subject *subject = context;
 
-	if (error)
-		return unreadable(subject, error);
-	for (size_t run = 0; run < count; run++) {
-		uint64_t start = (uint64_t)runs[run].logical << build->format.block_bits;
-		uint64_t end = start + ((uint64_t)runs[run].count << build->format.block_bits);
+	(void)fs;
+	(void)reference;
+	(void)offset;
+	subject->error = extent_list_add(&subject->own->runs, (uint32_t)logical, *block, 1);
+	return subject->error ? BLOCK_ABORT : 0;
+}
+
+static errcode_t compare_mapped(struct subject *subject)
+{
+	const unsigned int block_bits = subject->verifying->build->format.block_bits;
+	uint64_t size_bytes = node_of(subject)->size_bytes, done = 0;
+	struct extent_list *runs = &subject->own->runs;
+
+	runs->count = 0;
+	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(subject->own->fs, ino_of(subject),
+	                                                    BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL,
+	                                                    visit_block, subject));
+
+	if (subject->error || error)
+		return unreadable(subject, subject->error ? subject->error : error);
+	for (size_t number = 0; number < runs->count; number++) {
+		const struct file_extent *run = &runs->extents[number];
+		uint64_t start = (uint64_t)run->logical << block_bits;
+		uint64_t end = start + ((uint64_t)run->count << block_bits);
 
 		if (start >= size_bytes)
 			return differs(subject, "it has blocks after its end");
 		end = end < size_bytes ? end : size_bytes;
 		error = compare_hole(subject, done, start);
 		if (!error)
-			error = compare_bytes(subject, start, end - start,
-			                      runs[run].physical << build->format.block_bits);
+			error = compare_bytes(subject, start, end - start, run->physical << block_bits);
 		if (error)
 			return error;
 		done = end;
@@ -300,7 +401,7 @@ static errcode_t compare_mapped(const struct subject *subject)
 	return compare_hole(subject, done, size_bytes);
 }
 
-static errcode_t compare_file(const struct subject *subject, const struct image_inode *inode)
+static errcode_t compare_file(struct subject *subject, const struct ext2_inode_large *inode)
 {
 	const struct verify_worker *own = subject->own;
 	uint32_t size_bytes = (uint32_t)node_of(subject)->size_bytes;
@@ -309,9 +410,9 @@ static errcode_t compare_file(const struct subject *subject, const struct image_
 	if (error)
 		return error;
 	progress_add(subject->verifying->build->options->progress, 0, 1);
-	if (!(inode->flags & EXT4_INLINE_DATA_FL))
+	if (!(inode->i_flags & EXT4_INLINE_DATA_FL))
 		return compare_mapped(subject);
-	error = image_reader_small(own->image, ino_of(subject), own->from_image, size_bytes);
+	error = read_small(subject, size_bytes);
 	if (error)
 		return unreadable(subject, error);
 	error = content_reader_read(own->source, own->from_source, size_bytes, 0, subject->problem);
@@ -322,9 +423,10 @@ static errcode_t compare_file(const struct subject *subject, const struct image_
 
 static errcode_t compare_node(struct subject *subject)
 {
-	struct image_inode inode;
+	struct ext2_inode_large inode = { 0 };
 	uint16_t mode = node_of(subject)->mode;
-	errcode_t error = image_reader_inode(subject->own->image, ino_of(subject), &inode);
+	errcode_t error = ext2fs_read_inode_full(subject->own->fs, ino_of(subject), (struct ext2_inode *)&inode,
+	                                         sizeof(inode));
 
 	if (error)
 		return unreadable(subject, error);
@@ -348,7 +450,9 @@ static errcode_t open_worker(const struct verifying *verifying, struct verify_wo
 		return ENOMEM;
 	errcode_t error = content_reader_create(verifying->build->tree, &own->source);
 
-	return error ? error : image_reader_open(output_filesystem(verifying->output), &own->image);
+	return error ? error :
+	               fs_open(output_filesystem(verifying->output), NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP,
+	                       &own->fs);
 }
 
 static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
@@ -363,7 +467,7 @@ static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, s
 	};
 	errcode_t error = 0;
 
-	if (!subject.own->image)
+	if (!subject.own->fs)
 		error = open_worker(verifying, subject.own);
 	if (error)
 		return problem_set(problem, error, verifying->build->options->image, "cannot be read back");
@@ -400,7 +504,9 @@ errcode_t verify_image(struct build *build, const struct output *output)
 	if (!error)
 		error = pool_run(build->pool, build_task_count(build), verify_nodes, &verifying, build->problem);
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
-		image_reader_close(workers[worker].image);
+		if (workers[worker].fs)
+			ext2fs_free(workers[worker].fs);
+		free(workers[worker].runs.extents);
 		content_reader_destroy(workers[worker].source);
 		free(workers[worker].from_image);
 		free(workers[worker].from_source);
