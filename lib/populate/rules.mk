@@ -17,7 +17,6 @@ populate_sources := \
 	lib/populate/metadata/directories.c \
 	lib/populate/metadata/directory_view.c \
 	lib/populate/metadata/flags.c \
-	lib/populate/metadata/inline_content.c \
 	lib/populate/metadata/inodes.c \
 	lib/populate/metadata/quota.c \
 	lib/populate/metadata/quota_values.c \

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/run_writer.h"
+#include "ondisk/inline_data.h"
+#include "populate/metadata/directory_view.h"
 #include "populate/metadata/flags.h"
-#include "populate/metadata/inline_content.h"
 #include "populate/metadata/xattr_values.h"
 #include "populate/metadata/xattrs.h"
 #include "source/host/content_reader.h"
@@ -24,8 +24,10 @@ struct counts {
 /* What each worker has of its own. */
 struct inode_worker {
 	struct counts counts;
-	struct inline_content inline_content;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
+	/* With the feature inline_data, of the inode being written: */
+	uint8_t *inline_data;
+	uint8_t *xattr_area; /* its xattrs with the data after them */
 };
 
 struct sealing {
@@ -149,35 +151,89 @@ static errcode_t ask_for_flags(const struct build *build, uint32_t node, struct 
 	return error;
 }
 
+static errcode_t read_inline_file(const struct build *build, uint32_t node, struct inode_worker *own,
+                                  struct problem *problem)
+{
+	errcode_t error = content_reader_open(own->reader, node, problem);
+
+	if (!error && flags_are_missing(build, node))
+		flags_note(build, node, content_reader_flags(own->reader));
+	return error ? error :
+	               content_reader_read(own->reader, own->inline_data, build_node(build, node)->size_bytes, 0, problem);
+}
+
+static errcode_t build_inline_directory(const struct build *build, uint32_t node, struct inode_worker *own,
+                                        uint32_t room_bytes, uint32_t *bytes)
+{
+	struct directory_view view;
+	const struct directory_source source = directory_view_open(&view, build, node);
+
+	*bytes = directory_inline_bytes(&source, room_bytes);
+	return directory_build_inline(&build->format, &source, build->placements[build_node(build, node)->parent].ino,
+	                              own->inline_data, *bytes);
+}
+
+/*
+ * The same for content that is stored in the inode. It is read only now: read by an earlier stage and kept, that of 10
+ * million small files would take a gigabyte.
+ */
+static errcode_t describe_inline(const struct build *build, uint32_t node, struct inode_value *value,
+                                 struct inode_worker *own, struct problem *problem)
+{
+	const struct tree_node *source = build_node(build, node);
+	const struct xattr_store *xattrs = &build->xattrs[source->xattrs];
+	size_t area_bytes = inode_xattr_area_bytes(&build->format);
+	uint32_t bytes = (uint32_t)source->size_bytes;
+	errcode_t error = 0;
+
+	if (S_ISDIR(source->mode))
+		error = build_inline_directory(build, node, own, xattrs->inline_room_bytes, &bytes);
+	else if (S_ISLNK(source->mode))
+		memcpy(own->inline_data, source->target, bytes);
+	else
+		error = read_inline_file(build, node, own, problem);
+	if (error)
+		return error;
+	if (S_ISREG(source->mode))
+		own->counts.inline_bytes += bytes;
+	if (xattrs->inode_area)
+		memcpy(own->xattr_area, xattrs->inode_area, area_bytes);
+	else
+		memset(own->xattr_area, 0, area_bytes);
+	value->size_bytes = bytes;
+	value->flags |= flags_of(build, node) | EXT4_INLINE_DATA_FL;
+	inline_data_encode(&build->format, own->inline_data, bytes, value->root, own->xattr_area);
+	return 0;
+}
+
 static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
                              struct problem *problem)
 {
 	const struct placement *placement = &build->placements[node];
 	const struct xattr_store *xattrs = &build->xattrs[build_node(build, node)->xattrs];
-	const void *xattr_area = xattrs->inode_area;
 	struct inode_value value;
-	uint64_t map_blocks = 0, file_bytes = 0;
+	uint64_t map_blocks = 0;
 	errcode_t error = placement->is_inline ? 0 : ask_for_flags(build, node, own, problem);
 
 	if (error)
 		return error;
 	inodes_describe(build, node, &value);
 	if (placement->is_inline)
-		error = inline_content_describe(&own->inline_content, node, &value, &xattr_area, &file_bytes, problem);
+		error = describe_inline(build, node, &value, own, problem);
 	else
 		error = describe_content(build, node, &value, &map_blocks);
 	if (error)
 		return error;
 	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block + xattrs->value_clusters)
 	               << build->format.cluster_bits;
-	own->counts.inline_bytes += file_bytes;
 	own->counts.flagged_files += flags_of(build, node) != 0;
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
 		own->counts.data_extents += placement->has_extent_map ? placement->map->extent_count : 1;
 	}
-	return inode_encode(&build->format, placement->ino, &value, xattr_area, bytes);
+	return inode_encode(&build->format, placement->ino, &value,
+	                    placement->is_inline ? own->xattr_area : xattrs->inode_area, bytes);
 }
 
 static errcode_t write_item(const struct build *build, uint32_t item, void *bytes, struct inode_worker *own,
@@ -270,16 +326,16 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
 }
 
-static errcode_t open_workers(const struct build *build, struct inode_worker *workers)
+static errcode_t open_worker(const struct build *build, struct inode_worker *own)
 {
-	errcode_t error = workers ? 0 : ENOMEM;
+	errcode_t error = content_reader_create(build->tree, &own->reader);
 
-	for (unsigned int worker = 0; !error && worker < pool_workers(build->pool); worker++) {
-		error = content_reader_create(build->tree, &workers[worker].reader);
-		if (!error)
-			error = inline_content_open(&workers[worker].inline_content, build, workers[worker].reader);
-	}
-	return error;
+	if (error || !build->format.inline_data)
+		return error;
+	/* Not even the largest value is as large as the inode. */
+	own->inline_data = malloc(build->format.inode_bytes);
+	own->xattr_area = malloc(inode_xattr_area_bytes(&build->format));
+	return own->inline_data && own->xattr_area ? 0 : ENOMEM;
 }
 
 errcode_t inodes_write(struct build *build, struct populate_report *report)
@@ -287,8 +343,10 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 	unsigned int count = pool_workers(build->pool);
 	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
 	struct sealing sealing = { build, workers };
-	errcode_t error = open_workers(build, workers);
+	errcode_t error = workers ? 0 : ENOMEM;
 
+	for (unsigned int worker = 0; !error && worker < count; worker++)
+		error = open_worker(build, &workers[worker]);
 	if (!error)
 		error = pool_run(build->pool, build->geometry.group_count, write_group, &sealing, build->problem);
 	if (!error && build->format.inline_data)
@@ -301,7 +359,8 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 		report->data_extents += counts->data_extents;
 		report->data_bytes += counts->inline_bytes;
 		report->flagged_files += counts->flagged_files;
-		inline_content_close(&workers[worker].inline_content);
+		free(workers[worker].inline_data);
+		free(workers[worker].xattr_area);
 		content_reader_destroy(workers[worker].reader);
 	}
 	return build_result(build, error, "cannot write inodes");
