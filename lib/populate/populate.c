@@ -13,7 +13,6 @@
 #include "populate/metadata/flags.h"
 #include "populate/metadata/inodes.h"
 #include "populate/metadata/quota.h"
-#include "populate/metadata/quota_values.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/output/image_form.h"
 #include "populate/plan/base_image.h"

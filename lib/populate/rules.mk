@@ -4,7 +4,6 @@ populate_sources := \
 	lib/populate/build/build.c \
 	lib/populate/build/extent_map.c \
 	lib/populate/build/identity.c \
-	lib/populate/build/pack_range.c \
 	lib/populate/build/report.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/data/copy.c \
@@ -15,12 +14,9 @@ populate_sources := \
 	lib/populate/format/filesystem.c \
 	lib/populate/format/mke2fs.c \
 	lib/populate/metadata/directories.c \
-	lib/populate/metadata/directory_view.c \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
 	lib/populate/metadata/quota.c \
-	lib/populate/metadata/quota_values.c \
-	lib/populate/metadata/xattr_values.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/output.c \

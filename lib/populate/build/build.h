@@ -16,7 +16,6 @@
 #include "populate/build/extent_map.h"
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
-#include "populate/build/pack_range.h"
 #include "populate/build/run_writer.h"
 #include "source/host/projects.h"
 #include "source/tree/tree.h"
@@ -59,7 +58,7 @@ struct xattr_value {
 	uint32_t hash;
 	uint32_t references; /* entries, in inodes and in blocks, that name it */
 	uint64_t clusters; /* plan: that its inode owns */
-	uint32_t next; /* in its bucket, see populate/metadata/xattr_values.h */
+	uint32_t next; /* in its bucket */
 	uint32_t ino; /* inode numbers */
 	struct extent_map *map; /* plan; owned */
 };
@@ -202,9 +201,22 @@ static inline const struct file_extent *placement_extents(const struct placement
 	return single;
 }
 
-/* Takes blocks for a map of its own, each a cluster. */
-MUST_CHECK errcode_t build_take_map_blocks(const struct build *build, struct pack_range *range,
-                                           struct extent_map *map);
+/* A range of blocks from which free ones are taken in ascending order, packed. */
+struct pack_range {
+	struct ext2mb_worker *worker; /* NULL: nothing is taken, what is free is passed by, to see where that leads */
+	uint64_t next;
+	uint64_t limit; /* the first block after the range; 0: it ends with the filesystem */
+	/* Where nothing is taken: */
+	struct ext2mb *mb;
+	struct ext2mb_extent free; /* the rest of the free extent at next; 0 blocks: it is to be asked for */
+};
+
+/* Takes up to so many blocks, whole clusters, that are free in one piece. EXT2MB_ET_NO_SPACE: there are none left. */
+MUST_CHECK errcode_t pack_range_take(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent);
+
+/* Takes `count` clusters and says with which block each begins. */
+MUST_CHECK errcode_t build_take_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks,
+                                         uint64_t count);
 
 /*
  * Builds the map of a file into the value's root, and writes the map's own blocks. map: where these are, NULL: there

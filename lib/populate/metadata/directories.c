@@ -5,9 +5,63 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/run_writer.h"
-#include "populate/metadata/directory_view.h"
 #include "support/run/interrupt.h"
+
+static const char lost_found_name[] = "lost+found";
+
+/* EXT2_FT_* of a mode. */
+static uint8_t file_type(uint16_t mode)
+{
+	static const uint8_t types[16] = {
+		[S_IFREG >> 12] = EXT2_FT_REG_FILE, [S_IFDIR >> 12] = EXT2_FT_DIR,
+		[S_IFLNK >> 12] = EXT2_FT_SYMLINK,  [S_IFCHR >> 12] = EXT2_FT_CHRDEV,
+		[S_IFBLK >> 12] = EXT2_FT_BLKDEV,   [S_IFIFO >> 12] = EXT2_FT_FIFO,
+		[S_IFSOCK >> 12] = EXT2_FT_SOCK,
+	};
+
+	return types[mode >> 12];
+}
+
+static struct directory_name entry_name(const void *context, uint32_t entry)
+{
+	const struct directory_view *view = context;
+	const struct tree_node *directory = build_node(view->build, view->node);
+
+	if (view->has_lost_found && entry-- == 0)
+		return (struct directory_name){ lost_found_name, sizeof(lost_found_name) - 1 };
+	const struct tree_node *child = build_node(view->build, directory->first_child + entry);
+
+	return (struct directory_name){ child->name, child->name_bytes };
+}
+
+static struct directory_target entry_target(const void *context, uint32_t entry)
+{
+	const struct directory_view *view = context;
+	const struct build *build = view->build;
+
+	if (view->has_lost_found && entry-- == 0)
+		return (struct directory_target){ build->lost_found, EXT2_FT_DIR };
+	uint32_t child = build_node(build, view->node)->first_child + entry;
+
+	return (struct directory_target){ build->placements[child].ino,
+		                          file_type(build_node(build, child)->mode) };
+}
+
+struct directory_source directory_view_open(struct directory_view *view, const struct build *build, uint32_t node)
+{
+	*view = (struct directory_view){
+		.build = build,
+		.node = node,
+		.has_lost_found = node == TREE_ROOT && !build->tree_has_lost_found,
+	};
+	return (struct directory_source){
+		.context = view,
+		.count = build_node(build, node)->child_count + view->has_lost_found,
+		.name = entry_name,
+		.target = entry_target,
+		.is_casefolded = build->placements[node].is_casefolded,
+	};
+}
 
 struct writing {
 	struct build *build;

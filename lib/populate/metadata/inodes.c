@@ -6,9 +6,8 @@
 #include <sys/stat.h>
 
 #include "ondisk/inline_data.h"
-#include "populate/metadata/directory_view.h"
+#include "populate/metadata/directories.h"
 #include "populate/metadata/flags.h"
-#include "populate/metadata/xattr_values.h"
 #include "populate/metadata/xattrs.h"
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tree's xattr sets as they are stored: bytes for the inodes, and blocks that up to 1024 inodes with the
- * same set share (the kernel shares them too, through its cache of xattr blocks).
+ * same set share (the kernel shares them too, through its cache of xattr blocks). Values that are stored in inodes of
+ * their own (feature ea_inode), one for all equal ones, are build->xattr_values. Main thread only, but for
+ * xattrs_block_of() and xattr_value_encode_inode().
  */
 #pragma once
 
@@ -28,5 +30,8 @@ MUST_CHECK errcode_t xattrs_write(struct build *build);
 
 /* The block of an inode's xattrs, 0 if it has none. */
 uint64_t xattrs_block_of(const struct build *build, uint32_t node);
+
+/* Writes the inode of a value as inode_bytes bytes. */
+MUST_CHECK errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, void *bytes);
 
 void xattrs_release(struct build *build);

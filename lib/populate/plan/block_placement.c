@@ -55,7 +55,7 @@ static errcode_t set_placement(const struct build *build, struct pack_range *ran
 		return 0;
 	}
 	placement->map = extent_map_create(list, (uint32_t)map_blocks);
-	return placement->map ? build_take_map_blocks(build, range, placement->map) : ENOMEM;
+	return placement->map ? build_take_clusters(build, range, placement->map->map_blocks, map_blocks) : ENOMEM;
 }
 
 /* A run of the node's blocks: what is kept of an earlier image's stays, the rest is taken. *next: the first kept
@@ -95,31 +95,34 @@ static errcode_t collect_extents(const struct build *build, struct pack_range *r
 	return 0;
 }
 
+/* Gives back the clusters of those extents that do not begin before a logical block. */
+static errcode_t free_extents(const struct build *build, struct ext2mb_worker *worker,
+                              const struct file_extent *extents, size_t count, uint64_t from)
+{
+	errcode_t error = 0;
+
+	for (size_t extent = 0; !error && extent < count; extent++) {
+		uint64_t blocks = build_clusters(build, extents[extent].count) << build->format.cluster_bits;
+
+		if (extents[extent].logical >= from)
+			error = ext2mb_free(worker, extents[extent].physical, blocks);
+	}
+	return error;
+}
+
 /* Gives back what a node that did not fit has taken. */
 static errcode_t give_back(const struct build *build, struct ext2mb_worker *worker, struct placement *placement,
                            const struct extent_list *list)
 {
-	uint64_t cluster_blocks = 1u << build->format.cluster_bits;
+	SCOPE_FREE struct extent_map *map = placement->has_extent_map ? placement->map : NULL;
+	errcode_t error = free_extents(build, worker, list->extents, list->count, 0);
 
-	for (size_t extent = 0; extent < list->count; extent++) {
-		errcode_t error = ext2mb_free(worker, list->extents[extent].physical,
-		                              build_clusters(build, list->extents[extent].count) * cluster_blocks);
-		if (error)
-			return error;
-	}
-	for (uint32_t block = 0; placement->has_extent_map && block < placement->map->map_block_count; block++) {
-		errcode_t error = 0;
-
-		if (placement->map->map_blocks[block])
-			error = ext2mb_free(worker, placement->map->map_blocks[block], cluster_blocks);
-		if (error)
-			return error;
-	}
-	if (placement->has_extent_map)
-		free(placement->map);
+	for (uint32_t block = 0; !error && map && block < map->map_block_count; block++)
+		if (map->map_blocks[block])
+			error = ext2mb_free(worker, map->map_blocks[block], 1u << build->format.cluster_bits);
 	placement->has_extent_map = false;
 	placement->start = 0;
-	return 0;
+	return error;
 }
 
 /* A node that did not fit keeps nothing: what its list had not come to is given back as well. */
@@ -127,19 +130,11 @@ static errcode_t drop_kept(const struct build *build, struct ext2mb_worker *work
                            const struct extent_list *list)
 {
 	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
-	uint64_t end = last ? (uint64_t)last->logical + last->count : 0;
 	SCOPE_FREE struct extent_map *kept = build->reused ? TAKE(build->reused[number]) : NULL;
 
-	for (uint32_t extent = 0; kept && extent < kept->extent_count; extent++) {
-		uint64_t blocks = build_clusters(build, kept->extents[extent].count) << build->format.cluster_bits;
-
-		if (kept->extents[extent].logical < end)
-			continue;
-		errcode_t error = ext2mb_free(worker, kept->extents[extent].physical, blocks);
-		if (error)
-			return error;
-	}
-	return 0;
+	return kept ? free_extents(build, worker, kept->extents, kept->extent_count,
+	                           last ? (uint64_t)last->logical + last->count : 0) :
+	              0;
 }
 
 /* Passes by so many clusters, of a range that takes nothing. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/metadata/directory_view.h"
+#include "populate/metadata/directories.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/plan/block_runs.h"
 #include "populate/plan/casefold.h"
