@@ -11,7 +11,7 @@
 #include "analyze/read/paths.h"
 #include "analyze/read/target.h"
 #include "e2frag_options.h"
-#include "populate/output/text_file.h"
+#include "populate/output/output.h"
 #include "support/io/flush.h"
 #include "support/run/interrupt.h"
 

@@ -9,7 +9,6 @@
 #include <ext2fs/ext2fs.h>
 
 #include "populate/format/extended_options.h"
-#include "populate/output/android_sparse.h"
 #include "source/source.h"
 #include "support/text/units.h"
 
@@ -376,7 +375,7 @@ static void take_android_sparse(struct command *command)
 		usage_error("-E android_sparse: there is no offset in a sparse image");
 	if (command->options.in_place)
 		usage_error("--in-place: an Android sparse image is always a new file");
-	command->options.form = &android_sparse;
+	command->options.android_sparse = true;
 	drop_extended(command, "android_sparse");
 }
 

@@ -14,7 +14,7 @@
 #include "populate/metadata/inodes.h"
 #include "populate/metadata/quota.h"
 #include "populate/metadata/xattrs.h"
-#include "populate/output/image_form.h"
+#include "populate/output/android_sparse.h"
 #include "populate/plan/base_image.h"
 #include "populate/plan/block_placement.h"
 #include "populate/plan/inode_numbers.h"
@@ -71,19 +71,23 @@ static errcode_t examine_output(struct run *run)
 {
 	struct build *build = &run->build;
 	const struct populate_options *options = build->options;
-	const struct output_request request = {
+
+	run->output = (struct output){
 		.path = options->image,
 		.offset_bytes = options->offset_bytes,
 		/* What has another form in the end is a new file first. */
-		.in_place = options->in_place && !options->form,
-		.advice = options->size_only ? NULL :
-		          options->form      ? "remove it, or take another name" :
-		                               "use --in-place to write into it",
+		.in_place = options->in_place && !options->android_sparse,
+		.advice = options->size_only      ? NULL :
+		          options->android_sparse ? "remove it, or take another name" :
+		                                    "use --in-place to write into it",
 	};
-	errcode_t error = output_examine(&request, &run->output, build->problem);
+	errcode_t error = output_examine(&run->output, build->problem);
 
 	build->in_place = run->output.in_place;
-	return !error && options->form ? options->form->check(build, &run->output) : error;
+	if (!error && options->android_sparse && run->output.is_device)
+		return problem_set_reason(build->problem, EINVAL, options->image, "cannot create",
+		                          "an Android sparse image must be a file");
+	return error;
 }
 
 /* Filesystems that mke2fs makes but that cannot be used. */
@@ -322,8 +326,8 @@ static errcode_t finish(struct run *run)
 		error = verify_image(build, &run->output);
 		run->report->verified = !error;
 	}
-	if (!error && build->options->form)
-		error = build->options->form->convert(build, &run->output);
+	if (!error && build->options->android_sparse)
+		error = android_sparse_convert(build, &run->output);
 	/* No descriptor of ours may keep the file open that is replaced. */
 	base_image_close(TAKE(build->base));
 	if (!error && interrupt_pending())

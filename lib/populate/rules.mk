@@ -20,8 +20,6 @@ populate_sources := \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/output.c \
-	lib/populate/output/replace.c \
-	lib/populate/output/text_file.c \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \

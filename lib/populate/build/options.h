@@ -10,8 +10,6 @@
 #include "source/tree/exclude.h"
 #include "support/run/progress.h"
 
-struct image_form;
-
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
 	uint32_t source_count;    /* at least 1 */
@@ -19,7 +17,7 @@ struct populate_options {
 	const char *image;        /* what is made: a regular file, or a block device */
 	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
 	bool in_place;            /* a file that is there is written; otherwise a new one takes its place */
-	const struct image_form *form; /* what the finished filesystem is made into; NULL: it stays as it is */
+	bool android_sparse;      /* the finished filesystem is put into Android's sparse format */
 	const char *size; /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
 	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
 	const char *extended;     /* all -E options, joined by commas; NULL: none */

@@ -192,7 +192,7 @@ static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 	return error ? error : image_write(&conversion->target, &header, sizeof(header), 0);
 }
 
-static errcode_t convert(const struct build *build, struct output *output)
+errcode_t android_sparse_convert(const struct build *build, struct output *output)
 {
 	struct conversion conversion = { .block_bytes = build->format.block_bytes };
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
@@ -213,13 +213,3 @@ static errcode_t convert(const struct build *build, struct output *output)
 		ext2fs_free(fs);
 	return build_result(build, error, "cannot be made an Android sparse image");
 }
-
-static errcode_t check(const struct build *build, const struct output *output)
-{
-	if (!output->is_device)
-		return 0;
-	return problem_set_reason(build->problem, EINVAL, build->options->image, "cannot create",
-	                          "an Android sparse image must be a file");
-}
-
-const struct image_form android_sparse = { check, convert };

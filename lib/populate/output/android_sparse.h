@@ -5,10 +5,12 @@
  */
 #pragma once
 
-#include "populate/output/image_form.h"
+#include "populate/build/build.h"
+#include "populate/output/output.h"
 
 /*
- * Only for new files. Blocks that the filesystem has not allocated do not matter. Errors of converting: EFBIG (more
- * than 2^32 blocks), and those of reading and writing.
+ * Puts the finished filesystem into this form, in a new temporary file; not for a device. Blocks that the filesystem
+ * has not allocated do not matter. Main thread only. Errors: EFBIG (more than 2^32 blocks), and those of reading and
+ * writing.
  */
-extern const struct image_form android_sparse;
+MUST_CHECK errcode_t android_sparse_convert(const struct build *build, struct output *output);

@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fs.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "populate/build/run_writer.h"
-#include "populate/output/replace.h"
+#include "support/io/loop_device.h"
 #include "support/run/interrupt.h"
 
 static mode_t mode_of_new_files(void)
@@ -141,21 +143,98 @@ static errcode_t examine(const char *path, struct output *output, struct problem
 	return examine_file(&status, output, problem);
 }
 
-errcode_t output_examine(const struct output_request *request, struct output *output, struct problem *problem)
-{
-	*output = (struct output){
-		.path = request->path,
-		.descriptor = -1,
-		.offset_bytes = request->offset_bytes,
-		.in_place = request->in_place || request->offset_bytes,
-		.advice = request->advice,
-		.mode = mode_of_new_files(),
-	};
-	errcode_t error = examine(request->path, output, problem);
+/* A detached loop device closes its file a little later, and indexers look at new files for a moment. */
+#define ATTEMPTS 20
+#define PAUSE_NANOSECONDS (20 * 1000 * 1000)
 
-	if (!error && output->existed && output->advice)
-		error = replace_check(output->path, output->advice, problem);
-	return error;
+static errcode_t refuse(const struct output *output, errcode_t error, const char *reason, struct problem *problem)
+{
+	return problem_set_reason(problem, error, output->path, "cannot replace it", "%s; %s", reason, output->advice);
+}
+
+static bool is_mount_point(const char *path)
+{
+	struct statx status;
+
+	return statx(AT_FDCWD, path, 0, 0, &status) == 0 && (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* The error that rename(2) would end with after all the work; 0: none is known. */
+static errcode_t directory_error(const char *path, const struct stat *file)
+{
+	const char *slash = strrchr(path, '/');
+	SCOPE_FREE char *directory = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+	struct stat status;
+
+	if (!directory)
+		return ENOMEM;
+	if (access(directory, W_OK | X_OK) < 0 || stat(directory, &status) < 0)
+		return errno;
+	/* In a sticky directory such as /tmp only a file's owner can replace it. */
+	if ((status.st_mode & S_ISVTX) && geteuid() != 0 && status.st_uid != geteuid() &&
+	    file->st_uid != geteuid())
+		return EPERM;
+	return 0;
+}
+
+/* A write lease is granted, to the file's owner and root only, if no other process has the file open. */
+static bool is_open_elsewhere(const char *path)
+{
+	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (descriptor < 0)
+		return errno == EWOULDBLOCK;
+	/* A process that opens it meanwhile makes the kernel send SIGIO, which ends a program without a handler. */
+	if (fcntl(descriptor, F_SETSIG, SIGURG) < 0)
+		return false;
+	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) < 0)
+		return errno == EAGAIN;
+	return fcntl(descriptor, F_SETLEASE, F_UNLCK) < 0;
+}
+
+/* NULL: no process is known to use it. */
+static const char *current_use(const char *path, const struct stat *file)
+{
+	if (loop_device_has_open(file))
+		return "a loop device has it open";
+	return is_open_elsewhere(path) ? "it is open elsewhere" : NULL;
+}
+
+/* Whether the new file may take the place of the one that is there, if there is one. */
+static errcode_t check_replacing(const struct output *output, struct problem *problem)
+{
+	static const struct timespec pause = { .tv_nsec = PAUSE_NANOSECONDS };
+	const char *path = output->path, *use;
+	struct stat status;
+
+	if (!output->existed || !output->advice)
+		return 0;
+	if (stat(path, &status) < 0)
+		return errno == ENOENT ? 0 : problem_set(problem, errno, path, "cannot replace it");
+	if (status.st_nlink > 1)
+		return refuse(output, EBUSY, "it has other names (hard links)", problem);
+	if (is_mount_point(path))
+		return refuse(output, EBUSY, "it is mounted (bind mount)", problem);
+	errcode_t error = directory_error(path, &status);
+	if (error == ENOMEM)
+		return problem_set(problem, error, path, "cannot replace it");
+	if (error)
+		return refuse(output, error, "its directory does not permit it", problem);
+	for (int attempt = 0; (use = current_use(path, &status)) && attempt < ATTEMPTS && !interrupt_pending();
+	     attempt++)
+		nanosleep(&pause, NULL);
+	return use ? refuse(output, EBUSY, use, problem) : 0;
+}
+
+errcode_t output_examine(struct output *output, struct problem *problem)
+{
+	output->descriptor = -1;
+	output->in_place |= output->offset_bytes != 0;
+	output->mode = mode_of_new_files();
+	errcode_t error = examine(output->path, output, problem);
+
+	return error ? error : check_replacing(output, problem);
 }
 
 errcode_t output_open(struct output *output, struct problem *problem)
@@ -247,12 +326,10 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 		return 0;
 	if (interrupt_pending())
 		return EINTR;
-	if (output->existed && output->advice) {
-		errcode_t error = replace_check(output->path, output->advice, problem);
+	errcode_t error = check_replacing(output, problem);
 
-		if (error)
-			return error;
-	}
+	if (error)
+		return error;
 	/* An image that took another's place keeps its owner where we may give files away. */
 	if (output->existed && geteuid() == 0 && fchown(output->descriptor, output->uid, output->gid) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its owner");
@@ -275,4 +352,42 @@ void output_close(struct output *output)
 	if (output->descriptor >= 0)
 		close(output->descriptor);
 	output->descriptor = -1;
+}
+
+static errcode_t write_to(const char *place, text_writer write, void *context)
+{
+	FILE *stream = fopen(place, "we");
+
+	if (!stream)
+		return errno;
+	errcode_t error = write(context, stream);
+
+	if (fclose(stream) && !error)
+		error = errno;
+	return error;
+}
+
+/* A pipe or a terminal has no other file beside it that could take its place. */
+static bool is_stream(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
+}
+
+errcode_t text_file_write(const char *path, text_writer write, void *context, const char *action,
+                          struct problem *problem)
+{
+	struct output output = { .path = path, .descriptor = -1 };
+	bool is_direct = is_stream(path);
+	errcode_t error = is_direct ? 0 : output_examine(&output, problem);
+
+	if (!error && !is_direct)
+		error = output_open(&output, problem);
+	if (!error)
+		error = write_to(is_direct ? path : output.work_path, write, context);
+	if (!error && !is_direct)
+		error = output_finish(&output, problem);
+	output_close(&output);
+	return error ? problem_set(problem, error, path, action) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "support/problem.h"
@@ -21,30 +22,30 @@ struct output {
 	char *offset_path;    /* the same as e2fsprogs are told of an offset; owned; NULL without one */
 	int descriptor;       /* open for reading and writing */
 	bool is_device;       /* a block device */
-	bool in_place;        /* a device, or an existing file that is written instead of replaced */
+	bool in_place;        /* a device, or an existing file that is written instead of replaced, as with an offset */
 	uint64_t offset_bytes; /* where in the file the filesystem begins */
 	uint64_t existing_bytes; /* in place: size of what is there from the offset on; 0: no block of a filesystem */
 	uint64_t original_bytes; /* in place: size of the whole file */
 	char *head;          /* in place: the first OUTPUT_HEAD_BYTES from the offset on, before mke2fs ran; owned */
 	bool is_overwritten; /* in place: what was there is certainly gone */
-	const char *advice;  /* see output_examine(); NULL: an existing file is replaced unseen */
+	const char *advice;  /* what the user can do where replacing is not safe, a string literal; NULL: do not look */
 	bool existed;        /* a regular file was there that is replaced; the finished file gets its owner: */
 	uid_t uid;
 	gid_t gid;
 	mode_t mode;          /* what the finished file gets */
 };
 
-struct output_request {
-	const char *path;
-	uint64_t offset_bytes; /* where in the file the filesystem begins */
-	bool in_place;         /* an existing file is written instead of replaced; with an offset it always is */
-	const char *advice;    /* what the user can do where replacing is not safe, see populate/output/replace.h, a string
-	                          literal; NULL: do not look whether it is */
-};
-
-/* Looks at what is there, without opening it for writing or making anything. Errors name the path. */
-MUST_CHECK errcode_t output_examine(const struct output_request *request, struct output *output,
-                                    struct problem *problem);
+/*
+ * Looks at what is there, without opening it for writing or making anything. path, offset_bytes, in_place and advice
+ * are given, all else is zero. Errors name the path.
+ *
+ * Where a new file takes a regular file's place by rename(2), a program that reaches the old one by another way than
+ * its name would not see the new one: further hard links, bind mounts, loop devices, open descriptors. With an advice
+ * such a file is refused, here and by output_finish(): EBUSY, or what rename(2) would fail with; the reason ends in the
+ * advice. Whether a process has it open is known on filesystems with leases (fcntl(2)), to the file's owner and to
+ * root; whether a loop device has, everywhere. A file that is closed within half a second is not in use.
+ */
+MUST_CHECK errcode_t output_examine(struct output *output, struct problem *problem);
 
 /* Then makes the temporary file (or opens what is written in place). */
 MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem);
@@ -88,3 +89,13 @@ static inline const char *output_filesystem(const struct output *output)
 {
 	return output->offset_path ? output->offset_path : output->work_path;
 }
+
+/* Writes a text; what it returns need not cover errors of the stream that closing it shows as well. */
+typedef errcode_t (*text_writer)(void *context, FILE *stream);
+
+/*
+ * A text in a file that gets its name once it is whole: what is there stays until then. action: what messages say has
+ * failed.
+ */
+MUST_CHECK errcode_t text_file_write(const char *path, text_writer write, void *context, const char *action,
+                                     struct problem *problem);

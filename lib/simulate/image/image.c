@@ -54,9 +54,8 @@ static errcode_t check_mounted(const char *path, const char *file, const char *a
 errcode_t image_make(const char *path, const char *size, char *const *options, bool force, struct output *output,
                      struct problem *problem)
 {
-	const struct output_request request = { .path = path,
-		                                .advice = force ? "remove it, or take another name" : NULL };
-	errcode_t error = output_examine(&request, output, problem);
+	*output = (struct output){ .path = path, .advice = force ? "remove it, or take another name" : NULL };
+	errcode_t error = output_examine(output, problem);
 
 	if (error)
 		return error;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "populate/output/text_file.h"
+#include "populate/output/output.h"
 #include "simulate/overview/overview_charts.h"
 #include "simulate/overview/overview_machine.h"
 #include "simulate/results/report.h"

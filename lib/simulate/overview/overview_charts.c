@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "populate/output/text_file.h"
+#include "populate/output/output.h"
 #include "simulate/overview/chart.h"
 #include "support/vector.h"
 
