@@ -40,8 +40,6 @@ source_sources := \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
-	lib/source/owners/owner_text.c \
-	lib/source/owners/owner_xattrs.c \
 	lib/source/source.c \
 	lib/source/sources.c \
 	lib/source/tree/exclude.c \

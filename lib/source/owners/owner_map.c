@@ -2,7 +2,14 @@
 #include "source/owners/owner_map.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
+
+#include "support/text/text_line.h"
+#include "support/text/units.h"
+#include "support/vector.h"
+
+/* 4294967295 is "no id" to chown(2). */
+#define LARGEST_ID (UINT32_MAX - 1)
 
 static void free_rule(struct owner_rule *rule)
 {
@@ -23,46 +30,136 @@ void owner_map_destroy(struct owner_map *map)
 	*map = (struct owner_map){ 0 };
 }
 
-static int compare_to_range(const void *id, const void *range)
+static bool parse_range(const char *text, struct id_range *range)
 {
-	const struct id_range *ids = range;
-	uint32_t number = *(const uint32_t *)id;
+	SCOPE_FREE char *copy = strdup(text);
+	uint64_t numbers[3];
+	char *rest = copy;
 
-	return number < ids->from ? -1 : number - ids->from >= ids->count;
-}
+	for (int i = 0; i < 3; i++) {
+		const char *word = rest ? strsep(&rest, ":") : NULL;
 
-bool id_map_apply(const struct id_map *ids, uint32_t *id)
-{
-	const struct id_range *range = NULL;
-
-	if (ids->count)
-		range = bsearch(id, ids->ranges, ids->count, sizeof(*ids->ranges), compare_to_range);
-	if (range)
-		*id = range->to + (*id - range->from);
-	return range || !ids->count;
-}
-
-errcode_t owner_map_problem(const struct tree *tree, uint32_t node, const char *action, enum account_kind kind,
-                            uint32_t id, struct problem *problem)
-{
-	SCOPE_FREE char *path = tree_path(tree, node);
-
-	return problem_set_reason(problem, ERANGE, path, action, "%s %u is in no range of the map: add a range for it",
-	                          account_kind_name(kind), id);
-}
-
-bool owner_map_id(const struct owner_map *map, enum account_kind kind, uint32_t *id)
-{
-	if (map->root_owned)
-		return true;
-	for (size_t i = 0; i < map->rule_count; i++) {
-		const struct owner_rule *rule = &map->rules[i];
-
-		if (rule->to[kind].kind == OWNER_ANY || rule->from[!kind].kind != OWNER_ANY ||
-		    rule->from[kind].kind == OWNER_ANY || rule->from[kind].id != *id)
-			continue;
-		*id = rule->to[kind].id;
-		return true;
+		if (!word || units_parse_number(word, i == 2, (uint64_t)LARGEST_ID + (i == 2), &numbers[i]))
+			return false;
 	}
-	return id_map_apply(&map->ids[kind], id);
+	if (rest || numbers[0] + numbers[2] > LARGEST_ID + 1ull || numbers[1] + numbers[2] > LARGEST_ID + 1ull)
+		return false;
+	*range = (struct id_range){ (uint32_t)numbers[0], (uint32_t)numbers[1], (uint32_t)numbers[2] };
+	return true;
+}
+
+static bool touch(uint32_t one, uint32_t one_count, uint32_t other, uint32_t other_count)
+{
+	return one < other ? other - one < one_count : one - other < other_count;
+}
+
+errcode_t owner_map_add_range(struct owner_map *map, enum account_kind kind, const char *text, const char *origin,
+                              struct problem *problem)
+{
+	struct id_map *ids = &map->ids[kind];
+	struct id_range range;
+	size_t place = 0;
+
+	if (!parse_range(text, &range))
+		return problem_set_reason(problem, EINVAL, origin, "bad range",
+		                          "\"%s\" is not FROM:TO:COUNT with ids up to %u", text, LARGEST_ID);
+	for (size_t i = 0; i < ids->count; i++) {
+		const struct id_range *other = &ids->ranges[i];
+
+		if (touch(range.from, range.count, other->from, other->count) ||
+		    touch(range.to, range.count, other->to, other->count))
+			return problem_set_reason(problem, EINVAL, origin, "bad range", "\"%s\" overlaps \"%u:%u:%u\"",
+			                          text, other->from, other->to, other->count);
+		place += other->from < range.from;
+	}
+	errcode_t error = vector_reserve(&ids->ranges, &ids->capacity, ids->count + 1, sizeof(*ids->ranges));
+
+	if (error)
+		return problem_set(problem, error, origin, "cannot add range");
+	memmove(&ids->ranges[place + 1], &ids->ranges[place], (ids->count - place) * sizeof(range));
+	ids->ranges[place] = range;
+	ids->count++;
+	return 0;
+}
+
+static errcode_t bad_rule(struct problem *problem, const char *origin, const char *word, const char *why)
+{
+	return problem_set_reason(problem, EINVAL, origin, "bad rule", "\"%s\" %s", word, why);
+}
+
+static errcode_t parse_part(const char *text, const char *origin, struct owner_part *part, struct problem *problem)
+{
+	uint64_t id;
+
+	if (!text || !*text || !strcmp(text, "*"))
+		return 0;
+	if (strspn(text, "0123456789") == strlen(text)) {
+		if (units_parse_number(text, 0, LARGEST_ID, &id))
+			return bad_rule(problem, origin, text, "is larger than any id");
+		*part = (struct owner_part){ .kind = OWNER_ID, .id = (uint32_t)id };
+		return 0;
+	}
+	*part = (struct owner_part){ .kind = OWNER_NAME, .name = strdup(text) };
+	return part->name ? 0 : problem_set(problem, ENOMEM, origin, "cannot read rule");
+}
+
+/* USER, USER:GROUP or :GROUP. */
+static errcode_t parse_owner(char *text, const char *origin, struct owner_part parts[ACCOUNT_KINDS],
+                             struct problem *problem)
+{
+	char *rest = text;
+	const char *user = strsep(&rest, ":");
+	const char *group = strsep(&rest, ":");
+
+	if (rest)
+		return bad_rule(problem, origin, rest, "follows user and group");
+	errcode_t error = parse_part(user, origin, &parts[ACCOUNT_USER], problem);
+
+	return error ? error : parse_part(group, origin, &parts[ACCOUNT_GROUP], problem);
+}
+
+/* The rule is in the map already, which frees what it holds so far if it is not right. */
+static errcode_t parse_rule(char *line, struct owner_rule *rule, struct problem *problem)
+{
+	static const char blanks[] = " \t\n";
+	char *state = NULL;
+	char *from = strtok_r(line, blanks, &state);
+	char *to = strtok_r(NULL, blanks, &state);
+	const char *more = strtok_r(NULL, blanks, &state);
+
+	if (!to)
+		return bad_rule(problem, rule->origin, from, "is followed by no new owner");
+	if (more)
+		return bad_rule(problem, rule->origin, more, "follows the new owner");
+	errcode_t error = parse_owner(from, rule->origin, rule->from, problem);
+
+	if (!error)
+		error = parse_owner(to, rule->origin, rule->to, problem);
+	if (!error && rule->to[ACCOUNT_USER].kind == OWNER_ANY && rule->to[ACCOUNT_GROUP].kind == OWNER_ANY)
+		error = bad_rule(problem, rule->origin, to, "names neither a user nor a group");
+	return error;
+}
+
+static errcode_t add_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
+{
+	struct owner_map *map = context;
+	const char *start = line + strspn(line, " \t\n");
+
+	(void)bytes;
+	if (!*start || *start == '#')
+		return 0;
+	errcode_t error = vector_reserve(&map->rules, &map->rule_capacity, map->rule_count + 1, sizeof(*map->rules));
+
+	if (error)
+		return problem_set(problem, error, origin, "cannot read rule");
+	struct owner_rule *rule = &map->rules[map->rule_count++];
+
+	*rule = (struct owner_rule){ .origin = strdup(origin) };
+	return rule->origin ? parse_rule(line, rule, problem) :
+	                      problem_set(problem, ENOMEM, origin, "cannot read rule");
+}
+
+errcode_t owner_map_add_file(struct owner_map *map, const char *path, struct problem *problem)
+{
+	return text_line_each(path, add_line, map, problem);
 }

@@ -62,14 +62,6 @@ MUST_CHECK errcode_t owner_map_add_range(struct owner_map *map, enum account_kin
 /* Adds the rules of a file; empty lines and comments, which begin with #, are skipped. Problems name file and line. */
 MUST_CHECK errcode_t owner_map_add_file(struct owner_map *map, const char *path, struct problem *problem);
 
-/* What an id becomes by ranges, or by rules for a mere id. False: there are ranges and it is in none. */
-bool id_map_apply(const struct id_map *ids, uint32_t *id);
-bool owner_map_id(const struct owner_map *map, enum account_kind kind, uint32_t *id);
-
-/* Records that an id of a node is in no range: ERANGE. */
-errcode_t owner_map_problem(const struct tree *tree, uint32_t node, const char *action, enum account_kind kind,
-                            uint32_t id, struct problem *problem);
-
 /*
  * Gives all files of the tree their new owners, from one thread; names are resolved once, in map. Problems name the
  * first file in tree order whose owner is in no range, or the rule with a name that the tree does not know.
