@@ -7,7 +7,7 @@
 
 #include "populate/format/extended_options.h"
 #include "source/manifest/metadata.h"
-#include "source/tree/xattr_sets.h"
+#include "source/tree/xattr_table.h"
 
 static errcode_t set_root_permissions(struct build *build, const char *text)
 {

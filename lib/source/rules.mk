@@ -29,10 +29,8 @@ source_sources := \
 	lib/source/layers/oci_blob.c \
 	lib/source/layers/oci_image.c \
 	lib/source/layers/whiteouts.c \
-	lib/source/manifest/manifest_file.c \
 	lib/source/manifest/manifest_source.c \
 	lib/source/manifest/metadata.c \
-	lib/source/manifest/metadata_additions.c \
 	lib/source/mtree/digests.c \
 	lib/source/mtree/mtree.c \
 	lib/source/mtree/mtree_entry.c \
@@ -48,5 +46,4 @@ source_sources := \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
 	lib/source/tree/tree_builder_number.c \
-	lib/source/tree/xattr_sets.c \
 	lib/source/tree/xattr_table.c

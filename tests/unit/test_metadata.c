@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "host_tree.h"
-#include "source/manifest/metadata_additions.h"
 #include "tree_check.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "host_tree.h"
-#include "source/tree/xattr_sets.h"
+#include "source/tree/xattr_table.h"
 #include "tree_check.h"
 #include "unit.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/mtree/mtree.h"
 #include "support/run/interrupt.h"
 
 /*
@@ -93,18 +92,26 @@ static la_ssize_t read_some(struct archive *archive, void *context, const void *
 	return (la_ssize_t)input->buffer_bytes;
 }
 
-static la_ssize_t unpack_some(struct archive *archive, struct archive_input *input, const void **bytes)
+/* The next bytes of the one member of what is packed, none at its end. */
+static int unpack_block(struct archive *archive, const void **bytes, size_t *count)
 {
 	la_int64_t offset;
-	size_t count = 0;
 	int result;
 
+	*count = 0;
 	do
-		result = archive_read_data_block(input->unpacker, bytes, &count, &offset);
-	while (result == ARCHIVE_OK && !count);
+		result = archive_read_data_block(archive, bytes, count, &offset);
+	while (result == ARCHIVE_OK && !*count);
 	if (result == ARCHIVE_EOF)
-		return 0;
-	if (result != ARCHIVE_OK) {
+		*count = 0;
+	return result == ARCHIVE_EOF ? ARCHIVE_OK : result;
+}
+
+static la_ssize_t unpack_some(struct archive *archive, struct archive_input *input, const void **bytes)
+{
+	size_t count;
+
+	if (unpack_block(input->unpacker, bytes, &count) != ARCHIVE_OK) {
 		const char *reason = archive_error_string(input->unpacker);
 
 		archive_set_error(archive, archive_errno(input->unpacker), "%s", reason ? reason : "it is damaged");
@@ -138,18 +145,9 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 /* More of a manifest that libarchive unpacks. */
 static errcode_t unpack_text(struct archive_input *input)
 {
-	la_int64_t offset;
-	int result;
-
-	do
-		result = archive_read_data_block(input->archive, (const void **)&input->text, &input->text_bytes,
-		                                 &offset);
-	while (result == ARCHIVE_OK && !input->text_bytes);
-	if (result == ARCHIVE_EOF)
-		input->text_bytes = 0;
-	else if (result != ARCHIVE_OK)
-		return input->error ? input->error : EBADMSG;
-	return 0;
+	if (unpack_block(input->archive, (const void **)&input->text, &input->text_bytes) == ARCHIVE_OK)
+		return 0;
+	return input->error ? input->error : EBADMSG;
 }
 
 static ssize_t read_text(void *context, char *bytes, size_t count)
@@ -175,11 +173,6 @@ static ssize_t read_text(void *context, char *bytes, size_t count)
 	input->text += count;
 	input->text_bytes -= count;
 	return (ssize_t)count;
-}
-
-FILE *archive_input_stream(struct archive_input *input)
-{
-	return fopencookie(input, "r", (cookie_io_functions_t){ .read = read_text });
 }
 
 /* What has been read to look at it, libarchive has not seen. */
@@ -401,9 +394,7 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor, const 
 {
 	errcode_t error = begin(input, descriptor, kind);
 
-	if (error)
-		return error;
-	return kind == &archive_kind_manifest ? open_manifest(input) : open_archive(input);
+	return error ? error : open_archive(input);
 }
 
 int archive_input_next(struct archive_input *input, struct archive_entry **entry)
@@ -423,11 +414,6 @@ int archive_input_next(struct archive_input *input, struct archive_entry **entry
 
 	header_tap_close(&input->tap);
 	return result == ARCHIVE_OK ? skipped : result;
-}
-
-errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count)
-{
-	return header_tap_bytes(&input->tap, (uint64_t)archive_filter_bytes(input->archive, 0), bytes, count);
 }
 
 errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,
@@ -458,6 +444,25 @@ void archive_input_close(struct archive_input *input)
 	if (input->own_locale)
 		freelocale(input->own_locale);
 	*input = (struct archive_input){ 0 };
+}
+
+errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_visit visit, void *context,
+                                      struct problem *problem)
+{
+	struct archive_input input;
+	errcode_t error = begin(&input, descriptor, &archive_kind_manifest);
+
+	if (!error)
+		error = open_manifest(&input);
+	if (!error) {
+		SCOPE_FCLOSE FILE *stream = fopencookie(&input, "r", (cookie_io_functions_t){ .read = read_text });
+
+		error = stream ? mtree_read(stream, name, visit, context, problem) : ENOMEM;
+	}
+	if (error)
+		archive_input_problem(&input, error, name, problem);
+	archive_input_close(&input);
+	return error;
 }
 
 bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset)

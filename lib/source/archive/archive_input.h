@@ -8,7 +8,7 @@
 
 #include "source/archive/archive_kind.h"
 #include "source/archive/header_tap.h"
-#include "source/tree/tree.h"
+#include "source/mtree/mtree.h"
 
 struct archive_input {
 	const struct archive_kind *kind;
@@ -25,7 +25,7 @@ struct archive_input {
 	uint64_t buffer_at; /* where in the file its bytes lie */
 	size_t buffer_bytes;
 	bool is_unread;    /* libarchive has not got the buffer yet */
-	const char *text;  /* of archive_input_stream(): what is at hand of it */
+	const char *text;  /* of a manifest: what is at hand of it */
 	size_t text_bytes; /* likewise */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
@@ -36,23 +36,13 @@ struct archive_input {
 };
 
 /*
- * Opens a file of a kind for reading; descriptor must last as long. Of a manifest, which may be packed (gzip and so
- * on), there is an archive_input_stream(), of anything else the members. ENOMEM, errors of reading, EBADMSG, also where
+ * Opens an archive of a kind for reading; descriptor must last as long. ENOMEM, errors of reading, EBADMSG, also where
  * it is of another kind.
  */
 MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind);
 
-/* archive_read_next_header() of the archive. */
+/* archive_read_next_header() of the archive; header_tap_bytes() then has the bytes of that header. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);
-
-/* The header of the member that this gave, see header_tap_bytes(). */
-MUST_CHECK errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count);
-
-/*
- * The whole text of a manifest, unpacked; the caller closes it before the input. NULL: no memory. After a failure to
- * read from it errno is EBADMSG or that of read(2).
- */
-FILE *archive_input_stream(struct archive_input *input);
 
 /* Records that opening or reading failed with this error, and why. path: of the archive, or a member of it. */
 errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,
@@ -63,3 +53,7 @@ void archive_input_close(struct archive_input *input);
 
 /* Is what libarchive handed out a part of the file as it is? Then *offset says where it lies. */
 bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset);
+
+/* mtree_read() of an open file, which may be packed as an archive may be. The problem names it as name. */
+MUST_CHECK errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_visit visit, void *context,
+                                                 struct problem *problem);

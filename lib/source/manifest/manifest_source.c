@@ -7,12 +7,11 @@
 #include <sys/stat.h>
 
 #include "source/owners/account_names.h"
-#include "source/archive/archive_kind.h"
+#include "source/archive/archive_input.h"
 #include "source/host/source_file.h"
 #include "source/host/data_segments.h"
 #include "source/mtree/digests.h"
 #include "source/mtree/mtree_entry.h"
-#include "source/manifest/manifest_file.h"
 #include "source/tree/tree_builder.h"
 #include "source/tree/xattr_table.h"
 #include "source/host/open_below.h"
@@ -414,8 +413,8 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 	if (!error)
 		error = xattr_table_create(&manifest->xattr_table);
 	if (!error)
-		error = manifest_file_read(tree->origins[0].descriptor, manifest->name, visit, manifest,
-		                           manifest->problem);
+		error = archive_input_read_manifest(tree->origins[0].descriptor, manifest->name, visit, manifest,
+		                                    manifest->problem);
 	if (!error)
 		error = tree_builder_finish(manifest->builder, pool, manifest->problem);
 	if (!error)

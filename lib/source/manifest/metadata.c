@@ -5,53 +5,54 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/owners/account_names.h"
+#include "source/archive/archive_input.h"
 #include "source/host/source_file.h"
-#include "source/manifest/manifest_file.h"
+#include "source/layers/merge.h"
 #include "source/mtree/digests.h"
-#include "source/manifest/metadata_additions.h"
 #include "source/mtree/mtree_entry.h"
-#include "source/tree/xattr_sets.h"
+#include "source/owners/account_names.h"
+#include "source/tree/tree_builder.h"
+#include "source/tree/xattr_table.h"
+#include "support/bisect.h"
 #include "support/text/text_line.h"
+#include "support/vector.h"
 
 struct metadata {
 	const char *path;
 	struct tree *tree;
+	struct problem *problem;
 	struct account_names *names;
-	struct additions additions;
 	struct digests digests;
 	size_t xattr_set_capacity;
 	bool has_new_sets;
+
+	/* Of files that are not in the tree: collected while the manifest is read, then made all at once. */
+	struct mtree_entry *additions; /* in the order of the manifest */
+	size_t addition_count, addition_capacity;
+	struct arena memory;               /* theirs */
+	const struct mtree_entry **sorted; /* the same by path, those of one path in the order of the manifest */
 };
 
 static errcode_t fail(const struct metadata *metadata, const struct mtree_entry *entry, errcode_t error,
-                      struct problem *problem, const char *why)
+                      const char *why)
 {
-	return text_line_problem(problem, error, metadata->path, entry->line, "cannot apply metadata",
+	return text_line_problem(metadata->problem, error, metadata->path, entry->line, "cannot apply metadata",
 	                         *entry->path ? entry->path : ".", why);
 }
 
 static const char *type_text(uint32_t mode)
 {
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return "a regular file";
-	case S_IFDIR:
-		return "a directory";
-	case S_IFLNK:
-		return "a symbolic link";
-	case S_IFCHR:
-		return "a character device";
-	case S_IFBLK:
-		return "a block device";
-	case S_IFIFO:
-		return "a fifo";
-	default:
-		return "a socket";
-	}
+	static const char *const texts[] = {
+		[S_IFREG >> 12] = "a regular file",  [S_IFDIR >> 12] = "a directory",
+		[S_IFLNK >> 12] = "a symbolic link", [S_IFCHR >> 12] = "a character device",
+		[S_IFBLK >> 12] = "a block device",  [S_IFIFO >> 12] = "a fifo",
+		[S_IFSOCK >> 12] = "a socket",
+	};
+
+	return texts[(mode & S_IFMT) >> 12];
 }
 
-static errcode_t resolve(struct metadata *metadata, struct mtree_entry *entry, struct problem *problem)
+static errcode_t resolve(struct metadata *metadata, struct mtree_entry *entry)
 {
 	errcode_t error = 0;
 
@@ -60,9 +61,11 @@ static errcode_t resolve(struct metadata *metadata, struct mtree_entry *entry, s
 	SCOPE_FREE char *origin = text_line_origin(metadata->path, entry->line);
 
 	if (entry->given & MTREE_UNAME)
-		error = account_names_find(metadata->names, ACCOUNT_USER, entry->uname, origin, &entry->uid, problem);
+		error = account_names_find(metadata->names, ACCOUNT_USER, entry->uname, origin, &entry->uid,
+		                           metadata->problem);
 	if (!error && (entry->given & MTREE_GNAME))
-		error = account_names_find(metadata->names, ACCOUNT_GROUP, entry->gname, origin, &entry->gid, problem);
+		error = account_names_find(metadata->names, ACCOUNT_GROUP, entry->gname, origin, &entry->gid,
+		                           metadata->problem);
 	if (entry->given & MTREE_UNAME)
 		entry->given |= MTREE_UID;
 	if (entry->given & MTREE_GNAME)
@@ -74,42 +77,50 @@ static errcode_t resolve(struct metadata *metadata, struct mtree_entry *entry, s
 static errcode_t change_xattrs(struct metadata *metadata, struct tree_node *node, const struct mtree_entry *entry)
 {
 	struct tree *tree = metadata->tree;
+	const struct tree_xattr *list = xattr_list_copy(&tree->memory, entry->xattrs, entry->xattr_count);
+	errcode_t error = list ? 0 : ENOMEM;
 
-	for (size_t i = 0; i < entry->xattr_count; i++) {
-		const struct tree_xattr *xattr = &entry->xattrs[i];
-		const struct tree_xattr copy = {
-			arena_copy_string(&tree->memory, xattr->name, strlen(xattr->name)),
-			arena_copy_string(&tree->memory, xattr->value, xattr->value_bytes),
-			xattr->value_bytes,
-		};
-		errcode_t error = copy.name && copy.value ? xattr_sets_add(tree, &metadata->xattr_set_capacity,
-		                                                           node->xattrs, &copy, &node->xattrs) :
-		                                            ENOMEM;
-
-		if (error)
-			return error;
+	for (size_t i = 0; !error && i < entry->xattr_count; i++) {
+		error = xattr_sets_add(tree, &metadata->xattr_set_capacity, node->xattrs, &list[i], &node->xattrs);
 		metadata->has_new_sets = true;
 	}
-	return 0;
+	return error;
 }
 
 /* All names of a file have what its first node has. */
-static errcode_t change(struct metadata *metadata, uint32_t number, const struct mtree_entry *entry,
-                        struct problem *problem)
+static errcode_t change(struct metadata *metadata, uint32_t number, const struct mtree_entry *entry)
 {
 	struct tree_node *node = &metadata->tree->nodes[metadata->tree->nodes[number].link_to];
 	char why[100];
 
 	if ((entry->given & MTREE_TYPE) && entry->type != (node->mode & S_IFMT)) {
 		snprintf(why, sizeof(why), "is %s, not %s", type_text(node->mode), type_text(entry->type));
-		return fail(metadata, entry, EINVAL, problem, why);
+		return fail(metadata, entry, EINVAL, why);
 	}
 	node->is_implied = false;
 	errcode_t error = mtree_entry_apply(entry, &metadata->tree->memory, node);
 
 	if (!error)
 		error = change_xattrs(metadata, node, entry);
-	return error ? fail(metadata, entry, error, problem, NULL) : 0;
+	return error ? fail(metadata, entry, error, NULL) : 0;
+}
+
+/* Keeps a copy of what the making of a file needs, and of what change() does. */
+static errcode_t note_addition(struct metadata *metadata, const struct mtree_entry *entry)
+{
+	struct arena *memory = &metadata->memory;
+	struct mtree_entry copy = *entry;
+	errcode_t error = vector_reserve(&metadata->additions, &metadata->addition_capacity,
+	                                 metadata->addition_count + 1, sizeof(*metadata->additions));
+
+	copy.path = arena_copy_string(memory, entry->path, strlen(entry->path));
+	if (copy.given & MTREE_LINK)
+		copy.target = arena_copy_string(memory, entry->target, strlen(entry->target));
+	copy.xattrs = xattr_list_copy(memory, entry->xattrs, entry->xattr_count);
+	if (error || !copy.path || ((copy.given & MTREE_LINK) && !copy.target) || !copy.xattrs)
+		return ENOMEM;
+	metadata->additions[metadata->addition_count++] = copy;
+	return 0;
 }
 
 /* What is missing and can be made waits until all is read: the tree is made anew once. */
@@ -121,67 +132,221 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 	bool is_there = tree_find_path(metadata->tree, entry->path, &node);
 	errcode_t error;
 
+	(void)problem;
 	if (is_there ? entry->given & MTREE_NOCHANGE : entry->given & MTREE_OPTIONAL)
 		return 0;
-	error = resolve(metadata, &resolved, problem);
+	error = resolve(metadata, &resolved);
 	if (error)
 		return error;
 	if (is_there) {
-		error = change(metadata, node, &resolved, problem);
+		error = change(metadata, node, &resolved);
 		return error ? error : digests_note(&metadata->digests, entry);
 	}
-	error = additions_note(&metadata->additions, &resolved);
-	return error ? fail(metadata, entry, error, problem, NULL) : 0;
+	error = note_addition(metadata, &resolved);
+	return error ? fail(metadata, entry, error, NULL) : 0;
 }
 
-static errcode_t add_missing(struct metadata *metadata, struct pool *pool, struct problem *problem)
+static int compare_entries(const void *one, const void *other)
 {
-	const struct additions *additions = &metadata->additions;
-	errcode_t error = additions_make(additions, metadata->path, &metadata->tree, pool, problem);
+	const struct mtree_entry *first = *(const struct mtree_entry *const *)one;
+	const struct mtree_entry *second = *(const struct mtree_entry *const *)other;
+	int order = strcmp(first->path, second->path);
+
+	if (order)
+		return order;
+	return first->line < second->line ? -1 : first->line > second->line;
+}
+
+static bool can_be_made(const struct mtree_entry *entry)
+{
+	return (entry->given & MTREE_TYPE) && entry->type != S_IFREG;
+}
+
+/* The end of the run of entries with the path of the one at start. */
+static size_t run_end(const struct metadata *metadata, size_t start)
+{
+	size_t end = start + 1;
+
+	while (end < metadata->addition_count && !strcmp(metadata->sorted[end]->path, metadata->sorted[start]->path))
+		end++;
+	return end;
+}
+
+/* What the entries [start, end) of one path say of the file to be made; its type is 0 if none says it. */
+static struct mtree_entry describe(const struct metadata *metadata, size_t start, size_t end)
+{
+	struct mtree_entry all = { .path = metadata->sorted[start]->path, .line = metadata->sorted[start]->line };
+
+	for (size_t i = end; i-- > start;) {
+		const struct mtree_entry *entry = metadata->sorted[i];
+
+		if (can_be_made(entry))
+			all.type = entry->type;
+		if (entry->given & MTREE_LINK)
+			all.target = entry->target;
+		if (entry->given & MTREE_DEVICE) {
+			all.major = entry->major;
+			all.minor = entry->minor;
+		}
+		all.given |= entry->given;
+	}
+	return all;
+}
+
+/* Is a directory with this path made? */
+static bool makes_directory(const struct metadata *metadata, const char *path)
+{
+	size_t first = BISECT(metadata->addition_count, index, strcmp(metadata->sorted[index]->path, path) >= 0);
+
+	if (first == metadata->addition_count || strcmp(metadata->sorted[first]->path, path))
+		return false;
+	return describe(metadata, first, run_end(metadata, first)).type == S_IFDIR;
+}
+
+static errcode_t check_entry(const struct metadata *metadata, const struct mtree_entry *entry, const char **why)
+{
+	const char *slash = strrchr(entry->path, '/');
+	SCOPE_FREE char *directory = strndup(entry->path, slash ? (size_t)(slash - entry->path) : 0);
+	uint32_t node;
+
+	*why = NULL;
+	if (!directory)
+		return ENOMEM;
+	if (!entry->type)
+		*why = "is not in the source";
+	else if (tree_find_path(metadata->tree, directory, &node) ? !S_ISDIR(metadata->tree->nodes[node].mode) :
+	                                                           !makes_directory(metadata, directory))
+		*why = "is in a directory that neither the source nor the manifest has";
+	else
+		*why = mtree_entry_lacks(entry, entry->type);
+	return 0;
+}
+
+/* Of all that is wrong, the first line is named. */
+static errcode_t check_entries(const struct metadata *metadata)
+{
+	struct mtree_entry worst = { 0 };
+	const char *reason = NULL;
+
+	for (size_t start = 0, end; start < metadata->addition_count; start = end) {
+		const char *why;
+
+		end = run_end(metadata, start);
+		struct mtree_entry entry = describe(metadata, start, end);
+		errcode_t error = check_entry(metadata, &entry, &why);
+
+		if (error)
+			return error;
+		if (why && (!reason || entry.line < worst.line)) {
+			worst = entry;
+			reason = why;
+		}
+	}
+	return reason ? fail(metadata, &worst, EINVAL, reason) : 0;
+}
+
+static errcode_t build_entry(const struct metadata *metadata, struct tree *made, struct tree_builder *builder,
+                             struct mtree_entry *entry)
+{
+	const struct tree_node *root = &metadata->tree->nodes[TREE_ROOT];
+	struct tree_node node = mtree_plain_node(entry->type, root->mtime_seconds, root->mtime_nanoseconds);
+
+	entry->given &= MTREE_LINK | MTREE_DEVICE;
+	errcode_t error = mtree_entry_apply(entry, &made->memory, &node);
+
+	return error ? error : tree_builder_add(builder, entry->path, &node);
+}
+
+/* Without what the entries say of owner, mode, time and xattrs. */
+static errcode_t build(const struct metadata *metadata, struct tree *made, struct pool *pool)
+{
+	struct tree_builder *builder;
+	uint32_t origin;
+	errcode_t error = tree_add_origin(made, TREE_ORIGIN_STORED, metadata->path, -1, &origin);
+
+	made->xattr_sets = calloc(1, sizeof(*made->xattr_sets));
+	made->xattr_set_count = 1;
+	if (!error)
+		error = made->xattr_sets ? tree_builder_create(made, NULL, &builder) : ENOMEM;
+	if (error)
+		return error;
+	for (size_t start = 0, end; !error && start < metadata->addition_count; start = end) {
+		end = run_end(metadata, start);
+		struct mtree_entry entry = describe(metadata, start, end);
+
+		error = build_entry(metadata, made, builder, &entry);
+	}
+	if (!error)
+		error = tree_builder_finish(builder, pool, metadata->problem);
+	tree_builder_destroy(builder);
+	return error;
+}
+
+static errcode_t make_missing(struct metadata *metadata, struct pool *pool)
+{
+	metadata->sorted = malloc(metadata->addition_count * sizeof(*metadata->sorted));
+	if (!metadata->sorted)
+		return ENOMEM;
+	for (size_t i = 0; i < metadata->addition_count; i++)
+		metadata->sorted[i] = &metadata->additions[i];
+	qsort(metadata->sorted, metadata->addition_count, sizeof(*metadata->sorted), compare_entries);
+	errcode_t error = check_entries(metadata);
+
+	if (error)
+		return error;
+	struct tree *made = calloc(1, sizeof(*made));
+
+	error = made ? build(metadata, made, pool) : ENOMEM;
+	if (error) {
+		tree_destroy(made);
+		return error;
+	}
+	struct merge_layer layers[] = { { TAKE(metadata->tree), WHITEOUTS_NONE }, { made, WHITEOUTS_NONE } };
+
+	return tree_merge(layers, 2, false, &metadata->tree, metadata->problem);
+}
+
+static errcode_t add_missing(struct metadata *metadata, struct pool *pool)
+{
+	errcode_t error = make_missing(metadata, pool);
 
 	metadata->xattr_set_capacity = 0;
-	for (size_t i = 0; !error && i < additions->count; i++) {
+	for (size_t i = 0; !error && i < metadata->addition_count; i++) {
 		uint32_t node;
 
-		(void)!tree_find_path(metadata->tree, additions->entries[i].path, &node);
-		error = change(metadata, node, &additions->entries[i], problem);
+		(void)!tree_find_path(metadata->tree, metadata->additions[i].path, &node);
+		error = change(metadata, node, &metadata->additions[i]);
 	}
 	return error;
 }
 
-static errcode_t read_manifest(struct metadata *metadata, struct problem *problem)
+static errcode_t read_manifest(struct metadata *metadata)
 {
 	SCOPE_CLOSE int descriptor = source_file_open_path(metadata->path);
 
 	if (descriptor < 0)
-		return problem_set(problem, errno, metadata->path, "cannot open");
-	return manifest_file_read(descriptor, metadata->path, visit, metadata, problem);
-}
-
-static errcode_t apply(struct metadata *metadata, struct pool *pool, struct problem *problem)
-{
-	errcode_t error = account_names_create(metadata->tree, &metadata->names);
-
-	if (error)
-		return problem_set(problem, error, metadata->path, "cannot apply metadata");
-	error = read_manifest(metadata, problem);
-	if (!error && metadata->additions.count)
-		error = add_missing(metadata, pool, problem);
-	if (!error && metadata->has_new_sets)
-		error = xattr_sets_unify(metadata->tree);
-	if (!error)
-		error = digests_check(&metadata->digests, metadata->tree, metadata->path, pool, problem);
-	return error ? problem_set(problem, error, metadata->path, "cannot apply metadata") : 0;
+		return problem_set(metadata->problem, errno, metadata->path, "cannot open");
+	return archive_input_read_manifest(descriptor, metadata->path, visit, metadata, metadata->problem);
 }
 
 errcode_t metadata_apply(const char *path, struct tree **tree, struct pool *pool, struct problem *problem)
 {
-	struct metadata metadata = { .path = path, .tree = *tree };
-	errcode_t error = apply(&metadata, pool, problem);
+	struct metadata metadata = { .path = path, .tree = *tree, .problem = problem };
+	errcode_t error = account_names_create(*tree, &metadata.names);
 
+	if (!error)
+		error = read_manifest(&metadata);
+	if (!error && metadata.addition_count)
+		error = add_missing(&metadata, pool);
+	if (!error && metadata.has_new_sets)
+		error = xattr_sets_unify(metadata.tree);
+	if (!error)
+		error = digests_check(&metadata.digests, metadata.tree, path, pool, problem);
 	*tree = metadata.tree;
 	account_names_destroy(metadata.names);
-	additions_destroy(&metadata.additions);
 	digests_destroy(&metadata.digests);
-	return error;
+	arena_destroy(&metadata.memory);
+	free(metadata.additions);
+	free(metadata.sorted);
+	return error ? problem_set(problem, error, path, "cannot apply metadata") : 0;
 }

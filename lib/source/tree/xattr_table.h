@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stores equal sets of xattrs once, while many workers find them. */
+/*
+ * Stores equal sets of xattrs once: while many workers find them, in a table; or in a tree that is there, where sets
+ * are first added or changed at will, and then equal ones made one.
+ */
 #pragma once
 
 #include "source/tree/tree.h"
@@ -28,3 +31,20 @@ MUST_CHECK errcode_t xattr_table_intern(struct xattr_table *table, const struct 
  * What the sets point to moves into the tree's memory. Once, at the end.
  */
 MUST_CHECK errcode_t xattr_table_finish(struct xattr_table *table, struct tree *tree);
+
+/* A copy of a list with all that it points to; NULL: no memory. */
+struct tree_xattr *xattr_list_copy(struct arena *memory, const struct tree_xattr *list, size_t count);
+
+/*
+ * A further set, which may equal another for the time being: that of `like` with one xattr changed or, if it had none
+ * of that name, added. name and value must be in the tree's memory. *capacity belongs to tree->xattr_sets: the caller
+ * starts with 0 and keeps it. ENOMEM, EOVERFLOW.
+ */
+MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, size_t *capacity, uint32_t like, const struct tree_xattr *xattr,
+                                    uint32_t *number);
+
+/*
+ * Makes equal sets one, drops those that no node has, and numbers them in the order in which nodes use them, as
+ * source/tree/tree.h promises. ENOMEM; the tree can then only be destroyed.
+ */
+MUST_CHECK errcode_t xattr_sets_unify(struct tree *tree);
