@@ -42,8 +42,6 @@ source_sources := \
 	lib/source/sources.c \
 	lib/source/tree/exclude.c \
 	lib/source/tree/file_flags.c \
-	lib/source/tree/path_text.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
-	lib/source/tree/tree_builder_number.c \
 	lib/source/tree/xattr_table.c

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "source/host/open_below.h"
-#include "source/tree/path_text.h"
+#include "source/tree/tree.h"
 
 /* Belongs to one worker. Holds at most one descriptor between calls. */
 struct descender {

@@ -145,8 +145,8 @@ static errcode_t map_xattr(const struct mapping *mapping, struct tree_xattr *xat
 }
 
 /*
- * Maps the ids within a file's set of xattrs, in place: *is_changed becomes true if any was, and sets may then be equal.
- * Malformed values stay as they are.
+ * Maps the ids within a file's set of xattrs, in place: *is_changed becomes true if any was, and sets may then be
+ * equal. Malformed values stay as they are.
  */
 static errcode_t map_xattrs(const struct mapping *mapping, bool *is_changed)
 {

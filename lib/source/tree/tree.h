@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "source/tree/path_text.h"
 #include "support/arena.h"
 #include "support/problem.h"
 
@@ -75,7 +74,7 @@ struct tree_node {
 	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
 	bool gid_is_name : 1; /* likewise */
 	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has at the path
-	                         that target says (source/layers/links_below.h) */
+	                         that target says (source/layers/whiteouts.h) */
 	bool has_flags : 1;   /* flags are known; else those of a regular file of the host are still to be read, and
 	                         any other file has none */
 	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
@@ -153,6 +152,24 @@ bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
  */
 MUST_CHECK errcode_t tree_fix_host_path(struct tree *tree, uint32_t node);
 
+/* Whole paths for messages, of directories that know only their name and their parent. */
+#define ASCEND_ROOT 0u
+
+/* One step up: the directory's own name, and the number of the one that it is in. */
+struct ascent {
+	const char *name;
+	uint32_t name_bytes;
+	uint32_t parent;
+};
+
+typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
+
+/*
+ * root_path, then the names from the root down to `number`, then name if it is not NULL. The caller frees it;
+ * NULL: no memory.
+ */
+char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name);
+
 /* One step up from a node of a struct tree. */
 struct ascent tree_ascend(const void *tree, uint32_t node);
 
@@ -164,3 +181,6 @@ char *tree_path(const struct tree *tree, uint32_t node);
 
 /* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
 char *tree_host_path(const struct tree *tree, uint32_t node);
+
+/* A path that begins in a directory unless it is absolute. The caller frees it; NULL: no memory. */
+char *path_from(const char *directory, const char *path);
