@@ -26,7 +26,6 @@ source_sources := \
 	lib/source/host/projects.c \
 	lib/source/layers/links_below.c \
 	lib/source/layers/merge.c \
-	lib/source/layers/oci_blob.c \
 	lib/source/layers/oci_image.c \
 	lib/source/layers/whiteouts.c \
 	lib/source/manifest/manifest_source.c \

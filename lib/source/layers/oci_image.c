@@ -2,28 +2,199 @@
 #include "source/layers/oci_image.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <nettle/base16.h>
+#include <nettle/sha2.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "source/archive/archive_source.h"
-#include "source/layers/oci_blob.h"
+#include "support/io/whole_io.h"
+#include "support/run/interrupt.h"
+#include "support/text/json_document.h"
+
+/* A document that is larger is refused, as registries do: it is read into memory as a whole. */
+#define DOCUMENT_BYTES (4u << 20)
+#define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
+#define BUFFER_BYTES ((size_t)256 << 10)
 
 /* Indexes within indexes; one is usual. */
 #define MOST_INDEXES 8
 #define MOST_LISTED 20
 
-struct layer {
-	struct oci_blob blob; /* what it borrows lies in the image's manifest */
-	int descriptor;       /* once it has been checked; owned; else -1 */
+static void put_document(json_object **document)
+{
+	json_object_put(*document);
+}
+
+#define SCOPE_DOCUMENT __attribute__((cleanup(put_document)))
+
+/* What one document says of a blob. Borrowed from the document, but for path. */
+struct oci_blob {
+	const char *media_type;
+	const char *digest; /* 64 digits */
+	uint64_t size_bytes;
+	char *path;     /* owned */
+	int descriptor; /* of a layer, once it has been checked; owned; else -1 */
 };
 
 struct oci_image {
 	char *directory;
 	json_object *manifest;
 	char *manifest_path;
-	struct layer *layers;
+	struct oci_blob *layers; /* what they borrow lies in the manifest */
 	uint32_t layer_count;
 };
+
+/* A member's text, "" where it is missing or no text. */
+static const char *text_of(const json_object *object, const char *key)
+{
+	json_object *text = json_object_object_get(object, key);
+
+	return json_object_is_type(text, json_type_string) ? json_object_get_string(text) : "";
+}
+
+/*
+ * Reads a descriptor, which is checked: a blob's path leads nowhere else. document: the path of the file that has it.
+ * The caller frees blob->path.
+ */
+static errcode_t describe(const char *directory, const char *document, const json_object *descriptor,
+                          struct oci_blob *blob, struct problem *problem)
+{
+	static const char algorithm[] = "sha256:";
+	const char *media_type = text_of(descriptor, "mediaType");
+	const char *digest = text_of(descriptor, "digest");
+	const json_object *size = json_object_object_get(descriptor, "size");
+
+	*blob = (struct oci_blob){ .descriptor = -1 };
+	if (!*media_type || !*digest || !json_object_is_type(size, json_type_int) || json_object_get_int64(size) < 0)
+		return problem_set_reason(problem, EINVAL, document, "cannot use",
+		                          "a descriptor needs mediaType, digest and size");
+	if (strncmp(digest, algorithm, strlen(algorithm)) ||
+	    strspn(digest + strlen(algorithm), "0123456789abcdef") != DIGEST_DIGITS ||
+	    digest[strlen(algorithm) + DIGEST_DIGITS])
+		return problem_set_reason(problem, EINVAL, document, "cannot use",
+		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits",
+		                          digest);
+	blob->media_type = media_type;
+	blob->digest = digest + strlen(algorithm);
+	blob->size_bytes = (uint64_t)json_object_get_int64(size);
+	if (asprintf(&blob->path, "%s/blobs/sha256/%s", directory, blob->digest) < 0) {
+		blob->path = NULL;
+		return problem_set(problem, ENOMEM, document, "cannot use");
+	}
+	return 0;
+}
+
+static errcode_t check_digest(const struct oci_blob *blob, struct sha256_ctx *hash, struct problem *problem)
+{
+	uint8_t bytes[SHA256_DIGEST_SIZE];
+	char digits[DIGEST_DIGITS + 1] = "";
+
+	sha256_digest(hash, sizeof(bytes), bytes);
+	base16_encode_update(digits, sizeof(bytes), bytes);
+	if (strcmp(digits, blob->digest) == 0)
+		return 0;
+	return problem_set_reason(problem, EINVAL, blob->path, "cannot use", "it is damaged: its sha256 is %s", digits);
+}
+
+/* Opens a regular file; blob may be NULL, else the size is checked. */
+static errcode_t open_file(const char *path, const struct oci_blob *blob, int *descriptor, uint64_t *size_bytes,
+                           struct problem *problem)
+{
+	struct stat status;
+
+	*descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*descriptor < 0 || fstat(*descriptor, &status))
+		return problem_set(problem, errno, path, "cannot open");
+	if (!S_ISREG(status.st_mode))
+		return problem_set_reason(problem, EINVAL, path, "cannot open", "it is not a regular file");
+	*size_bytes = (uint64_t)status.st_size;
+	if (blob && blob->size_bytes != *size_bytes)
+		return problem_set_reason(problem, EINVAL, path, "cannot use",
+		                          "it is damaged: it has %" PRIu64 " bytes, not %" PRIu64, *size_bytes,
+		                          blob->size_bytes);
+	return 0;
+}
+
+static errcode_t parse(const char *path, const char *text, size_t bytes, json_object **ret, struct problem *problem)
+{
+	SCOPE_DOCUMENT json_object *document = NULL;
+	size_t wrong_byte;
+	errcode_t error = json_document_parse(text, bytes, &document, &wrong_byte);
+
+	if (error == EBADMSG)
+		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not JSON: see byte %zu",
+		                          wrong_byte);
+	if (error)
+		return problem_set(problem, error, path, "cannot read");
+	if (!json_object_is_type(document, json_type_object))
+		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not a JSON object");
+	*ret = TAKE(document);
+	return 0;
+}
+
+/* Reads a JSON object; blob may be NULL, else size and sha256 are checked. */
+static errcode_t read_document(const char *path, const struct oci_blob *blob, json_object **ret,
+                               struct problem *problem)
+{
+	SCOPE_CLOSE int descriptor = -1;
+	struct sha256_ctx hash;
+	uint64_t size_bytes;
+
+	*ret = NULL;
+	errcode_t error = open_file(path, blob, &descriptor, &size_bytes, problem);
+
+	if (error)
+		return error;
+	if (size_bytes > DOCUMENT_BYTES)
+		return problem_set_reason(problem, EFBIG, path, "cannot use", "it has more than %u bytes",
+		                          DOCUMENT_BYTES);
+	SCOPE_FREE char *text = malloc(size_bytes + 1);
+
+	error = text ? whole_read(descriptor, text, size_bytes, 0) : ENOMEM;
+	if (error)
+		return problem_set(problem, error, path, "cannot read");
+	if (blob) {
+		sha256_init(&hash);
+		sha256_update(&hash, size_bytes, (const uint8_t *)text);
+		error = check_digest(blob, &hash, problem);
+		if (error)
+			return error;
+	}
+	return parse(path, text, size_bytes, ret, problem);
+}
+
+/*
+ * Reads a layer to check it, whose descriptor is then open at its beginning: to open the path again could give another
+ * file, which has not been checked.
+ */
+static errcode_t check_layer(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	struct oci_blob *blob = &((const struct oci_image *)context)->layers[index];
+	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
+	struct sha256_ctx hash;
+	uint64_t size_bytes;
+
+	(void)worker;
+	if (!buffer)
+		return problem_set(problem, ENOMEM, blob->path, "cannot read");
+	errcode_t error = open_file(blob->path, blob, &blob->descriptor, &size_bytes, problem);
+
+	sha256_init(&hash);
+	for (uint64_t at = 0; !error && at < size_bytes; at += BUFFER_BYTES) {
+		size_t count = size_bytes - at < BUFFER_BYTES ? size_bytes - at : BUFFER_BYTES;
+
+		error = interrupt_pending() ? EINTR : whole_read(blob->descriptor, buffer, count, at);
+		if (!error)
+			sha256_update(&hash, count, buffer);
+	}
+	if (error)
+		return problem_set(problem, error, blob->path, "cannot read");
+	return check_digest(blob, &hash, problem);
+}
 
 static bool is_among(const char *text, const char *const *list, size_t count)
 {
@@ -79,7 +250,7 @@ static const char *host_architecture(void)
 
 static const char *text_at(const json_object *object, const char *outer, const char *inner)
 {
-	return oci_text_at(oci_member(object, outer), inner);
+	return text_of(json_object_object_get(object, outer), inner);
 }
 
 static const char *reference_of(const json_object *descriptor)
@@ -155,7 +326,7 @@ static char *list_choices(const json_object *descriptors, const struct wish *wis
 static errcode_t choose(const json_object *index, const char *document, const char *reference, const json_object **ret,
                         struct problem *problem)
 {
-	const json_object *descriptors = oci_member(index, "manifests");
+	const json_object *descriptors = json_object_object_get(index, "manifests");
 	const struct wish any = { 0 }, named = { reference, NULL }, fitting = { reference, host_architecture() };
 	const json_object *chosen = NULL;
 
@@ -184,7 +355,7 @@ static errcode_t choose(const json_object *index, const char *document, const ch
 
 static errcode_t check_schema(const json_object *document, const char *path, struct problem *problem)
 {
-	if (json_object_get_int64(oci_member(document, "schemaVersion")) == 2)
+	if (json_object_get_int64(json_object_object_get(document, "schemaVersion")) == 2)
 		return 0;
 	return problem_set_reason(problem, EINVAL, path, "cannot use", "its schemaVersion is not 2");
 }
@@ -195,7 +366,7 @@ static errcode_t find_manifest(struct oci_image *image, const char *index_path, 
 {
 	SCOPE_FREE char *path = strdup(index_path);
 	SCOPE_DOCUMENT json_object *document = NULL;
-	errcode_t error = path ? oci_document_read(path, &document, problem) :
+	errcode_t error = path ? read_document(path, NULL, &document, problem) :
 	                         problem_set(problem, ENOMEM, index_path, "cannot use");
 
 	for (int depth = 0; !error; depth++) {
@@ -207,7 +378,7 @@ static errcode_t find_manifest(struct oci_image *image, const char *index_path, 
 		if (!error)
 			error = choose(document, path, reference, &descriptor, problem);
 		if (!error)
-			error = oci_blob_describe(image->directory, path, descriptor, &blob, problem);
+			error = describe(image->directory, path, descriptor, &blob, problem);
 		if (error)
 			return error;
 		bool is_manifest = IS_AMONG(blob.media_type, manifest_types);
@@ -218,7 +389,7 @@ static errcode_t find_manifest(struct oci_image *image, const char *index_path, 
 			                                                   "unknown media type \"%.160s\"",
 			                           blob.media_type);
 		if (!error)
-			error = oci_blob_read(&blob, &next, problem);
+			error = read_document(blob.path, &blob, &next, problem);
 		free(path);
 		path = blob.path;
 		json_object_put(document);
@@ -236,7 +407,7 @@ static errcode_t find_manifest(struct oci_image *image, const char *index_path, 
 
 static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 {
-	const json_object *list = oci_member(image->manifest, "layers");
+	const json_object *list = json_object_object_get(image->manifest, "layers");
 	const char *path = image->manifest_path;
 	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
@@ -247,10 +418,8 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 		return problem_set(problem, ENOMEM, path, "cannot use");
 	for (size_t i = 0; i < count; i++) {
 		const json_object *descriptor = json_object_array_get_idx(list, i);
-		struct oci_blob *layer = &image->layers[image->layer_count].blob;
-
-		image->layers[image->layer_count++].descriptor = -1;
-		errcode_t error = oci_blob_describe(image->directory, path, descriptor, layer, problem);
+		struct oci_blob *layer = &image->layers[image->layer_count++];
+		errcode_t error = describe(image->directory, path, descriptor, layer, problem);
 
 		if (error)
 			return error;
@@ -262,14 +431,6 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 	return 0;
 }
 
-static errcode_t check_layer(void *context, unsigned int worker, size_t index, struct problem *problem)
-{
-	const struct oci_image *image = context;
-
-	(void)worker;
-	return oci_blob_check(&image->layers[index].blob, &image->layers[index].descriptor, problem);
-}
-
 static errcode_t check_version(const char *directory, struct problem *problem)
 {
 	SCOPE_FREE char *path = NULL;
@@ -279,11 +440,11 @@ static errcode_t check_version(const char *directory, struct problem *problem)
 		path = NULL;
 		return problem_set(problem, ENOMEM, directory, "cannot use");
 	}
-	errcode_t error = oci_document_read(path, &document, problem);
+	errcode_t error = read_document(path, NULL, &document, problem);
 
 	if (error)
 		return error;
-	if (!strncmp(oci_text_at(document, "imageLayoutVersion"), "1.", 2))
+	if (!strncmp(text_of(document, "imageLayoutVersion"), "1.", 2))
 		return 0;
 	return problem_set_reason(problem, EINVAL, path, "cannot use", "its imageLayoutVersion is not 1");
 }
@@ -310,7 +471,7 @@ static errcode_t read_image(struct oci_image *image, const char *name, struct po
 static void release(struct oci_image *image)
 {
 	for (uint32_t i = 0; i < image->layer_count; i++) {
-		free(image->layers[i].blob.path);
+		free(image->layers[i].path);
 		cleanup_close_descriptor(&image->layers[i].descriptor);
 	}
 	free(image->layers);
@@ -328,7 +489,7 @@ static errcode_t list_layers(const struct source *source, struct pool *pool, sou
 	for (uint32_t i = 0; !error && i < image.layer_count; i++) {
 		const struct source layer = {
 			.kind = &archive_source,
-			.path = image.layers[i].blob.path,
+			.path = image.layers[i].path,
 			.archive = &archive_kind_layer,
 			.descriptor = image.layers[i].descriptor,
 		};
