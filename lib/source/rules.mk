@@ -24,7 +24,6 @@ source_sources := \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/open_below.c \
 	lib/source/host/projects.c \
-	lib/source/layers/links_below.c \
 	lib/source/layers/merge.c \
 	lib/source/layers/oci_image.c \
 	lib/source/layers/whiteouts.c \

@@ -35,7 +35,7 @@ static errcode_t add_layer(struct stack *stack, const struct source *source, enu
 		return ENOMEM;
 	}
 	stack->sources[stack->count] = copy;
-	stack->layers[stack->count++] = (struct merge_layer){ NULL, whiteouts };
+	stack->layers[stack->count++] = (struct merge_layer){ .whiteouts = whiteouts };
 	return 0;
 }
 

@@ -28,7 +28,8 @@ static errcode_t merge(const char *const *texts, uint32_t count, bool keeps_whit
 	struct merge_layer layers[MOST_LAYERS];
 
 	for (uint32_t i = 0; i < count; i++)
-		layers[i] = (struct merge_layer){ text_tree(names[i], texts[i] + 1), form_of(texts[i]) };
+		layers[i] = (struct merge_layer){ .tree = text_tree(names[i], texts[i] + 1),
+			                          .whiteouts = form_of(texts[i]) };
 	errcode_t error = tree_merge(layers, count, keeps_whiteouts, ret, problem);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -478,7 +479,8 @@ END_TEST
 static struct tree *merge_taken(struct tree *lower, enum whiteout_form lower_form, struct tree *upper,
                                 enum whiteout_form upper_form, bool keeps)
 {
-	struct merge_layer layers[] = { { lower, lower_form }, { upper, upper_form } };
+	struct merge_layer layers[] = { { .tree = lower, .whiteouts = lower_form },
+	                                { .tree = upper, .whiteouts = upper_form } };
 	struct problem problem = { 0 };
 	struct tree *tree;
 

@@ -30,7 +30,7 @@ static errcode_t link_problem(const struct archive_scan *scan, const struct tree
 	return archive_scan_problem(scan, error, "cannot make a hard link", reason ? reason : why);
 }
 
-/* What it leads to is known when sources are merged (source/layers/links_below.h). */
+/* What it leads to is known when sources are merged (source/layers/whiteouts.h). */
 static errcode_t link_below(const struct archive_scan *scan, struct tree_builder *builder, const char *path,
                             const char *target)
 {

@@ -5,17 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/layers/links_below.h"
+#include "source/layers/whiteouts.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
-
-struct layer {
-	struct tree *tree;
-	const struct whiteouts *whiteouts;
-	uint32_t first_origin;
-	uint32_t *set_numbers; /* by xattr set: its number in the table */
-	uint32_t *first_names; /* by a file's first node: that of its first name in the merged tree, 0: none yet */
-};
 
 /* A directory of a layer that a directory of the merged tree, still to be filled, is made of. */
 struct part {
@@ -33,8 +25,7 @@ struct cursor {
 };
 
 struct merge {
-	struct layer *layers;
-	struct whiteouts *whiteouts; /* by layer */
+	struct merge_layer *layers;
 	uint32_t layer_count;
 	bool keeps_whiteouts;
 	struct tree *tree;
@@ -50,7 +41,7 @@ struct merge {
 
 /* What the layers say of one name, looked at from the top. */
 struct pick {
-	const struct layer *layer; /* NULL: nothing yet */
+	const struct merge_layer *layer; /* NULL: nothing yet */
 	uint32_t node;             /* whose metadata (and content) count */
 	const char *name;
 	bool is_whiteout;
@@ -118,9 +109,9 @@ static void advance_first(struct merge *merge)
 
 static void open_part(struct merge *merge, const struct part *part)
 {
-	const struct layer *layer = &merge->layers[part->layer];
+	const struct merge_layer *layer = &merge->layers[part->layer];
 	const struct tree_node *directory = &layer->tree->nodes[part->node];
-	struct whiteout_range range = whiteouts_find(layer->whiteouts, part->node);
+	struct whiteout_range range = whiteouts_find(layer, part->node);
 
 	add_cursor(merge, (struct cursor){
 				  .layer = part->layer,
@@ -145,8 +136,8 @@ static void open_part(struct merge *merge, const struct part *part)
  */
 static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, uint32_t node, struct pick *pick)
 {
-	const struct layer *layer = &merge->layers[layer_number];
-	errcode_t error = whiteouts_check_file(layer->whiteouts, node, merge->problem);
+	const struct merge_layer *layer = &merge->layers[layer_number];
+	errcode_t error = whiteouts_check_file(layer, node, merge->problem);
 
 	if (!error)
 		error = vector_reserve(&merge->parts, &merge->part_capacity, merge->part_count + 1,
@@ -159,7 +150,7 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 		pick->layer = layer;
 		pick->node = node;
 	}
-	pick->hides = pick->hides || whiteouts_is_opaque(layer->whiteouts, node);
+	pick->hides = pick->hides || whiteouts_is_opaque(layer, node, UINT32_MAX);
 	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
 	return 0;
 }
@@ -167,13 +158,13 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 /* Takes the next lower thing of the same name into account. */
 static errcode_t consider(struct merge *merge, const struct cursor *cursor, struct pick *pick)
 {
-	const struct layer *layer = &merge->layers[cursor->layer];
+	const struct merge_layer *layer = &merge->layers[cursor->layer];
 	uint32_t node = cursor->node;
-	bool is_whiteout = cursor->prefix_bytes || whiteouts_is_whiteout(layer->whiteouts, node);
+	bool is_whiteout = cursor->prefix_bytes || whiteouts_is_whiteout(layer, node);
 	errcode_t error = 0;
 
 	if (cursor->prefix_bytes)
-		error = whiteouts_check_marker(layer->whiteouts, node, merge->problem);
+		error = whiteouts_check_marker(layer, node, merge->problem);
 	if (error)
 		return error;
 	if (!is_whiteout && S_ISDIR(layer->tree->nodes[node].mode))
@@ -188,13 +179,13 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 		return 0;
 	uint32_t holder = cursor->layer;
 
-	links_below_follow(merge->whiteouts, &holder, &pick->node);
+	whiteouts_follow_link(merge->layers, &holder, &pick->node);
 	pick->layer = &merge->layers[holder];
-	return whiteouts_check_file(layer->whiteouts, node, merge->problem);
+	return whiteouts_check_file(layer, node, merge->problem);
 }
 
 /* Makes this one the first name of its file in the merged tree, or a further one. */
-static errcode_t join_links(struct merge *merge, struct layer *layer, uint32_t first, struct tree_node *node)
+static errcode_t join_links(struct merge *merge, struct merge_layer *layer, uint32_t first, struct tree_node *node)
 {
 	uint32_t number = merge->tree->node_count;
 
@@ -214,7 +205,7 @@ static errcode_t join_links(struct merge *merge, struct layer *layer, uint32_t f
 
 static errcode_t make_node(struct merge *merge, const struct pick *pick, struct tree_node *node)
 {
-	struct layer *layer = &merge->layers[pick->layer - merge->layers];
+	struct merge_layer *layer = &merge->layers[pick->layer - merge->layers];
 	const struct tree_node *nodes = layer->tree->nodes;
 	uint32_t first = S_ISDIR(nodes[pick->node].mode) ? pick->node : nodes[pick->node].link_to;
 	errcode_t error = 0;
@@ -230,7 +221,7 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		if (pick->is_closed && merge->keeps_whiteouts)
 			node->is_implied = false;
 		if (pick->hides && merge->keeps_whiteouts)
-			error = whiteouts_intern_xattrs(layer->whiteouts, nodes[first].xattrs, true, merge->xattr_table,
+			error = whiteouts_intern_xattrs(layer, nodes[first].xattrs, true, merge->xattr_table,
 			                            &merge->last_set, &node->xattrs);
 	} else {
 		node->links = 1;
@@ -354,19 +345,17 @@ static errcode_t merge_root(struct merge *merge)
 	return error;
 }
 
-static errcode_t prepare_layer(struct merge *merge, struct layer *layer, struct whiteouts *whiteouts,
-                               const struct merge_layer *given)
+static errcode_t prepare_layer(struct merge *merge, struct merge_layer *layer)
 {
-	uint32_t set_count = given->tree->xattr_set_count;
-	errcode_t error = whiteouts_read(whiteouts, given->tree, given->whiteouts);
+	uint32_t set_count = layer->tree->xattr_set_count;
+	errcode_t error = whiteouts_read(layer);
 
-	layer->whiteouts = whiteouts;
 	layer->set_numbers = calloc(set_count, sizeof(*layer->set_numbers));
 	if (!layer->set_numbers)
 		return ENOMEM;
 	for (uint32_t set = 0; !error && set < set_count; set++)
-		error = whiteouts_intern_xattrs(layer->whiteouts, set, false, merge->xattr_table, &merge->last_set,
-		                            &layer->set_numbers[set]);
+		error = whiteouts_intern_xattrs(layer, set, false, merge->xattr_table, &merge->last_set,
+		                                &layer->set_numbers[set]);
 	return error;
 }
 
@@ -392,19 +381,19 @@ static errcode_t take_origins(struct merge *merge)
 	return 0;
 }
 
-static errcode_t merge_layers(struct merge *merge, const struct merge_layer *given)
+static errcode_t merge_layers(struct merge *merge)
 {
 	uint32_t origin_count = 0;
 	errcode_t error = xattr_table_create(&merge->xattr_table);
 
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
-		error = prepare_layer(merge, &merge->layers[i], &merge->whiteouts[i], &given[i]);
+		error = prepare_layer(merge, &merge->layers[i]);
 	if (!error)
-		error = links_below_resolve(merge->whiteouts, merge->layer_count, merge->problem);
+		error = whiteouts_resolve_links(merge->layers, merge->layer_count, merge->problem);
 	/* Links may have added origins. */
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
 		merge->layers[i].first_origin = origin_count;
-		origin_count += given[i].tree->origin_count;
+		origin_count += merge->layers[i].tree->origin_count;
 	}
 	if (!error)
 		error = merge_root(merge);
@@ -418,48 +407,33 @@ static errcode_t merge_layers(struct merge *merge, const struct merge_layer *giv
 static void release(struct merge *merge)
 {
 	for (uint32_t i = 0; i < merge->layer_count; i++) {
-		struct layer *layer = &merge->layers[i];
+		struct merge_layer *layer = &merge->layers[i];
 
-		whiteouts_free(&merge->whiteouts[i]);
-		free(layer->set_numbers);
-		free(layer->first_names);
-		tree_destroy(layer->tree);
+		tree_destroy(TAKE(layer->tree));
+		free(TAKE(layer->meanings));
+		free(TAKE(layer->set_numbers));
+		free(TAKE(layer->first_names));
 	}
 	xattr_table_destroy(merge->xattr_table);
 	tree_destroy(merge->tree);
 	free(merge->parts);
+	free(merge->heap);
 }
 
-errcode_t tree_merge(struct merge_layer *given, uint32_t count, bool keeps_whiteouts, struct tree **ret,
+errcode_t tree_merge(struct merge_layer *layers, uint32_t count, bool keeps_whiteouts, struct tree **ret,
                      struct problem *problem)
 {
-	SCOPE_FREE struct layer *layers = calloc(count, sizeof(*layers));
-	SCOPE_FREE struct whiteouts *whiteouts = calloc(count, sizeof(*whiteouts));
-	SCOPE_FREE struct cursor *heap = calloc(2ul * count, sizeof(*heap));
 	struct merge merge = {
 		.layers = layers,
-		.whiteouts = whiteouts,
-		.layer_count = layers && whiteouts ? count : 0,
+		.layer_count = count,
 		.keeps_whiteouts = keeps_whiteouts,
 		.tree = calloc(1, sizeof(*merge.tree)),
-		.heap = heap,
+		.heap = calloc(2ul * count, sizeof(*merge.heap)),
 		.problem = problem,
 	};
-	errcode_t error = merge.layer_count && heap && merge.tree ? 0 : ENOMEM;
+	errcode_t error = merge.heap && merge.tree ? merge_layers(&merge) : ENOMEM;
 
-	*ret = NULL;
-	for (uint32_t i = 0; i < count; i++) {
-		if (merge.layer_count)
-			layers[i].tree = given[i].tree;
-		else
-			tree_destroy(given[i].tree);
-	}
-	if (!error)
-		error = merge_layers(&merge, given);
-	if (!error)
-		*ret = TAKE(merge.tree);
+	*ret = error ? NULL : TAKE(merge.tree);
 	release(&merge);
-	for (uint32_t i = 0; i < count; i++)
-		given[i].tree = NULL;
 	return error ? problem_set(problem, error, NULL, "cannot merge the sources") : 0;
 }

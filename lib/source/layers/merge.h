@@ -28,6 +28,12 @@ enum whiteout_form {
 struct merge_layer {
 	struct tree *tree; /* taken: NULL afterwards, even after a failure */
 	enum whiteout_form whiteouts;
+
+	/* For tree_merge() alone; zero-initialise. */
+	uint8_t *meanings; /* overlayfs: what each of the tree's xattr sets says; else NULL */
+	uint32_t first_origin;
+	uint32_t *set_numbers; /* by xattr set: its number in the table */
+	uint32_t *first_names; /* by a file's first node: that of its first name in the merged tree, 0: none yet */
 };
 
 /*

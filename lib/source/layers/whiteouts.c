@@ -56,125 +56,87 @@ static uint8_t meaning_of(const struct tree_xattr_set *set)
 	return meaning;
 }
 
-errcode_t whiteouts_read(struct whiteouts *whiteouts, struct tree *tree, enum whiteout_form form)
+errcode_t whiteouts_read(struct merge_layer *layer)
 {
-	*whiteouts = (struct whiteouts){ .tree = tree, .form = form };
-	if (form != WHITEOUTS_OVERLAYFS)
+	const struct tree *tree = layer->tree;
+
+	if (layer->whiteouts != WHITEOUTS_OVERLAYFS)
 		return 0;
-	whiteouts->meanings = malloc(tree->xattr_set_count);
-	if (!whiteouts->meanings)
+	layer->meanings = malloc(tree->xattr_set_count);
+	if (!layer->meanings)
 		return ENOMEM;
 	for (uint32_t i = 0; i < tree->xattr_set_count; i++)
-		whiteouts->meanings[i] = meaning_of(&tree->xattr_sets[i]);
+		layer->meanings[i] = meaning_of(&tree->xattr_sets[i]);
 	return 0;
 }
 
-void whiteouts_free(struct whiteouts *whiteouts)
+static uint8_t meaning_of_node(const struct merge_layer *layer, uint32_t node)
 {
-	free(whiteouts->meanings);
-	whiteouts->meanings = NULL;
+	return layer->meanings ? layer->meanings[layer->tree->nodes[node].xattrs] : 0;
 }
 
-static uint8_t meaning_of_node(const struct whiteouts *whiteouts, uint32_t node)
+struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t directory)
 {
-	return whiteouts->meanings ? whiteouts->meanings[whiteouts->tree->nodes[node].xattrs] : 0;
-}
-
-struct whiteout_range whiteouts_find(const struct whiteouts *whiteouts, uint32_t directory)
-{
-	const struct tree_node *node = &whiteouts->tree->nodes[directory];
+	const struct tree_node *node = &layer->tree->nodes[directory];
 	uint32_t end = node->first_child + node->child_count;
 	struct whiteout_range range = { end, end, end, end };
 
-	if (whiteouts->form != WHITEOUTS_OCI)
+	if (layer->whiteouts != WHITEOUTS_OCI)
 		return range;
-	range.start = tree_first_from(whiteouts->tree, node->first_child, end, marker_prefix, strlen(marker_prefix));
-	range.end = tree_first_from(whiteouts->tree, range.start, end, after_marker, strlen(after_marker));
-	range.own_start = tree_first_from(whiteouts->tree, range.start, range.end, own_marker, strlen(own_marker));
-	range.own_end = tree_first_from(whiteouts->tree, range.own_start, range.end, after_own_marker,
+	range.start = tree_first_from(layer->tree, node->first_child, end, marker_prefix, strlen(marker_prefix));
+	range.end = tree_first_from(layer->tree, range.start, end, after_marker, strlen(after_marker));
+	range.own_start = tree_first_from(layer->tree, range.start, range.end, own_marker, strlen(own_marker));
+	range.own_end = tree_first_from(layer->tree, range.own_start, range.end, after_own_marker,
 	                                strlen(after_own_marker));
 	return range;
 }
 
-bool whiteouts_is_whiteout(const struct whiteouts *whiteouts, uint32_t number)
+bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t number)
 {
-	const struct tree_node *node = &whiteouts->tree->nodes[number];
+	const struct tree_node *node = &layer->tree->nodes[number];
 
-	if (whiteouts->form != WHITEOUTS_OVERLAYFS)
+	if (layer->whiteouts != WHITEOUTS_OVERLAYFS)
 		return false;
 	if (S_ISCHR(node->mode))
 		return !node->device.major && !node->device.minor;
-	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(whiteouts, number) & MEANS_WHITEOUT);
+	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(layer, number) & MEANS_WHITEOUT);
 }
 
-static bool is_before(const struct whiteouts *whiteouts, uint32_t node, uint32_t before)
+static bool is_before(const struct merge_layer *layer, uint32_t node, uint32_t before)
 {
-	return whiteouts->tree->nodes[node].order < before;
+	return layer->tree->nodes[node].order < before;
 }
 
-static bool is_opaque_before(const struct whiteouts *whiteouts, uint32_t directory, uint32_t before)
+bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before)
 {
-	struct whiteout_range range = whiteouts_find(whiteouts, directory);
-	uint32_t marker = tree_find_among(whiteouts->tree, range.own_start, range.own_end, opaque_marker,
+	struct whiteout_range range = whiteouts_find(layer, directory);
+	uint32_t marker = tree_find_among(layer->tree, range.own_start, range.own_end, opaque_marker,
 	                                  strlen(opaque_marker));
 
 	if (marker != TREE_ROOT)
-		return is_before(whiteouts, marker, before);
-	return (meaning_of_node(whiteouts, directory) & MEANS_OPAQUE) && is_before(whiteouts, directory, before);
+		return is_before(layer, marker, before);
+	return (meaning_of_node(layer, directory) & MEANS_OPAQUE) && is_before(layer, directory, before);
 }
 
-bool whiteouts_is_opaque(const struct whiteouts *whiteouts, uint32_t directory)
+errcode_t whiteouts_check_marker(const struct merge_layer *layer, uint32_t node, struct problem *problem)
 {
-	return is_opaque_before(whiteouts, directory, UINT32_MAX);
-}
-
-uint32_t whiteouts_look_up(const struct whiteouts *whiteouts, uint32_t directory, const char *name, uint32_t before,
-                       bool *hides_below)
-{
-	struct whiteout_range range = whiteouts_find(whiteouts, directory);
-	char marker[sizeof(marker_prefix) + NAME_MAX];
-
-	if (is_opaque_before(whiteouts, directory, before))
-		*hides_below = true;
-	if (whiteouts->form == WHITEOUTS_OCI) {
-		/* A longer name, which nothing has, would be cut. */
-		snprintf(marker, sizeof(marker), "%s%s", marker_prefix, name);
-		if (!strncmp(name, marker_prefix, WHITEOUT_PREFIX_BYTES))
-			return TREE_ROOT;
-		uint32_t whiteout = tree_find_among(whiteouts->tree, range.start, range.end, marker, strlen(marker));
-
-		if (whiteout != TREE_ROOT && is_before(whiteouts, whiteout, before))
-			*hides_below = true;
-	}
-	uint32_t node = tree_find(whiteouts->tree, directory, name, strlen(name));
-
-	if (node == TREE_ROOT || !is_before(whiteouts, node, before))
-		return TREE_ROOT;
-	if (!whiteouts_is_whiteout(whiteouts, node))
-		return node;
-	*hides_below = true;
-	return TREE_ROOT;
-}
-
-errcode_t whiteouts_check_marker(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem)
-{
-	const char *name = whiteouts->tree->nodes[node].name + WHITEOUT_PREFIX_BYTES;
+	const char *name = layer->tree->nodes[node].name + WHITEOUT_PREFIX_BYTES;
 
 	if (*name && strcmp(name, ".") && strcmp(name, ".."))
 		return 0;
-	SCOPE_FREE char *path = tree_path(whiteouts->tree, node);
+	SCOPE_FREE char *path = tree_path(layer->tree, node);
 
 	return problem_set_reason(problem, EINVAL, path, "cannot merge", "a whiteout of \"%s\", which is not a name",
 	                          name);
 }
 
-errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem)
+errcode_t whiteouts_check_file(const struct merge_layer *layer, uint32_t node, struct problem *problem)
 {
-	uint8_t meaning = meaning_of_node(whiteouts, node) & (MEANS_REDIRECT | MEANS_METACOPY);
+	uint8_t meaning = meaning_of_node(layer, node) & (MEANS_REDIRECT | MEANS_METACOPY);
 
 	if (!meaning)
 		return 0;
-	SCOPE_FREE char *path = tree_path(whiteouts->tree, node);
+	SCOPE_FREE char *path = tree_path(layer->tree, node);
 
 	return problem_set_reason(
 		problem, ENOTSUP, path, "cannot merge",
@@ -183,18 +145,18 @@ errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uint32_t node,
 		meaning & MEANS_METACOPY ? "metacopy" : "redirect");
 }
 
-errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t number, bool is_opaque,
+errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, uint32_t number, bool is_opaque,
                                   struct xattr_table *table, struct xattr_table_memory *last, uint32_t *ret)
 {
 	static const struct tree_xattr opaque = { "trusted.overlay.opaque", "y", 1 };
-	const struct tree_xattr_set *set = &whiteouts->tree->xattr_sets[number];
+	const struct tree_xattr_set *set = &layer->tree->xattr_sets[number];
 	SCOPE_FREE struct tree_xattr *list = malloc((set->count + 1ul) * sizeof(*list));
 	uint32_t count = 0;
 
 	if (!list)
 		return ENOMEM;
 	for (uint32_t i = 0; i < set->count; i++) {
-		bool is_dropped = whiteouts->form == WHITEOUTS_OVERLAYFS && overlay_name(set->list[i].name);
+		bool is_dropped = layer->whiteouts == WHITEOUTS_OVERLAYFS && overlay_name(set->list[i].name);
 		int order = is_opaque ? strcmp(set->list[i].name, opaque.name) : -1;
 
 		if (order >= 0) {
@@ -207,4 +169,145 @@ errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t nu
 	if (is_opaque)
 		list[count++] = opaque;
 	return xattr_table_intern(table, list, count, last, ret);
+}
+
+/*
+ * The entry of a directory with this name, unless it is a whiteout; TREE_ROOT: there is none. *hides_below becomes true if
+ * nothing of the layers below shows under that name, whether or not this layer has it.
+ */
+static uint32_t find_name(const struct merge_layer *layer, uint32_t directory, const char *name, uint32_t before,
+                          bool *hides_below)
+{
+	struct whiteout_range range = whiteouts_find(layer, directory);
+	char marker[sizeof(marker_prefix) + NAME_MAX];
+
+	if (whiteouts_is_opaque(layer, directory, before))
+		*hides_below = true;
+	if (layer->whiteouts == WHITEOUTS_OCI) {
+		/* A longer name, which nothing has, would be cut. */
+		snprintf(marker, sizeof(marker), "%s%s", marker_prefix, name);
+		if (!strncmp(name, marker_prefix, WHITEOUT_PREFIX_BYTES))
+			return TREE_ROOT;
+		uint32_t whiteout = tree_find_among(layer->tree, range.start, range.end, marker, strlen(marker));
+
+		if (whiteout != TREE_ROOT && is_before(layer, whiteout, before))
+			*hides_below = true;
+	}
+	uint32_t node = tree_find(layer->tree, directory, name, strlen(name));
+
+	if (node == TREE_ROOT || !is_before(layer, node, before))
+		return TREE_ROOT;
+	if (!whiteouts_is_whiteout(layer, node))
+		return node;
+	*hides_below = true;
+	return TREE_ROOT;
+}
+
+/*
+ * What one layer has at path, of its members that come before one; TREE_ROOT: nothing. *hides_below: nor do the
+ * layers below show anything there.
+ */
+static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t before, bool *hides_below)
+{
+	uint32_t node = TREE_ROOT;
+	char *name;
+
+	while ((name = strsep(&path, "/"))) {
+		if (!*name || !strcmp(name, "."))
+			continue;
+		if (!S_ISDIR(layer->tree->nodes[node].mode)) {
+			*hides_below = true;
+			return TREE_ROOT;
+		}
+		node = find_name(layer, node, name, before, hides_below);
+		if (node == TREE_ROOT)
+			break;
+	}
+	return node;
+}
+
+static errcode_t refuse(const struct merge_layer *layers, uint32_t layer, uint32_t link, errcode_t error,
+                        const char *what, const char *who, struct problem *problem)
+{
+	const struct tree *tree = layers[layer].tree;
+	SCOPE_FREE char *path = tree_path(tree, link);
+
+	return problem_set_reason(problem, error, path, "cannot make a hard link", "%s: %s%s", tree->nodes[link].target,
+	                          who, what);
+}
+
+static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t number, struct problem *problem)
+{
+	struct tree_node *link = &layers[top].tree->nodes[number];
+	uint32_t layer = top + 1, before = link->below_order, found = TREE_ROOT;
+	bool is_hidden = false;
+
+	while (found == TREE_ROOT && !is_hidden && layer-- > 0) {
+		SCOPE_FREE char *path = strdup(link->target);
+
+		if (!path)
+			return ENOMEM;
+		found = look_up(&layers[layer], path, before, &is_hidden);
+		before = UINT32_MAX;
+	}
+	if (found == TREE_ROOT && is_hidden)
+		return refuse(layers, top, number, ENOENT, " hides it", layers[layer].tree->origins[0].path, problem);
+	if (found == TREE_ROOT)
+		return refuse(layers, top, number, ENOENT,
+		              "nothing in the archive before it or in the sources below has that name", "", problem);
+	if (S_ISDIR(layers[layer].tree->nodes[found].mode))
+		return refuse(layers, top, number, EISDIR, error_message(EISDIR), "", problem);
+	link->device.major = layer;
+	link->device.minor = found;
+	return 0;
+}
+
+void whiteouts_follow_link(const struct merge_layer *layers, uint32_t *layer, uint32_t *node)
+{
+	const struct tree_node *nodes = layers[*layer].tree->nodes;
+	const struct tree_node *first = &nodes[nodes[*node].link_to];
+
+	while (first->is_below) {
+		*layer = first->device.major;
+		*node = first->device.minor;
+		nodes = layers[*layer].tree->nodes;
+		first = &nodes[nodes[*node].link_to];
+	}
+}
+
+/* Links lead down, to names whose own are resolved already. */
+static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct problem *problem)
+{
+	const struct tree *tree = layers[top].tree;
+
+	for (uint32_t number = 0; number < tree->node_count; number++) {
+		uint32_t layer = top, node = number;
+
+		if (!tree->nodes[number].is_below || tree_node_is_link(tree, number))
+			continue;
+		errcode_t error = resolve(layers, top, number, problem);
+
+		if (error)
+			return error;
+		whiteouts_follow_link(layers, &layer, &node);
+		struct tree *holder = layers[layer].tree;
+		uint32_t first = holder->nodes[node].link_to;
+
+		error = tree_fix_host_path(holder, first);
+		if (error)
+			return error;
+		holder->nodes[first].links += tree->nodes[number].links;
+	}
+	return 0;
+}
+
+errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, struct problem *problem)
+{
+	for (uint32_t layer = 1; layer < count; layer++) {
+		errcode_t error = resolve_layer(layers, layer, problem);
+
+		if (error)
+			return error;
+	}
+	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How one layer says what is gone of those below it: whiteouts and opaque directories (see source/layers/merge.h). */
+/*
+ * How one layer says what is gone of those below it, whiteouts and opaque directories (see source/layers/merge.h), and
+ * what its hard links to files of those below lead to.
+ */
 #pragma once
 
 #include "source/layers/merge.h"
@@ -7,15 +10,8 @@
 
 #define WHITEOUT_PREFIX_BYTES 4u /* of ".wh." */
 
-struct whiteouts {
-	struct tree *tree;
-	enum whiteout_form form;
-	uint8_t *meanings; /* overlayfs: what each of the tree's xattr sets says; else NULL */
-};
-
-/* Both may be called for a zeroed one. ENOMEM. */
-MUST_CHECK errcode_t whiteouts_read(struct whiteouts *whiteouts, struct tree *tree, enum whiteout_form form);
-void whiteouts_free(struct whiteouts *whiteouts);
+/* Makes layer->meanings. ENOMEM. */
+MUST_CHECK errcode_t whiteouts_read(struct merge_layer *layer);
 
 /* Where among its directory's children, which are sorted, the names that begin with ".wh." stand. */
 struct whiteout_range {
@@ -23,32 +19,44 @@ struct whiteout_range {
 	uint32_t own_start, own_end; /* of these: ".wh..wh.", which name nothing to remove */
 };
 
-struct whiteout_range whiteouts_find(const struct whiteouts *whiteouts, uint32_t directory);
+struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t directory);
 
 /* The node itself is a whiteout of its own name. */
-bool whiteouts_is_whiteout(const struct whiteouts *whiteouts, uint32_t node);
-
-/* Nothing of the layers below shows in this directory. */
-bool whiteouts_is_opaque(const struct whiteouts *whiteouts, uint32_t directory);
+bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t node);
 
 /*
- * The entry of a directory with this name, unless it is a whiteout; TREE_ROOT: there is none. Of an
- * archive those members count that come before one (tree_node.order); UINT32_MAX: all do. *hides_below becomes true if
- * nothing of the layers below shows under that name, whether or not this layer has it.
+ * Nothing of the layers below shows in this directory. Of an archive those members count that come before one
+ * (tree_node.order); UINT32_MAX: all do.
  */
-uint32_t whiteouts_look_up(const struct whiteouts *whiteouts, uint32_t directory, const char *name, uint32_t before,
-                       bool *hides_below);
+bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before);
 
 /* EINVAL for a marker ".wh.NAME" (one of whiteouts_find()) where NAME cannot be a name; the problem says which. */
-MUST_CHECK errcode_t whiteouts_check_marker(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem);
+MUST_CHECK errcode_t whiteouts_check_marker(const struct merge_layer *layer, uint32_t node, struct problem *problem);
 
 /* ENOTSUP for a file that is whole only in a mount of its overlay; the problem says why. */
-MUST_CHECK errcode_t whiteouts_check_file(const struct whiteouts *whiteouts, uint32_t node, struct problem *problem);
+MUST_CHECK errcode_t whiteouts_check_file(const struct merge_layer *layer, uint32_t node, struct problem *problem);
 
 /*
  * Puts one of the tree's xattr sets into a table, without what overlayfs keeps for itself; with is_opaque, with the
  * xattr that makes a directory opaque. ENOMEM, EOVERFLOW.
  */
-MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct whiteouts *whiteouts, uint32_t set, bool is_opaque,
+MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, uint32_t set, bool is_opaque,
                                              struct xattr_table *table, struct xattr_table_memory *last,
                                              uint32_t *number);
+
+/*
+ * Hard links of one layer to files of the layers below it. An archive that is unpacked over other files may link to
+ * what is there already, so where a link leads is not known before all layers are.
+ *
+ * Programs that unpack layers one after another (umoci, containerd) find a target among what they have unpacked so far,
+ * and so does this. A whiteout hides files of lower layers only, and only from those links of its layer that come after
+ * it: what is linked to first keeps its new name when the old one goes.
+ *
+ * Finds what every node with is_below leads to, whose device then says it: major is the layer, minor a node there.
+ * That node counts one more link, and is read wherever it lies (tree_fix_host_path()). layers: the lowest first.
+ * ENOENT where nothing has the name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
+ */
+MUST_CHECK errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, struct problem *problem);
+
+/* From a name to the layer and the node of the file that it is a name of; to itself where it is not a link to below. */
+void whiteouts_follow_link(const struct merge_layer *layers, uint32_t *layer, uint32_t *node);

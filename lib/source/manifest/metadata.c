@@ -301,7 +301,7 @@ static errcode_t make_missing(struct metadata *metadata, struct pool *pool)
 		tree_destroy(made);
 		return error;
 	}
-	struct merge_layer layers[] = { { TAKE(metadata->tree), WHITEOUTS_NONE }, { made, WHITEOUTS_NONE } };
+	struct merge_layer layers[] = { { .tree = TAKE(metadata->tree) }, { .tree = made } };
 
 	return tree_merge(layers, 2, false, &metadata->tree, metadata->problem);
 }
