@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "completion.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
 #define HELP_COLUMN 23
 #define HELP_WIDTH 110
-#define WORD_BYTES 64
 #define MOST_OPTIONS 128 /* of a tool with a workload */
 
 /* What getopt_long(3) returns for an option that was given by its name: beyond every letter. */
@@ -21,12 +21,16 @@
 
 static void take_help(struct command *command, const struct taken_option *option);
 static void take_version(struct command *command, const struct taken_option *option);
+static void take_completion(struct command *command, const struct taken_option *option);
 
 static const struct option_row standard_rows[] = {
 	{ .heading = "Help" },
 	{ .name = "help", .letter = 'h', .take = take_help, .help = "this text" },
 	{ .name = "version", .letter = 'V', .take = take_version,
 	  .help = "the versions of the tool and of its library" },
+	/* For the make file. No other option begins with --sh, so that abbreviations stay what they are. */
+	{ .name = "shell-completion", .argument = "SHELL", .kind = ARGUMENT_WORDS, .words = COMPLETION_SHELLS,
+	  .take = take_completion },
 	{ 0 },
 };
 
@@ -35,27 +39,7 @@ _Static_assert(PROGRESS_AUTO == 0 && PROGRESS_BAR == 1 && PROGRESS_JSON == 2 && 
 /* The one that is being read: for --help. */
 static const struct command_line *current;
 
-static bool is_last(const struct option_row *row)
-{
-	return !row->heading && !row->name && !row->letter;
-}
-
 /* --- Words ------------------------------------------------------------------------------------------------------ */
-
-/* Copies the row's word of this index; false: there are not so many. */
-static bool word_of(const struct option_row *row, unsigned int index, char word[WORD_BYTES])
-{
-	const char *from = row->word ? row->word(index) : row->words;
-
-	for (; from && !row->word && index; index--) {
-		from = strchr(from, '|');
-		from += from != NULL;
-	}
-	if (!from)
-		return false;
-	snprintf(word, WORD_BYTES, "%.*s", (int)strcspn(from, "|"), from);
-	return true;
-}
 
 void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last)
 {
@@ -69,8 +53,8 @@ static void list_words(const struct option_row *row, char list[WORD_LIST_BYTES])
 	char word[WORD_BYTES], next[WORD_BYTES];
 
 	*list = '\0';
-	for (unsigned int index = 0; word_of(row, index, word); index++)
-		add_to_words(list, word, !word_of(row, index + 1, next));
+	for (unsigned int index = 0; option_row_word(row, index, word); index++)
+		add_to_words(list, word, !option_row_word(row, index + 1, next));
 }
 
 /* --- Help ------------------------------------------------------------------------------------------------------- */
@@ -119,7 +103,7 @@ static const struct option_row *describe_briefly(const struct option_row *row)
 	size_t column = 1;
 
 	putchar(' ');
-	for (; !is_last(row) && !row->heading; row++) {
+	for (; !option_row_is_end(row) && !row->heading; row++) {
 		if (!row->help)
 			continue;
 		name_option(row, option, sizeof(option));
@@ -135,7 +119,7 @@ static const struct option_row *describe_briefly(const struct option_row *row)
 
 void command_line_describe(const struct option_row *rows)
 {
-	for (const struct option_row *row = rows; !is_last(row); row++) {
+	for (const struct option_row *row = rows; !option_row_is_end(row); row++) {
 		if (!row->heading) {
 			describe_option(row);
 			continue;
@@ -158,10 +142,17 @@ static void take_help(struct command *command, const struct taken_option *option
 	for (const struct option_row *const *table = current->tables; *table; table++)
 		command_line_describe(*table);
 	command_line_describe(standard_rows);
-	if (current->epilogue)
-		fputs(current->epilogue, stdout);
 	if (current->print_epilogue)
 		current->print_epilogue();
+	if (current->epilogue)
+		fputs(current->epilogue, stdout);
+	exit_after_printing();
+}
+
+static void take_completion(struct command *command, const struct taken_option *option)
+{
+	(void)command;
+	completion_print(current, standard_rows, (enum completion_shell)option->value);
 	exit_after_printing();
 }
 
@@ -189,7 +180,7 @@ static void add_table(struct all_options *all, const struct option_row *row)
 
 	while (all->names[names].name)
 		names++;
-	for (; !is_last(row); row++) {
+	for (; !option_row_is_end(row); row++) {
 		int colons = row->kind == ARGUMENT_NONE ? 0 : row->is_optional ? 2 : 1;
 
 		if (row->heading)
@@ -238,7 +229,7 @@ static uint64_t read_word(const struct option_row *row, const char *argument)
 {
 	char word[WORD_BYTES], list[WORD_LIST_BYTES];
 
-	for (unsigned int index = 0; word_of(row, index, word); index++)
+	for (unsigned int index = 0; option_row_word(row, index, word); index++)
 		if (strcmp(word, argument) == 0)
 			return index;
 	list_words(row, list);

@@ -5,52 +5,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "option_row.h"
 #include "support/run/progress.h"
 #include "tool.h"
-
-/* What was on the command line; each tool has its own. */
-struct command;
-
-enum argument_kind {
-	ARGUMENT_NONE,
-	ARGUMENT_NUMBER, /* minimum to maximum */
-	ARGUMENT_SIZE,   /* bytes, also as 64K; minimum to maximum */
-	ARGUMENT_WORDS,  /* one of a list */
-	ARGUMENT_TEXT,
-	ARGUMENT_FILE,
-	ARGUMENT_DIRECTORY,
-	ARGUMENT_IMAGE, /* a file or device with a filesystem */
-};
-
-struct option_row;
-
-/* An option as it was found, and checked as far as its kind allows. */
-struct taken_option {
-	const struct option_row *row;
-	char *argument;       /* NULL: none */
-	uint64_t value;       /* of a number or size; which word; 1 for an option without an argument */
-};
-
-struct option_row {
-	const char *heading; /* of the rows that follow; then nothing else is set */
-	bool is_brief;       /* with a heading: --help names these options and says no more of them */
-
-	const char *name;     /* "threads" for --threads; NULL: it has only a letter */
-	char letter;          /* 't' for -t; 0: it has only a name */
-	const char *argument; /* what --help calls it */
-	enum argument_kind kind;
-	bool is_optional;  /* the argument */
-	const char *words; /* "auto|bar|json|none" */
-	const char *(*word)(unsigned int index); /* instead, for words of a table: NULL after the last one */
-	uint64_t minimum, maximum;
-	size_t field_offset, field_bytes; /* FIELD(), where the value or the argument goes; or none */
-	void (*take)(struct command *command, const struct taken_option *option); /* NULL: the field is all */
-	const char *help; /* further lines after \n; NULL: another name of the option before it */
-};
 
 /* The arguments of an option that may be given several times. Zero-initialise. */
 struct argument_list {
@@ -60,10 +17,6 @@ struct argument_list {
 
 /* Ends the program where there is no memory. */
 void argument_list_add(struct argument_list *arguments, char *argument);
-
-/* A bool, an unsigned number of 32 or 64 bits (for words: an enum with the same order), a string, or a list of them. */
-#define FIELD(member) \
-	.field_offset = offsetof(struct command, member), .field_bytes = sizeof(((struct command *)NULL)->member)
 
 /* Rows of several tools. */
 #define PROGRESS_WORDS "auto|bar|json|none" /* as enum progress_style has them */
@@ -81,8 +34,14 @@ struct command_line {
 	const char *advice; /* said after a message about an option that is in no table; NULL: nothing */
 	/* Each ends with a row that is all zeros; NULL follows the last one. --help and --version are added to them. */
 	const struct option_row *tables[MOST_OPTION_TABLES];
-	const char *epilogue;          /* what --help ends with; NULL: nothing */
-	void (*print_epilogue)(void); /* what it ends with where that is more than a text; NULL */
+	void (*print_epilogue)(void); /* what --help says after the options where that is more than a text; NULL */
+	const char *epilogue;         /* what it ends with; NULL: nothing */
+	/*
+	 * Where the options depend on the first argument: those after the index'th word that it can be, NULL after the
+	 * last one. Kept until the next call. For completion. `word` is that word.
+	 */
+	const struct command_line *(*after_word)(unsigned int index);
+	const char *word;
 };
 
 /*

@@ -25,6 +25,13 @@ static const char usage[] =
 	"  IMAGE                a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
 	"  SIZE                 as mke2fs(8) reads it, which gets -t ext4 -O orphan_file unless -t, -T or -O is given\n";
 
+static const char examples[] =
+	"\n"
+	"Examples:\n"
+	"  e2allocsim append --compare=policies disk.img 200G   64 files that grow, under each policy\n"
+	"  e2allocsim append --policy=base -n old.img           as Linux before the series; old.img is kept\n"
+	"  e2allocsim all --report=results --quick              every workload, in small: a document with charts\n";
+
 static void take_choices(const struct taken_option *option, uint32_t *choices)
 {
 	errcode_t error = configuration_parse_choices(option->argument, choices);
@@ -250,20 +257,51 @@ static void take_all(struct command *command, int count, char **arguments)
 /* Its options are known once it is. */
 static const char workload_is_first[] = "WORKLOAD has to come first, before all options";
 
+static const struct command_line *after_word(unsigned int index);
+
+static const struct command_line all_line = {
+	.usage = usage,
+	.tables = { all_rows, shared_rows },
+	.epilogue = examples,
+	.word = "all",
+};
+
+/* The options with a workload, or with none of them; its own go to settings, which the line points to. */
+static struct command_line workload_line(const struct workload *workload,
+                                         struct option_row settings[WORKLOAD_MOST_OPTIONS + 1])
+{
+	describe_settings(workload, settings);
+	return (struct command_line){
+		.usage = usage,
+		.advice = workload ? NULL : workload_is_first,
+		.tables = { settings, compared_rows, run_rows, shared_rows, mke2fs_options },
+		.print_epilogue = print_workloads,
+		.epilogue = examples,
+		.after_word = after_word,
+		.word = workload ? workload->name : NULL,
+	};
+}
+
+static const struct command_line *after_word(unsigned int index)
+{
+	static struct option_row settings[WORKLOAD_MOST_OPTIONS + 1];
+	static struct command_line line;
+	const struct workload *workload = index ? workload_get(index - 1) : NULL;
+
+	if (!index)
+		return &all_line;
+	line = workload_line(workload, settings);
+	return workload ? &line : NULL;
+}
+
 /* Reads the options, and returns how many arguments are left, which are at the end. */
 static int read_options(int argument_count, char **arguments, struct command *command)
 {
 	struct option_row settings[WORKLOAD_MOST_OPTIONS + 1];
-	const struct command_line all = { .usage = usage, .tables = { all_rows, shared_rows } };
-	const struct command_line one = {
-		.usage = usage,
-		.advice = command->options.workload ? NULL : workload_is_first,
-		.tables = { settings, compared_rows, run_rows, shared_rows, mke2fs_options },
-		.print_epilogue = print_workloads,
-	};
+	const struct command_line line =
+		command->is_all ? all_line : workload_line(command->options.workload, settings);
 
-	describe_settings(command->options.workload, settings);
-	return argument_count - command_line_read(command->is_all ? &all : &one, argument_count, arguments, command);
+	return argument_count - command_line_read(&line, argument_count, arguments, command);
 }
 
 void command_parse(int argument_count, char **arguments, struct command *command)

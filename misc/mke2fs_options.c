@@ -11,7 +11,8 @@
 
 const struct option_row mke2fs_options[] = {
 	{ .heading = "Passed on to mke2fs(8)", .is_brief = true },
-	PASSED_ON('t', "TYPE", "ext2, ext3 or ext4"),
+	{ .letter = 't', .argument = "TYPE", .kind = ARGUMENT_TEXT, .words = "ext2|ext3|ext4",
+	  .take = take_mke2fs_option, .help = "ext2, ext3 or ext4" },
 	PASSED_ON('b', "BLOCK-SIZE", "in bytes"),
 	PASSED_ON('I', "INODE-SIZE", "in bytes"),
 	PASSED_ON('N', "INODES", "how many"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 tools := e2allocsim e2frag e2populate
-tool_sources := misc/command_line.c misc/tool.c
+tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_options.c \

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tables of options as files that complete words of the command line: Makefile.in installs them for the shells. */
+#pragma once
+
+#include "command_line.h"
+
+#define COMPLETION_SHELLS "bash|zsh" /* as enum completion_shell has them */
+
+enum completion_shell {
+	COMPLETION_BASH,
+	COMPLETION_ZSH,
+};
+
+/* Writes the tool's file to standard output. standard_rows are the options that all tools have. */
+void completion_print(const struct command_line *line, const struct option_row *standard_rows,
+                      enum completion_shell shell);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An option of a tool: the row of a table. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What was on the command line; each tool has its own. */
+struct command;
+
+enum argument_kind {
+	ARGUMENT_NONE,
+	ARGUMENT_NUMBER, /* minimum to maximum */
+	ARGUMENT_SIZE,   /* bytes, also as 64K; minimum to maximum */
+	ARGUMENT_WORDS,  /* one of a list */
+	ARGUMENT_TEXT,
+	ARGUMENT_FILE,
+	ARGUMENT_DIRECTORY,
+	ARGUMENT_IMAGE, /* a file or device with a filesystem */
+};
+
+struct option_row;
+
+/* An option as it was found, and checked as far as its kind allows. */
+struct taken_option {
+	const struct option_row *row;
+	char *argument;       /* NULL: none */
+	uint64_t value;       /* of a number or size; which word; 1 for an option without an argument */
+};
+
+struct option_row {
+	const char *heading; /* of the rows that follow; then nothing else is set */
+	bool is_brief;       /* with a heading: --help names these options and says no more of them */
+
+	const char *name;     /* "threads" for --threads; NULL: it has only a letter */
+	char letter;          /* 't' for -t; 0: it has only a name */
+	const char *argument; /* what --help calls it */
+	enum argument_kind kind;
+	bool is_optional;  /* the argument */
+	const char *words; /* "auto|bar|json|none"; of a text: those that completion proposes, others are taken, too */
+	const char *(*word)(unsigned int index); /* instead, for words of a table: NULL after the last one */
+	uint64_t minimum, maximum;
+	size_t field_offset, field_bytes; /* FIELD(), where the value or the argument goes; or none */
+	void (*take)(struct command *command, const struct taken_option *option); /* NULL: the field is all */
+	const char *help; /* further lines after \n; NULL: another name of the option before it */
+};
+
+/* A bool, an unsigned number of 32 or 64 bits (for words: an enum with the same order), a string, or a list of them. */
+#define FIELD(member) \
+	.field_offset = offsetof(struct command, member), .field_bytes = sizeof(((struct command *)NULL)->member)
+
+/* Room for one of a row's words. */
+#define WORD_BYTES 64
+
+/* The row after a table's last one. */
+static inline bool option_row_is_end(const struct option_row *row)
+{
+	return !row->heading && !row->name && !row->letter;
+}
+
+/* Copies the row's word of this index; false: it has not so many. */
+bool option_row_word(const struct option_row *row, unsigned int index, char word[WORD_BYTES]);
