@@ -103,7 +103,14 @@ static const struct option_row options[] = {
 	{ 0 },
 };
 
-static const struct command_line command_line = { .usage = usage, .tables = { options } };
+static const char examples[] =
+	"\n"
+	"Examples:\n"
+	"  e2frag /dev/sda1                         a report that ends in a score\n"
+	"  e2frag --json --max-score=30 root.img    for scripts: status 3 if the score is above 30\n"
+	"  e2frag --html=report.html --compare=new.img old.img    before and after, as a page\n";
+
+static const struct command_line command_line = { .usage = usage, .tables = { options }, .epilogue = examples };
 
 static bool shows_file(const struct report_form *form)
 {

@@ -33,7 +33,12 @@ static const char usage[] =
 static const char epilogue[] =
 	"\n"
 	"-t is ext4 unless -t or -j says otherwise.\n"
-	"SOURCE_DATE_EPOCH, if set, makes the image depend on SOURCE and options alone, its UUID included.\n";
+	"SOURCE_DATE_EPOCH, if set, makes the image depend on SOURCE and options alone, its UUID included.\n"
+	"\n"
+	"Examples:\n"
+	"  e2populate -d rootfs root.img                         ext4, just large enough for the folder rootfs\n"
+	"  e2populate -L root -d rootfs.tar.zst root.img 2G      2 GiB, labelled root, from an archive\n"
+	"  e2populate --free=10% --verify -d oci:image root.img  from an OCI image, a tenth free, compared\n";
 
 /* --- What is taken from the source, and with which owners and metadata -------------------------------------------- */
 
