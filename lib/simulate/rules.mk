@@ -2,7 +2,6 @@
 simulate_sources := \
 	lib/simulate/image/dirty_blocks.c \
 	lib/simulate/image/dirty_files.c \
-	lib/simulate/image/file_listing.c \
 	lib/simulate/image/file_set.c \
 	lib/simulate/image/file_set_write.c \
 	lib/simulate/image/image.c \

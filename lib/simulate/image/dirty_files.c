@@ -9,7 +9,7 @@
 
 errcode_t dirty_files_open(struct dirty_files *dirty, const struct image *image, uint64_t most_bytes)
 {
-	*dirty = (struct dirty_files){ .most_bytes = most_bytes, .block_bytes = image->format.block_bytes };
+	*dirty = (struct dirty_files){ .most_bytes = most_bytes, .image = image };
 	pthread_mutex_init(&dirty->lock, NULL);
 	return ext2mb_worker_open(image->mb, &dirty->worker);
 }
@@ -34,7 +34,7 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 /* A file that was closed before it had any blocks is known whole; what goes on with a handle goes on as it began. */
 static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
 {
-	uint32_t blocks = (uint32_t)((file->bytes + dirty->block_bytes - 1) / dirty->block_bytes);
+	uint32_t blocks = (uint32_t)image_blocks_of(dirty->image, file->bytes);
 	errcode_t error = file->handle ? 0 :
 	                                 simulated_file_open(file->set, file->file, file->is_closed ? blocks : 0,
 	                                                     dirty->worker, &file->handle);

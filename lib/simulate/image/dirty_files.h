@@ -29,9 +29,9 @@ struct written_file {
 struct dirty_files {
 	pthread_mutex_t lock;
 	struct ext2mb_worker *worker; /* who writes back: one for all, as in Linux for each device */
+	const struct image *image;
 	uint64_t most_bytes;
 	uint64_t bytes;
-	uint32_t block_bytes;
 	struct written_file **files; /* owned; those that are closed, too */
 	size_t count, capacity;
 };

@@ -99,7 +99,8 @@ errcode_t simulated_file_open(const struct file_set *set, const struct simulated
 	return ext2mb_file_open(worker, &info, handle);
 }
 
-errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent)
+/* The file grows by an extent. */
+static errcode_t grow(struct simulated_file *file, const struct ext2mb_extent *extent)
 {
 	const uint32_t flag = file->is_unwritten ? FILE_EXTENT_UNWRITTEN : 0;
 	const uint32_t longest = file->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS : FILE_EXTENT_MAX_BLOCKS;
@@ -163,9 +164,30 @@ errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worke
 		errcode_t error = ext2mb_file_alloc(worker, handle, &request, &extent);
 
 		if (!error)
-			error = simulated_file_grow(file, &extent);
+			error = grow(file, &extent);
 		if (error)
 			return error;
+	}
+	return 0;
+}
+
+errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_worker *worker, uint64_t goal,
+                                     uint32_t blocks)
+{
+	while (file->blocks < blocks) {
+		const struct ext2mb_request request = {
+			.struct_bytes = sizeof(request),
+			.goal = goal,
+			.count = blocks - file->blocks,
+		};
+		struct ext2mb_extent extent;
+		errcode_t error = ext2mb_alloc(worker, &request, &extent);
+
+		if (!error)
+			error = grow(file, &extent);
+		if (error)
+			return error;
+		goal = extent.start + extent.count;
 	}
 	return 0;
 }

@@ -63,15 +63,16 @@ MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, const struc
                                          uint64_t final_blocks, struct ext2mb_worker *worker,
                                          struct ext2mb_file **handle);
 
-/* The file grows by an extent. ENOMEM. Each file by one thread at a time. */
-MUST_CHECK errcode_t simulated_file_grow(struct simulated_file *file, const struct ext2mb_extent *extent);
-
 /*
  * The file grows at its end, through its handle, until it has so many blocks. flags: EXT2MB_FILE_UNWRITTEN. Errors of
  * ext2mb_file_alloc(); it may have grown in part then. Each file by one thread at a time.
  */
 MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker,
                                            struct ext2mb_file *handle, uint32_t blocks, uint32_t flags);
+
+/* The same without a handle, as near to the goal as can be. Errors of ext2mb_alloc(). */
+MUST_CHECK errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_worker *worker, uint64_t goal,
+                                                uint32_t blocks);
 
 /* Frees all but its first blocks; its map must not have been placed yet. */
 MUST_CHECK errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks);

@@ -1,13 +1,85 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "ondisk/directory.h"
-#include "simulate/image/file_listing.h"
-#include "simulate/image/file_set.h"
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
+
+/* --- The entries of a directory as lib/ondisk builds directories from them ----------------------------------- */
+
+struct entry {
+	const struct file_set *set; /* a subdirectory, else a file */
+	uint32_t ino;
+	char name[12]; /* of a file */
+};
+
+/* Zero-initialise. */
+struct listing {
+	struct entry *entries; /* owned */
+	uint32_t subdirectories;
+	struct directory_source source; /* of the entries */
+};
+
+static struct directory_name entry_name(const void *context, uint32_t index)
+{
+	const struct entry *entry = (const struct entry *)context + index;
+	const char *name = entry->set ? entry->set->name : entry->name;
+
+	return (struct directory_name){ name, (uint8_t)strlen(name) };
+}
+
+static struct directory_target entry_target(const void *context, uint32_t index)
+{
+	const struct entry *entry = (const struct entry *)context + index;
+
+	return (struct directory_target){ entry->ino, entry->set ? EXT2_FT_DIR : EXT2_FT_REG_FILE };
+}
+
+static int digits_of(size_t count)
+{
+	int digits = 1;
+
+	for (; count > 10; count = (count + 9) / 10)
+		digits++;
+	return digits;
+}
+
+/* Subdirectories, then the files that exist. */
+static errcode_t list(const struct file_set *set, struct listing *listing)
+{
+	uint64_t most = set->count;
+	uint32_t count = 0;
+	int digits = digits_of(set->count);
+
+	for (const struct file_set *child = set->first; child; child = child->next)
+		most++;
+	if (most > UINT32_MAX)
+		return EFBIG;
+	listing->entries = calloc(most + 1, sizeof(*listing->entries));
+	if (!listing->entries)
+		return ENOMEM;
+	for (const struct file_set *child = set->first; child; child = child->next)
+		listing->entries[count++] = (struct entry){ .set = child, .ino = child->directory.ino };
+	listing->subdirectories = count;
+	for (size_t index = 0; index < set->count; index++) {
+		struct entry *entry = &listing->entries[count];
+
+		if (!set->files[index].ino)
+			continue;
+		entry->ino = set->files[index].ino;
+		snprintf(entry->name, sizeof(entry->name), "%0*" PRIu32, digits, (uint32_t)index);
+		count++;
+	}
+	listing->source = (struct directory_source){
+		.context = listing->entries, .count = count, .name = entry_name, .target = entry_target,
+	};
+	return 0;
+}
+
+/* --- Blocks for what has none yet ---------------------------------------------------------------------------- */
 
 /* Takes count blocks near goal. */
 static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
@@ -33,7 +105,7 @@ static uint64_t goal_of(const struct image *image, const struct simulated_file *
 {
 	if (file->extent_count)
 		return file->extents[0].physical;
-	return image_group_start(image, (file->ino - 1) / image->inodes_per_group);
+	return image_inode_group_start(image, file->ino);
 }
 
 static int by_number(const void *left, const void *right)
@@ -62,39 +134,19 @@ static errcode_t place_map(struct image *image, struct simulated_file *file)
 	return 0;
 }
 
-static errcode_t grow_by_blocks(struct simulated_file *file, const uint64_t *blocks, uint32_t count)
-{
-	for (uint32_t block = 0; block < count; block++) {
-		const struct ext2mb_extent extent = { blocks[block], 1 };
-		errcode_t error = simulated_file_grow(file, &extent);
-
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
 static errcode_t place_directory(struct image *image, struct file_set *set)
 {
-	struct file_listing listing;
 	struct directory_layout *layout = NULL;
+	struct listing listing = { 0 };
 	uint32_t needed = 0;
-	errcode_t error = file_listing_open(set, &listing);
+	errcode_t error = list(set, &listing);
 
-	if (!error) {
-		const struct directory_source source = file_listing_source(&listing);
-
-		error = directory_layout(&image->format, &source, 1, &needed, &layout);
-	}
-	directory_layout_free(layout);
-	file_listing_close(&listing);
-	SCOPE_FREE uint64_t *blocks = calloc(needed + 1, sizeof(*blocks));
-
-	if (error || !blocks)
-		return error ? error : ENOMEM;
-	error = take_blocks(image, goal_of(image, &set->directory), needed, blocks);
 	if (!error)
-		error = grow_by_blocks(&set->directory, blocks, needed);
+		error = directory_layout(&image->format, &listing.source, 1, &needed, &layout);
+	directory_layout_free(layout);
+	free(listing.entries);
+	if (!error)
+		error = simulated_file_append_near(&set->directory, image->worker, goal_of(image, &set->directory), needed);
 	return error ? error : place_map(image, &set->directory);
 }
 
@@ -109,6 +161,8 @@ errcode_t file_set_place(struct image *image, struct file_set *set)
 		error = file_set_place(image, child);
 	return error;
 }
+
+/* --- What is written ----------------------------------------------------------------------------------------- */
 
 static errcode_t write_map(struct image *image, const struct simulated_file *file, struct inode_value *value)
 {
@@ -181,18 +235,17 @@ static errcode_t write_directory_blocks(struct image *image, const struct simula
 	return 0;
 }
 
-static errcode_t build_directory(struct image *image, const struct file_set *set, const struct file_listing *listing,
-                                 struct inode_value *value)
+static errcode_t build_directory(struct image *image, const struct file_set *set,
+                                 const struct directory_source *source, struct inode_value *value)
 {
-	const struct directory_source source = file_listing_source(listing);
 	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
 	SCOPE_FREE char *bytes = malloc((size_t)set->directory.blocks * image->format.block_bytes);
 	struct directory_layout *layout = NULL;
 	uint32_t blocks;
-	errcode_t error = bytes ? directory_layout(&image->format, &source, 1, &blocks, &layout) : ENOMEM;
+	errcode_t error = bytes ? directory_layout(&image->format, source, 1, &blocks, &layout) : ENOMEM;
 
 	if (!error)
-		error = directory_build(&image->format, &source, layout, blocks, set->directory.ino, parent, 0, bytes);
+		error = directory_build(&image->format, source, layout, blocks, set->directory.ino, parent, 0, bytes);
 	value->flags |= directory_is_indexed(layout) ? EXT2_INDEX_FL : 0;
 	directory_layout_free(layout);
 	return error ? error : write_directory_blocks(image, &set->directory, bytes);
@@ -200,13 +253,13 @@ static errcode_t build_directory(struct image *image, const struct file_set *set
 
 static errcode_t write_directory(struct image *image, const struct file_set *set)
 {
-	struct file_listing listing;
-	errcode_t error = file_listing_open(set, &listing);
+	struct listing listing = { 0 };
+	errcode_t error = list(set, &listing);
 	struct inode_value value = simulated_inode_value(image, S_IFDIR | 0755, 2 + listing.subdirectories);
 
 	if (!error)
-		error = build_directory(image, set, &listing, &value);
-	file_listing_close(&listing);
+		error = build_directory(image, set, &listing.source, &value);
+	free(listing.entries);
 	return error ? error : write_inode(image, &set->directory, &value);
 }
 

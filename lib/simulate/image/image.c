@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/fs/fs_errors.h"
 #include "populate/format/child.h"
 
@@ -107,39 +108,44 @@ static errcode_t check_name(struct image *image, struct problem *problem)
 	return error ? problem_set(problem, error, image->path, "cannot read its root directory") : 0;
 }
 
-static errcode_t read_geometry(struct image *image)
+static errcode_t read_tables(struct image *image)
 {
 	ext2_filsys fs = image->fs;
-	uint32_t inode_bytes = EXT2_INODE_SIZE(fs->super);
 
-	image->group_count = fs->group_desc_count;
-	image->blocks_per_group = fs->super->s_blocks_per_group;
-	image->inodes_per_group = fs->super->s_inodes_per_group;
-	image->flex_groups = ext2fs_has_feature_flex_bg(fs->super) && fs->super->s_log_groups_per_flex < 31 ?
-	                             1u << fs->super->s_log_groups_per_flex :
-	                             1;
 	image->descriptors_per_block = EXT2_DESC_PER_BLOCK(fs->super);
 	image->table_blocks_per_group = fs->inode_blocks_per_group;
-	image->first_block = fs->super->s_first_data_block;
-	image->blocks = ext2fs_blocks_count(fs->super);
-	image->table_blocks = calloc(image->group_count, sizeof(*image->table_blocks));
+	image->table_blocks = calloc(image->geometry.groups, sizeof(*image->table_blocks));
 	if (!image->table_blocks)
 		return ENOMEM;
-	for (uint32_t group = 0; group < image->group_count; group++) {
-		uint64_t used = image->inodes_per_group;
+	for (uint32_t group = 0; group < image->geometry.groups; group++) {
+		uint64_t used = image->geometry.inodes_per_group;
 
 		if (ext2fs_has_group_desc_csum(fs)) {
 			uint32_t unused = ext2fs_bg_itable_unused(fs, group);
 
 			used -= unused < used ? unused : used;
 			if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_ZEROED))
-				used = image->inodes_per_group;
+				used = image->geometry.inodes_per_group;
 			else if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT))
 				used = 0;
 		}
-		image->table_blocks[group] = (uint32_t)((used * inode_bytes + fs->blocksize - 1) / fs->blocksize);
+		image->table_blocks[group] =
+			(uint32_t)((used * image->format.inode_bytes + fs->blocksize - 1) / fs->blocksize);
 	}
-	return ondisk_format_read(fs->super, &image->format);
+	return 0;
+}
+
+static errcode_t attach(struct image *image, const struct policy_options *options)
+{
+	errcode_t error = ondisk_format_read(image->fs->super, &image->format);
+
+	if (!error)
+		error = policy_open(image->fs, options, &image->mb);
+	if (error)
+		return error;
+	image->geometry = image->mb->geometry;
+	error = read_tables(image);
+	return error ? error : ext2mb_worker_open(image->mb, &image->worker);
 }
 
 errcode_t image_open(const char *path, const char *file, const char *directory,
@@ -161,11 +167,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	error = ext2fs_check_desc(image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot simulate on it");
-	error = read_geometry(image);
-	if (!error)
-		error = policy_open(image->fs, options, &image->mb);
-	if (!error)
-		error = ext2mb_worker_open(image->mb, &image->worker);
+	error = attach(image, options);
 	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
 }
 
@@ -200,12 +202,12 @@ static errcode_t initialise_table(struct image *image, uint32_t group, uint32_t 
 /* In its group's inode table, in bytes. */
 static uint64_t table_offset(const struct image *image, uint32_t ino)
 {
-	return (uint64_t)((ino - 1) % image->inodes_per_group) * image->format.inode_bytes;
+	return (uint64_t)((ino - 1) % image->geometry.inodes_per_group) * image->format.inode_bytes;
 }
 
 uint64_t image_inode_block(const struct image *image, uint32_t ino)
 {
-	return ext2fs_inode_table_loc(image->fs, (ino - 1) / image->inodes_per_group) +
+	return ext2fs_inode_table_loc(image->fs, (ino - 1) / image->geometry.inodes_per_group) +
 	       table_offset(image, ino) / image->format.block_bytes;
 }
 
@@ -218,7 +220,7 @@ errcode_t image_read_inode_block(struct image *image, uint32_t ino, void *bytes)
 {
 	uint64_t index = table_offset(image, ino) / image->format.block_bytes;
 
-	if (index >= image->table_blocks[(ino - 1) / image->inodes_per_group]) {
+	if (index >= image->table_blocks[(ino - 1) / image->geometry.inodes_per_group]) {
 		memset(bytes, 0, image->format.block_bytes);
 		return 0;
 	}
@@ -229,7 +231,7 @@ errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes
 {
 	uint32_t index = (uint32_t)(table_offset(image, ino) / image->format.block_bytes);
 	SCOPE_FREE char *buffer = malloc(image->format.block_bytes);
-	errcode_t error = buffer ? initialise_table(image, (ino - 1) / image->inodes_per_group, index) : ENOMEM;
+	errcode_t error = buffer ? initialise_table(image, (ino - 1) / image->geometry.inodes_per_group, index) : ENOMEM;
 
 	if (!error)
 		error = image_read_inode_block(image, ino, buffer);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "ext2fs/compare/policies.h"
+#include "ext2fs/core/geometry.h"
 #include "ondisk/format.h"
 #include "populate/output/output.h"
 #include "simulate/image/file_set.h"
@@ -20,10 +21,8 @@ struct image {
 	struct ext2mb_worker *worker;   /* the main thread's */
 	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_finish() syncs it */
 	struct ondisk_format format;
-	uint32_t group_count, blocks_per_group, inodes_per_group;
-	uint32_t flex_groups; /* groups of a flex group, 1 without flex_bg */
+	struct geometry geometry; /* of clusters that are blocks */
 	uint32_t descriptors_per_block, table_blocks_per_group; /* blocks of an inode table */
-	uint64_t first_block, blocks;
 	uint32_t *table_blocks; /* by group: blocks of the inode table that are initialised */
 	struct file_set *files; /* the directory that is linked into the root; NULL: nothing was made. See simulate() */
 };
@@ -54,15 +53,21 @@ MUST_CHECK errcode_t image_finish(struct image *image, struct problem *problem);
 /* Closes without writing anything more. image->files is the caller's to free. */
 void image_close(struct image *image);
 
-/* The group that a block belongs to, and the first block of a group. */
-static inline uint32_t image_block_group(const struct image *image, uint64_t block)
+/* How many blocks hold so many bytes. */
+static inline uint64_t image_blocks_of(const struct image *image, uint64_t bytes)
 {
-	return (uint32_t)((block - image->first_block) / image->blocks_per_group);
+	return (bytes + image->format.block_bytes - 1) >> image->format.block_bits;
 }
 
-static inline uint64_t image_group_start(const struct image *image, uint32_t group)
+/* The group that a block belongs to, and the first block of the group that an inode belongs to. */
+static inline uint32_t image_block_group(const struct image *image, uint64_t block)
 {
-	return image->first_block + (uint64_t)group * image->blocks_per_group;
+	return (uint32_t)((block - image->geometry.first_block) / image->geometry.clusters_per_group);
+}
+
+static inline uint64_t image_inode_group_start(const struct image *image, uint32_t ino)
+{
+	return geometry_block(&image->geometry, (ino - 1) / image->geometry.inodes_per_group, 0);
 }
 
 /* Writes whole blocks of the filesystem. */

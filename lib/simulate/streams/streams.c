@@ -171,7 +171,7 @@ static errcode_t pretend_processors(struct run *run)
 
 	if (simulation->threads || simulation->processors < 2)
 		return 0;
-	error = processors_create(simulation->processors, run->count, simulation->image->group_count, &run->processors);
+	error = processors_create(simulation->processors, run->count, simulation->image->geometry.groups, &run->processors);
 	if (!error)
 		contention_simulate(simulation->image->mb, processors_contention(run->processors));
 	return error;

@@ -31,10 +31,10 @@ struct job {
 	_Atomic double deadline; /* 0: no container has finished a round yet */
 };
 
+/* UINT32_MAX is more than a file can have. */
 static uint32_t blocks_of(const struct simulation *simulation, uint64_t bytes)
 {
-	uint32_t block_bytes = simulation->image->format.block_bytes;
-	uint64_t blocks = (bytes + block_bytes - 1) / block_bytes;
+	uint64_t blocks = image_blocks_of(simulation->image, bytes);
 
 	return blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
 }

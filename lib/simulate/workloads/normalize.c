@@ -51,9 +51,9 @@ struct normalize {
 	struct simulation *simulation;
 	struct size_list sizes;
 	unsigned int streams;
-	uint32_t block_bytes;
 	struct file_set *top;
 	uint32_t step_bytes; /* of a tree's files: what is asked for at once; 0: the whole file, which is closed then */
+	bool is_delayed; /* of a tree's files: their blocks are taken when they are written back */
 	struct dirty_files dirty;
 
 	/* By stream; what the step needs of them. */
@@ -63,11 +63,6 @@ struct normalize {
 	struct file_set *files;
 	uint64_t file_bytes; /* of each of the files */
 };
-
-static uint32_t blocks_of(const struct normalize *job, uint64_t bytes)
-{
-	return (uint32_t)((bytes + job->block_bytes - 1) / job->block_bytes);
-}
 
 /*
  * --- Trees: copied, where a file is allocated as a whole when it was closed; unpacked in records, which are allocated
@@ -80,70 +75,55 @@ static size_t current_index(const struct normalize *job, const struct tree_strea
 	return tree->file - (tree->directory ? job->sizes.ends[tree->directory - 1] : 0);
 }
 
-/* Before the file's first record. */
-static errcode_t begin_file(const struct normalize *job, struct tree_stream *tree, struct ext2mb_worker *worker)
+static errcode_t begin_file(struct normalize *job, struct tree_stream *tree, struct ext2mb_worker *worker)
 {
-	tree->bytes = 0;
-	return file_set_take_inode(tree->directories[tree->directory], current_index(job, tree), worker);
+	struct file_set *set = tree->directories[tree->directory];
+	size_t index = current_index(job, tree);
+	uint64_t bytes = job->step_bytes ? 0 : job->sizes.bytes[tree->file];
+	errcode_t error = file_set_take_inode(set, index, worker);
+
+	if (error)
+		return error;
+	if (job->is_delayed)
+		return dirty_files_begin(set, &set->files[index], &tree->written);
+	return simulated_file_open(set, &set->files[index], image_blocks_of(job->simulation->image, bytes), worker,
+	                           &tree->handle);
 }
 
-/* After the file's last record. */
-static void next_file(const struct normalize *job, struct tree_stream *tree, bool *is_over)
+static errcode_t write_record(struct normalize *job, struct tree_stream *tree, struct ext2mb_worker *worker,
+                              uint64_t bytes, bool is_last)
 {
-	if (++tree->file == job->sizes.ends[tree->directory])
-		tree->directory++;
-	*is_over = tree->directory == job->sizes.directories;
+	struct simulated_file *file = &tree->directories[tree->directory]->files[current_index(job, tree)];
+
+	if (job->is_delayed)
+		return dirty_files_write(&job->dirty, is_last ? TAKE(tree->written) : tree->written, bytes, is_last);
+	uint32_t blocks = (uint32_t)image_blocks_of(job->simulation->image, tree->bytes);
+	errcode_t error = simulated_file_append(file, worker, tree->handle, blocks, 0);
+
+	if (!error && is_last)
+		ext2mb_file_close(worker, TAKE(tree->handle));
+	return error;
 }
 
+/* A record of the file that the stream is at, or all of it. */
 static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	struct normalize *job = context;
 	struct tree_stream *tree = &job->trees[stream];
-	struct file_set *set = tree->directories[tree->directory];
-	struct simulated_file *file = &set->files[current_index(job, tree)];
-	uint64_t bytes = job->sizes.bytes[tree->file];
-	errcode_t error = 0;
+	uint64_t left = job->sizes.bytes[tree->file] - tree->bytes;
+	uint64_t bytes = job->step_bytes && left > job->step_bytes ? job->step_bytes : left;
+	errcode_t error = tree->handle || tree->written ? 0 : begin_file(job, tree, worker);
 
-	if (!tree->handle) {
-		error = begin_file(job, tree, worker);
-		if (!error)
-			error = simulated_file_open(set, file, job->step_bytes ? 0 : blocks_of(job, bytes), worker,
-			                            &tree->handle);
-	}
-	if (error)
+	tree->bytes += bytes;
+	if (!error)
+		error = write_record(job, tree, worker, bytes, bytes == left);
+	if (error || bytes < left)
 		return error;
-	tree->bytes = job->step_bytes && bytes - tree->bytes > job->step_bytes ? tree->bytes + job->step_bytes : bytes;
-	error = simulated_file_append(file, worker, tree->handle, blocks_of(job, tree->bytes), 0);
-	if (error || tree->bytes < bytes)
-		return error;
-	ext2mb_file_close(worker, TAKE(tree->handle));
-	next_file(job, tree, is_over);
+	tree->bytes = 0;
+	if (++tree->file == job->sizes.ends[tree->directory])
+		tree->directory++;
+	*is_over = tree->directory == job->sizes.directories;
 	return 0;
-}
-
-static errcode_t delayed_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
-{
-	struct normalize *job = context;
-	struct tree_stream *tree = &job->trees[stream];
-	struct file_set *set = tree->directories[tree->directory];
-	struct simulated_file *file = &set->files[current_index(job, tree)];
-	uint64_t bytes = job->sizes.bytes[tree->file];
-	errcode_t error = 0;
-
-	if (!tree->written) {
-		error = begin_file(job, tree, worker);
-		if (!error)
-			error = dirty_files_begin(set, file, &tree->written);
-	}
-	if (error)
-		return error;
-	uint64_t more = bytes - tree->bytes < job->step_bytes ? bytes - tree->bytes : job->step_bytes;
-
-	tree->bytes += more;
-	if (tree->bytes < bytes)
-		return dirty_files_write(&job->dirty, tree->written, more, false);
-	next_file(job, tree, is_over);
-	return dirty_files_write(&job->dirty, TAKE(tree->written), more, true);
 }
 
 static errcode_t make_tree(struct normalize *job, struct file_set *parent, unsigned int stream)
@@ -167,7 +147,7 @@ static errcode_t make_tree(struct normalize *job, struct file_set *parent, unsig
 	return error;
 }
 
-static errcode_t write_trees(struct normalize *job, struct file_set *set, stream_step step, struct streams_cost *cost)
+static errcode_t write_trees(struct normalize *job, struct file_set *set, struct streams_cost *cost)
 {
 	struct ext2mb_worker *worker = job->simulation->image->worker;
 	errcode_t error = 0;
@@ -178,7 +158,7 @@ static errcode_t write_trees(struct normalize *job, struct file_set *set, stream
 	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
 		error = make_tree(job, set, stream);
 	if (!error)
-		error = streams_run(job->simulation, job->streams, step, job, 0, "cannot write a tree", cost);
+		error = streams_run(job->simulation, job->streams, tree_step, job, 0, "cannot write a tree", cost);
 	for (unsigned int stream = 0; stream < job->streams; stream++) {
 		ext2mb_file_close(worker, job->trees[stream].handle);
 		dirty_files_abandon(&job->dirty, job->trees[stream].written);
@@ -191,7 +171,7 @@ static errcode_t write_trees(struct normalize *job, struct file_set *set, stream
 static errcode_t copy_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
 {
 	job->step_bytes = 0;
-	return write_trees(job, set, tree_step, cost);
+	return write_trees(job, set, cost);
 }
 
 static errcode_t untar_step(struct normalize *job, struct file_set *set, struct streams_cost *cost)
@@ -200,11 +180,12 @@ static errcode_t untar_step(struct normalize *job, struct file_set *set, struct 
 
 	job->step_bytes = TAR_RECORD_BYTES;
 	if (!most_bytes)
-		return write_trees(job, set, tree_step, cost);
+		return write_trees(job, set, cost);
 	errcode_t error = dirty_files_open(&job->dirty, job->simulation->image, most_bytes);
 
+	job->is_delayed = true;
 	if (!error)
-		error = write_trees(job, set, delayed_step, cost);
+		error = write_trees(job, set, cost);
 	if (!error)
 		error = dirty_files_write_back(&job->dirty);
 	dirty_files_close(&job->dirty);
@@ -217,7 +198,8 @@ static errcode_t large_step(void *context, struct ext2mb_worker *worker, unsigne
 {
 	struct normalize *job = context;
 	struct simulated_file *file = &job->files->files[stream];
-	uint32_t blocks = blocks_of(job, job->file_bytes), step = blocks_of(job, WRITEBACK_BYTES);
+	uint32_t blocks = (uint32_t)image_blocks_of(job->simulation->image, job->file_bytes);
+	uint32_t step = (uint32_t)image_blocks_of(job->simulation->image, WRITEBACK_BYTES);
 	uint32_t end = blocks - file->blocks < step ? blocks : file->blocks + step;
 	errcode_t error = simulated_file_append(file, worker, job->handles[stream], end, 0);
 
@@ -236,7 +218,7 @@ static errcode_t write_large(struct normalize *job, struct file_set *parent, uns
 
 	job->handles = handles;
 	job->file_bytes = bytes;
-	if (!error && bytes / job->block_bytes >= UINT32_MAX)
+	if (!error && image_blocks_of(image, bytes) >= UINT32_MAX)
 		error = EFBIG;
 	if (!error)
 		error = file_set_take_inodes(job->files, image->worker);
@@ -428,7 +410,6 @@ static errcode_t normalize_run(struct simulation *simulation)
 	struct normalize job = {
 		.simulation = simulation,
 		.streams = (unsigned int)settings[STREAMS].number,
-		.block_bytes = image->format.block_bytes,
 	};
 	errcode_t error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
 	                                         size_list_make(&job.sizes, settings[FILES].number, simulation->seed);

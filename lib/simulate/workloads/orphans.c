@@ -106,10 +106,9 @@ static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t 
 /* From ext4_setattr() to where ext4_truncate() is done with the extents. */
 static errcode_t cut_byte(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
 {
-	uint32_t block_bytes = job->simulation->image->format.block_bytes;
 	struct shrinking *shrinking = &job->files[file];
 	struct buffered_inode *inode = &job->set->buffers->inodes[file];
-	uint64_t blocks = (--shrinking->left + block_bytes - 1) / block_bytes;
+	uint64_t blocks = image_blocks_of(job->simulation->image, --shrinking->left);
 
 	inode_buffers_touch(inode);
 	inode->value.size_bytes = shrinking->left;
@@ -171,24 +170,16 @@ static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, uns
 	return error;
 }
 
-/* Writes the whole file at once. */
-static errcode_t fill(struct job *job, unsigned int file, uint32_t blocks)
+/* What a file is when all of it has been written at once; not part of what is measured. */
+static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes)
 {
 	struct image *image = job->simulation->image;
+	uint32_t block_bytes = image->format.block_bytes, blocks = (uint32_t)image_blocks_of(image, bytes);
 	struct simulated_file *simulated = &job->set->files[file];
 	errcode_t error = simulated_file_open(job->set, simulated, 0, image->worker, &job->files[file].handle);
 
 	if (!error)
 		error = simulated_file_append(simulated, image->worker, job->files[file].handle, blocks, 0);
-	return error;
-}
-
-/* What a file is when all of it has been written; not part of what is measured. */
-static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes, uint32_t blocks)
-{
-	uint32_t block_bytes = job->simulation->image->format.block_bytes;
-	errcode_t error = fill(job, file, blocks);
-
 	job->files[file].page = job->pages + (size_t)file * block_bytes;
 	memset(job->files[file].page, 'x', block_bytes);
 	job->set->buffers->inodes[file].value.size_bytes = bytes;
@@ -205,7 +196,6 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 	unsigned int threads = simulation->threads ? simulation->threads : 1;
 	unsigned int count = settings[FILES].number ? (unsigned int)settings[FILES].number : threads;
 	uint32_t block_bytes = image->format.block_bytes;
-	uint32_t blocks = has_blocks ? (uint32_t)((settings[AMOUNT].number + block_bytes - 1) / block_bytes) : 0;
 
 	*job = (struct job){
 		.simulation = simulation,
@@ -222,7 +212,7 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 	if (!error)
 		error = inode_buffers_open(image, job->set);
 	for (unsigned int file = 0; !error && has_blocks && file < count; file++)
-		error = write_whole(job, file, settings[AMOUNT].number, blocks);
+		error = write_whole(job, file, settings[AMOUNT].number);
 	return error;
 }
 

@@ -71,29 +71,6 @@ static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 	return 2 + random_below(&random, MOST_BLOCKS - 1);
 }
 
-/* Windows off: each file as near to its inode's group as can be, as ext3 does it. */
-static errcode_t extract_near(const struct unlink_job *job, struct ext2mb_worker *worker, struct simulated_file *file,
-                              uint32_t blocks)
-{
-	const struct image *image = job->simulation->image;
-	uint64_t goal = image_group_start(image, (file->ino - 1) / image->inodes_per_group);
-
-	while (file->blocks < blocks) {
-		const struct ext2mb_request request = { .struct_bytes = sizeof(request),
-			                                .goal = goal,
-			                                .count = blocks - file->blocks };
-		struct ext2mb_extent extent;
-		errcode_t error = ext2mb_alloc(worker, &request, &extent);
-
-		if (!error)
-			error = simulated_file_grow(file, &extent);
-		if (error)
-			return error;
-		goal = extent.start + extent.count;
-	}
-	return 0;
-}
-
 static errcode_t extract_in_windows(const struct file_set *set, struct ext2mb_worker *worker,
                                     struct simulated_file *file, uint32_t blocks)
 {
@@ -137,8 +114,10 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 		error = file_set_take_inode(set, number / job->directory_count, worker);
 	if (error)
 		return error;
+	/* Windows off: each file as near to its inode's group as can be, as ext3 does it. */
 	if (job->simulation->options->allocator.locality == EXT2MB_LOCALITY_NONE)
-		return extract_near(job, worker, file, blocks);
+		return simulated_file_append_near(file, worker, image_inode_group_start(job->simulation->image, file->ino),
+		                                  blocks);
 	return extract_in_windows(set, worker, file, blocks);
 }
 
@@ -196,7 +175,7 @@ static errcode_t bitmaps_per_directory(const struct unlink_job *job, double *ret
 {
 	const struct image *image = job->simulation->image;
 	struct dirty_blocks seen;
-	errcode_t error = dirty_blocks_open(&seen, image->group_count);
+	errcode_t error = dirty_blocks_open(&seen, image->geometry.groups);
 
 	if (error)
 		return problem_set(job->simulation->problem, error, image->path, "cannot count bitmaps");
@@ -275,8 +254,8 @@ static errcode_t open_counts(struct unlink_job *job)
 	for (unsigned int kind = 0; !error && kind < METADATA_KINDS; kind++)
 		error = dirty_blocks_open(&job->dirty[kind],
 		                          kind == INODE_TABLES ?
-		                                  (size_t)image->table_blocks_per_group * image->group_count :
-		                                  image->group_count);
+		                                  (size_t)image->table_blocks_per_group * image->geometry.groups :
+		                                  image->geometry.groups);
 	return error;
 }
 
@@ -291,8 +270,8 @@ static void mark_bitmap(struct unlink_job *job, enum metadata_kind kind, uint32_
 static void mark_file(struct unlink_job *job, const struct simulated_file *file, uint32_t commit)
 {
 	const struct image *image = job->simulation->image;
-	uint32_t group = (file->ino - 1) / image->inodes_per_group;
-	size_t in_group = (file->ino - 1) % image->inodes_per_group;
+	uint32_t group = (file->ino - 1) / image->geometry.inodes_per_group;
+	size_t in_group = (file->ino - 1) % image->geometry.inodes_per_group;
 
 	mark_bitmap(job, INODE_BITMAPS, group, commit);
 	dirty_blocks_mark(&job->dirty[INODE_TABLES],
