@@ -6,15 +6,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU };
-/* What a write can raise: ignored, it fails with EPIPE or EFBIG and is reported like any other failure. */
-static const int write_signals[] = { SIGPIPE, SIGXFSZ };
-
-#define ENDING (sizeof(ending_signals) / sizeof(*ending_signals))
-#define WRITE (sizeof(write_signals) / sizeof(*write_signals))
-
-static struct sigaction before_ending[ENDING], before_write[WRITE];
-static bool is_installed;
 static atomic_int arrived;
 
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler may only touch lock-free atomics");
@@ -27,45 +18,69 @@ static void note_signal(int signal)
 	atomic_compare_exchange_strong_explicit(&arrived, &none, signal, memory_order_relaxed, memory_order_relaxed);
 }
 
+static const struct {
+	int signal;
+	void (*handler)(int signal);
+} signals[] = {
+	{ SIGINT, note_signal },
+	{ SIGTERM, note_signal },
+	{ SIGHUP, note_signal },
+	{ SIGQUIT, note_signal },
+	{ SIGXCPU, note_signal },
+	/* What a write can raise: ignored, it fails with EPIPE or EFBIG and is reported like any other failure. */
+	{ SIGPIPE, SIG_IGN },
+	{ SIGXFSZ, SIG_IGN },
+};
+
+#define SIGNALS (sizeof(signals) / sizeof(*signals))
+
+static struct sigaction before[SIGNALS];
+static bool is_installed;
+
 void interrupt_install(void)
 {
 	/* System calls are restarted: workers look at the flag between them, and none gets a stray EINTR. */
-	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction action = { .sa_flags = SA_RESTART };
 
 	if (is_installed)
 		return;
 	sigemptyset(&action.sa_mask);
-	sigemptyset(&ignore.sa_mask);
-	for (size_t i = 0; i < WRITE; i++)
-		sigaction(write_signals[i], &ignore, &before_write[i]);
-	for (size_t i = 0; i < ENDING; i++) {
-		sigaction(ending_signals[i], NULL, &before_ending[i]);
-		if (before_ending[i].sa_handler != SIG_IGN)
-			sigaction(ending_signals[i], &action, NULL);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		action.sa_handler = signals[i].handler;
+		sigaction(signals[i].signal, NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i].signal, &action, NULL);
 	}
 	is_installed = true;
 }
 
 void interrupt_uninstall(void)
 {
-	if (!is_installed)
-		return;
-	for (size_t i = 0; i < WRITE; i++)
-		sigaction(write_signals[i], &before_write[i], NULL);
-	for (size_t i = 0; i < ENDING; i++)
-		sigaction(ending_signals[i], &before_ending[i], NULL);
+	for (size_t i = 0; is_installed && i < SIGNALS; i++)
+		sigaction(signals[i].signal, &before[i], NULL);
 	is_installed = false;
 }
 
-bool interrupt_pending(void)
+int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument)
 {
-	return atomic_load_explicit(&arrived, memory_order_relaxed) != 0;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int error = pthread_create(thread, NULL, run, argument);
+
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error;
 }
 
 int interrupt_signal(void)
 {
 	return atomic_load_explicit(&arrived, memory_order_relaxed);
+}
+
+bool interrupt_pending(void)
+{
+	return interrupt_signal();
 }
 
 void interrupt_explain(const char *path, struct problem *problem)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "support/problem.h"
@@ -27,6 +28,9 @@ void interrupt_uninstall(void);
 
 /* If one has arrived, it is the problem, "PATH: interrupted", whatever failed because of it. */
 void interrupt_explain(const char *path, struct problem *problem);
+
+/* pthread_create(3) of a thread that blocks all signals: they reach the main one. Its errors. */
+MUST_CHECK int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
 
 /* Dies by the signal that arrived, when all is cleaned up; returns if there was none. Main thread only. */
 void interrupt_die(void);

@@ -3,12 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "support/run/interrupt.h"
@@ -38,7 +35,7 @@ struct pool {
 	alignas(CACHE_LINE_BYTES) struct job job; /* read only while it runs */
 	unsigned int workers;
 	unsigned int started; /* threads; 0: the serial twin */
-	pthread_t *threads;
+	struct worker *threads;
 
 	bool ending; /* set before `work` is posted for the last time */
 
@@ -57,7 +54,7 @@ struct pool {
 
 struct worker {
 	struct pool *pool;
-	unsigned int number;
+	pthread_t thread;
 };
 
 static void record_failure(struct pool *pool, size_t index, errcode_t error, struct problem *problem)
@@ -113,15 +110,14 @@ static void wait_for(sem_t *semaphore)
 
 static void *worker_main(void *argument)
 {
-	struct worker worker = *(struct worker *)argument;
-	struct pool *pool = worker.pool;
+	const struct worker *worker = argument;
+	struct pool *pool = worker->pool;
 
-	free(argument);
 	for (;;) {
 		wait_for(&pool->work);
 		if (pool->ending)
 			return NULL;
-		run_indexes(pool, worker.number);
+		run_indexes(pool, (unsigned int)(worker - pool->threads));
 		if (atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_acq_rel) == 1)
 			sem_post(&pool->done);
 	}
@@ -132,19 +128,14 @@ static errcode_t start_threads(struct pool *pool)
 	pool->threads = calloc(pool->workers, sizeof(*pool->threads));
 	if (!pool->threads)
 		return ENOMEM;
-	for (unsigned int i = 0; i < pool->workers; i++) {
-		struct worker *worker = malloc(sizeof(*worker));
+	for (; pool->started < pool->workers; pool->started++) {
+		struct worker *worker = &pool->threads[pool->started];
 
-		if (!worker)
-			return ENOMEM;
-		*worker = (struct worker){ pool, i };
-		int error = pthread_create(&pool->threads[i], NULL, worker_main, worker);
+		worker->pool = pool;
+		int error = thread_start(&worker->thread, worker_main, worker);
 
-		if (error) {
-			free(worker);
+		if (error)
 			return error;
-		}
-		pool->started++;
 	}
 	return 0;
 }
@@ -153,7 +144,6 @@ errcode_t pool_create(unsigned int threads, struct pool **ret)
 {
 	/* calloc() would not align the counters. */
 	struct pool *pool = aligned_alloc(CACHE_LINE_BYTES, sizeof(*pool));
-	sigset_t all, old;
 
 	*ret = NULL;
 	if (!pool)
@@ -162,19 +152,13 @@ errcode_t pool_create(unsigned int threads, struct pool **ret)
 	pthread_mutex_init(&pool->failure_lock, NULL);
 	sem_init(&pool->work, 0, 0);
 	sem_init(&pool->done, 0, 0);
-	if (threads) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		errcode_t error = start_threads(pool);
+	errcode_t error = threads ? start_threads(pool) : 0;
 
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		if (error) {
-			pool_destroy(pool);
-			return error;
-		}
-	}
-	*ret = pool;
-	return 0;
+	if (error)
+		pool_destroy(pool);
+	else
+		*ret = pool;
+	return error;
 }
 
 void pool_destroy(struct pool *pool)
@@ -185,7 +169,7 @@ void pool_destroy(struct pool *pool)
 	for (unsigned int i = 0; i < pool->started; i++)
 		sem_post(&pool->work);
 	for (unsigned int i = 0; i < pool->started; i++)
-		pthread_join(pool->threads[i], NULL);
+		pthread_join(pool->threads[i].thread, NULL);
 	sem_destroy(&pool->done);
 	sem_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->failure_lock);
@@ -229,13 +213,11 @@ errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *contex
 	if (atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed) == SIZE_MAX)
 		return 0;
 
-	struct problem failure = { 0 };
+	errcode_t error = pool->failure.error;
 
-	problem_move(&failure, &pool->failure);
-	errcode_t error = failure.error;
 	if (problem)
-		problem_move(problem, &failure);
+		problem_move(problem, &pool->failure);
 	else
-		problem_clear(&failure);
+		problem_clear(&pool->failure);
 	return error;
 }

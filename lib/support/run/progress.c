@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
+#include <semaphore.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -14,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "support/run/interrupt.h"
 #include "support/seconds.h"
 #include "support/text/json.h"
 #include "support/text/units.h"
@@ -33,9 +33,8 @@ struct progress {
 	alignas(128) FILE *stream;
 	bool json;
 	pthread_t thread;
+	sem_t ending; /* posted when the thread is to end */
 	pthread_mutex_t lock; /* what follows */
-	pthread_cond_t ending_changed;
-	bool ending;
 	const char *stage; /* NULL before the first one */
 	uint64_t total_bytes, total_files;
 	double begin;
@@ -245,22 +244,23 @@ static void *drawing_main(void *argument)
 	struct timespec next;
 
 	clock_gettime(CLOCK_MONOTONIC, &next);
-	pthread_mutex_lock(&progress->lock);
-	while (!progress->ending) {
+	for (;;) {
 		next.tv_nsec += 1000000000 / DRAWS_PER_SECOND;
 		if (next.tv_nsec >= 1000000000) {
 			next.tv_sec++;
 			next.tv_nsec -= 1000000000;
 		}
-		int error = 0;
+		int error;
 
-		while (!progress->ending && error != ETIMEDOUT)
-			error = pthread_cond_timedwait(&progress->ending_changed, &progress->lock, &next);
-		if (!progress->ending)
-			draw(progress);
+		do
+			error = sem_clockwait(&progress->ending, CLOCK_MONOTONIC, &next) ? errno : 0;
+		while (error == EINTR);
+		if (!error)
+			return NULL;
+		pthread_mutex_lock(&progress->lock);
+		draw(progress);
+		pthread_mutex_unlock(&progress->lock);
 	}
-	pthread_mutex_unlock(&progress->lock);
-	return NULL;
 }
 
 /* A dumb terminal does not know the escape sequence that clears a line. */
@@ -271,29 +271,15 @@ static bool can_redraw(FILE *stream)
 	return isatty(fileno(stream)) && terminal && strcmp(terminal, "dumb");
 }
 
-static int start_thread(struct progress *progress)
-{
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int error = pthread_create(&progress->thread, NULL, drawing_main, progress);
-
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return error;
-}
-
 static void destroy(struct progress *progress)
 {
-	pthread_cond_destroy(&progress->ending_changed);
+	sem_destroy(&progress->ending);
 	pthread_mutex_destroy(&progress->lock);
 	free(progress);
 }
 
 errcode_t progress_start(FILE *stream, enum progress_style style, struct progress **ret)
 {
-	pthread_condattr_t monotonic;
-
 	*ret = NULL;
 	if (style == PROGRESS_NONE || (style == PROGRESS_AUTO && !can_redraw(stream)))
 		return 0;
@@ -303,11 +289,8 @@ errcode_t progress_start(FILE *stream, enum progress_style style, struct progres
 		return ENOMEM;
 	*progress = (struct progress){ .stream = stream, .json = style == PROGRESS_JSON };
 	pthread_mutex_init(&progress->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&progress->ending_changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	int error = start_thread(progress);
+	sem_init(&progress->ending, 0, 0);
+	int error = thread_start(&progress->thread, drawing_main, progress);
 
 	if (error) {
 		destroy(progress);
@@ -348,10 +331,7 @@ void progress_end(struct progress *progress)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
-	progress->ending = true;
-	pthread_cond_signal(&progress->ending_changed);
-	pthread_mutex_unlock(&progress->lock);
+	sem_post(&progress->ending);
 	pthread_join(progress->thread, NULL);
 	if (progress->json) {
 		draw(progress);
