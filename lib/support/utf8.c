@@ -37,13 +37,6 @@ unsigned int utf8_decode(const char *bytes, size_t count, uint32_t *ret)
 	return code < smallest[length] || is_surrogate || code > 0x10ffff ? 0 : length;
 }
 
-unsigned int utf8_length(const char *bytes, size_t count)
-{
-	uint32_t code;
-
-	return utf8_decode(bytes, count, &code);
-}
-
 bool utf8_is_seen(uint32_t code)
 {
 	static const struct {
@@ -94,17 +87,17 @@ static size_t show_character(const char *bytes, size_t count, char *to, size_t *
 	return length;
 }
 
-char *utf8_printable(const char *bytes, size_t count)
+char *utf8_printable(const char *text)
 {
-	char *text = malloc(4 * count + 1), *to = text;
-	size_t shown;
+	size_t count = strlen(text), shown;
+	char *printable = malloc(4 * count + 1), *to = printable;
 
-	if (!text)
+	if (!printable)
 		return NULL;
 	for (size_t at = 0; at < count; to += shown)
-		at += show_character(bytes + at, count - at, to, &shown);
+		at += show_character(text + at, count - at, to, &shown);
 	*to = '\0';
-	return text;
+	return printable;
 }
 
 /* Without memory of its own: messages that say that there is none come this way. */

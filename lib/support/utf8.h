@@ -13,9 +13,6 @@
  */
 unsigned int utf8_decode(const char *bytes, size_t count, uint32_t *code);
 
-/* The same without the number. */
-unsigned int utf8_length(const char *bytes, size_t count);
-
 /*
  * False for control characters (U+0080 to U+009F, too) and for those that change the direction of writing or end a
  * line: what follows them would be shown in another way.
@@ -27,7 +24,7 @@ bool utf8_is_seen(uint32_t code);
  * stays one line; so does a backslash before three octal digits, so that every \ooo is one byte. Returns a
  * string that the caller frees, NULL when out of memory.
  */
-char *utf8_printable(const char *bytes, size_t count);
+char *utf8_printable(const char *text);
 
 /* Prints text in that form. */
 void utf8_print(const char *text, FILE *stream);

@@ -60,7 +60,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
                              struct damage_list *damage, FILE *stream)
 {
 	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
-	SCOPE_FREE char *shown = utf8_printable(name, strlen(name));
+	SCOPE_FREE char *shown = utf8_printable(name);
 	uint64_t blocks_read = 0;
 	struct inode_view inode;
 	struct map_walker walker;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/utf8.h"
 
 #define SHOWN_FILES 5
@@ -12,7 +12,7 @@ static void print_file(const struct report *report, size_t number, FILE *stream)
 {
 	const struct report_file *file = &report->worst[number];
 	const char *path = file->path ? file->path : "(no name)";
-	SCOPE_FREE char *shown = utf8_printable(path, strlen(path));
+	SCOPE_FREE char *shown = utf8_printable(path);
 	uint64_t kilobytes = file->blocks * (report->filesystem.block_bytes / 1024) / file->runs;
 
 	fprintf(stream, "%zu. %-40s%7" PRIu64 "/%-10" PRIu64 "%6" PRIu64 " KB\n", number + 1, shown ? shown : "",

@@ -6,12 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/utf8.h"
 
-static void write_text(struct json *json, const char *bytes, size_t count)
+/* False: it is not all UTF-8. */
+static bool write_text(struct json *json, const char *bytes, size_t count)
 {
 	const char *end = bytes + count;
+	bool is_text = true;
 
 	fputc('"', json->stream);
 	while (bytes < end) {
@@ -29,9 +31,11 @@ static void write_text(struct json *json, const char *bytes, size_t count)
 			fprintf(json->stream, "\\u%04x", code);
 		else
 			fwrite(bytes, 1, length, json->stream);
+		is_text = is_text && length;
 		bytes += length ? length : 1;
 	}
 	fputc('"', json->stream);
+	return is_text;
 }
 
 static void break_line(struct json *json)
@@ -132,18 +136,6 @@ void json_number(struct json *json, const char *key, double value, unsigned int 
 		fprintf(json->stream, "%.*f", (int)decimals, value);
 }
 
-static bool is_text(const char *bytes, size_t count)
-{
-	for (size_t at = 0; at < count;) {
-		unsigned int length = utf8_length(bytes + at, count - at);
-
-		if (!length)
-			return false;
-		at += length;
-	}
-	return true;
-}
-
 static void write_hex(struct json *json, const char *key, const char *bytes, size_t count)
 {
 	fprintf(json->stream, ",");
@@ -160,8 +152,7 @@ static void write_hex(struct json *json, const char *key, const char *bytes, siz
 void json_bytes(struct json *json, const char *key, const char *bytes, size_t count)
 {
 	begin_value(json, key);
-	write_text(json, bytes, count);
-	if (key && !is_text(bytes, count))
+	if (!write_text(json, bytes, count) && key)
 		write_hex(json, key, bytes, count);
 }
 
