@@ -4,7 +4,7 @@
 
 #include "e2allocsim_options.h"
 #include "simulate/results/report.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
 const char tool_name[] = "e2allocsim";

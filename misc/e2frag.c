@@ -12,7 +12,7 @@
 #include "analyze/read/target.h"
 #include "e2frag_options.h"
 #include "populate/output/output.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
 #define EXIT_SCORE 3

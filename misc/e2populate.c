@@ -11,7 +11,7 @@
 #include "e2populate_existing.h"
 #include "e2populate_options.h"
 #include "populate/populate.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/run/program.h"
 #include "support/text/json.h"
@@ -159,15 +159,6 @@ static void report_print_file(int descriptor, FILE *stream)
 		fwrite(bytes, 1, (size_t)got, stream);
 }
 
-static void report_warnings(const struct warnings *warnings)
-{
-	for (size_t i = 0; i < warnings->count; i++) {
-		SCOPE_FREE char *text = warning_text(&warnings->list[i]);
-
-		fprintf(stderr, "e2populate: %s\n", text ? text : "out of memory");
-	}
-}
-
 /* --- The run ------------------------------------------------------------------------------------------------------ */
 
 /* For what mke2fs says; 0: it cannot be had. */
@@ -197,7 +188,8 @@ static int run(struct command *command)
 		populate_report_clear(&report);
 		return EXIT_FAILURE;
 	}
-	report_warnings(&report.warnings);
+	for (size_t i = 0; i < report.warnings.count; i++)
+		print_problem(&report.warnings.list[i]);
 	if (report.skipped_image) {
 		problem_set_reason(&problem, EINVAL, command->options.image, NULL,
 		                   "lies in its own source and is left out of it");

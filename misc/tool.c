@@ -11,7 +11,7 @@
 #include <ext2fs/ext2mb_version.h>
 
 #include "ext2fs/ext2mb_err.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/utf8.h"
 
 void tool_start(int argument_count, char **arguments)

@@ -2,11 +2,13 @@
 #include "support/problem.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "support/utf8.h"
+#include "support/vector.h"
 
 /* Out of memory costs the message its path or reason, never the error itself. */
 static void record(struct problem *problem, errcode_t error, const char *path, const char *action)
@@ -52,7 +54,7 @@ errcode_t problem_set_reason(struct problem *problem, errcode_t error, const cha
 	return error;
 }
 
-void problem_add(struct problem *problem, const char *clause, ...)
+void problem_add(struct problem *problem, const char *more, ...)
 {
 	SCOPE_FREE char *text = NULL;
 	va_list arguments;
@@ -60,12 +62,12 @@ void problem_add(struct problem *problem, const char *clause, ...)
 
 	if (!problem->error)
 		return;
-	va_start(arguments, clause);
-	if (vasprintf(&text, clause, arguments) < 0)
+	va_start(arguments, more);
+	if (vasprintf(&text, more, arguments) < 0)
 		text = NULL;
 	va_end(arguments);
 	if (!text ||
-	    asprintf(&reason, "%s; %s", problem->reason ? problem->reason : error_message(problem->error), text) < 0)
+	    asprintf(&reason, "%s%s", problem->reason ? problem->reason : error_message(problem->error), text) < 0)
 		return;
 	free(problem->reason);
 	problem->reason = reason;
@@ -87,17 +89,12 @@ void problem_clear(struct problem *problem)
 	*problem = (struct problem){ 0 };
 }
 
-/* A message is one line, and no command to the terminal, whatever names and archives say. */
-static char *printable(const char *words)
-{
-	return utf8_printable(words, strlen(words));
-}
-
 char *problem_text(const struct problem *problem)
 {
 	const char *message = problem->error ? error_message(problem->error) : "";
-	SCOPE_FREE char *path = printable(problem->path ? problem->path : "");
-	SCOPE_FREE char *reason = printable(problem->reason ? problem->reason : message);
+	/* A message is one line, and no command to the terminal, whatever names and archives say. */
+	SCOPE_FREE char *path = utf8_printable(problem->path ? problem->path : "");
+	SCOPE_FREE char *reason = utf8_printable(problem->reason ? problem->reason : message);
 	const char *action = problem->action ? problem->action : "";
 	char *text;
 
@@ -107,4 +104,28 @@ char *problem_text(const struct problem *problem)
 	             *action && *reason ? ": " : "", reason) < 0)
 		return NULL;
 	return text;
+}
+
+errcode_t warnings_add(struct warnings *warnings, struct problem *first, uint64_t count)
+{
+	errcode_t error =
+		vector_reserve(&warnings->list, &warnings->capacity, warnings->count + 1, sizeof(*warnings->list));
+
+	if (error) {
+		problem_clear(first);
+		return error;
+	}
+	if (count > 1)
+		problem_add(first, " (and %" PRIu64 " more)", count - 1);
+	warnings->list[warnings->count] = (struct problem){ 0 };
+	problem_move(&warnings->list[warnings->count++], first);
+	return 0;
+}
+
+void warnings_clear(struct warnings *warnings)
+{
+	for (size_t i = 0; i < warnings->count; i++)
+		problem_clear(&warnings->list[i]);
+	free(warnings->list);
+	*warnings = (struct warnings){ 0 };
 }

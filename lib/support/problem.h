@@ -6,6 +6,8 @@
 #pragma once
 
 #include <et/com_err.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "support/cleanup.h"
 
@@ -27,8 +29,8 @@ errcode_t problem_set(struct problem *problem, errcode_t error, const char *path
 errcode_t problem_set_reason(struct problem *problem, errcode_t error, const char *path, const char *action,
                              const char *reason, ...) __attribute__((format(printf, 5, 6)));
 
-/* Adds a clause to the reason of a recorded problem, "REASON; CLAUSE". Does nothing if none is recorded. */
-void problem_add(struct problem *problem, const char *clause, ...) __attribute__((format(printf, 2, 3)));
+/* Adds to the end of a recorded problem's reason. Does nothing if none is recorded. */
+void problem_add(struct problem *problem, const char *more, ...) __attribute__((format(printf, 2, 3)));
 
 /* Moves the content of from into to (freeing what to held); from is empty afterwards. */
 void problem_move(struct problem *to, struct problem *from);
@@ -42,3 +44,16 @@ void problem_clear(struct problem *problem);
  * Returns a string that the caller frees, NULL when out of memory.
  */
 char *problem_text(const struct problem *problem);
+
+/*
+ * What the user will be told although the work was done. However often a thing happened, it is one warning: the
+ * first case, whole, and how many more there were. Zero-initialise. Main thread.
+ */
+struct warnings {
+	struct problem *list; /* owned, in the order in which they were added */
+	size_t count, capacity;
+};
+
+/* Moves first, the problem of the first case, into a new warning; count: of all cases. ENOMEM clears it. */
+MUST_CHECK errcode_t warnings_add(struct warnings *warnings, struct problem *first, uint64_t count);
+void warnings_clear(struct warnings *warnings);

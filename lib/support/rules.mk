@@ -3,7 +3,6 @@ support_sources := \
 	lib/support/arena.c \
 	lib/support/crc32c.c \
 	lib/support/histogram.c \
-	lib/support/io/flush.c \
 	lib/support/io/loop_device.c \
 	lib/support/io/whole_io.c \
 	lib/support/problem.c \
@@ -14,7 +13,6 @@ support_sources := \
 	lib/support/text/units.c \
 	lib/support/utf8.c \
 	lib/support/vector.c \
-	lib/support/warnings.c \
 	lib/support/run/interrupt.c \
 	lib/support/run/pool.c \
 	lib/support/run/program.c \

@@ -40,16 +40,16 @@ START_TEST(a_reason_replaces_the_error_message)
 }
 END_TEST
 
-START_TEST(a_clause_follows_the_reason)
+START_TEST(more_follows_the_reason)
 {
 	struct problem problem = { 0 };
 
 	problem_add(&problem, "nothing");
 	expect_text(&problem, "");
 	ck_assert_int_eq(problem_set(&problem, EIO, "x", "cannot read"), EIO);
-	problem_add(&problem, "%s is gone", "y");
-	problem_add(&problem, "and %d", 2);
-	expect_text(&problem, "x: cannot read: Input/output error; y is gone; and 2");
+	problem_add(&problem, "; %s is gone", "y");
+	problem_add(&problem, " (%d)", 2);
+	expect_text(&problem, "x: cannot read: Input/output error; y is gone (2)");
 	problem_clear(&problem);
 }
 END_TEST
@@ -125,7 +125,7 @@ int main(void)
 
 	tcase_add_test(tests, the_first_problem_stays);
 	tcase_add_test(tests, a_reason_replaces_the_error_message);
-	tcase_add_test(tests, a_clause_follows_the_reason);
+	tcase_add_test(tests, more_follows_the_reason);
 	tcase_add_test(tests, absent_parts_leave_no_punctuation);
 	tcase_add_test(tests, a_name_is_no_second_line);
 	tcase_add_test(tests, a_reason_ends_without_its_line);

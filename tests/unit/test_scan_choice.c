@@ -112,7 +112,7 @@ START_TEST(unreadable_xattrs_are_counted_and_the_first_is_named)
 
 		ck_assert_uint_eq(tree->xattr_set_count, 1);
 		ck_assert_uint_eq(warnings.count, 1);
-		SCOPE_FREE char *text = warning_text(&warnings.list[0]);
+		SCOPE_FREE char *text = problem_text(&warnings.list[0]);
 
 		ck_assert_str_eq(text, expected);
 		warnings_clear(&warnings);

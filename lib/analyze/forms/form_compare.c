@@ -5,7 +5,7 @@
 
 #include "analyze/report/figures.h"
 #include "analyze/forms/forms.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/utf8.h"
 
 struct form {

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "analyze/forms/forms.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/utf8.h"
 
 /* Which of K, M, G ...: the end of a row is given in its start's. */

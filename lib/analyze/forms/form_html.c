@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/text/markup.h"
 
 /* More than a screen can show apart; filesystems of more groups than that have several in a cell. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/text/units.h"
 #include "support/utf8.h"
 

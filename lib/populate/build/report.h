@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "support/warnings.h"
+#include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
 enum populate_stage {

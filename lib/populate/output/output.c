@@ -301,7 +301,7 @@ void output_fail(struct output *output, struct problem *problem)
 		return;
 	if (output_is_fresh(output) && ftruncate(output->descriptor, (off_t)output->original_bytes) == 0)
 		return;
-	problem_add(problem, "%s %s", output->path,
+	problem_add(problem, "; %s %s", output->path,
 	            clear_superblock(output) == 0 ? "holds no filesystem now" : "holds no whole filesystem now");
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/text/markup.h"
 
 #define WIDTH 760

@@ -12,7 +12,7 @@
 #include "simulate/results/report.h"
 #include "simulate/simulate.h"
 #include "simulate/workloads/workloads.h"
-#include "support/io/flush.h"
+#include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
 #define IMAGE_SIZE "200G" /* sparse: 8 MiB, and none of the runs below writes to it */

@@ -13,7 +13,7 @@
 
 #include "source/tree/exclude.h"
 #include "source/tree/tree.h"
-#include "support/warnings.h"
+#include "support/problem.h"
 #include "support/run/pool.h"
 #include "support/run/progress.h"
 

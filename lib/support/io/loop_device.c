@@ -49,15 +49,13 @@ bool loop_device_has_open(const struct stat *status)
 {
 	char backing[sizeof("/sys/block//loop/backing_file") + NAME_MAX];
 	const struct dirent *entry;
-	bool found = false;
 	/* glob(3) would do, but frees twice where it gets no memory (glibc 2.36). */
-	DIR *devices = opendir("/sys/block");
+	SCOPE_CLOSEDIR DIR *devices = opendir("/sys/block");
 
-	while (!found && devices && (entry = readdir(devices))) {
+	while (devices && (entry = readdir(devices))) {
 		snprintf(backing, sizeof(backing), "/sys/block/%s/loop/backing_file", entry->d_name);
-		found = strncmp(entry->d_name, "loop", 4) == 0 && names_file(backing, status);
+		if (strncmp(entry->d_name, "loop", 4) == 0 && names_file(backing, status))
+			return true;
 	}
-	if (devices)
-		closedir(devices);
-	return found;
+	return false;
 }

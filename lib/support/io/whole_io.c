@@ -35,3 +35,11 @@ errcode_t whole_write(int descriptor, const void *bytes, size_t count, uint64_t 
 	}
 	return 0;
 }
+
+errcode_t flush_output(FILE *stream)
+{
+	errno = 0;
+	if (fflush(stream) || ferror(stream))
+		return errno ? errno : EIO;
+	return 0;
+}
