@@ -8,7 +8,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "populate/format/extended_options.h"
+#include "populate/format/mke2fs.h"
 #include "source/source.h"
 #include "support/text/units.h"
 

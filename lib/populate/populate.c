@@ -18,7 +18,6 @@
 #include "populate/plan/base_image.h"
 #include "populate/plan/block_placement.h"
 #include "populate/plan/inode_numbers.h"
-#include "populate/plan/layout_reuse.h"
 #include "populate/plan/space_estimate.h"
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
@@ -163,7 +162,7 @@ static void release_attempt(struct build *build)
 	filesystem_close(build);
 	if (build->tree) {
 		block_placement_release(build);
-		layout_reuse_release(build);
+		base_image_release(build);
 		space_estimate_release(build);
 	}
 	free(TAKE(build->items_by_inode));
@@ -190,6 +189,7 @@ static errcode_t prepare_attempt(struct run *run)
 	error = output_open(&run->output, build->problem);
 	build->image = (struct image){ run->output.descriptor, run->output.offset_bytes };
 	build->image_path = run->output.work_path;
+	build->filesystem_path = run->output.offset_path ? run->output.offset_path : run->output.work_path;
 	return error;
 }
 
@@ -212,7 +212,7 @@ static errcode_t plan(struct run *run)
 	begin_stage(run, POPULATE_PLAN);
 	errcode_t error = inode_numbers_assign(build);
 	if (!error && run->attempt.reuses_layout)
-		error = layout_reuse_reserve(build);
+		error = base_image_reserve(build);
 	if (!error)
 		error = xattrs_place(build);
 	return error ? error : block_placement_decide(build);
@@ -309,7 +309,7 @@ static errcode_t seal(struct run *run)
 	if (!error)
 		error = flags_warn(build, &report->warnings);
 	if (!error)
-		error = quota_rebuild(build, &run->output);
+		error = quota_rebuild(build);
 	if (!error)
 		error = quota_charge_values(build);
 	return error ? error : filesystem_reset_mmp(build);
@@ -323,7 +323,7 @@ static errcode_t finish(struct run *run)
 
 	if (build->options->verify) {
 		begin_stage(run, POPULATE_VERIFY);
-		error = verify_image(build, &run->output);
+		error = verify_image(build);
 		run->report->verified = !error;
 	}
 	if (!error && build->options->android_sparse)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
-	lib/populate/apply_options.c \
 	lib/populate/build/build.c \
 	lib/populate/build/extent_map.c \
 	lib/populate/build/identity.c \
@@ -10,7 +9,6 @@ populate_sources := \
 	lib/populate/data/zero_detection.c \
 	lib/populate/data/zero_runs.c \
 	lib/populate/format/child.c \
-	lib/populate/format/extended_options.c \
 	lib/populate/format/filesystem.c \
 	lib/populate/format/mke2fs.c \
 	lib/populate/metadata/directories.c \
@@ -23,13 +21,10 @@ populate_sources := \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
-	lib/populate/plan/casefold.c \
 	lib/populate/plan/inode_numbers.c \
-	lib/populate/plan/layout_reuse.c \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \
 	lib/populate/scan_sources.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
-	lib/populate/size/trial_file.c \
 	lib/populate/verify/verify.c

@@ -5,9 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/apply_options.h"
-#include "populate/format/extended_options.h"
+#include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "source/manifest/metadata.h"
+#include "source/tree/xattr_table.h"
 
 /*
  * Where what archives decompress to is kept for the time of the build: TMPDIR, else the image's directory, where there is
@@ -72,6 +73,71 @@ static errcode_t report_sources(const struct tree *tree, struct populate_report 
 	return error;
 }
 
+static errcode_t set_root_permissions(struct build *build, const char *text)
+{
+	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
+	size_t digits = strspn(text, "01234567");
+
+	if (!digits || digits > 5 || text[digits] || strtoul(text, NULL, 8) > 07777)
+		return problem_set_reason(build->problem, EINVAL, "-E root_perms", "cannot set permissions",
+		                          "\"%s\" is not an octal number up to 7777", text);
+	root->mode = (uint16_t)((root->mode & S_IFMT) | strtoul(text, NULL, 8));
+	return 0;
+}
+
+/* The value ends in a NUL, as setfilecon(3) writes it. */
+static errcode_t set_root_label(struct build *build, const char *text)
+{
+	struct tree *tree = build->tree;
+	char *label = arena_copy_string(&tree->memory, text, strlen(text));
+	const struct tree_xattr xattr = { "security.selinux", label, (uint32_t)strlen(text) + 1 };
+	size_t capacity = 0;
+
+	if (!*text)
+		return problem_set_reason(build->problem, EINVAL, "-E root_selinux", "cannot set label", "it is empty");
+	errcode_t error = label ? xattr_sets_add(tree, &capacity, tree->nodes[TREE_ROOT].xattrs, &xattr,
+	                                         &tree->nodes[TREE_ROOT].xattrs) :
+	                          ENOMEM;
+
+	if (!error)
+		error = xattr_sets_unify(tree);
+	return error ? problem_set(build->problem, error, "-E root_selinux", "cannot set label") : 0;
+}
+
+static errcode_t apply_extended(struct build *build, const char *name,
+                                errcode_t (*apply)(struct build *build, const char *text))
+{
+	SCOPE_FREE char *text = NULL;
+
+	if (!extended_has(build->options->extended, name))
+		return 0;
+	errcode_t error = extended_value(build->options->extended, name, &text);
+
+	if (error)
+		return problem_set(build->problem, error, NULL, "cannot read -E");
+	return apply(build, text);
+}
+
+/*
+ * What the options say overrides what the source says, in this order: owners, the manifest, then the root directory's
+ * permissions and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) What
+ * comes later wins.
+ */
+static errcode_t apply_options(struct build *build)
+{
+	errcode_t error = 0;
+
+	if (build->options->owners)
+		error = owner_map_apply(build->options->owners, build->tree, build->problem);
+	if (!error && build->options->metadata)
+		error = metadata_apply(build->options->metadata, &build->tree, build->pool, build->problem);
+	if (!error)
+		error = apply_extended(build, "root_perms", set_root_permissions);
+	if (!error)
+		error = apply_extended(build, "root_selinux", set_root_label);
+	return error;
+}
+
 /* e2fsck -p gives up on a lost+found that is not a directory: a host could not boot from that. */
 static errcode_t look_for_lost_found(struct build *build)
 {
@@ -127,38 +193,18 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	return 0;
 }
 
-static errcode_t open_base(struct build *build)
-{
-	const struct populate_options *options = build->options;
-
-	if (!options->stable_from)
-		return 0;
-	errcode_t error = base_image_open(options->stable_from, build->in_place ? options->image : NULL,
-	                               options->offset_bytes, &build->base, build->problem);
-
-	return error ? error : base_image_match(build->base, build->tree, build->problem);
-}
-
-static void identify(struct build *build)
-{
-	if (build->options->has_epoch)
-		identity_derive(build->tree, build->options, &build->identity);
-	else
-		identity_draw(&build->identity);
-	/* Those of the earlier image, so that checksums and the order of names stay as well. */
-	if (build->base) {
-		strcpy(build->identity.uuid, build->base->uuid);
-		strcpy(build->identity.hash_seed, build->base->hash_seed);
-	}
-}
-
 errcode_t scan_sources(struct build *build, struct populate_report *report)
 {
 	errcode_t error = scan_tree(build, report);
 
 	if (!error)
-		error = open_base(build);
-	if (!error)
-		identify(build);
-	return error;
+		error = base_image_open(build);
+	if (error)
+		return error;
+	/* Those of the earlier image, so that checksums and the order of names stay as well. */
+	if (build->base)
+		build->identity = build->base->identity;
+	else
+		identity_choose(build->tree, build->options, &build->identity);
+	return 0;
 }

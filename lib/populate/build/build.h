@@ -69,12 +69,18 @@ struct directory_job {
 	struct directory_layout *layout; /* NULL: it is inline */
 };
 
+/* What a district needs. */
+struct district_need {
+	uint64_t clusters; /* an upper bound */
+	uint64_t data_bytes;
+	bool is_bound; /* less clusters may do, if its files are cut into fewer extents than they could be */
+};
+
 /* How much room everything takes, see populate/plan/space_estimate.h. */
 struct space_estimate {
 	bool is_counted; /* for build->format and blocks_per_group */
 	uint32_t blocks_per_group;
-	uint64_t *district_clusters; /* of each district; an upper bound */
-	bool *is_bound; /* of each district: less may do, if its files are cut into fewer extents than they could be */
+	struct district_need *districts;
 	uint64_t clusters; /* all together, with those of the xattr sets, which districts share */
 	uint64_t quota_blocks; /* that the quota files may take beyond mke2fs's own */
 };
@@ -101,6 +107,7 @@ struct build {
 	struct identity identity; /* scan */
 	struct image image; /* opening the output: for what is written without libext2fs */
 	const char *image_path; /* likewise: the temporary name, or that of what is written in place */
+	const char *filesystem_path; /* likewise: the same as e2fsprogs are told of an offset */
 	bool in_place; /* looking at the output, see populate/output/output.h */
 	struct project *projects; /* the first space estimate: one for each node; NULL: all are 0 */
 	uint64_t known_zero_bytes; /* zero detection: those that are holes of the tree now */

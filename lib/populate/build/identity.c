@@ -53,7 +53,8 @@ static void derive(const struct digest *digest, const char *purpose, char text[I
 	uuid_unparse_lower(uuid, text);
 }
 
-void identity_derive(const struct tree *tree, const struct populate_options *options, struct identity *identity)
+/* From the tree's names and metadata, the options for mke2fs and the epoch; contents are not read. */
+static struct digest digest_of(const struct tree *tree, const struct populate_options *options)
 {
 	struct digest digest = { .low = ~0u, .high = ~0u };
 
@@ -66,16 +67,26 @@ void identity_derive(const struct tree *tree, const struct populate_options *opt
 		add_bytes(&digest, *path, strlen(*path) + 1);
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		add_node(&digest, &tree->nodes[node], options->epoch);
-	derive(&digest, "uuid", identity->uuid);
-	derive(&digest, "hash seed", identity->hash_seed);
+	return digest;
 }
 
-void identity_draw(struct identity *identity)
+static void draw(char text[IDENTITY_TEXT_BYTES])
 {
 	uuid_t uuid;
 
 	uuid_generate(uuid);
-	uuid_unparse_lower(uuid, identity->uuid);
-	uuid_generate(uuid);
-	uuid_unparse_lower(uuid, identity->hash_seed);
+	uuid_unparse_lower(uuid, text);
+}
+
+void identity_choose(const struct tree *tree, const struct populate_options *options, struct identity *identity)
+{
+	if (!options->has_epoch) {
+		draw(identity->uuid);
+		draw(identity->hash_seed);
+		return;
+	}
+	const struct digest digest = digest_of(tree, options);
+
+	derive(&digest, "uuid", identity->uuid);
+	derive(&digest, "hash seed", identity->hash_seed);
 }

@@ -17,8 +17,4 @@ struct identity {
 	char hash_seed[IDENTITY_TEXT_BYTES];
 };
 
-/* From the tree's names and metadata, the options for mke2fs and the epoch; contents are not read. */
-void identity_derive(const struct tree *tree, const struct populate_options *options, struct identity *identity);
-
-/* At random. */
-void identity_draw(struct identity *identity);
+void identity_choose(const struct tree *tree, const struct populate_options *options, struct identity *identity);

@@ -9,15 +9,25 @@
 #include <sys/stat.h>
 
 #include "ext2fs/fs/fs_errors.h"
-#include "populate/format/extended_options.h"
+#include "populate/format/child.h"
+#include "populate/format/mke2fs.h"
 
 /* No other program has the image open: the block against multiple mounts stays as mke2fs left it. */
-static errcode_t open_image(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
+errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
 	char options[32];
 
 	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
 	return fs_open(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, fs);
+}
+
+errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
+{
+	errcode_t error = filesystem_open_at(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, fs);
+
+	if (!error && build->options->has_epoch)
+		(*fs)->now = (time_t)populate_clock(build->options);
+	return error;
 }
 
 static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
@@ -85,7 +95,7 @@ errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *i
                           struct problem *problem)
 {
 	ext2_filsys fs;
-	errcode_t error = open_image(path, offset_bytes, 0, &fs);
+	errcode_t error = filesystem_open_at(path, offset_bytes, 0, &fs);
 
 	if (error)
 		return problem_set(problem, error, image_path, "cannot open the new filesystem");
@@ -191,12 +201,10 @@ static errcode_t take_root_owner(struct build *build)
 errcode_t filesystem_open(struct build *build)
 {
 	unsigned int workers = pool_workers(build->pool);
-	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, &build->fs);
+	errcode_t error = filesystem_open_image(build, &build->fs);
 
 	if (error)
 		return problem_set(build->problem, error, build->options->image, "cannot open the new filesystem");
-	if (build->options->has_epoch)
-		build->fs->now = (time_t)populate_clock(build->options);
 	error = ext2mb_open(build->fs, NULL, &build->mb);
 	build->workers = error ? NULL : calloc(workers, sizeof(struct ext2mb_worker *));
 	if (!error && !build->workers)
@@ -259,14 +267,17 @@ errcode_t filesystem_finish(struct build *build)
 	return build_result(build, error, "cannot write the filesystem's state");
 }
 
-errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
+errcode_t filesystem_run(const struct build *build, const char *const *arguments, const char *action)
 {
-	*fs = NULL;
-	errcode_t error = open_image(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, fs);
+	const struct child child = {
+		.arguments = arguments,
+		.path = build->image_path,
+		.image_path = build->options->image,
+		.has_epoch = build->options->has_epoch,
+		.epoch = populate_clock(build->options),
+	};
 
-	if (!error && build->options->has_epoch)
-		(*fs)->now = (time_t)populate_clock(build->options);
-	return error;
+	return child_run(&child, action, build->problem);
 }
 
 static errcode_t rewrite_mmp(ext2_filsys fs, const struct populate_options *options)

@@ -37,8 +37,14 @@ MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, co
  */
 MUST_CHECK errcode_t filesystem_open(struct build *build);
 
-/* Opens the finished filesystem again, for writing; the caller frees it with ext2fs_free(). */
+/* Opens the one that begins there; flags besides those that are always set. The caller frees it with ext2fs_free(). */
+MUST_CHECK errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs);
+
+/* Opens the image, for writing; the caller frees it with ext2fs_free(). *fs is NULL after an error. */
 MUST_CHECK errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs);
+
+/* Runs a program of e2fsprogs on the closed filesystem; arguments and action as for child_run(). */
+MUST_CHECK errcode_t filesystem_run(const struct build *build, const char *const *arguments, const char *action);
 
 /* Writes bitmaps, descriptors, and the superblock last; closes. */
 MUST_CHECK errcode_t filesystem_finish(struct build *build);

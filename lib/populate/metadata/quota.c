@@ -11,7 +11,6 @@
 #include <sys/quota.h>
 
 #include "ext2fs/fs/fs_errors.h"
-#include "populate/format/child.h"
 #include "populate/format/filesystem.h"
 #include "support/vector.h"
 
@@ -19,23 +18,15 @@
 #define TREE_LEVELS 4
 #define ENTRY_BLOCK_HEADER_BYTES 16
 
-static errcode_t run_tune2fs(const struct build *build, const struct output *output, const char *option,
-                             const char *value)
+static errcode_t run_tune2fs(const struct build *build, const char *option, const char *value)
 {
 	/* -f: with mmp it would wait for 11 s whether another host has mounted the image. */
-	const char *arguments[] = { "tune2fs", "-f", option, value, output_filesystem(output), NULL };
-	const struct child child = {
-		.arguments = arguments,
-		.path = output->work_path,
-		.image_path = build->options->image,
-		.has_epoch = build->options->has_epoch,
-		.epoch = populate_clock(build->options),
-	};
+	const char *arguments[] = { "tune2fs", "-f", option, value, build->filesystem_path, NULL };
 
-	return child_run(&child, "tune2fs failed", build->problem);
+	return filesystem_run(build, arguments, "tune2fs failed");
 }
 
-errcode_t quota_rebuild(const struct build *build, const struct output *output)
+errcode_t quota_rebuild(const struct build *build)
 {
 	unsigned int types = build->quota_types;
 	char list[64];
@@ -44,9 +35,9 @@ errcode_t quota_rebuild(const struct build *build, const struct output *output)
 		return 0;
 	snprintf(list, sizeof(list), "%s%s%s", types & 1u << USRQUOTA ? "usrquota," : "",
 	         types & 1u << GRPQUOTA ? "grpquota," : "", types & 1u << PRJQUOTA ? "prjquota" : "");
-	errcode_t error = run_tune2fs(build, output, "-O", "^quota");
+	errcode_t error = run_tune2fs(build, "-O", "^quota");
 
-	return error ? error : run_tune2fs(build, output, "-Q", list);
+	return error ? error : run_tune2fs(build, "-Q", list);
 }
 
 struct entry { /* struct v2r1_disk_dqblk */

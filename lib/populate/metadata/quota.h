@@ -6,10 +6,9 @@
 #pragma once
 
 #include "populate/build/build.h"
-#include "populate/output/output.h"
 
 /* Counts all files' usage into new quota files. The filesystem is closed. */
-MUST_CHECK errcode_t quota_rebuild(const struct build *build, const struct output *output);
+MUST_CHECK errcode_t quota_rebuild(const struct build *build);
 
 /*
  * Corrects those files for xattr values with inodes of their own (ea_inode): each file that has one is charged for its

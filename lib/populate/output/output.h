@@ -84,12 +84,6 @@ MUST_CHECK errcode_t output_finish(struct output *output, struct problem *proble
 /* Removes the temporary file if output_finish() has not been reached, and frees. */
 void output_close(struct output *output);
 
-/* How e2fsprogs and libext2fs find the filesystem in it. */
-static inline const char *output_filesystem(const struct output *output)
-{
-	return output->offset_path ? output->offset_path : output->work_path;
-}
-
 /* Writes a text; what it returns need not cover errors of the stream that closing it shows as well. */
 typedef errcode_t (*text_writer)(void *context, FILE *stream);
 

@@ -2,25 +2,14 @@
 #include "populate/plan/base_image.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
 #include "ext2fs/fs/fs_errors.h"
+#include "populate/format/filesystem.h"
+#include "populate/plan/block_runs.h"
 #include "support/io/loop_device.h"
 #include "support/run/interrupt.h"
-
-static void describe(struct base_image *base)
-{
-	const struct ext2_super_block *super = base->fs->super;
-
-	uuid_unparse_lower(super->s_uuid, base->uuid);
-	uuid_unparse_lower((const unsigned char *)super->s_hash_seed, base->hash_seed);
-	base->block_bytes = base->fs->blocksize;
-	base->blocks = ext2fs_blocks_count(base->fs->super);
-	base->inode_count = super->s_inodes_count;
-}
 
 /* The same file by another name counts, too: a link, or a loop device. */
 static bool is_same(const char *path, const char *image)
@@ -44,34 +33,6 @@ static bool can_hold_filesystem(const char *path)
 	struct stat status;
 
 	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
-}
-
-errcode_t base_image_open(const char *path, const char *overwritten, uint64_t offset_bytes, struct base_image **ret,
-                       struct problem *problem)
-{
-	struct base_image *base;
-	char options[32];
-
-	if (overwritten && is_same(path, overwritten))
-		return problem_set_reason(problem, EINVAL, path, "cannot keep its layout",
-		                          "it is what is to be written to; give a copy of it");
-	if (!can_hold_filesystem(path))
-		return problem_set_reason(problem, EINVAL, path, "cannot open the earlier image",
-		                          "it is neither a regular file nor a block device");
-	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
-	base = calloc(1, sizeof(*base));
-	if (!base)
-		return problem_set(problem, ENOMEM, path, "cannot open");
-	base->path = path;
-	errcode_t error =
-		fs_open(path, offset_bytes ? options : NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, &base->fs);
-	if (error) {
-		base_image_close(base);
-		return problem_set(problem, error, path, "cannot open the earlier image");
-	}
-	describe(base);
-	*ret = base;
-	return 0;
 }
 
 void base_image_close(struct base_image *base)
@@ -114,14 +75,15 @@ static bool is_like(const struct base_image *base, const struct tree_node *node,
 	       (inode->i_mode & S_IFMT) == (node->mode & S_IFMT);
 }
 
-errcode_t base_image_match(struct base_image *base, const struct tree *tree, struct problem *problem)
+/* Fills in inodes. What cannot be read there was not there. ENOMEM, EINTR. */
+static errcode_t match(struct base_image *base, const struct tree *tree)
 {
 	struct matching matching = { .base = base, .tree = tree };
 	struct ext2_inode inode;
 
 	base->inodes = calloc(tree->node_count, sizeof(*base->inodes));
 	if (!base->inodes)
-		return problem_set(problem, ENOMEM, base->path, "cannot read");
+		return ENOMEM;
 	base->inodes[TREE_ROOT] = EXT2_ROOT_INO;
 	for (uint32_t node = 0; node < tree->node_count; node++) {
 		if (node % 1024 == 0 && interrupt_pending())
@@ -140,9 +102,36 @@ errcode_t base_image_match(struct base_image *base, const struct tree *tree, str
 			ext2fs_dir_iterate(base->fs, base->inodes[node], 0, NULL, match_entry, &matching));
 		/* A directory that cannot be read was not there. */
 		if (error == ENOMEM)
-			return problem_set(problem, error, base->path, "cannot read");
+			return error;
 	}
 	return 0;
+}
+
+errcode_t base_image_open(struct build *build)
+{
+	const char *path = build->options->stable_from;
+
+	if (!path)
+		return 0;
+	if (build->in_place && is_same(path, build->options->image))
+		return problem_set_reason(build->problem, EINVAL, path, "cannot keep its layout",
+		                          "it is what is to be written to; give a copy of it");
+	if (!can_hold_filesystem(path))
+		return problem_set_reason(build->problem, EINVAL, path, "cannot open the earlier image",
+		                          "it is neither a regular file nor a block device");
+	struct base_image *base = build->base = calloc(1, sizeof(*base));
+	if (!base)
+		return problem_set(build->problem, ENOMEM, path, "cannot open");
+	errcode_t error = filesystem_open_at(path, build->options->offset_bytes, 0, &base->fs);
+	if (error)
+		return problem_set(build->problem, error, path, "cannot open the earlier image");
+	uuid_unparse_lower(base->fs->super->s_uuid, base->identity.uuid);
+	uuid_unparse_lower((const unsigned char *)base->fs->super->s_hash_seed, base->identity.hash_seed);
+	base->block_bytes = base->fs->blocksize;
+	base->blocks = ext2fs_blocks_count(base->fs->super);
+	base->inode_count = base->fs->super->s_inodes_count;
+	error = match(base, build->tree);
+	return error ? problem_set(build->problem, error, path, "cannot read") : 0;
 }
 
 /* Where libext2fs's iterations put what they find. */
@@ -203,15 +192,16 @@ static errcode_t walk_tree(const struct base_image *base, ext2_ino_t ino, struct
 	return collecting->error ? collecting->error : unless_unreadable(error);
 }
 
-errcode_t base_image_read_extents(const struct base_image *base, const struct tree *tree, uint32_t node,
-                                  struct extent_list *list)
+/* Where the node's blocks were: written ones only, up to what could be read. */
+static errcode_t read_extents(const struct build *build, uint32_t node, struct extent_list *list)
 {
+	const struct base_image *base = build->base;
 	struct collecting collecting = { .list = list, .last_block = base->blocks - 1 };
 	ext2_ino_t ino = base->inodes[node];
 	struct ext2_inode inode;
 
 	list->count = 0;
-	if (!ino || !is_like(base, &tree->nodes[node], ino, &inode) ||
+	if (!ino || !is_like(base, build_node(build, node), ino, &inode) ||
 	    !ext2fs_inode_has_valid_blocks2(base->fs, &inode))
 		return 0;
 	if (inode.i_flags & EXT4_EXTENTS_FL)
@@ -219,4 +209,111 @@ errcode_t base_image_read_extents(const struct base_image *base, const struct tr
 	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
 		base->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, add_block, &collecting));
 	return collecting.error ? collecting.error : unless_unreadable(error);
+}
+
+struct keeping {
+	struct build *build;
+	struct extent_list earlier; /* of the node */
+	struct extent_list kept;    /* of these, what could be had */
+};
+
+/* Asks for blocks of a run where they were, up to the first that are not to be had. */
+static errcode_t keep_piece(struct keeping *keeping, uint32_t logical, uint32_t count, uint64_t physical)
+{
+	struct build *build = keeping->build;
+	uint64_t cluster = UINT64_C(1) << build->format.cluster_bits;
+
+	while (count) {
+		struct ext2mb_request request = {
+			.struct_bytes = sizeof(request),
+			.goal = physical,
+			.count = build_clusters(build, count) * cluster,
+			.flags = EXT2MB_ALLOC_GOAL_ONLY,
+		};
+		struct ext2mb_extent extent;
+
+		/* Taken, metadata now, or past the end. */
+		if (ext2mb_alloc(build->workers[0], &request, &extent))
+			return 0;
+		uint32_t taken = extent.count < count ? (uint32_t)extent.count : count;
+		errcode_t error = extent_list_add(&keeping->kept, logical, physical, taken);
+
+		if (error)
+			return error;
+		logical += taken;
+		physical += taken;
+		count -= taken;
+	}
+	return 0;
+}
+
+/* Keeps what the earlier extents have of one run of the node's blocks. *next: the first that may reach into it. */
+static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logical, uint32_t blocks)
+{
+	const struct extent_list *earlier = &keeping->earlier;
+	uint64_t end = (uint64_t)logical + blocks, mask = (1u << keeping->build->format.cluster_bits) - 1;
+	errcode_t error = 0;
+
+	while (*next < earlier->count && (uint64_t)earlier->extents[*next].logical + earlier->extents[*next].count <= logical)
+		++*next;
+	for (; !error && *next < earlier->count && earlier->extents[*next].logical < end; ++*next) {
+		const struct file_extent *extent = &earlier->extents[*next];
+		uint32_t first = extent->logical > logical ? extent->logical : logical;
+		uint64_t extent_end = (uint64_t)extent->logical + extent->count;
+		uint32_t last = (uint32_t)(extent_end < end ? extent_end : end);
+		uint64_t physical = extent->physical + (first - extent->logical);
+
+		/* Clusters are kept whole: a piece begins with one, and ends with one or with the run. */
+		if (!(first & mask) && !(physical & mask) && (!(last & mask) || last == end))
+			error = keep_piece(keeping, first, last - first, physical);
+		if (extent_end > end)
+			break;
+	}
+	return error;
+}
+
+static errcode_t keep_node(struct keeping *keeping, uint32_t number)
+{
+	struct build *build = keeping->build;
+	struct block_runs runs;
+	uint32_t logical, blocks;
+	errcode_t error = read_extents(build, number, &keeping->earlier);
+	size_t next = 0;
+
+	keeping->kept.count = 0;
+	block_runs_start_counted(&runs, build, number);
+	while (!error && block_runs_next(&runs, &logical, &blocks))
+		error = keep_run(keeping, &next, logical, blocks);
+	if (error || !keeping->kept.count)
+		return error;
+	build->reused[number] = extent_map_create(&keeping->kept, 0);
+	return build->reused[number] ? 0 : ENOMEM;
+}
+
+errcode_t base_image_reserve(struct build *build)
+{
+	struct keeping keeping = { .build = build };
+	errcode_t error = 0;
+
+	if (!build->base || build->base->block_bytes != build->format.block_bytes)
+		return 0;
+	build->reused = calloc(build->tree->node_count, sizeof(*build->reused));
+	if (!build->reused)
+		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
+	for (uint32_t node = 0; !error && node < build->tree->node_count; node++) {
+		if (node % 1024 == 0 && interrupt_pending())
+			error = EINTR;
+		else if (build->placements[node].blocks && !tree_node_is_link(build->tree, node))
+			error = keep_node(&keeping, node);
+	}
+	free(keeping.earlier.extents);
+	free(keeping.kept.extents);
+	return error ? problem_set(build->problem, error, NULL, "cannot plan the image") : 0;
+}
+
+void base_image_release(struct build *build)
+{
+	for (uint32_t node = 0; build->reused && node < build->tree->node_count; node++)
+		free(build->reused[node]);
+	free(TAKE(build->reused));
 }

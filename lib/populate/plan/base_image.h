@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An earlier image of nearly the same tree (--stable-from): where everything was. Read through libext2fs, from the
- * main thread only. Nothing that it says is relied upon: it only tells what to ask the new filesystem for.
+ * main thread only. Nothing that it says is relied upon: it only tells what to ask the new filesystem for. Before
+ * anything is placed, blocks that a file of the same name had are reserved for it again, as many as it still needs, so
+ * that two builds of nearly the same tree differ in few blocks (Android's base_fs has the same purpose).
  */
 #pragma once
 
-#include <ext2fs/ext2fs.h>
-
-#include "populate/build/extent_map.h"
-#include "source/tree/tree.h"
+#include "populate/build/build.h"
 
 struct base_image {
 	ext2_filsys fs;
-	const char *path;
-	char uuid[37];
-	char hash_seed[37];
+	struct identity identity;
 	uint32_t block_bytes;
 	uint64_t blocks;
 	uint32_t inode_count; /* of the filesystem */
@@ -22,18 +19,19 @@ struct base_image {
 };
 
 /*
- * offset_bytes: where in it the filesystem begins, as in the image that is to be made. overwritten: what is written in
- * place, NULL: a new file is made. EINVAL with a reason: both are the same file, which would be overwritten.
+ * Makes build->base, if the options name an earlier image, in which the filesystem begins where it does in the one to
+ * be made. EINVAL with a reason: it is what is to be written in place.
  */
-MUST_CHECK errcode_t base_image_open(const char *path, const char *overwritten, uint64_t offset_bytes,
-                                  struct base_image **ret, struct problem *problem);
-
-/* Fills in inodes. What cannot be read there was not there. ENOMEM. */
-MUST_CHECK errcode_t base_image_match(struct base_image *base, const struct tree *tree, struct problem *problem);
-
-/* Where the node's blocks were: written ones only, up to what could be read. ENOMEM. */
-MUST_CHECK errcode_t base_image_read_extents(const struct base_image *base, const struct tree *tree, uint32_t node,
-                                             struct extent_list *list);
+MUST_CHECK errcode_t base_image_open(struct build *build);
 
 /* NULL is allowed. */
 void base_image_close(struct base_image *base);
+
+/*
+ * Makes build->reused from build->base. Serial: what is kept depends on the tree and the earlier image alone. Does
+ * nothing where there is no earlier image, or one with blocks of another size.
+ */
+MUST_CHECK errcode_t base_image_reserve(struct build *build);
+
+/* Frees build->reused. */
+void base_image_release(struct build *build);

@@ -237,7 +237,7 @@ static errcode_t fill_district(void *context, unsigned int worker, size_t distri
 static uint64_t wanted_clusters(const struct build *build, uint32_t district)
 {
 	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
-	uint64_t wanted = build->space.district_clusters[district], reused = 0;
+	uint64_t wanted = build->space.districts[district].clusters, reused = 0;
 
 	for (uint32_t node = nodes.first; build->reused && node < nodes.end; node++) {
 		const struct extent_map *map = build->reused[node];
@@ -259,7 +259,7 @@ static errcode_t cut_districts(struct build *build, struct district *districts)
 		bool full = false;
 
 		district->start = range.next;
-		if (build->space.is_bound[number])
+		if (build->space.districts[number].is_bound)
 			error = place_district(build, number, &range, &full, build->problem);
 		else
 			error = pass_clusters(build, &range, wanted_clusters(build, number));

@@ -8,22 +8,9 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/plan/block_runs.h"
-#include "populate/plan/casefold.h"
-#include "support/vector.h"
 
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
 #define LOST_FOUND_BYTES 16384u
-
-struct counting {
-	struct build *build;
-	uint64_t *district_bytes; /* of file data in each */
-};
-
-/* What a district needs. */
-struct count {
-	uint64_t clusters, bytes;
-	bool is_bound;
-};
 
 /* Into how many extents a file is cut. */
 struct cuts {
@@ -34,25 +21,23 @@ struct cuts {
  * A run is cut by the length of an extent, and by the metadata of the groups that it crosses, which is less than two
  * cuts for every half group on a fresh filesystem.
  */
-static void add_cuts(const struct counting *counting, uint32_t blocks, struct cuts *cuts)
+static void add_cuts(const struct build *build, uint32_t blocks, struct cuts *cuts)
 {
-	uint64_t by_metadata = 2ull * (blocks / (counting->build->space.blocks_per_group / 2));
+	uint64_t by_metadata = 2ull * (blocks / (build->space.blocks_per_group / 2));
 
 	cuts->least += (blocks + FILE_EXTENT_MAX_BLOCKS - 1) / FILE_EXTENT_MAX_BLOCKS;
 	cuts->most += 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + by_metadata;
 }
 
 /* Four extents fit the inode: nearly all files have no more. */
-static void count_extent_map(const struct counting *counting, const struct cuts *cuts, struct count *count)
+static void count_extent_map(const struct build *build, const struct cuts *cuts, struct district_need *need)
 {
-	const struct ondisk_format *format = &counting->build->format;
-
 	if (cuts->most <= 4)
 		return;
-	uint64_t most = file_map_blocks(format, NULL, cuts->most);
+	uint64_t most = file_map_blocks(&build->format, NULL, cuts->most);
 
-	count->clusters += most;
-	count->is_bound |= most != file_map_blocks(format, NULL, cuts->least);
+	need->clusters += most;
+	need->is_bound |= most != file_map_blocks(&build->format, NULL, cuts->least);
 }
 
 static bool fits_inode(const struct build *build, uint32_t number, uint64_t bytes)
@@ -61,32 +46,24 @@ static bool fits_inode(const struct build *build, uint32_t number, uint64_t byte
 }
 
 /* An indirect map depends on the logical blocks alone, so its size is exact. */
-static errcode_t count_indirect(const struct counting *counting, const struct tree_node *node, uint64_t *clusters)
+static errcode_t count_indirect(const struct build *build, const struct tree_node *node, uint64_t *clusters)
 {
-	const struct build *build = counting->build;
 	struct block_runs runs;
 	uint32_t logical, blocks;
-	size_t count = 0, capacity = 0;
-	SCOPE_FREE struct file_extent *extents = NULL;
+	struct extent_list list = { 0 };
+	errcode_t error = 0;
 
 	block_runs_start(&runs, &build->format, node);
-	while (block_runs_next(&runs, &logical, &blocks)) {
-		for (uint32_t piece; blocks; blocks -= piece, logical += piece) {
-			errcode_t error = vector_reserve(&extents, &capacity, count + 1, sizeof(*extents));
-
-			if (error)
-				return error;
-			piece = blocks < FILE_EXTENT_MAX_BLOCKS ? blocks : FILE_EXTENT_MAX_BLOCKS;
-			extents[count++] = (struct file_extent){ .logical = logical, .count = piece, .physical = 1 };
-		}
-	}
-	*clusters += file_map_blocks(&build->format, extents, count);
-	return 0;
+	while (!error && block_runs_next(&runs, &logical, &blocks))
+		error = extent_list_add(&list, logical, 1, blocks);
+	if (!error)
+		*clusters += file_map_blocks(&build->format, list.extents, list.count);
+	free(list.extents);
+	return error;
 }
 
-static errcode_t count_file(const struct counting *counting, uint32_t number, struct count *count)
+static errcode_t count_file(const struct build *build, uint32_t number, struct district_need *need)
 {
-	struct build *build = counting->build;
 	const struct tree_node *node = build_node(build, number);
 	struct block_runs runs;
 	uint32_t logical, blocks;
@@ -102,14 +79,14 @@ static errcode_t count_file(const struct counting *counting, uint32_t number, st
 	block_runs_start(&runs, &build->format, node);
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
-		count->clusters += build_clusters(build, blocks);
-		add_cuts(counting, blocks, &cuts);
+		need->clusters += build_clusters(build, blocks);
+		add_cuts(build, blocks, &cuts);
 	}
 	build->placements[number].blocks = (uint32_t)total;
-	count->bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
+	need->data_bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
 	if (!build->format.extents)
-		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(counting, node, &count->clusters) : 0;
-	count_extent_map(counting, &cuts, count);
+		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(build, node, &need->clusters) : 0;
+	count_extent_map(build, &cuts, need);
 	return 0;
 }
 
@@ -134,10 +111,9 @@ static errcode_t check_casefold(const struct build *build, uint32_t node, const 
 	                          source->name(source->context, second).name);
 }
 
-static errcode_t count_directory(const struct counting *counting, struct directory_job *job, struct count *count,
+static errcode_t count_directory(const struct build *build, struct directory_job *job, struct district_need *need,
                                  struct problem *problem)
 {
-	struct build *build = counting->build;
 	const struct tree_node *node = build_node(build, job->node);
 	bool is_lost_found = job->node != TREE_ROOT && node->parent == TREE_ROOT &&
 	                     strcmp(node->name, "lost+found") == 0;
@@ -166,18 +142,18 @@ static errcode_t count_directory(const struct counting *counting, struct directo
 	                                   &placement->blocks, &job->layout);
 	if (error)
 		return error;
-	count->clusters += build_clusters(build, placement->blocks);
+	need->clusters += build_clusters(build, placement->blocks);
 	if (build->format.extents) {
 		struct cuts cuts = { 0 };
 
-		add_cuts(counting, placement->blocks, &cuts);
-		count_extent_map(counting, &cuts, count);
+		add_cuts(build, placement->blocks, &cuts);
+		count_extent_map(build, &cuts, need);
 	} else {
 		struct file_extent extent = { .logical = 0, .physical = 1 };
 
 		for (uint32_t left = placement->blocks; left; left -= extent.count) {
 			extent.count = left < FILE_EXTENT_MAX_BLOCKS ? left : FILE_EXTENT_MAX_BLOCKS;
-			count->clusters += file_map_blocks(&build->format, &extent, 1);
+			need->clusters += file_map_blocks(&build->format, &extent, 1);
 			extent.logical += extent.count;
 		}
 	}
@@ -195,9 +171,8 @@ static bool symlink_may_be_inline(const struct build *build, uint32_t number)
 	return !build->format.quota && !xattrs->needs_block && !xattrs->in_value_inode;
 }
 
-static errcode_t count_symlink(const struct counting *counting, uint32_t number, uint64_t *clusters)
+static errcode_t count_symlink(const struct build *build, uint32_t number, uint64_t *clusters)
 {
-	struct build *build = counting->build;
 	uint64_t length_bytes = build_node(build, number)->size_bytes;
 
 	if (length_bytes > INODE_FAST_SYMLINK_BYTES && symlink_may_be_inline(build, number) &&
@@ -213,11 +188,10 @@ static errcode_t count_symlink(const struct counting *counting, uint32_t number,
 
 static errcode_t count_district(void *context, unsigned int worker, size_t district, struct problem *problem)
 {
-	const struct counting *counting = context;
-	struct build *build = counting->build;
+	const struct build *build = context;
 	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
 	uint32_t directory = build_first_directory(build, nodes.first);
-	struct count count = { 0 };
+	struct district_need need = { 0 };
 
 	(void)worker;
 	for (uint32_t number = nodes.first; number < nodes.end; number++) {
@@ -231,17 +205,15 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
 			error = EMLINK;
 		else if (S_ISDIR(node->mode))
-			error = count_directory(counting, &build->directories[directory++], &count, problem);
+			error = count_directory(build, &build->directories[directory++], &need, problem);
 		else if (S_ISREG(node->mode))
-			error = count_file(counting, number, &count);
+			error = count_file(build, number, &need);
 		else if (S_ISLNK(node->mode))
-			error = count_symlink(counting, number, &count.clusters);
+			error = count_symlink(build, number, &need.clusters);
 		if (error)
 			return build_node_problem(build, problem, number, error, "cannot be stored");
 	}
-	build->space.district_clusters[district] = count.clusters;
-	build->space.is_bound[district] = count.is_bound;
-	counting->district_bytes[district] = count.bytes;
+	build->space.districts[district] = need;
 	return 0;
 }
 
@@ -259,6 +231,35 @@ static errcode_t list_directories(struct build *build)
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		if (S_ISDIR(tree->nodes[node].mode))
 			build->directories[build->directory_count++].node = node;
+	return 0;
+}
+
+/*
+ * The directories that the options name are case-insensitive, and all below them, as the kernel has subdirectories
+ * inherit it.
+ */
+static errcode_t mark_casefolded(struct build *build, struct problem *problem)
+{
+	const struct tree *tree = build->tree;
+	char *const *path = build->options->casefolded;
+
+	if (!path)
+		return 0;
+	if (!build->format.encoding)
+		return problem_set_reason(problem, EINVAL, build->options->image, "cannot be case-insensitive",
+		                          "the filesystem lacks the feature casefold");
+	for (; *path; path++) {
+		uint32_t node;
+
+		if (!tree_find_path(tree, *path, &node) || !S_ISDIR(tree->nodes[node].mode))
+			return problem_set_reason(problem, ENOTDIR, *path, "cannot be case-insensitive",
+			                          "the source has no such directory");
+		build->placements[node].is_casefolded = true;
+	}
+	/* A directory comes before what is in it. */
+	for (uint32_t node = 0; node < tree->node_count; node++)
+		if (S_ISDIR(tree->nodes[node].mode) && build->placements[tree->nodes[node].parent].is_casefolded)
+			build->placements[node].is_casefolded = true;
 	return 0;
 }
 
@@ -290,24 +291,20 @@ static uint64_t most_quota_owners(const struct build *build)
 static errcode_t count_districts(struct build *build, struct problem *problem)
 {
 	uint32_t count = district_count(build);
-	SCOPE_FREE uint64_t *district_bytes = calloc(count, sizeof(*district_bytes));
-	struct counting counting = { build, district_bytes };
 	struct space_estimate *space = &build->space;
 
-	if (!space->district_clusters)
-		space->district_clusters = calloc(count, sizeof(*space->district_clusters));
-	if (!space->is_bound)
-		space->is_bound = calloc(count, sizeof(*space->is_bound));
-	if (!space->district_clusters || !space->is_bound || !district_bytes)
+	if (!space->districts)
+		space->districts = calloc(count, sizeof(*space->districts));
+	if (!space->districts)
 		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
-	errcode_t error = pool_run(build->pool, count, count_district, &counting, problem);
+	errcode_t error = pool_run(build->pool, count, count_district, build, problem);
 	if (error)
 		return error;
 	build->data_bytes = 0;
 	space->clusters = xattrs_clusters(build);
 	for (uint32_t district = 0; district < count; district++) {
-		space->clusters += space->district_clusters[district];
-		build->data_bytes += district_bytes[district];
+		space->clusters += space->districts[district].clusters;
+		build->data_bytes += space->districts[district].data_bytes;
 	}
 	return 0;
 }
@@ -327,7 +324,7 @@ errcode_t space_estimate_count(struct build *build, const struct ondisk_format *
 	errcode_t error = build->directories ? 0 : list_directories(build);
 
 	if (!error)
-		error = casefold_mark(build, problem);
+		error = mark_casefolded(build, problem);
 	if (!error && build->format.project && !build->projects)
 		error = projects_read(build->tree, build->pool, &build->projects, problem);
 	if (error)
@@ -351,8 +348,7 @@ void space_estimate_release(struct build *build)
 	build->directory_count = 0;
 	free(TAKE(build->directories));
 	free(TAKE(build->placements));
-	free(TAKE(build->space.district_clusters));
-	free(TAKE(build->space.is_bound));
+	free(TAKE(build->space.districts));
 	build->space.is_counted = false;
 	xattrs_release(build);
 }

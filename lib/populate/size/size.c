@@ -8,7 +8,6 @@
 
 #include "populate/plan/base_image.h"
 #include "populate/size/size_trial.h"
-#include "populate/size/trial_file.h"
 #include "support/text/units.h"
 
 /* Four to eight are usual; more are for options with which the room that is left grows in steps. */
@@ -323,25 +322,25 @@ errcode_t size_choose(struct build *build, const struct output *output, struct s
 	errcode_t error = trial_file_open(&scratch, build->problem);
 	struct sizing sizing = {
 		.build = build,
-		.path = scratch.path,
+		.run.path = scratch.path,
 		.descriptor = scratch.descriptor,
 		.extra_blocks = choice->extra_blocks,
 	};
 
 	if (build->base && !build->options->block_size_given)
-		sizing.block_bytes = build->base->block_bytes;
+		sizing.run.block_bytes = build->base->block_bytes;
 	if (build->base && size_chooses_inodes(&sizing))
 		sizing.base_inodes = build->base->inode_count;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
 	if (wants_usual_blocks(&sizing, error)) {
 		problem_clear(build->problem);
-		sizing.block_bytes = USUAL_BLOCK_BYTES;
+		sizing.run.block_bytes = USUAL_BLOCK_BYTES;
 		sizing.base_inodes = 0;
 		error = choose(&sizing, output, choice->size);
 	}
-	choice->inodes = sizing.inodes;
-	choice->block_bytes = sizing.block_bytes;
+	choice->inodes = sizing.run.inodes;
+	choice->block_bytes = sizing.run.block_bytes;
 	choice->room = sizing.room;
 	choice->free_blocks = error ? 0 : (uint64_t)size_left_blocks(&sizing);
 	trial_file_close(&scratch);
@@ -352,13 +351,13 @@ errcode_t size_format(struct build *build, const struct output *output, const st
 {
 	struct sizing sizing = {
 		.build = build,
-		.path = output->work_path,
-		.is_device = output->is_device,
-		.offset_bytes = output->offset_bytes,
+		.run.path = output->work_path,
+		.run.is_device = output->is_device,
+		.run.offset_bytes = output->offset_bytes,
+		.run.block_bytes = choice->block_bytes,
 		.descriptor = output_is_fresh(output) ? output->descriptor : -1,
 		.extra_blocks = choice->extra_blocks,
 		.base_inodes = choice->inodes,
-		.block_bytes = choice->block_bytes,
 	};
 	errcode_t error = size_try(&sizing, choice->size, build->problem);
 

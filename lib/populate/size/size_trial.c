@@ -3,9 +3,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "populate/format/mke2fs.h"
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
 
@@ -21,26 +22,20 @@
 static errcode_t format(struct sizing *sizing, const char *size, struct problem *problem)
 {
 	struct build *build = sizing->build;
-	const struct mke2fs_run run = {
-		.options = build->options,
-		.identity = &build->identity,
-		.path = sizing->path,
-		.is_device = sizing->is_device,
-		.offset_bytes = sizing->offset_bytes,
-		.size = size,
-		.inodes = sizing->inodes,
-		.block_bytes = sizing->block_bytes,
-	};
+	struct mke2fs_run *run = &sizing->run;
 	struct filesystem_room room;
 
+	run->options = build->options;
+	run->identity = &build->identity;
+	run->size = size;
 	if (interrupt_pending())
 		return EINTR;
 	/* Nothing of the last trial may be left in the file. */
-	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)sizing->offset_bytes) < 0)
+	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)run->offset_bytes) < 0)
 		return problem_set(problem, errno, build->options->image, "cannot truncate");
-	errcode_t error = mke2fs_run(&run, problem);
+	errcode_t error = mke2fs_run(run, problem);
 	if (!error)
-		error = filesystem_look(run.path, run.offset_bytes, build->options->image, &room, problem);
+		error = filesystem_look(run->path, run->offset_bytes, build->options->image, &room, problem);
 	if (error)
 		return error;
 	sizing->room = room;
@@ -72,16 +67,16 @@ uint64_t size_exact_inodes(const struct sizing *sizing)
  */
 errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem)
 {
-	sizing->inodes = sizing->base_inodes;
+	sizing->run.inodes = sizing->base_inodes;
 	errcode_t error = format(sizing, size, problem);
 
 	for (uint64_t extra = 0; !error && size_missing_inodes(sizing) && !sizing->build->options->inodes_fixed;) {
 		/* What mke2fs chose says nothing of how it rounds what is asked for. */
-		if (sizing->inodes)
+		if (sizing->run.inodes)
 			extra = 2 * extra + size_missing_inodes(sizing);
 		if (extra > UINT32_MAX / 4)
 			break;
-		sizing->inodes = size_exact_inodes(sizing) + extra;
+		sizing->run.inodes = size_exact_inodes(sizing) + extra;
 		error = format(sizing, size, problem);
 	}
 	return error;
@@ -121,4 +116,48 @@ int64_t size_left_blocks(const struct sizing *sizing)
 int64_t size_spare_blocks(const struct sizing *sizing)
 {
 	return size_left_blocks(sizing) - (int64_t)(free_blocks_wanted(sizing) + sizing->extra_blocks);
+}
+
+static errcode_t open_named(struct trial_file *scratch, struct problem *problem)
+{
+	const char *folder = getenv("TMPDIR");
+
+	scratch->is_named = true;
+	if (asprintf(&scratch->path, "%s/e2populate.XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
+		scratch->path = NULL;
+		return problem_set(problem, ENOMEM, NULL, "cannot make a temporary file");
+	}
+	scratch->descriptor = mkostemp(scratch->path, O_CLOEXEC);
+	if (scratch->descriptor >= 0)
+		return 0;
+	int error = errno;
+
+	scratch->is_named = false;
+	return problem_set(problem, error, scratch->path, "cannot make a temporary file");
+}
+
+errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem)
+{
+	*scratch = (struct trial_file){ .descriptor = memfd_create("e2populate", 0) };
+	if (scratch->descriptor < 0)
+		return open_named(scratch, problem);
+	/* Children inherit it, so one name serves all. */
+	if (asprintf(&scratch->path, "/proc/self/fd/%d", scratch->descriptor) < 0) {
+		scratch->path = NULL;
+		return problem_set(problem, ENOMEM, NULL, "cannot make a temporary file");
+	}
+	if (access(scratch->path, R_OK | W_OK) == 0)
+		return 0;
+	trial_file_close(scratch);
+	return open_named(scratch, problem);
+}
+
+void trial_file_close(struct trial_file *scratch)
+{
+	if (scratch->descriptor >= 0)
+		close(scratch->descriptor);
+	scratch->descriptor = -1;
+	if (scratch->is_named)
+		unlink(scratch->path);
+	free(TAKE(scratch->path));
 }

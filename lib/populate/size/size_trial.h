@@ -4,19 +4,16 @@
 
 #include "populate/build/build.h"
 #include "populate/format/filesystem.h"
+#include "populate/format/mke2fs.h"
 
 struct sizing {
 	struct build *build;
-	const char *path; /* where mke2fs works */
-	bool is_device;
-	uint64_t offset_bytes; /* of the filesystem in it */
+	struct mke2fs_run run; /* what mke2fs is told; -N, of the last filesystem made, is set here */
 	int descriptor; /* a file, cut at the offset before each trial; -1: one that keeps its size, or a device */
 
 	uint64_t extra_blocks; /* to be left beyond those that were counted */
 	uint64_t base_inodes; /* -N for mke2fs in the first attempt at a size, 0: it decides */
-	uint32_t block_bytes; /* -b for mke2fs, 0: it decides */
 
-	uint64_t inodes;      /* -N of the last filesystem made */
 	struct filesystem_room room; /* of the last filesystem made */
 };
 
@@ -43,3 +40,14 @@ static inline bool size_chooses_inodes(const struct sizing *sizing)
 {
 	return !sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed;
 }
+
+/* A file in memory, without a name in any directory, in which mke2fs tries a size. */
+struct trial_file {
+	int descriptor;
+	char *path;  /* valid for this process and its children; owned */
+	bool is_named; /* where /proc is missing: a file below TMPDIR, removed at the end */
+};
+
+/* Main thread only. To be closed even where opening it failed. */
+MUST_CHECK errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem);
+void trial_file_close(struct trial_file *scratch);

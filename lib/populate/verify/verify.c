@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "ext2fs/fs/fs_errors.h"
-#include "populate/format/child.h"
+#include "populate/format/filesystem.h"
 #include "populate/metadata/inodes.h"
 #include "source/host/content_reader.h"
 #include "source/tree/file_flags.h"
@@ -29,7 +29,6 @@ struct verify_worker {
 
 struct verifying {
 	struct build *build;
-	const struct output *output;
 	struct verify_worker *workers;
 };
 
@@ -442,17 +441,15 @@ static errcode_t compare_node(struct subject *subject)
 	return S_ISREG(mode) && node_of(subject)->size_bytes ? compare_file(subject, &inode) : 0;
 }
 
-static errcode_t open_worker(const struct verifying *verifying, struct verify_worker *own)
+static errcode_t open_worker(const struct build *build, struct verify_worker *own)
 {
 	own->from_image = malloc(BUFFER_BYTES);
 	own->from_source = malloc(BUFFER_BYTES);
 	if (!own->from_image || !own->from_source)
 		return ENOMEM;
-	errcode_t error = content_reader_create(verifying->build->tree, &own->source);
+	errcode_t error = content_reader_create(build->tree, &own->source);
 
-	return error ? error :
-	               fs_open(output_filesystem(verifying->output), NULL, EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP,
-	                       &own->fs);
+	return error ? error : filesystem_open_at(build->image_path, build->image.offset_bytes, 0, &own->fs);
 }
 
 static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
@@ -468,7 +465,7 @@ static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, s
 	errcode_t error = 0;
 
 	if (!subject.own->fs)
-		error = open_worker(verifying, subject.own);
+		error = open_worker(verifying->build, subject.own);
 	if (error)
 		return problem_set(problem, error, verifying->build->options->image, "cannot be read back");
 	for (; !error && subject.node < nodes.end; subject.node++) {
@@ -480,26 +477,13 @@ static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, s
 	return error;
 }
 
-static errcode_t run_e2fsck(const struct build *build, const struct output *output)
+errcode_t verify_image(struct build *build)
 {
-	const char *arguments[] = { "e2fsck", "-fn", output_filesystem(output), NULL };
-	const struct child child = {
-		.arguments = arguments,
-		.path = output->work_path,
-		.image_path = build->options->image,
-		.has_epoch = build->options->has_epoch,
-		.epoch = populate_clock(build->options),
-	};
-
-	return child_run(&child, "e2fsck finds it damaged", build->problem);
-}
-
-errcode_t verify_image(struct build *build, const struct output *output)
-{
+	const char *e2fsck[] = { "e2fsck", "-fn", build->filesystem_path, NULL };
 	unsigned int count = pool_workers(build->pool);
 	SCOPE_FREE struct verify_worker *workers = calloc(count, sizeof(*workers));
-	struct verifying verifying = { build, output, workers };
-	errcode_t error = workers ? run_e2fsck(build, output) : ENOMEM;
+	struct verifying verifying = { build, workers };
+	errcode_t error = workers ? filesystem_run(build, e2fsck, "e2fsck finds it damaged") : ENOMEM;
 
 	if (!error)
 		error = pool_run(build->pool, build_task_count(build), verify_nodes, &verifying, build->problem);

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "populate/build/build.h"
-#include "populate/output/output.h"
 
 /*
  * Reads all of the image, finished and closed, and all of the source again. What differs first, in the order of the
  * tree, is the problem (EUCLEAN), the same for any number of threads. Main thread only.
  */
-MUST_CHECK errcode_t verify_image(struct build *build, const struct output *output);
+MUST_CHECK errcode_t verify_image(struct build *build);
