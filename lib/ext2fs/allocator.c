@@ -13,10 +13,7 @@
 #include "ext2fs/inode/directory_share.h"
 #include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/file.h"
-#include "ext2fs/preallocation/preallocation_options.h"
-#include "ext2fs/preallocation/preallocation_register.h"
-#include "ext2fs/preallocation/worker_preallocation.h"
-#include "ext2fs/search/scan.h"
+#include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/search/stream_goals.h"
 
 const struct policy allocator_policy = {
@@ -24,7 +21,7 @@ const struct policy allocator_policy = {
 	.pending = &pending_in_groups,
 	.goals = &stream_goals_padded,
 	.search = &scan_operations,
-	.small_files = &small_files_in_shares,
+	.small_file_goal = file_goal_in_share,
 	.inodes = &inodes_in_shares,
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
 	.locality = EXT2MB_LOCALITY_DIRECTORY,
@@ -185,7 +182,7 @@ errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
 	worker->next = mb->workers;
 	mb->workers = worker;
 	pthread_mutex_unlock(&mb->worker_lock);
-	worker_preallocation_open(worker);
+	preallocation_open_worker(worker);
 	*ret = worker;
 	return 0;
 }
@@ -196,7 +193,7 @@ void ext2mb_worker_close(struct ext2mb_worker *worker)
 		return;
 
 	struct ext2mb *mb = worker->mb;
-	worker_preallocation_close(worker);
+	preallocation_close_worker(worker);
 	pthread_mutex_lock(&mb->worker_lock);
 	struct ext2mb_worker **link = &mb->workers;
 	while (*link != worker)

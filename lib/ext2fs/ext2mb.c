@@ -16,9 +16,7 @@
 #include "ext2fs/preallocation/block_range.h"
 #include "ext2fs/preallocation/preallocation_register.h"
 #include "ext2fs/preallocation/reclaim.h"
-#include "ext2fs/preallocation/whole_run.h"
 #include "ext2fs/search/first_fit.h"
-#include "ext2fs/search/scan.h"
 #include "ext2fs/search/search_memory.h"
 
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
@@ -59,47 +57,9 @@ static uint64_t position_after(const struct geometry *geometry, uint64_t block)
 	return block >= geometry->end_block ? geometry->clusters : position_of(geometry, block + round_up);
 }
 
-struct attempt {
-	const struct ext2mb_request *request;
-	uint32_t least; /* clusters; 0: any number */
-	uint64_t start; /* what was taken: a position and clusters */
-	uint32_t taken;
-};
-
-static errcode_t attempt_first_fit(struct ext2mb_worker *worker, void *context)
-{
-	const struct geometry *geometry = &worker->mb->geometry;
-	struct attempt *attempt = context;
-	const struct ext2mb_request *request = attempt->request;
-	uint64_t limit = request->limit && request->limit < geometry->end_block ?
-				 position_of(geometry, request->limit) :
-				 geometry->clusters;
-
-	return first_fit_take(worker, position_after(geometry, request->goal), limit,
-	                      attempt->least ? attempt->least : 1, geometry_to_clusters(geometry, request->count),
-	                      &attempt->start, &attempt->taken);
-}
-
-static errcode_t attempt_scan(struct ext2mb_worker *worker, void *context)
-{
-	const struct geometry *geometry = &worker->mb->geometry;
-	struct attempt *attempt = context;
-	const struct ext2mb_request *request = attempt->request;
-	struct scan_request scan = {
-		.goal = request->goal >= geometry->end_block ? 0 : position_of(geometry, request->goal),
-		.has_goal = request->goal > geometry->first_block && request->goal < geometry->end_block &&
-			    geometry_is_whole_clusters(geometry, request->goal - geometry->first_block),
-		.count = geometry_to_clusters(geometry, request->count),
-		.least = attempt->least,
-		.stream = request->stream,
-		.flags = (uint32_t)request->flags,
-	};
-
-	return scan_take(worker, &scan, &attempt->start, &attempt->taken);
-}
-
-/* The request's minimum in *least, in clusters. */
-static errcode_t check_request(const struct geometry *geometry, const struct ext2mb_request *request, uint32_t *least)
+/* The request in clusters. */
+static errcode_t read_request(const struct geometry *geometry, const struct ext2mb_request *request,
+                              struct scan_request *scan)
 {
 	uint64_t least_blocks = request->flags & EXT2MB_ALLOC_WHOLE ? request->count : request->least_blocks;
 
@@ -109,24 +69,36 @@ static errcode_t check_request(const struct geometry *geometry, const struct ext
 	    !geometry_is_whole_clusters(geometry, request->count | request->least_blocks) ||
 	    geometry_to_clusters(geometry, least_blocks) > geometry->clusters_per_group)
 		return EXT2MB_ET_BAD_ARGUMENT;
-	*least = (uint32_t)geometry_to_clusters(geometry, least_blocks);
+	*scan = (struct scan_request){
+		.count = geometry_to_clusters(geometry, request->count),
+		.least = (uint32_t)geometry_to_clusters(geometry, least_blocks),
+		.stream = request->stream,
+		.flags = (uint32_t)request->flags,
+		.limit = geometry->clusters,
+	};
+	if (request->flags & EXT2MB_ALLOC_PACK) {
+		scan->goal = position_after(geometry, request->goal);
+		if (request->limit && request->limit < geometry->end_block)
+			scan->limit = position_of(geometry, request->limit);
+	} else if (request->goal < geometry->end_block) {
+		scan->goal = position_of(geometry, request->goal);
+		scan->has_goal = request->goal > geometry->first_block &&
+		                 geometry_is_whole_clusters(geometry, request->goal - geometry->first_block);
+	}
 	return 0;
 }
 
-static errcode_t make_attempts(struct ext2mb_worker *worker, struct attempt *attempt)
+static errcode_t take(struct ext2mb_worker *worker, const struct scan_request *scan, uint64_t *start, uint32_t *taken)
 {
-	uint64_t flags = attempt->request->flags;
 	errcode_t error;
 
-	if (flags & EXT2MB_ALLOC_GOAL_ONLY)
-		error = attempt_scan(worker, attempt);
-	else if (flags & EXT2MB_ALLOC_PACK)
-		error = reclaim_insist(worker, attempt_first_fit, attempt);
-	else if (attempt->least)
-		error = whole_run_insist(worker, attempt_scan, attempt, attempt->least);
+	if (scan->flags & EXT2MB_ALLOC_GOAL_ONLY)
+		error = scan_take(worker, scan, start, taken);
+	else if (scan->least && !(scan->flags & EXT2MB_ALLOC_PACK))
+		error = reclaim_take_whole(worker, scan, start, taken);
 	else
-		error = reclaim_insist(worker, attempt_scan, attempt);
-	if (attempt->least > 1) {
+		error = reclaim_take(worker, scan, start, taken);
+	if (scan->least > 1) {
 		stats_add(&worker->stats, COUNT_LEAST_REQUESTS, 1);
 		stats_add(&worker->stats, COUNT_LEAST_REFUSALS, error == EXT2MB_ET_NO_SPACE);
 	}
@@ -138,24 +110,26 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_request, flags);
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct ext2mb_request copy;
-	struct attempt attempt = { .request = sized_struct_read(request, &copy, sizeof(copy), least_bytes) };
+	const struct ext2mb_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
+	struct scan_request scan;
+	uint64_t start;
+	uint32_t taken;
 
-	if (!attempt.request)
+	if (!ours)
 		return sized_struct_error(request, least_bytes);
-	errcode_t error = check_request(geometry, attempt.request, &attempt.least);
+	errcode_t error = read_request(geometry, ours, &scan);
 	if (error)
 		return error;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
-	error = make_attempts(worker, &attempt);
+	error = take(worker, &scan, &start, &taken);
 	if (error)
 		return error;
 	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
-	stats_add(&worker->stats, COUNT_CLUSTERS_ALLOCATED, attempt.taken);
-	worker->search->last = (struct hand_out){ attempt.start, attempt.taken,
+	worker->search->last = (struct hand_out){ start, taken,
 		                                  atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
 	*extent = (struct ext2mb_extent){
-		.start = geometry_block_at(geometry, attempt.start),
-		.count = geometry_to_blocks(geometry, attempt.taken),
+		.start = geometry_block_at(geometry, start),
+		.count = geometry_to_blocks(geometry, taken),
 	};
 	return 0;
 }
@@ -268,8 +242,8 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 		return error;
 	totals_sum(mb, 0, COUNTERS, sums);
 	const struct ext2mb_stats ours = {
-		.requests = sums[COUNT_REQUESTS] + sums[COUNT_WINDOW_HITS],
-		.successes = sums[COUNT_SUCCESSES] + sums[COUNT_WINDOW_HITS],
+		.requests = sums[COUNT_REQUESTS] + sums[COUNT_PREALLOCATION_HITS],
+		.successes = sums[COUNT_SUCCESSES] + sums[COUNT_PREALLOCATION_HITS],
 		.blocks_allocated = geometry_to_blocks(geometry, sums[COUNT_CLUSTERS_ALLOCATED] +
 		                                                         sums[COUNT_CLUSTERS_SERVED] -
 		                                                         sums[COUNT_CLUSTERS_RESERVED]),
@@ -289,9 +263,9 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 		.inodes_allocated = sums[COUNT_INODES_ALLOCATED],
 		.inodes_freed = sums[COUNT_INODES_FREED],
 		.corrupt_groups = atomic_load_explicit(&mb->corrupt_groups, memory_order_relaxed),
-		.preallocation_hits = sums[COUNT_WINDOW_HITS],
-		.preallocations_opened = sums[COUNT_WINDOWS_OPENED],
-		.preallocation_discards = sums[COUNT_WINDOW_DISCARDS],
+		.preallocation_hits = sums[COUNT_PREALLOCATION_HITS],
+		.preallocations_opened = sums[COUNT_PREALLOCATIONS_OPENED],
+		.preallocation_discards = sums[COUNT_PREALLOCATION_DISCARDS],
 		.least_requests = sums[COUNT_LEAST_REQUESTS],
 		.least_refusals = sums[COUNT_LEAST_REFUSALS],
 	};

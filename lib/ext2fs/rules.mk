@@ -2,7 +2,6 @@
 ext2mb_sources := \
 	lib/ext2fs/allocator.c \
 	lib/ext2fs/check/check.c \
-	lib/ext2fs/check/check_preallocations.c \
 	lib/ext2fs/core/bits.c \
 	lib/ext2fs/core/buddy.c \
 	lib/ext2fs/core/lock.c \
@@ -39,10 +38,6 @@ ext2mb_sources := \
 	lib/ext2fs/preallocation/directory_visits.c \
 	lib/ext2fs/preallocation/file.c \
 	lib/ext2fs/preallocation/file_search.c \
-	lib/ext2fs/preallocation/file_state.c \
-	lib/ext2fs/preallocation/give_back.c \
-	lib/ext2fs/preallocation/group_pa.c \
-	lib/ext2fs/preallocation/inode_pa.c \
 	lib/ext2fs/preallocation/locality_group.c \
 	lib/ext2fs/preallocation/normalize.c \
 	lib/ext2fs/preallocation/normalize_ext2mb.c \
@@ -50,11 +45,9 @@ ext2mb_sources := \
 	lib/ext2fs/preallocation/normalize_pow2.c \
 	lib/ext2fs/preallocation/normalize_table.c \
 	lib/ext2fs/preallocation/preallocation.c \
-	lib/ext2fs/preallocation/preallocation_options.c \
+	lib/ext2fs/preallocation/preallocation_list.c \
 	lib/ext2fs/preallocation/preallocation_register.c \
 	lib/ext2fs/preallocation/reclaim.c \
-	lib/ext2fs/preallocation/whole_run.c \
-	lib/ext2fs/preallocation/worker_preallocation.c \
 	lib/ext2fs/search/empty_groups.c \
 	lib/ext2fs/search/first_fit.c \
 	lib/ext2fs/search/flex_search.c \

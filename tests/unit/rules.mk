@@ -40,7 +40,6 @@ unit_tests := \
 	inline_data \
 	inode \
 	inode_alloc \
-	inode_pa \
 	json \
 	json_document \
 	layout \
@@ -60,6 +59,7 @@ unit_tests := \
 	pending_free \
 	policy \
 	pool \
+	preallocation_list \
 	problem \
 	processors \
 	progress \

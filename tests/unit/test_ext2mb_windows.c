@@ -19,7 +19,7 @@
 /* What is free when a window's clusters have just become so. */
 static void (*on_given_back)(struct ext2mb *mb);
 #define PREALLOCATION_MEANWHILE(mb) (on_given_back ? on_given_back(mb) : (void)0)
-#include "../../lib/ext2fs/preallocation/give_back.c"
+#include "../../lib/ext2fs/preallocation/preallocation_register.c"
 
 #define MOST_THREADS 64
 #define FILES 6

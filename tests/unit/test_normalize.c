@@ -391,7 +391,7 @@ static void check_ext2mb(const struct normalize_request *request, const struct n
 
 	/* More than the request only within limits: the windows' share, the longest buddy, and a stripe. */
 	uint64_t slack = goal->count > request->count ? goal->count - request->count : 0;
-	uint64_t share = request->hints.free_blocks / (4 * ((uint64_t)request->hints.open_windows + 1));
+	uint64_t share = request->hints.free_blocks / (4 * ((uint64_t)request->hints.open_preallocations + 1));
 	HOLDS(slack <= least(32768, (share > cluster ? share : cluster)) + 2 * stripe);
 	if (request->hints.largest_order >= 0 && request->hints.largest_order < (int)geometry->block_bits + 2)
 		HOLDS(slack <= (request->hints.largest_order > (int)geometry->block_bits ?

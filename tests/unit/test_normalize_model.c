@@ -23,7 +23,7 @@ struct space {
 	uint32_t *longest; /* free run in each group; stale where stale[group] */
 	uint8_t *stale;
 	uint64_t free_blocks;
-	uint32_t open_windows;
+	uint32_t open_preallocations;
 };
 
 struct stream {
@@ -160,7 +160,7 @@ static bool stream_append(struct stream *stream, struct space *space, enum ext2m
 			.hole_start = stream->size,
 			.hole_end = NORMALIZE_END,
 			.left_physical = stream->size ? stream->next : 0,
-			.hints = { space->free_blocks, space->open_windows, -1 },
+			.hints = { space->free_blocks, space->open_preallocations, -1 },
 		};
 		if (policy == EXT2MB_NORMALIZE_EXT2MB)
 			request.hints.largest_order = 31 - __builtin_clz(longest(space) | 1);
@@ -214,7 +214,7 @@ static struct result append_all(struct space *space, enum ext2mb_normalization p
 		goal_groups[goal] = (uint32_t)((uint64_t)goal * space->geometry.groups / goals);
 	for (uint32_t stream = 0; stream < streams; stream++)
 		all[stream].goal = &goal_groups[stream % goals];
-	space->open_windows = streams - 1;
+	space->open_preallocations = streams - 1;
 	for (uint64_t block = 0; block < blocks; block++)
 		for (uint32_t stream = 0; stream < streams; stream++)
 			if (!stream_append(&all[stream], space, policy, unwritten)) /* ck_assert is a write() each */
@@ -357,7 +357,7 @@ static struct result churn(struct space *space, enum ext2mb_normalization policy
 		goals[slot] = slot * space->geometry.groups / 16;
 		open[slot].goal = &goals[slot];
 	}
-	space->open_windows = 15;
+	space->open_preallocations = 15;
 	*files = 0;
 	for (uint64_t turn = 0; space->free_blocks > space->geometry.end_block * 3 / 10; turn++) {
 		struct stream *stream = &open[turn % 16];

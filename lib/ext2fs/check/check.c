@@ -6,11 +6,12 @@
 #include <stdio.h>
 
 #include "ext2fs/core/bits.h"
-#include "ext2fs/check/check_preallocations.h"
 #include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/group/group_reserved.h"
 #include "ext2fs/group/inode_group.h"
 #include "ext2fs/group/totals.h"
+#include "ext2fs/preallocation/preallocation_register.h"
 
 struct report {
 	char *why;
@@ -96,6 +97,69 @@ static errcode_t check_inodes(const struct ext2mb *mb, uint32_t number, const st
 	return 0;
 }
 
+static int by_position(const void *left, const void *right)
+{
+	const struct preallocation *one = left;
+	const struct preallocation *other = right;
+
+	return (one->position > other->position) - (one->position < other->position);
+}
+
+static const char *check_one(const struct ext2mb *mb, const struct preallocation *found)
+{
+	uint32_t number = (uint32_t)(found->position / mb->geometry.clusters_per_group);
+	const struct group *group = &mb->groups[number];
+	uint32_t start = (uint32_t)(found->position % mb->geometry.clusters_per_group);
+	uint32_t end = start + found->count;
+
+	if (!found->count)
+		return "is empty";
+	if (group->state != GROUP_LOADED || end > group->buddy->clusters)
+		return "lies outside its group";
+	if (buddy_next_free(group->buddy, start, end) != end)
+		return "lies in free space";
+	if (mb->policy.pending->overlaps(mb, number, start, found->count))
+		return "lies in what is to be freed";
+	for (uint32_t cluster = start; cluster < end; cluster++)
+		if (!group_reserved_overlaps(mb, number, cluster, 1))
+			return "has clusters that are not marked as reserved";
+	if (found[1].count && found->position + found->count > found[1].position)
+		return "lies in another window";
+	return NULL;
+}
+
+/*
+ * Whether all preallocations lie in clusters that their groups count as in use, none in another or in what is to be
+ * freed, and are as many clusters as are counted and marked (group_reserved.h).
+ */
+static errcode_t check_preallocations(struct ext2mb *mb, const struct report *report)
+{
+	uint64_t clusters = 0, marked = 0;
+
+	preallocation_register_clear_served(mb);
+	size_t count = preallocation_register_list(mb, NULL);
+	SCOPE_FREE struct preallocation *found = calloc(count + 1, sizeof(*found));
+	if (!found)
+		return ENOMEM;
+	preallocation_register_list(mb, found);
+	qsort(found, count, sizeof(*found), by_position);
+	for (size_t index = 0; index < count; index++) {
+		const char *wrong = check_one(mb, &found[index]);
+
+		if (wrong)
+			return fails(report, "the window at cluster %llu %s",
+			             (unsigned long long)found[index].position, wrong);
+		clusters += found[index].count;
+	}
+	for (uint32_t number = 0; number < mb->geometry.groups; number++)
+		marked += group_reserved_count(mb, number);
+	uint64_t counted = totals_space(mb).reserved_clusters;
+	if (clusters != counted || clusters != marked)
+		return fails(report, "%llu clusters lie in windows, but %llu are counted and %llu are marked",
+		             (unsigned long long)clusters, (unsigned long long)counted, (unsigned long long)marked);
+	return 0;
+}
+
 errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 {
 	struct report report = { why, why_bytes };
@@ -123,5 +187,5 @@ errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes)
 	if (free_inodes != totals.free_inodes)
 		return fails(&report, "%llu inodes are free in all groups, but %llu are counted",
 		             (unsigned long long)free_inodes, (unsigned long long)totals.free_inodes);
-	return check_preallocations(mb, why, why_bytes);
+	return check_preallocations(mb, &report);
 }

@@ -23,5 +23,3 @@ static errcode_t take_for_directory(struct inode_search *search, const struct ex
 }
 
 const struct inode_operations kernel_inodes = { take_for_directory, orlov_take_for_file };
-
-const struct small_file_operations kernel_small_files = { file_goal_in_flex_group };

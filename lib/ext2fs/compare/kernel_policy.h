@@ -92,6 +92,5 @@ void kernel_pending_destroy(struct kernel_policy *kernel);
 MUST_CHECK errcode_t kernel_sweep(struct search *search);
 bool kernel_meet_busy(struct search *search, uint32_t number);
 
-/* Directories and small files by flex groups, without shares. */
+/* Directories by flex groups, without shares. */
 extern const struct inode_operations kernel_inodes;
-extern const struct small_file_operations kernel_small_files;

@@ -138,7 +138,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	};
 	policy.search = &kernel->search_operations;
 	if (!(choices & CHOICE_DIRECTORY_SHARES)) {
-		policy.small_files = &kernel_small_files;
+		policy.small_file_goal = file_goal_in_flex_group;
 		policy.inodes = &kernel_inodes;
 	}
 	if (is_kernels) {

@@ -35,7 +35,7 @@ struct ext2mb {
 	struct group *groups;                           /* group/group.h: one for each */
 	struct group_index *index;                      /* group/group_index.h */
 	struct stream_goals *goals;                     /* search/stream_goals.h */
-	struct preallocation_options *prealloc;         /* preallocation/preallocation_options.h */
+	struct preallocation_options *prealloc;         /* preallocation/preallocation.h */
 	struct preallocation_register *preallocations;  /* preallocation/preallocation_register.h */
 	struct directory_localities *localities;        /* preallocation/directory_locality.h */
 	struct directory_goals *directory_goals;        /* inode/directory_share.h */

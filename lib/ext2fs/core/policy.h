@@ -15,8 +15,9 @@ struct policy {
 	const struct pending_operations *pending;       /* group/pending_free.h: what was freed and waits for a commit */
 	const struct goal_operations *goals;            /* search/stream_goals.h: where large files go on */
 	const struct search_operations *search;         /* search/group_search.h: how groups are gone through */
-	const struct small_file_operations *small_files; /* preallocation/file.h: where small files begin */
 	const struct inode_operations *inodes;          /* inode/inode_alloc.h: where directories and files go */
+	/* preallocation/file.h: where small files begin */
+	struct small_goal (*small_file_goal)(const struct ext2mb_file *file);
 
 	/* What options stand for that leave it open: */
 	enum ext2mb_normalization normalization;

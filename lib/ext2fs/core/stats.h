@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ext2fs/core/criterion.h"
@@ -16,8 +17,8 @@ enum counter {
 	COUNT_CLUSTERS_RESERVED,   /* of those allocated, what was taken as preallocations */
 	COUNT_CLUSTERS_SERVED,     /* of those reserved, what was handed out */
 	COUNT_CLUSTERS_UNRESERVED, /* and what was given back to the groups */
-	COUNT_WINDOWS_OPENED,      /* preallocations of files */
-	COUNT_WINDOWS_CLOSED,
+	COUNT_PREALLOCATIONS_OPENED, /* of files */
+	COUNT_PREALLOCATIONS_CLOSED,
 	COUNT_INODES_ALLOCATED,
 	COUNT_INODES_FREED,
 	COUNTERS_OF_SPACE,
@@ -36,8 +37,8 @@ enum counter {
 	COUNT_REPEATED_SWEEPS, /* nothing found, but something had been released meanwhile */
 	COUNT_FREES,
 	COUNT_CLUSTERS_FREED,
-	COUNT_WINDOW_HITS,     /* requests that a file's own preallocation served */
-	COUNT_WINDOW_DISCARDS, /* of all preallocations, for want of free space */
+	COUNT_PREALLOCATION_HITS,     /* requests that a file's own preallocation served */
+	COUNT_PREALLOCATION_DISCARDS, /* of all preallocations, for want of free space */
 	COUNT_LEAST_REQUESTS,  /* with a minimum of more than a cluster */
 	COUNT_LEAST_REFUSALS,  /* and how many of them there was no run for */
 	COUNT_MOVES_BEGUN,     /* preallocation.h */
@@ -64,6 +65,14 @@ static inline void stats_add(struct stats *stats, unsigned int counter, uint64_t
 static inline uint64_t stats_read(const struct stats *stats, unsigned int counter)
 {
 	return atomic_load_explicit(&stats->counters[counter], memory_order_acquire);
+}
+
+/* Clusters were taken, as a preallocation or not. In this order, so that no sum of a reader is below zero. */
+static inline void stats_count_taken(struct stats *stats, uint64_t clusters, bool is_reserved)
+{
+	stats_add(stats, COUNT_CLUSTERS_ALLOCATED, clusters);
+	if (is_reserved)
+		stats_add(stats, COUNT_CLUSTERS_RESERVED, clusters);
 }
 
 /* Adds all of from to the other, whose only writer the caller is. */

@@ -39,7 +39,7 @@ errcode_t free_clusters(struct ext2mb_worker *worker, uint64_t position, uint64_
 
 	/* It may have been handed out since; what the caller has been given certainly has been. */
 	if (error == EXT2MB_ET_RESERVED_FREE) {
-		preallocation_register_clear_served(mb->preallocations);
+		preallocation_register_clear_served(mb);
 		error = group_change_range(mb, position, count, enter_piece, add_piece);
 	}
 	if (error)

@@ -5,9 +5,9 @@
  *
  * A bit is set under the group's lock, when its cluster is taken for a preallocation. It is cleared without the lock,
  * by the thread that has handed the cluster out or under the lock of the preallocation's owner. What a file takes from
- * the front of its preallocation is cleared later, many clusters at once (file_clear_served()): an atomic operation for
- * each append would cost a fifth of its time. So before a cluster is refused, preallocation_register_clear_served() has
- * to be called.
+ * the front of its preallocation is cleared later, many clusters at once (preallocation_owner_clear_served()): an
+ * atomic operation for each append would cost a fifth of its time. So before a cluster is refused,
+ * preallocation_register_clear_served() has to be called.
  */
 #pragma once
 

@@ -40,7 +40,7 @@ struct space_totals totals_space(struct ext2mb *mb)
 		.free_inodes = mb->inodes_at_open + after[COUNT_INODES_FREED] - before[COUNT_INODES_ALLOCATED],
 		.reserved_clusters = after[COUNT_CLUSTERS_RESERVED] - before[COUNT_CLUSTERS_SERVED] -
 		                     before[COUNT_CLUSTERS_UNRESERVED],
-		.open_windows = after[COUNT_WINDOWS_OPENED] - before[COUNT_WINDOWS_CLOSED],
+		.open_preallocations = after[COUNT_PREALLOCATIONS_OPENED] - before[COUNT_PREALLOCATIONS_CLOSED],
 	};
 }
 

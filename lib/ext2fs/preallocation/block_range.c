@@ -81,7 +81,7 @@ errcode_t block_range_use(struct ext2mb *mb, uint64_t position, uint64_t count, 
 	if (error || !met_reserved)
 		return error;
 	/* Some of it may have been handed out: see group_reserved.h. */
-	preallocation_register_clear_served(mb->preallocations);
+	preallocation_register_clear_served(mb);
 	return look(mb, position, count, use, alike, &met_reserved);
 }
 

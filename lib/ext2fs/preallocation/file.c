@@ -3,83 +3,15 @@
 #include "ext2fs/preallocation/file.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/core/minmax.h"
 #include "ext2fs/core/sized_struct.h"
 #include "ext2fs/preallocation/directory_locality.h"
-#include "ext2fs/preallocation/give_back.h"
 #include "ext2fs/preallocation/preallocation.h"
-#include "ext2fs/core/minmax.h"
-
-/* Gives back what lies in the preallocations; the lock is held and the preallocations are destroyed. */
-static uint64_t give_all_back(struct ext2mb_file *file, struct stats *stats)
-{
-	struct inode_pas *windows = &file->windows;
-	uint64_t clusters = 0;
-
-	if (!windows->count)
-		return 0;
-	file_clear_served(file);
-	preallocation_move_begin(stats);
-	for (uint32_t index = 0; index < windows->count; index++) {
-		preallocation_give_back(file->mb, stats, windows->windows[index].position,
-		                        windows->windows[index].count);
-		clusters += windows->windows[index].count;
-	}
-	file_count_windows(stats, windows->count, 0);
-	windows->count = 0;
-	preallocation_move_end(stats);
-	return clusters;
-}
-
-static struct ext2mb_file *file_of(const struct preallocation_owner *owner)
-{
-	return (struct ext2mb_file *)((char *)owner - offsetof(struct ext2mb_file, owner));
-}
-
-static bool overlaps(const struct inode_pas *windows, const struct cluster_range *range)
-{
-	for (uint32_t index = 0; index < windows->count; index++)
-		if (cluster_range_overlaps(range, windows->windows[index].position, windows->windows[index].count))
-			return true;
-	return false;
-}
-
-static uint64_t give_back(struct preallocation_owner *owner, struct ext2mb *mb, struct stats *stats,
-                        const struct cluster_range *range)
-{
-	struct ext2mb_file *file = file_of(owner);
-
-	(void)mb;
-	lock_wait(&file->lock);
-	uint64_t clusters = range && !overlaps(&file->windows, range) ? 0 : give_all_back(file, stats);
-	lock_release(&file->lock);
-	return clusters;
-}
-
-static void visit_all(const struct preallocation_owner *owner, preallocation_visit visit, void *context)
-{
-	const struct inode_pas *windows = &file_of(owner)->windows;
-
-	for (uint32_t index = 0; index < windows->count; index++)
-		visit(context, windows->windows[index].position, windows->windows[index].count);
-}
-
-static void clear_served(struct preallocation_owner *owner)
-{
-	struct ext2mb_file *file = file_of(owner);
-
-	lock_wait(&file->lock);
-	file_clear_served(file);
-	lock_release(&file->lock);
-}
 
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_info, flags);
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_request, flags);
-
-static const struct preallocation_owner_kind file_kind = { give_back, visit_all, clear_served };
 
 errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info, struct ext2mb_file **ret)
 {
@@ -98,7 +30,7 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 	if (!file)
 		return ENOMEM;
 	memset(file, 0, sizeof(*file));
-	file->owner.kind = &file_kind;
+	file->own.is_file = true;
 	file->mb = worker->mb;
 	file->ino = ours->ino;
 	file->parent = ours->parent;
@@ -114,13 +46,13 @@ static bool stayed_small(const struct ext2mb_file *file)
 	const struct preallocation_options *prealloc = file->mb->prealloc;
 
 	return !file->is_final && file->last_physical && file->blocks <= prealloc->small_file_blocks &&
-	       prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && prealloc->locality != EXT2MB_LOCALITY_NONE;
+	       preallocation_is_ours(file->mb) && prealloc->locality != EXT2MB_LOCALITY_NONE;
 }
 
 /* It began among small files, and more of them come after it. */
 static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
 {
-	return file->directory && file->may_have_windows && worker_goes_in_order(worker);
+	return file->directory && file->may_have_any && worker_goes_in_order(worker);
 }
 
 /*
@@ -129,25 +61,23 @@ static bool lies_among_small(const struct ext2mb_worker *worker, const struct ex
  */
 static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
-	struct inode_pas *windows = &file->windows;
+	struct preallocation_list *list = &file->own.list;
+	struct locality_group *pool;
 
-	if (file_find_directory(worker, file))
+	if (file_find_pool(worker, file, &pool))
 		return;
-	struct locality_group *pool = file_pool(worker, file);
 	locality_group_want(pool);
-	if (file_uses_worker_pool(worker, file))
+	if (worker_goes_in_order(worker))
 		pool = &worker->preallocation->pool;
-	lock_wait(&file->lock);
-	file_clear_served(file);
+	lock_wait(&file->own.lock);
+	preallocation_owner_clear_served(&file->own, worker->mb);
 	preallocation_move_begin(&worker->stats);
-	for (uint32_t index = 0; index < windows->count; index++)
-		locality_group_return(
-			worker, pool,
-			&(struct group_pa){ windows->windows[index].position, windows->windows[index].count });
-	file_count_windows(&worker->stats, windows->count, 0);
-	windows->count = 0;
+	for (uint32_t index = 0; index < list->count; index++)
+		locality_group_return(worker, pool, &list->items[index]);
+	file_count_preallocations(file, &worker->stats, list->count, 0);
+	list->count = 0;
 	preallocation_move_end(&worker->stats);
-	lock_release(&file->lock);
+	lock_release(&file->own.lock);
 }
 
 void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
@@ -157,19 +87,19 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 	if (stayed_small(file) || lies_among_small(worker, file))
 		leave_to_others(worker, file);
 	if (file->is_registered) {
-		give_back(&file->owner, file->mb, &worker->stats, NULL);
-		preallocation_register_remove(worker->mb->preallocations, &file->owner);
+		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
+		preallocation_register_remove(worker->mb->preallocations, &file->own);
 	}
 	if (file->directory)
 		directory_locality_leave(worker, file->directory);
-	inode_pa_destroy(&file->windows);
+	preallocation_list_destroy(&file->own.list);
 	free(file);
 }
 
 void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks)
 {
 	if (file->is_registered)
-		give_back(&file->owner, file->mb, &worker->stats, NULL);
+		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
 	file->blocks = file->end = min_u64(blocks, NORMALIZE_END);
 	if (file->last_logical != blocks)
 		file->last_logical = file->last_physical = 0;
@@ -209,23 +139,23 @@ static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2
 }
 
 /* What the file's own preallocations have for the request, which may be nothing. */
-static errcode_t take_from_windows(struct ext2mb_worker *worker, struct ext2mb_file *file,
-                                   const struct ext2mb_file_request *request, struct file_taken *taken)
+static errcode_t take_own(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                          const struct ext2mb_file_request *request, struct preallocation *taken)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 
-	lock_wait(&file->lock);
-	uint32_t windows_before = file->windows.count;
-	errcode_t error = file_take(file, (uint32_t)geometry_to_clusters(geometry, request->logical),
-	                            (uint32_t)geometry_to_clusters(geometry, request->count), taken);
-	uint32_t windows_after = file->windows.count;
-	lock_release(&file->lock);
-	file->may_have_windows = windows_after;
+	lock_wait(&file->own.lock);
+	uint32_t before = file->own.list.count;
+	errcode_t error = preallocation_owner_take(&file->own, worker->mb,
+	                                           (uint32_t)geometry_to_clusters(geometry, request->logical),
+	                                           (uint32_t)geometry_to_clusters(geometry, request->count), taken);
+	uint32_t after = file->own.list.count;
+	lock_release(&file->own.lock);
+	file_count_preallocations(file, &worker->stats, before, after);
 	if (error || !taken->count)
 		return error;
-	stats_add(&worker->stats, COUNT_WINDOW_HITS, 1);
+	stats_add(&worker->stats, COUNT_PREALLOCATION_HITS, 1);
 	preallocation_serve(worker, taken->count);
-	file_count_windows(&worker->stats, windows_before, windows_after);
 	return 0;
 }
 
@@ -233,7 +163,7 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
                             const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
-	struct file_taken taken = { 0 };
+	struct preallocation taken = { 0 };
 	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags);
 	struct ext2mb_file_request copy;
 	const struct ext2mb_file_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
@@ -243,8 +173,8 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 		return sized_struct_error(request, least_bytes);
 	if (!is_valid(geometry, ours))
 		return EXT2MB_ET_BAD_ARGUMENT;
-	if (file->may_have_windows)
-		error = take_from_windows(worker, file, ours, &taken);
+	if (file->may_have_any)
+		error = take_own(worker, file, ours, &taken);
 	if (error)
 		return error;
 	if (!taken.count) {

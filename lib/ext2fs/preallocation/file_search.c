@@ -5,14 +5,13 @@
  */
 #include "ext2fs/preallocation/file.h"
 
-#include "ext2fs/preallocation/directory_locality.h"
-#include "ext2fs/search/empty_groups.h"
 #include "ext2fs/group/group_reserved.h"
-#include "ext2fs/search/first_fit.h"
-#include "ext2fs/preallocation/give_back.h"
+#include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/normalize_goal.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/preallocation/reclaim.h"
+#include "ext2fs/search/empty_groups.h"
+#include "ext2fs/search/first_fit.h"
 #include "ext2fs/search/stream_goals.h"
 
 #define MUCH_SHARE 16u  /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
@@ -27,6 +26,7 @@ struct need {
 	uint64_t hole_end;
 	uint64_t left_physical;
 	uint64_t right_physical;
+	struct normalize_goal goal; /* of a large file */
 };
 
 static uint32_t to_clusters(const struct need *need, uint64_t blocks)
@@ -69,7 +69,7 @@ static void clip_hole(struct need *need)
 	uint64_t start = geometry_to_clusters(geometry, need->hole_start);
 	uint64_t end = geometry_to_clusters(geometry, need->hole_end);
 
-	inode_pa_clip_hole(&need->file->windows, logical_of(need), &start, &end);
+	inode_pa_clip_hole(&need->file->own.list, logical_of(need), &start, &end);
 	if (geometry_to_blocks(geometry, start) != need->hole_start)
 		need->left_physical = 0;
 	if (geometry_to_blocks(geometry, end) != need->hole_end)
@@ -84,7 +84,7 @@ static uint64_t left_position(const struct need *need)
 {
 	const struct geometry *geometry = &need->mb->geometry;
 
-	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || !need->left_physical)
+	if (!preallocation_is_ours(need->mb) || !need->left_physical)
 		return 0;
 	return geometry_position(geometry, need->left_physical);
 }
@@ -101,7 +101,7 @@ static void clip_at_extent(struct need *need)
 	uint64_t unit = max_u64(NORMALIZE_WRITTEN_MAX, geometry_cluster_blocks(&need->mb->geometry));
 	uint64_t end = normalize_round_up(need->request->logical + need->count, unit);
 
-	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || (stripe && end % stripe) ||
+	if (!preallocation_is_ours(need->mb) || (stripe && end % stripe) ||
 	    need->count > unit - need->request->logical % unit || end >= need->hole_end)
 		return;
 	need->hole_end = end;
@@ -128,128 +128,127 @@ static struct normalize_goal choose_goal(const struct need *need)
 	};
 
 	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
-	if (need->mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB && request.hints.largest_order >= 0)
+	if (preallocation_is_ours(need->mb) && request.hints.largest_order >= 0)
 		request.hints.largest_order++;
 	return normalize(need->mb->prealloc->normalization, &request);
+}
+
+static uint32_t goal_clusters(const struct need *need)
+{
+	return to_clusters(need, need->goal.count);
+}
+
+/* What the goal has of the request. */
+static uint32_t asked_clusters(const struct need *need)
+{
+	return to_clusters(need, min_u64(need->count, need->goal.count));
+}
+
+/* A run that may be shorter than the goal: where in the file it goes. */
+static uint32_t place(const struct need *need, uint32_t clusters)
+{
+	return inode_pa_place(to_clusters(need, need->goal.start), goal_clusters(need), logical_of(need),
+	                      asked_clusters(need), clusters);
+}
+
+static errcode_t take_at(const struct need *need, uint64_t position, uint64_t blocks, uint32_t flags,
+                         struct preallocation *found)
+{
+	const struct scan_request scan = {
+		.goal = position,
+		.has_goal = true,
+		.count = to_clusters(need, blocks),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | flags,
+	};
+
+	return preallocation_take(need->worker, &scan, found);
 }
 
 /*
  * After or before a neighbour; a part of it only if that begins where the request does. What continues the left
  * neighbour might end before the request begins.
  */
-static errcode_t take_at_neighbour(const struct need *need, const struct normalize_goal *goal,
-                                   struct inode_pa *window)
+static errcode_t take_at_neighbour(const struct need *need, struct preallocation *found)
 {
-	const struct geometry *geometry = &need->mb->geometry;
+	const struct normalize_goal *goal = &need->goal;
 	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
-	struct scan_request scan = {
-		.goal = geometry_position(geometry, goal->physical),
-		.has_goal = true,
-		.count = to_clusters(need, goal->try_count),
-		.stream = need->file->ino,
-		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | (may_be_short ? 0 : EXT2MB_ALLOC_WHOLE),
-	};
 
 	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
 		return EXT2MB_ET_NO_SPACE;
-	window->logical = to_clusters(need, goal->start);
-	return preallocation_take(need->worker, &scan, &window->position, &window->count);
+	return take_at(need, geometry_position(&need->mb->geometry, goal->physical), goal->try_count,
+	               may_be_short ? 0 : EXT2MB_ALLOC_WHOLE, found);
 }
 
 /*
  * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole:
  * preallocations of a group's length would leave every group that holds metadata unused.
  */
-static errcode_t take_near(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
+static errcode_t take_near(const struct need *need, struct preallocation *found)
 {
-	const struct geometry *geometry = &need->mb->geometry;
-	uint32_t count = to_clusters(need, goal->count);
-	uint32_t asked = to_clusters(need, min_u64(need->count, goal->count));
 	struct flex_search_request near = {
-		.position = geometry_position(geometry, need->left_physical),
-		.count = count,
-		.least = (uint32_t)max_u64(count / 2, asked),
+		.position = geometry_position(&need->mb->geometry, need->left_physical),
+		.count = goal_clusters(need),
+		.least = (uint32_t)max_u64(goal_clusters(need) / 2, asked_clusters(need)),
 	};
-	errcode_t error = need->left_physical ? preallocation_take_near(need->worker, &near, &window->position,
-	                                                                &window->count) :
-	                                        EXT2MB_ET_NO_SPACE;
 
+	if (!need->left_physical)
+		return EXT2MB_ET_NO_SPACE;
+	errcode_t error = flex_search_take(need->worker, &near, &found->position, &found->count);
 	if (!error)
-		window->logical = inode_pa_place(to_clusters(need, goal->start), count, logical_of(need), asked,
-		                                     window->count);
+		found->logical = place(need, found->count);
 	return error;
 }
 
-static errcode_t take_anywhere(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
+static errcode_t take_anywhere(const struct need *need, struct preallocation *found)
 {
-	uint32_t count = to_clusters(need, goal->count);
-	uint32_t asked = to_clusters(need, min_u64(need->count, goal->count));
 	struct scan_request scan = {
-		.count = count,
-		.asked = asked,
+		.count = goal_clusters(need),
+		.asked = asked_clusters(need),
 		.stream = need->file->ino,
 		.flags = EXT2MB_ALLOC_STREAM,
 	};
-	errcode_t error = preallocation_take(need->worker, &scan, &window->position, &window->count);
+	errcode_t error = preallocation_take(need->worker, &scan, found);
 
 	if (!error)
-		window->logical = inode_pa_place(to_clusters(need, goal->start), count, logical_of(need), asked,
-		                                     window->count);
+		found->logical = place(need, found->count);
 	return error;
 }
 
 /* A file that has outgrown the small ones goes on in the preallocation where it lies. */
-static errcode_t take_of_pool(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
+static errcode_t take_of_pool(const struct need *need, struct preallocation *found)
 {
-	struct locality_group *pool = &need->worker->preallocation->pool;
+	struct preallocation_owner *pool = &need->worker->preallocation->pool.own;
 
-	if (!goal->try_count || goal->start != need->request->logical || !left_position(need))
+	if (!need->goal.try_count || need->goal.start != need->request->logical || !left_position(need))
 		return EXT2MB_ET_NO_SPACE;
-	window->logical = to_clusters(need, goal->start);
-	window->position = left_position(need);
 	preallocation_move_begin(&need->worker->stats);
 	lock_wait(&pool->lock);
-	bool found =
-		group_pa_take_at(&pool->runs, window->position, to_clusters(need, goal->count), &window->count);
+	bool is_taken = group_pa_take_at(&pool->list, left_position(need), goal_clusters(need), found);
 	lock_release(&pool->lock);
 	preallocation_move_end(&need->worker->stats);
-	return found ? 0 : EXT2MB_ET_NO_SPACE;
+	return is_taken ? 0 : EXT2MB_ET_NO_SPACE;
 }
 
 /* Where directories are written one after the other, a file that is known whole joins the small ones. */
-static errcode_t take_behind_small(const struct need *need, const struct normalize_goal *goal,
-                                   struct inode_pa *window)
+static errcode_t take_after_small(const struct need *need, struct preallocation *found)
 {
-	uint32_t count = to_clusters(need, goal->count);
-	const struct flex_search_request near = { .position = need->worker->preallocation->pool.next, .count = count,
-	                                         .least = count };
-
-	if (!near.position || !need->file->is_final || goal->try_count || !worker_goes_in_order(need->worker))
-		return EXT2MB_ET_NO_SPACE;
-	window->logical = to_clusters(need, goal->start);
-	return preallocation_take_near(need->worker, &near, &window->position, &window->count);
-}
-
-static errcode_t take_at(const struct need *need, const struct normalize_goal *goal, uint64_t position,
-                         struct inode_pa *window)
-{
-	const struct scan_request scan = {
-		.goal = position,
-		.has_goal = true,
-		.count = to_clusters(need, goal->count),
-		.stream = need->file->ino,
-		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY,
+	const struct flex_search_request near = {
+		.position = need->worker->preallocation->pool.next,
+		.count = goal_clusters(need),
+		.least = goal_clusters(need),
 	};
 
-	window->logical = to_clusters(need, goal->start);
-	return preallocation_take(need->worker, &scan, &window->position, &window->count);
+	if (!near.position || !need->file->is_final || need->goal.try_count || !worker_goes_in_order(need->worker))
+		return EXT2MB_ET_NO_SPACE;
+	return flex_search_take(need->worker, &near, &found->position, &found->count);
 }
 
 /* More than a group, all of it known to be needed, goes where several groups are free. */
-static errcode_t take_free_groups(const struct need *need, const struct normalize_goal *goal,
-                                  struct inode_pa *window)
+static errcode_t take_free_groups(const struct need *need, struct preallocation *found)
 {
 	struct ext2mb *mb = need->mb;
+	const struct normalize_goal *goal = &need->goal;
 	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
 	uint64_t stripe = mb->stripe.blocks, position;
 	const struct empty_groups_request wanted = {
@@ -261,7 +260,7 @@ static errcode_t take_free_groups(const struct need *need, const struct normaliz
 
 	if (wanted.clusters <= mb->geometry.clusters_per_group || !empty_groups_find(mb, &wanted, &position))
 		return EXT2MB_ET_NO_SPACE;
-	return take_at(need, goal, position, window);
+	return take_at(need, position, goal->count, 0, found);
 }
 
 /* As writeback asks for a file that is longer than what is kept in memory. */
@@ -272,8 +271,7 @@ static bool asks_for_much(const struct need *need)
 }
 
 /* A file that begins with much, and has no known end, begins a free group: there it can grow. */
-static errcode_t begin_free_group(const struct need *need, const struct normalize_goal *goal,
-                                  struct inode_pa *window)
+static errcode_t begin_free_group(const struct need *need, struct preallocation *found)
 {
 	struct ext2mb *mb = need->mb;
 	uint64_t position;
@@ -281,16 +279,16 @@ static errcode_t begin_free_group(const struct need *need, const struct normaliz
 	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
 	    !empty_groups_first(mb, mb->policy.goals->load(mb, need->file->ino).group, &position))
 		return EXT2MB_ET_NO_SPACE;
-	return take_at(need, goal, position, window);
+	return take_at(need, position, need->goal.count, 0, found);
 }
 
 /* Whether all that is wanted is free after the left neighbour, be it in the next group. */
-static bool fits_behind(const struct need *need, const struct normalize_goal *goal)
+static bool fits_after(const struct need *need)
 {
-	uint64_t position = left_position(need), end = position + to_clusters(need, goal->count), start;
+	uint64_t position = left_position(need), end = position + goal_clusters(need), start;
 	uint32_t count;
 
-	while (goal->try_count && position < end) {
+	while (need->goal.try_count && position < end) {
 		if (first_fit_find(need->mb, position, end, &start, &count) || start != position)
 			return false;
 		position += count;
@@ -303,61 +301,51 @@ static bool fits_behind(const struct need *need, const struct normalize_goal *go
  * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
  * free extents again (143 instead of 84).
  */
-static errcode_t begin_extent(const struct need *need, const struct normalize_goal *goal, struct inode_pa *window)
+static errcode_t begin_extent(const struct need *need, struct preallocation *found)
 {
+	const struct normalize_goal *goal = &need->goal;
 	uint64_t position = left_position(need);
 	bool begins = position && goal->start == need->request->logical && goal->start % NORMALIZE_WRITTEN_MAX == 0 &&
 	              goal->count == NORMALIZE_WRITTEN_MAX && !(need->request->flags & EXT2MB_FILE_UNWRITTEN);
 
-	if (!begins || !asks_for_much(need) || fits_behind(need, goal) ||
+	if (!begins || !asks_for_much(need) || fits_after(need) ||
 	    !empty_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
 		return EXT2MB_ET_NO_SPACE;
-	return take_at(need, goal, position, window);
+	return take_at(need, position, goal->count, 0, found);
 }
 
-typedef errcode_t (*take_attempt)(const struct need *need, const struct normalize_goal *goal,
-                                  struct inode_pa *window);
-
-/* The first that succeeds. Whatever fails with NO_SPACE has taken nothing. */
-static errcode_t take_by(const struct need *need, const struct normalize_goal *goal, const take_attempt *attempts,
-                         size_t count, struct inode_pa *window)
-{
-	errcode_t error = EXT2MB_ET_NO_SPACE;
-
-	for (size_t index = 0; index < count && error == EXT2MB_ET_NO_SPACE; index++)
-		error = attempts[index](need, goal, window);
-	return error;
-}
+typedef errcode_t (*take_attempt)(const struct need *need, struct preallocation *found);
 
 /*
- * The file's lock is held. What is found and is more than the request is a preallocation, of which the request is
- * served.
+ * By the first attempt that succeeds: whatever fails with NO_SPACE has taken nothing. The file's lock is held. What is
+ * found and is more than the request is a preallocation, of which the request is served.
  */
-static errcode_t take_large(const struct need *need, struct file_taken *taken)
+static errcode_t take_large(const struct need *need, struct preallocation *taken)
 {
-	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere };
+	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere, NULL };
 	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour,
 		                             take_free_groups, begin_free_group, take_near,
-		                             take_behind_small, take_anywhere };
-	bool is_ours = need->mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB;
-	struct inode_pas *windows = &need->file->windows;
-	struct normalize_goal goal = choose_goal(need);
-	struct inode_pa window;
-	errcode_t error = inode_pa_reserve(windows, 2);
+		                             take_after_small, take_anywhere,    NULL };
+	struct preallocation_owner *own = &need->file->own;
+	struct preallocation found = { .logical = to_clusters(need, need->goal.start) };
+	errcode_t error = preallocation_list_reserve(&own->list, 2);
 
-	if (!error)
-		error = is_ours ? take_by(need, &goal, ours, sizeof(ours) / sizeof(*ours), &window) :
-		                  take_by(need, &goal, kernels, sizeof(kernels) / sizeof(*kernels), &window);
 	if (error)
 		return error;
-	if (window.logical == logical_of(need) && window.count <= to_clusters(need, need->count)) {
-		*taken = (struct file_taken){ window.position, window.count };
-		group_reserved_clear(need->mb, window.position, window.count);
+	const take_attempt *attempt = preallocation_is_ours(need->mb) ? ours : kernels;
+	do {
+		error = (*attempt++)(need, &found);
+	} while (error == EXT2MB_ET_NO_SPACE && *attempt);
+	if (error)
+		return error;
+	if (found.logical == logical_of(need) && found.count <= to_clusters(need, need->count)) {
+		*taken = found;
+		group_reserved_clear(need->mb, found.position, found.count);
 		return 0;
 	}
-	file_clear_served(need->file);
-	inode_pa_add(windows, &window);
-	return file_take(need->file, logical_of(need), to_clusters(need, need->count), taken);
+	preallocation_owner_clear_served(own, need->mb);
+	inode_pa_add(&own->list, &found);
+	return preallocation_owner_take(own, need->mb, logical_of(need), to_clusters(need, need->count), taken);
 }
 
 /* --- Small files -------------------------------------------------------------------------------------------- */
@@ -379,7 +367,7 @@ static bool may_be_small(const struct need *need)
  */
 static bool joins_small(const struct need *need, const struct locality_group *pool)
 {
-	return need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || locality_group_is_wanted(pool) ||
+	return !preallocation_is_ours(need->mb) || locality_group_is_wanted(pool) ||
 	       worker_goes_in_order(need->worker);
 }
 
@@ -399,7 +387,7 @@ static uint32_t slice_clusters(const struct need *need)
 	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
 	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
 
-	if (need->mb->prealloc->normalization != EXT2MB_NORMALIZE_EXT2MB || file->is_final || !may_go_on)
+	if (!preallocation_is_ours(need->mb) || file->is_final || !may_go_on)
 		return count;
 	return (uint32_t)max_u64(count, room);
 }
@@ -423,7 +411,7 @@ struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file)
  * Where the group's blocks are divided as its inodes are, so that directories that are neighbours by inode are
  * neighbours on disk.
  */
-static struct small_goal goal_in_share(const struct ext2mb_file *file)
+struct small_goal file_goal_in_share(const struct ext2mb_file *file)
 {
 	const struct geometry *geometry = &file->mb->geometry;
 	uint64_t clusters = geometry->clusters_per_group;
@@ -435,23 +423,23 @@ static struct small_goal goal_in_share(const struct ext2mb_file *file)
 	return (struct small_goal){ group * clusters + in_group * clusters / geometry->inodes_per_group, true };
 }
 
-const struct small_file_operations small_files_in_shares = { goal_in_share };
-
 static struct locality_group *lock_pool(const struct need *need)
 {
-	if (need->file->directory && !file_uses_worker_pool(need->worker, need->file))
+	struct locality_group *pool = &need->worker->preallocation->pool;
+
+	if (need->file->directory && !worker_goes_in_order(need->worker))
 		return directory_locality_lock(need->worker, need->file->directory);
-	lock_wait(&need->worker->preallocation->pool.lock);
-	return &need->worker->preallocation->pool;
+	lock_wait(&pool->own.lock);
+	return pool;
 }
 
 /* The file's lock is held. What the request does not need of a slice becomes a preallocation of the file. */
-static errcode_t take_small(const struct need *need, struct file_taken *taken)
+static errcode_t take_small(const struct need *need, struct preallocation *taken)
 {
-	struct inode_pas *windows = &need->file->windows;
+	struct preallocation_owner *own = &need->file->own;
 	struct stats *stats = &need->worker->stats;
 	uint32_t count = to_clusters(need, need->count);
-	const struct small_goal goal = need->mb->policy.small_files->goal(need->file);
+	const struct small_goal goal = need->mb->policy.small_file_goal(need->file);
 	const struct small_request request = {
 		.goal = goal.position,
 		.count = count,
@@ -461,8 +449,8 @@ static errcode_t take_small(const struct need *need, struct file_taken *taken)
 		.after = left_position(need),
 	};
 	bool may_move = request.most > count;
-	struct group_pa run;
-	errcode_t error = inode_pa_reserve(windows, 1);
+	struct preallocation run;
+	errcode_t error = preallocation_list_reserve(&own->list, 1);
 
 	if (error)
 		return error;
@@ -470,14 +458,16 @@ static errcode_t take_small(const struct need *need, struct file_taken *taken)
 		preallocation_move_begin(stats);
 	struct locality_group *pool = lock_pool(need);
 	error = locality_group_take(need->worker, pool, &request, &run);
-	lock_release(&pool->lock);
+	lock_release(&pool->own.lock);
 	if (!error) {
-		*taken = (struct file_taken){ run.position, run.count < count ? run.count : count };
+		taken->position = run.position;
+		taken->count = (uint32_t)min_u64(run.count, count);
 		group_reserved_clear(need->mb, taken->position, taken->count);
-		file_clear_served(need->file);
+		preallocation_owner_clear_served(own, need->mb);
 		if (run.count > count)
-			inode_pa_add(windows, &(struct inode_pa){ run.position + count, logical_of(need) + count,
-			                                                 run.count - count });
+			inode_pa_add(&own->list,
+			             &(struct preallocation){ run.position + count, logical_of(need) + count,
+			                                      run.count - count });
 	}
 	if (may_move)
 		preallocation_move_end(stats);
@@ -486,32 +476,45 @@ static errcode_t take_small(const struct need *need, struct file_taken *taken)
 
 /* --- Either ------------------------------------------------------------------------------------------------- */
 
+errcode_t file_find_pool(struct ext2mb_worker *worker, struct ext2mb_file *file, struct locality_group **pool)
+{
+	*pool = &worker->preallocation->pool;
+	if (!file->directory && file->parent && file->mb->prealloc->locality == EXT2MB_LOCALITY_DIRECTORY) {
+		errcode_t error = directory_locality_visit(worker, file->parent, &file->directory);
+		if (error)
+			return error;
+	}
+	if (file->directory)
+		*pool = &file->directory->pools[0];
+	return 0;
+}
+
 /* What cannot be done with the file's lock in hand. */
 static errcode_t prepare(const struct need *need, bool *small)
 {
 	struct ext2mb_file *file = need->file;
 
-	preallocation_hints(need->worker);
+	preallocation_renew_hints(need->worker);
 	if (*small) {
-		errcode_t error = file_find_directory(need->worker, file);
+		struct locality_group *pool;
+		errcode_t error = file_find_pool(need->worker, file, &pool);
 		if (error)
 			return error;
-		struct locality_group *pool = file_pool(need->worker, file);
 		if (file->is_final)
 			locality_group_want(pool);
 		*small = joins_small(need, pool);
 	}
-	bool may_get_window = *small ? slice_clusters(need) > to_clusters(need, need->count) :
-	                               need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;
-	if (may_get_window && !file->is_registered) {
-		preallocation_register_add(need->mb->preallocations, &file->owner, need->worker->number);
+	bool may_get_any = *small ? slice_clusters(need) > to_clusters(need, need->count) :
+	                            need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;
+	if (may_get_any && !file->is_registered) {
+		preallocation_register_add(need->mb->preallocations, &file->own, need->worker->number);
 		file->is_registered = true;
 	}
 	return 0;
 }
 
 /* The last clusters are handed out without a preallocation. */
-static errcode_t take_last(const struct need *need, struct file_taken *taken)
+static errcode_t take_last(const struct need *need, struct preallocation *taken)
 {
 	struct scan_request scan = {
 		.count = geometry_to_clusters(&need->mb->geometry, need->count),
@@ -523,7 +526,7 @@ static errcode_t take_last(const struct need *need, struct file_taken *taken)
 }
 
 errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, const struct ext2mb_file_request *request,
-                      struct file_taken *taken)
+                      struct preallocation *taken)
 {
 	struct need need = {
 		.worker = worker,
@@ -538,16 +541,19 @@ errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, co
 	errcode_t error = prepare(&need, &small);
 	if (error)
 		return error;
-	lock_wait(&file->lock);
-	uint32_t windows_before = file->windows.count;
+	lock_wait(&file->own.lock);
+	uint32_t before = file->own.list.count;
 	clip_hole(&need);
-	if (!small)
+	if (small) {
+		error = take_small(&need, taken);
+	} else {
 		clip_at_extent(&need);
-	error = small ? take_small(&need, taken) : take_large(&need, taken);
-	uint32_t windows_after = file->windows.count;
-	lock_release(&file->lock);
-	file->may_have_windows = windows_after;
-	file_count_windows(&worker->stats, windows_before, windows_after);
+		need.goal = choose_goal(&need);
+		error = take_large(&need, taken);
+	}
+	uint32_t after = file->own.list.count;
+	lock_release(&file->own.lock);
+	file_count_preallocations(file, &worker->stats, before, after);
 	if (error == EXT2MB_ET_NO_SPACE)
 		return take_last(&need, taken);
 	if (!error)

@@ -1,37 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Where small files get their clusters from: preallocations that many of them share, so that they lie together and cost
- * one search for all. A thread has a pool (as a processor has in the kernel), or a directory has (directory_locality.h).
+ * one search for all. A thread has a locality group (as a processor has in the kernel), or a directory has
+ * (directory_locality.h).
  */
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "ext2fs/core/lock.h"
-#include "ext2fs/preallocation/group_pa.h"
 #include "ext2fs/preallocation/preallocation_register.h"
-#include "support/problem.h"
 
 struct ext2mb_worker;
 
-/* Zero-initialise, but for window_clusters. */
+/* Zero-initialise, but for next_clusters. */
 struct locality_group {
-	_Alignas(64) struct lock lock;
-	uint32_t window_clusters; /* of the next preallocation */
-	_Atomic bool is_wanted;   /* there have been files that stayed small; set once, read without the lock */
-	uint64_t next;            /* the position after the last preallocation; 0: there was none */
-	struct group_pas runs;
+	struct preallocation_owner own;
+	uint32_t next_clusters; /* of the next preallocation */
+	_Atomic bool is_wanted; /* there have been files that stayed small; set once, read without the lock */
+	uint64_t next;          /* the position after the last preallocation; 0: there was none */
 };
 
 struct small_request {
-	uint64_t goal;   /* a position, near which a pool without preallocations begins */
-	uint32_t count;  /* clusters */
-	uint32_t most;   /* clusters that are welcome, if a preallocation has them: count or more */
+	uint64_t goal;    /* a position, near which a locality group without preallocations begins */
+	uint32_t count;   /* clusters */
+	uint32_t most;    /* clusters that are welcome, if a preallocation has them: count or more */
 	bool is_in_order; /* directories come one after the other: the next run that is long enough will do */
-	bool in_group;   /* a new preallocation is to lie in the goal's group, if that has any room */
-	uint64_t after;  /* a position where a part of that is welcome, too; 0: none */
+	bool in_group;    /* a new preallocation is to lie in the goal's group, if that has any room */
+	uint64_t after;   /* a position where a part of that is welcome, too; 0: none */
 };
 
 /* Whether there have been files that stayed small, for which preallocations are worth while. A hint. */
@@ -48,17 +43,11 @@ static inline void locality_group_want(struct locality_group *pool)
 
 /*
  * Takes clusters for a file from the front of a preallocation, and makes a preallocation if none has as many; fewer
- * than count are had only if the free space is in pieces. They count as reserved until they are served. The pool's lock
- * is held. EXT2MB_ET_NO_SPACE, ENOMEM.
+ * than count are had only if the free space is in pieces. They count as reserved until they are served. The lock is
+ * held. EXT2MB_ET_NO_SPACE, ENOMEM.
  */
 MUST_CHECK errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
-                                     const struct small_request *request, struct group_pa *taken);
+                                         const struct small_request *request, struct preallocation *taken);
 
-/* Gives a file's reserved clusters back to the pool, or frees them if that needs memory and there is none. Locks. */
-void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct group_pa *run);
-
-/* Frees all preallocations, if one of them overlaps the range (NULL: always). Locks. Returns clusters. */
-uint64_t locality_group_give_back(struct locality_group *pool, struct ext2mb *mb, struct stats *stats,
-                            const struct cluster_range *range);
-
-void locality_group_visit(const struct locality_group *pool, preallocation_visit visit, void *context);
+/* Gives a file's reserved clusters to the group, or frees them if that needs memory and there is none. Locks. */
+void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct preallocation *run);

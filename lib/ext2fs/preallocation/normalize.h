@@ -24,7 +24,7 @@
 /* The free space of the whole filesystem, as of some time ago: hints, of which only `ext2mb` makes use. */
 struct normalize_hints {
 	uint64_t free_blocks;  /* not reserved either */
-	uint32_t open_windows; /* other preallocations that are open for files now */
+	uint32_t open_preallocations; /* other preallocations that are open for files now */
 	int largest_order;     /* of any free buddy, in clusters; -1: none is known */
 };
 

@@ -20,10 +20,10 @@
  */
 #include "ext2fs/preallocation/normalize_goal.h"
 
-#define SMALLEST_WINDOW 16u /* what the kernel takes for a small file (mb_stream_req) */
+#define SMALLEST_BLOCKS 16u /* what the kernel takes for a small file (mb_stream_req) */
 #define GROWTH 4u
 #define CHUNK_BYTES (UINT64_C(8) << 20)
-#define WINDOWS_SHARE 4u /* all preallocations together: at most one part in so many of the free space */
+#define SHARE 4u /* all preallocations together: at most one part in so many of the free space */
 
 static bool continues_left(const struct normalize_request *request)
 {
@@ -45,7 +45,7 @@ static bool is_exact(const struct normalize_request *request)
 }
 
 /* The longest preallocation that the free space permits: a power of two, a whole cluster at least. */
-static uint64_t longest_window(const struct normalize_request *request)
+static uint64_t longest_preallocation(const struct normalize_request *request)
 {
 	const struct geometry *geometry = request->geometry;
 	const struct normalize_hints *hints = &request->hints;
@@ -56,32 +56,32 @@ static uint64_t longest_window(const struct normalize_request *request)
 	/* A top buddy is all that an order can say; whole groups may be free after it. */
 	if (hints->largest_order >= 0 && hints->largest_order < top_order)
 		limit = min_u64(limit, cluster << hints->largest_order);
-	limit = min_u64(limit, hints->free_blocks / (WINDOWS_SHARE * ((uint64_t)hints->open_windows + 1)));
+	limit = min_u64(limit, hints->free_blocks / (SHARE * ((uint64_t)hints->open_preallocations + 1)));
 	return normalize_power_below(max_u64(limit, cluster));
 }
 
 static uint64_t append_blocks(const struct normalize_request *request)
 {
-	uint64_t blocks = max_u64(normalize_power_above(request->count), SMALLEST_WINDOW);
+	uint64_t blocks = max_u64(normalize_power_above(request->count), SMALLEST_BLOCKS);
 
 	if (continues_left(request) && request->start)
 		blocks = max_u64(blocks, GROWTH * normalize_power_below(request->start));
 	return blocks;
 }
 
-struct window {
+struct range {
 	uint64_t start;
 	uint64_t end;
 };
 
 /* Contains the whole request. */
-static struct window choose_window(const struct normalize_request *request, uint64_t longest)
+static struct range choose_range(const struct normalize_request *request, uint64_t longest)
 {
 	uint64_t start = request->start, end = normalize_request_end(request);
 	uint64_t file_end = normalize_assumed_end(request);
 
 	if (request->final_size)
-		return (struct window){ start, max_u64(end, min_u64(file_end, start + longest)) };
+		return (struct range){ start, max_u64(end, min_u64(file_end, start + longest)) };
 	if (appends(request) || continues_left(request)) {
 		uint64_t blocks = min_u64(append_blocks(request), longest);
 
@@ -96,7 +96,7 @@ static struct window choose_window(const struct normalize_request *request, uint
 	}
 	if (!appends(request))
 		end = min_u64(end, file_end);
-	return (struct window){ start, end };
+	return (struct range){ start, end };
 }
 
 /* Whether logical and physical blocks lie at the same places in their stripes, left of the hole. */
@@ -111,26 +111,26 @@ static bool is_congruent(const struct normalize_request *request)
  * A preallocation of a stripe or more, stretched to stripes. What has a neighbour on the left that lies wrongly is to
  * fill the stripe only, after it: the next preallocation then begins a stripe of its own, wherever it is free.
  */
-static struct window align_window(const struct normalize_request *request, struct window window)
+static struct range align_range(const struct normalize_request *request, struct range range)
 {
 	uint64_t stripe = request->stripe_blocks, request_end = normalize_request_end(request);
 	uint64_t file_end = normalize_assumed_end(request);
 
-	if (!stripe || window.end - window.start < stripe)
-		return window;
-	window.start = max_u64(normalize_round_down(window.start, stripe), request->hole_start);
+	if (!stripe || range.end - range.start < stripe)
+		return range;
+	range.start = max_u64(normalize_round_down(range.start, stripe), request->hole_start);
 	if (continues_left(request) && !is_congruent(request) &&
-	    normalize_round_up(window.start, stripe) >= request_end)
-		return (struct window){ window.start, normalize_round_up(window.start, stripe) };
+	    normalize_round_up(range.start, stripe) >= request_end)
+		return (struct range){ range.start, normalize_round_up(range.start, stripe) };
 
-	uint64_t up = normalize_round_up(window.end, stripe), down = normalize_round_down(window.end, stripe);
-	if (up - window.start <= normalize_group_blocks(request))
-		window.end = up;
+	uint64_t up = normalize_round_up(range.end, stripe), down = normalize_round_down(range.end, stripe);
+	if (up - range.start <= normalize_group_blocks(request))
+		range.end = up;
 	else if (down >= request_end)
-		window.end = down;
+		range.end = down;
 	if (!appends(request))
-		window.end = max_u64(request_end, min_u64(window.end, file_end));
-	return window;
+		range.end = max_u64(request_end, min_u64(range.end, file_end));
+	return range;
 }
 
 static uint64_t group_remainder(const struct normalize_request *request, uint64_t block)
@@ -171,18 +171,18 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 struct normalize_goal normalize_ext2mb(const struct normalize_request *request)
 {
 	uint64_t group = normalize_group_blocks(request), stripe = request->stripe_blocks;
-	struct window window = { request->start, normalize_request_end(request) };
+	struct range range = { request->start, normalize_request_end(request) };
 
 	if (!is_exact(request))
-		window = align_window(request, choose_window(request, longest_window(request)));
+		range = align_range(request, choose_range(request, longest_preallocation(request)));
 	/* A request that is longer than a group loses its end, and where there are stripes a part of one. */
-	if (normalize_request_end(request) - window.start > group) {
-		window.start = request->start;
-		window.end = min_u64(window.end, window.start + group);
+	if (normalize_request_end(request) - range.start > group) {
+		range.start = request->start;
+		range.end = min_u64(range.end, range.start + group);
 		if (request->count > group && stripe && stripe <= group)
-			window.end = normalize_round_down(window.end, stripe);
+			range.end = normalize_round_down(range.end, stripe);
 	}
-	struct normalize_goal goal = normalize_clip(request, window.start, window.end);
+	struct normalize_goal goal = normalize_clip(request, range.start, range.end);
 	join_neighbour(request, &goal);
 	return goal;
 }

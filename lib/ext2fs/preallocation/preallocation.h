@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Clusters that are taken from the groups as preallocations (PA), and how they are counted.
+ * Clusters that are taken from the groups as preallocations (PA), how much is taken, and what a worker has for the
+ * files that it writes.
  *
  * What is on its way from one place to another is a move: a commit, a preallocation that is given back, what is handed
  * from a locality group to a file or back. Moves are counted when they begin and when they have ended, so that
@@ -8,20 +9,53 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "ext2fs/core/allocator.h"
-#include "ext2fs/preallocation/worker_preallocation.h"
+#include "ext2fs/preallocation/directory_visits.h"
+#include "ext2fs/preallocation/locality_group.h"
+#include "ext2fs/preallocation/normalize.h"
 #include "ext2fs/search/flex_search.h"
 #include "ext2fs/search/scan.h"
 
+/* The options, with everything that was left open filled in. */
+struct preallocation_options {
+	enum ext2mb_normalization normalization;
+	enum ext2mb_locality locality;
+	uint32_t small_file_blocks; /* files up to this size are small */
+	uint32_t group_clusters;    /* of a full-sized preallocation for them */
+};
+
+struct worker_preallocation {
+	bool hints_are_due;
+	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
+	struct normalize_hints hints;
+	struct locality_group pool; /* for small files, unless their directories' are better for them */
+	struct directory_visits visits;
+};
+
+/* Fills mb->prealloc; geometry, stripe and policy are known. EXT2MB_ET_BAD_ARGUMENT. */
+MUST_CHECK errcode_t preallocation_options_set(struct ext2mb *mb, const struct ext2mb_options *options);
+
+/* Prepares a worker's, which is zeroed, and registers its locality group. */
+void preallocation_open_worker(struct ext2mb_worker *worker);
+
+/* Gives back what is in the locality group. */
+void preallocation_close_worker(struct ext2mb_worker *worker);
+
+static inline bool preallocation_is_ours(const struct ext2mb *mb)
+{
+	return mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB;
+}
+
+/* Whether our own normalization has seen that the worker writes its small files one directory after the other. */
+static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
+{
+	return preallocation_is_ours(worker->mb) &&
+	       directory_visits_in_order(&worker->preallocation->visits);
+}
+
 /* Takes clusters to be a preallocation, or a part of it, with the lock of its owner held. As scan_take(). */
 MUST_CHECK errcode_t preallocation_take(struct ext2mb_worker *worker, const struct scan_request *request,
-                                        uint64_t *position, uint32_t *taken);
-
-/* The same for flex_search_take(). */
-MUST_CHECK errcode_t preallocation_take_near(struct ext2mb_worker *worker, const struct flex_search_request *request,
-                                             uint64_t *position, uint32_t *taken);
+                                        struct preallocation *taken);
 
 /* Counts preallocated clusters as handed out. */
 static inline void preallocation_serve(struct ext2mb_worker *worker, uint64_t clusters)
@@ -29,5 +63,5 @@ static inline void preallocation_serve(struct ext2mb_worker *worker, uint64_t cl
 	stats_add(&worker->stats, COUNT_CLUSTERS_SERVED, clusters);
 }
 
-/* The state of the filesystem, as of some time ago. The worker's own. */
-const struct normalize_hints *preallocation_hints(struct ext2mb_worker *worker);
+/* Brings the worker's hints up to date, unless they are as good as new. */
+void preallocation_renew_hints(struct ext2mb_worker *worker);

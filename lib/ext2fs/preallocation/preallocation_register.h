@@ -9,17 +9,14 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
+#include "ext2fs/core/lock.h"
 #include "ext2fs/core/stats.h"
+#include "ext2fs/preallocation/preallocation_list.h"
 
 #define PREALLOCATION_REGISTER_SHARDS 64
 
 struct ext2mb;
-struct preallocation_owner;
-
-typedef void (*preallocation_visit)(void *context, uint64_t position, uint32_t count);
 
 /* Of positions: [start, end). */
 struct cluster_range {
@@ -27,26 +24,14 @@ struct cluster_range {
 	uint64_t end;
 };
 
-static inline bool cluster_range_overlaps(const struct cluster_range *range, uint64_t position, uint32_t count)
-{
-	return position < range->end && range->start < position + count;
-}
-
-struct preallocation_owner_kind {
-	/* Gives all of them back, if one overlaps the range (NULL: always). Returns how many clusters. */
-	uint64_t (*give_back)(struct preallocation_owner *owner, struct ext2mb *mb, struct stats *stats,
-	                      const struct cluster_range *range);
-	/* Visits all of them, in clusters. No other thread runs. */
-	void (*visit)(const struct preallocation_owner *owner, preallocation_visit visit, void *context);
-	/* Clears the bits of all that has been handed out (group_reserved.h); NULL: that is done at once. */
-	void (*clear_served)(struct preallocation_owner *owner);
-};
-
+/* Zero-initialise. */
 struct preallocation_owner {
-	const struct preallocation_owner_kind *kind;
+	_Alignas(64) struct lock lock; /* of the list */
+	struct preallocation_list list;
 	struct preallocation_owner *next;
 	struct preallocation_owner **link; /* to this one */
 	uint32_t shard;
+	bool is_file; /* else a locality group */
 };
 
 struct preallocation_register {
@@ -72,9 +57,48 @@ void preallocation_register_remove(struct preallocation_register *preallocations
  */
 uint64_t preallocation_register_give_back(struct ext2mb *mb, struct stats *stats, const struct cluster_range *range);
 
-/* Brings the bits of group_reserved.h up to date: waits for every owner whose clusters are cleared later. */
-void preallocation_register_clear_served(struct preallocation_register *preallocations);
+/* Brings the bits of group_reserved.h up to date: waits for every file. */
+void preallocation_register_clear_served(struct ext2mb *mb);
 
-/* No other thread runs. */
-void preallocation_register_visit(struct preallocation_register *preallocations, preallocation_visit visit,
-                                  void *context);
+/* Copies all of them to found, unless that is NULL, and returns how many there are. No other thread runs. */
+size_t preallocation_register_list(const struct ext2mb *mb, struct preallocation *found);
+
+/* What lies between the two is a move: see preallocation.h. */
+static inline void preallocation_move_begin(struct stats *stats)
+{
+	stats_add(stats, COUNT_MOVES_BEGUN, 1);
+}
+
+static inline void preallocation_move_end(struct stats *stats)
+{
+	stats_add(stats, COUNT_MOVES_ENDED, 1);
+}
+
+/* Makes preallocated clusters free again. Within a move and with the lock of their owner held. */
+void preallocation_give_back(struct ext2mb *mb, struct stats *stats, uint64_t position, uint32_t count);
+
+/* Gives back all of an owner's, if one of them overlaps the range (NULL: always). Locks. Returns clusters. */
+uint64_t preallocation_owner_give_back(struct preallocation_owner *owner, struct ext2mb *mb, struct stats *stats,
+                                       const struct cluster_range *range);
+
+/*
+ * Clears the bits of what was taken from the front of a file's last preallocation (group_reserved.h). The lock is held.
+ */
+void preallocation_owner_clear_served(struct preallocation_owner *owner, struct ext2mb *mb);
+
+/*
+ * Takes up to most clusters from a file's preallocation that holds the logical cluster; none if none does. The lock is
+ * held. ENOMEM, and nothing is taken.
+ */
+MUST_CHECK errcode_t preallocation_owner_take_any(struct preallocation_owner *owner, struct ext2mb *mb,
+                                                  uint32_t logical, uint32_t most, struct preallocation *taken);
+
+/* The same, and what a growing file does most is done here. */
+static inline MUST_CHECK errcode_t preallocation_owner_take(struct preallocation_owner *owner, struct ext2mb *mb,
+                                                            uint32_t logical, uint32_t most,
+                                                            struct preallocation *taken)
+{
+	if (inode_pa_take_front(&owner->list, logical, most, taken))
+		return 0;
+	return preallocation_owner_take_any(owner, mb, logical, most, taken);
+}

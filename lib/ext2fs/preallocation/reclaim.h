@@ -8,19 +8,19 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "ext2fs/core/allocator.h"
 #include "ext2fs/search/scan.h"
 
-typedef errcode_t (*reclaim_attempt)(struct ext2mb_worker *worker, void *context);
-
 /*
- * Calls attempt until it finds something, or there is nothing though all preallocations have been given back:
- * EXT2MB_ET_NO_SPACE. No owner's lock may be held.
+ * scan_take() until it finds something, or there is nothing though all preallocations have been given back:
+ * EXT2MB_ET_NO_SPACE. No owner's lock may be held. ENOMEM.
  */
-MUST_CHECK errcode_t reclaim_insist(struct ext2mb_worker *worker, reclaim_attempt attempt, void *context);
-
-/* The same for scan_take(), for those who get all that is taken. */
 MUST_CHECK errcode_t reclaim_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
                                   uint32_t *taken);
+
+/*
+ * The same for requests that a short run does not serve (EXT2MB_ALLOC_WHOLE, least_blocks): until it finds a run of
+ * `least` clusters (at most a group), or there is none even if all preallocations were given back. Where one would be,
+ * the preallocations that lie in it are given back, and no others.
+ */
+MUST_CHECK errcode_t reclaim_take_whole(struct ext2mb_worker *worker, const struct scan_request *request,
+                                        uint64_t *position, uint32_t *taken);

@@ -3,21 +3,15 @@
 
 #include "ext2fs/group/group.h"
 
-struct run {
-	uint32_t group;
-	uint32_t start;
-	uint32_t end;
-};
-
 /* The first run of at least `least` clusters in [from, end) of a locked group, at most `most` of it. */
 static bool find_in_group(const struct buddy *buddy, uint32_t from, uint32_t end, uint32_t least, uint64_t most,
-                          struct run *run)
+                          struct group_piece *run)
 {
 	for (uint32_t start = buddy_next_free(buddy, from, end); start < end; start = buddy_next_free(buddy, from, end)) {
 		from = buddy_next_used(buddy, start, most < end - start ? start + (uint32_t)most : end);
 		if (from - start >= least) {
 			run->start = start;
-			run->end = from;
+			run->count = from - start;
 			return true;
 		}
 	}
@@ -26,7 +20,7 @@ static bool find_in_group(const struct buddy *buddy, uint32_t from, uint32_t end
 
 /* Finds the first run of at least `least` in [goal, limit), at most `most` of it, and leaves its group locked. */
 static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint32_t least, uint64_t most,
-                                 struct run *run)
+                                 struct group_piece *run)
 {
 	uint32_t per_group = mb->geometry.clusters_per_group;
 
@@ -58,32 +52,33 @@ static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limi
 	return EXT2MB_ET_NO_SPACE;
 }
 
-errcode_t first_fit_take(struct ext2mb_worker *worker, uint64_t goal, uint64_t limit, uint32_t least, uint64_t count,
-                    uint64_t *start, uint32_t *taken)
+errcode_t first_fit_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
+                         uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
-	struct run run;
-	errcode_t error = enter_first_run(mb, goal, limit, least, count, &run);
+	struct group_piece run;
+	errcode_t error = enter_first_run(mb, request->goal, request->limit, request->least ? request->least : 1,
+	                                  request->count, &run);
 
 	if (error)
 		return error;
-	group_take(mb, run.group, run.start, run.end - run.start);
+	group_take(mb, run.group, run.start, run.count);
 	group_leave_changed(mb, run.group);
 	*start = (uint64_t)run.group * mb->geometry.clusters_per_group + run.start;
-	*taken = run.end - run.start;
+	*taken = run.count;
 	stats_add(&worker->stats, COUNT_PACKED, 1);
 	return 0;
 }
 
 errcode_t first_fit_find(struct ext2mb *mb, uint64_t goal, uint64_t limit, uint64_t *start, uint32_t *count)
 {
-	struct run run;
+	struct group_piece run;
 	errcode_t error = enter_first_run(mb, goal, limit, 1, UINT64_MAX, &run);
 
 	if (error)
 		return error;
 	group_leave(mb, run.group);
 	*start = (uint64_t)run.group * mb->geometry.clusters_per_group + run.start;
-	*count = run.end - run.start;
+	*count = run.count;
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ext2fs/search/flex_search.h"
-#include "ext2fs/group/group.h"
 
+#include "ext2fs/group/group.h"
 #include "ext2fs/group/group_reserved.h"
 
 /* From `from` on; the group is locked. */
@@ -57,11 +57,13 @@ errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_searc
 
 	if (here >= mb->geometry.groups)
 		return EXT2MB_ET_NO_SPACE;
-	for (uint32_t number = here; number < end; number++, from = 0)
-		if (take_in_group(mb, number, from, request, position, taken))
-			return 0;
-	for (uint32_t number = first; number <= here && number < end; number++)
-		if (take_in_group(mb, number, 0, request, position, taken))
-			return 0;
-	return EXT2MB_ET_NO_SPACE;
+	bool found = false;
+	for (uint32_t number = here; number < end && !found; number++, from = 0)
+		found = take_in_group(mb, number, from, request, position, taken);
+	for (uint32_t number = first; number <= here && number < end && !found; number++)
+		found = take_in_group(mb, number, 0, request, position, taken);
+	if (!found)
+		return EXT2MB_ET_NO_SPACE;
+	stats_count_taken(&worker->stats, *taken, true);
+	return 0;
 }

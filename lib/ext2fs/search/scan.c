@@ -5,6 +5,7 @@
 
 #include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/search/first_fit.h"
 #include "ext2fs/search/stream_goals.h"
 
 #define MOST_OF_FIRST 16     /* groups of the first set, whose averages may be too short */
@@ -354,7 +355,8 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 
 const struct search_operations scan_operations = { scan_sweep, search_remember_busy, try_after_last };
 
-errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
+static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
+                      uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 	struct search search = {
@@ -389,4 +391,14 @@ errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *req
 	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
 	*taken = search.best.count;
 	return 0;
+}
+
+errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
+{
+	errcode_t error = request->flags & EXT2MB_ALLOC_PACK ? first_fit_take(worker, request, start, taken) :
+	                                                       scan(worker, request, start, taken);
+
+	if (!error)
+		stats_count_taken(&worker->stats, *taken, request->reserves);
+	return error;
 }

@@ -8,7 +8,7 @@
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/search/group_search.h"
 
-/* In clusters; goal is a position. */
+/* In clusters; goal and limit are positions. */
 struct scan_request {
 	uint64_t goal;
 	bool has_goal; /* else the goal is only where to begin to look */
@@ -16,7 +16,8 @@ struct scan_request {
 	uint32_t least; /* and no fewer than these; 0: any (EXT2MB_ALLOC_WHOLE: count) */
 	uint64_t asked; /* of these, what is really needed: lengths are not trimmed below; 0: all */
 	uint64_t stream;
-	uint32_t flags; /* EXT2MB_ALLOC_* but PACK */
+	uint32_t flags; /* EXT2MB_ALLOC_* */
+	uint64_t limit; /* of EXT2MB_ALLOC_PACK: the first position that is not to be taken */
 	bool reserves;  /* it is for a preallocation, */
 	bool as_kernel; /* one of the kernel's normalizations, and looked for as the kernel does it */
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The windows of a file and the runs of a pool for small files, against models that are arrays. */
+/* The preallocations of a file and those of a locality group, against models that are arrays. */
 #include <string.h>
 
-#include "ext2fs/preallocation/inode_pa.h"
-#include "ext2fs/preallocation/group_pa.h"
+#include "ext2fs/preallocation/preallocation_list.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -17,7 +16,7 @@
 			ck_abort_msg("does not hold (TEST_SEED): %s", #condition);                                     \
 	} while (0)
 
-/* For each logical cluster: where it is reserved, and by which window; 0: it is not. */
+/* For each logical cluster: where it is reserved, and by which preallocation; 0: it is not. */
 struct file_model {
 	uint64_t position[LOGICAL + 1];
 	uint32_t owner[LOGICAL + 1];
@@ -25,13 +24,13 @@ struct file_model {
 	uint32_t served_count;
 };
 
-/* All that was taken from the front of a window since is one run. */
-static void clear_served(struct inode_pas *windows, struct file_model *model)
+/* All that was taken from the front of a preallocation since is one run. */
+static void clear_served(struct preallocation_list *list, struct file_model *model)
 {
 	uint64_t position = 0;
 	uint32_t count = 0, found = 0;
 
-	must_hold(inode_pa_take_served(windows, &position, &count) == (model->served_count > 0));
+	must_hold(inode_pa_take_served(list, &position, &count) == (model->served_count > 0));
 	must_hold(count == model->served_count);
 	for (uint32_t logical = 0; logical < LOGICAL; logical++) {
 		must_hold(!model->served[logical] ||
@@ -43,7 +42,7 @@ static void clear_served(struct inode_pas *windows, struct file_model *model)
 	model->served_count = 0;
 }
 
-static void add_window(struct inode_pas *windows, struct file_model *model, struct random *random, uint32_t number)
+static void add_one(struct preallocation_list *list, struct file_model *model, struct random *random, uint32_t number)
 {
 	uint32_t start = (uint32_t)random_below(random, LOGICAL);
 	uint32_t most = 1 + (uint32_t)random_below(random, 64), count = 0;
@@ -56,33 +55,33 @@ static void add_window(struct inode_pas *windows, struct file_model *model, stru
 	}
 	if (!count)
 		return;
-	must_hold(!inode_pa_reserve(windows, 1));
-	clear_served(windows, model);
-	inode_pa_add(windows, &(struct inode_pa){ position, start, count });
+	must_hold(!preallocation_list_reserve(list, 1));
+	clear_served(list, model);
+	inode_pa_add(list, &(struct preallocation){ position, start, count });
 }
 
-static void take(struct inode_pas *windows, struct file_model *model, uint32_t logical, uint32_t most)
+static void take(struct preallocation_list *list, struct file_model *model, uint32_t logical, uint32_t most)
 {
-	uint64_t position = 0;
-	uint32_t taken = 0, expected = 0, owner = model->owner[logical];
+	struct preallocation taken = { 0 };
+	uint32_t expected = 0, owner = model->owner[logical];
 
 	while (owner && expected < most && logical + expected < LOGICAL && model->owner[logical + expected] == owner)
 		expected++;
-	if (inode_pa_take_front(windows, logical, most, &position)) {
-		taken = most;
-		for (uint32_t cluster = 0; cluster < taken; cluster++)
-			model->served[logical + cluster] = position + cluster;
-		model->served_count += taken;
+	if (inode_pa_take_front(list, logical, most, &taken)) {
+		must_hold(taken.count == most);
+		for (uint32_t cluster = 0; cluster < most; cluster++)
+			model->served[logical + cluster] = taken.position + cluster;
+		model->served_count += most;
 	} else {
-		clear_served(windows, model);
-		must_hold(!inode_pa_take_any(windows, logical, most, &position, &taken));
+		clear_served(list, model);
+		must_hold(!inode_pa_take_any(list, logical, most, &taken));
 	}
-	must_hold(taken == expected);
-	must_hold(!taken || position == model->position[logical]);
-	memset(&model->owner[logical], 0, taken * sizeof(*model->owner));
+	must_hold(taken.count == expected);
+	must_hold(!taken.count || taken.position == model->position[logical]);
+	memset(&model->owner[logical], 0, taken.count * sizeof(*model->owner));
 }
 
-static void clip(const struct inode_pas *windows, const struct file_model *model, uint32_t logical)
+static void clip(const struct preallocation_list *list, const struct file_model *model, uint32_t logical)
 {
 	uint64_t start = 0, end = LOGICAL;
 	uint32_t expected_start = logical, expected_end = logical;
@@ -93,34 +92,34 @@ static void clip(const struct inode_pas *windows, const struct file_model *model
 		expected_start--;
 	while (expected_end < LOGICAL && !model->owner[expected_end])
 		expected_end++;
-	inode_pa_clip_hole(windows, logical, &start, &end);
+	inode_pa_clip_hole(list, logical, &start, &end);
 	must_hold(start == expected_start && end == expected_end);
 }
 
-static void compare(const struct inode_pas *windows, const struct file_model *model)
+static void compare(const struct preallocation_list *list, const struct file_model *model)
 {
 	uint32_t reserved = 0, expected = 0;
 
-	for (uint32_t index = 0; index < windows->count; index++) {
-		const struct inode_pa *window = &windows->windows[index];
+	for (uint32_t index = 0; index < list->count; index++) {
+		const struct preallocation *item = &list->items[index];
 
-		must_hold(window->count);
-		must_hold(!index || window[-1].logical + window[-1].count <= window->logical);
-		for (uint32_t cluster = 0; cluster < window->count; cluster++)
-			must_hold(model->owner[window->logical + cluster] &&
-			          model->position[window->logical + cluster] == window->position + cluster);
-		reserved += window->count;
+		must_hold(item->count);
+		must_hold(!index || item[-1].logical + item[-1].count <= item->logical);
+		for (uint32_t cluster = 0; cluster < item->count; cluster++)
+			must_hold(model->owner[item->logical + cluster] &&
+			          model->position[item->logical + cluster] == item->position + cluster);
+		reserved += item->count;
 	}
 	for (uint32_t logical = 0; logical < LOGICAL; logical++)
 		expected += model->owner[logical] != 0;
 	must_hold(reserved == expected);
 }
 
-START_TEST(test_file_windows)
+START_TEST(test_file)
 {
 	static struct file_model model;
 	struct random random = random_start("file windows");
-	struct inode_pas windows = { 0 };
+	struct preallocation_list list = { 0 };
 	uint32_t next = 0;
 
 	for (uint32_t step = 1; step <= STEPS; step++) {
@@ -128,23 +127,23 @@ START_TEST(test_file_windows)
 
 		switch (random_below(&random, 8)) {
 		case 0:
-			add_window(&windows, &model, &random, step);
+			add_one(&list, &model, &random, step);
 			break;
 		case 1:
-			clip(&windows, &model, logical);
+			clip(&list, &model, logical);
 			break;
 		case 2:
 		case 3:
-			take(&windows, &model, next = logical, 1 + (uint32_t)random_below(&random, 16));
+			take(&list, &model, next = logical, 1 + (uint32_t)random_below(&random, 16));
 			break;
 		default: /* as a file that grows */
-			take(&windows, &model, next, 2);
+			take(&list, &model, next, 2);
 			next = next + 2 < LOGICAL ? next + 2 : 0;
 		}
 		if (step % 64 == 0)
-			compare(&windows, &model);
+			compare(&list, &model);
 	}
-	inode_pa_destroy(&windows);
+	preallocation_list_destroy(&list);
 }
 END_TEST
 
@@ -185,7 +184,7 @@ static void drop(void *context, uint64_t position, uint32_t count)
 	}
 }
 
-static void add_run(struct group_pas *runs, uint8_t *reserved, struct random *random)
+static void add_run(struct preallocation_list *list, uint8_t *reserved, struct random *random)
 {
 	uint32_t start = (uint32_t)random_below(random, POSITIONS), most = 1 + (uint32_t)random_below(random, 600);
 	uint32_t count = 0;
@@ -196,21 +195,21 @@ static void add_run(struct group_pas *runs, uint8_t *reserved, struct random *ra
 		reserved[start + count++] = 1;
 	if (!count)
 		return;
-	must_hold(!group_pa_reserve(runs));
-	group_pa_add(runs, (struct group_pa){ start, count }, GROUP);
-	group_pa_trim(runs, drop, reserved);
+	must_hold(!preallocation_list_reserve(list, 1));
+	group_pa_add(list, (struct preallocation){ .position = start, .count = count }, GROUP);
+	group_pa_trim(list, drop, reserved);
 }
 
-static void take_run(struct group_pas *runs, uint8_t *reserved, struct random *random)
+static void take_run(struct preallocation_list *list, uint8_t *reserved, struct random *random)
 {
 	uint32_t least = 1 + (uint32_t)random_below(random, 20), most = least + (uint32_t)random_below(random, 20);
 	uint64_t goal = random_below(random, POSITIONS), best_distance = UINT64_MAX, best_start = 0;
 	unsigned int best_order = UINT32_MAX;
 	uint32_t best_count = 0;
-	struct group_pa taken;
+	struct preallocation taken;
 
-	for (uint32_t index = 0; index < runs->count; index++) {
-		struct group_pa run = runs->runs[index];
+	for (uint32_t index = 0; index < list->count; index++) {
+		struct preallocation run = list->items[index];
 		uint64_t distance = run.position > goal ? run.position - goal : goal - run.position;
 
 		if (run.count < least || order_of(run.count) > best_order ||
@@ -221,24 +220,24 @@ static void take_run(struct group_pas *runs, uint8_t *reserved, struct random *r
 		best_start = run.position;
 		best_count = run.count;
 	}
-	if (!group_pa_take(runs, least, most, goal, &taken)) {
+	if (!group_pa_take(list, least, most, goal, &taken)) {
 		must_hold(!best_count);
 		return;
 	}
 	must_hold(best_count && taken.position == best_start);
 	must_hold(taken.count == (most < best_count ? most : best_count));
 	drop(reserved, taken.position, taken.count);
-	group_pa_trim(runs, drop, reserved);
+	group_pa_trim(list, drop, reserved);
 }
 
-static void compare_runs(const struct group_pas *runs, const uint8_t *reserved)
+static void compare_runs(const struct preallocation_list *list, const uint8_t *reserved)
 {
 	static uint8_t seen[POSITIONS + 1];
 	uint32_t in_bucket[GROUP_PA_ORDERS] = { 0 };
 
 	memset(seen, 0, sizeof(seen));
-	for (uint32_t index = 0; index < runs->count; index++) {
-		struct group_pa run = runs->runs[index];
+	for (uint32_t index = 0; index < list->count; index++) {
+		struct preallocation run = list->items[index];
 
 		memset(seen + run.position, 1, run.count);
 		must_hold(run.position % GROUP + run.count <= GROUP);
@@ -252,16 +251,16 @@ START_TEST(test_small_runs)
 {
 	static uint8_t reserved[POSITIONS + 1];
 	struct random random = random_start("small runs");
-	struct group_pas runs = { 0 };
+	struct preallocation_list list = { 0 };
 
 	for (uint32_t step = 0; step < STEPS; step++) {
 		if (random_below(&random, 4) == 0)
-			add_run(&runs, reserved, &random);
+			add_run(&list, reserved, &random);
 		else
-			take_run(&runs, reserved, &random);
-		compare_runs(&runs, reserved);
+			take_run(&list, reserved, &random);
+		compare_runs(&list, reserved);
 	}
-	group_pa_destroy(&runs);
+	preallocation_list_destroy(&list);
 }
 END_TEST
 
@@ -269,31 +268,31 @@ END_TEST
 START_TEST(test_trim)
 {
 	static uint8_t reserved[POSITIONS + 1];
-	struct group_pas runs = { 0 };
+	struct preallocation_list list = { 0 };
 
 	for (uint32_t number = 0; number < 9; number++) {
 		memset(reserved + 10 * number, 1, 4);
-		ck_assert_int_eq(group_pa_reserve(&runs), 0);
-		group_pa_add(&runs, (struct group_pa){ 10 * number, 4 }, GROUP);
-		ck_assert_uint_eq(runs.count, number + 1);
+		ck_assert_int_eq(preallocation_list_reserve(&list, 1), 0);
+		group_pa_add(&list, (struct preallocation){ .position = 10 * number, .count = 4 }, GROUP);
+		ck_assert_uint_eq(list.count, number + 1);
 		if (number < 8)
-			group_pa_trim(&runs, drop, reserved);
+			group_pa_trim(&list, drop, reserved);
 	}
-	group_pa_trim(&runs, drop, reserved);
-	ck_assert_uint_eq(runs.count, GROUP_PA_KEPT);
-	ck_assert_uint_eq(runs.runs[0].position, 40);
+	group_pa_trim(&list, drop, reserved);
+	ck_assert_uint_eq(list.count, GROUP_PA_KEPT);
+	ck_assert_uint_eq(list.items[0].position, 40);
 	for (uint32_t position = 0; position < 90; position++)
 		ck_assert_uint_eq(reserved[position], position >= 40 && position % 10 < 4);
-	group_pa_destroy(&runs);
+	preallocation_list_destroy(&list);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("inode_pa");
-	TCase *tests = tcase_create("windows");
+	Suite *suite = suite_create("preallocation_list");
+	TCase *tests = tcase_create("preallocation_list");
 
-	tcase_add_test(tests, test_file_windows);
+	tcase_add_test(tests, test_file);
 	tcase_add_test(tests, test_place);
 	tcase_add_test(tests, test_small_runs);
 	tcase_add_test(tests, test_trim);
