@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ext2fs/ext2fs.h>
+#include <ext2fs/ext2mb_version.h>
+
 #include "completion.h"
 #include "support/text/units.h"
 #include "support/vector.h"
@@ -158,9 +161,12 @@ static void take_completion(struct command *command, const struct taken_option *
 
 static void take_version(struct command *command, const struct taken_option *option)
 {
+	const char *version, *date;
+
 	(void)command;
 	(void)option;
-	print_version();
+	ext2fs_get_library_version(&version, &date);
+	printf("%s %s\nUsing EXT2FS Library version %s, %s\n", tool_name, EXT2MB_VERSION_STRING, version, date);
 	exit_after_printing();
 }
 

@@ -12,6 +12,7 @@
 #include "analyze/read/target.h"
 #include "e2frag_options.h"
 #include "populate/output/output.h"
+#include "support/io/same_file.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
@@ -105,21 +106,19 @@ static errcode_t write_form(void *context, FILE *stream)
 
 static bool is_shown(const struct report *report, const struct stat *page)
 {
-	struct stat status;
-
-	return report && stat(report->filesystem.device, &status) == 0 && status.st_dev == page->st_dev &&
-	       status.st_ino == page->st_ino;
+	return report && is_same_file(report->filesystem.device, page);
 }
 
 /*
- * Writes the page of form_html() to path; after is NULL but for comparisons. A file gets its name once it is whole: a
+ * Writes the page of form_html(); after is NULL but for comparisons. A file gets its name once it is whole: a
  * page that is there stays until then. A pipe is written directly. Block devices and the images that the reports are of
  * are refused.
  */
-static errcode_t page_write(const char *path, const struct report *before, const struct report *after,
-                            const struct form_parts *parts, struct problem *problem)
+static errcode_t page_write(const struct command *command, const struct report *before, const struct report *after,
+                            struct problem *problem)
 {
-	struct page page = { before, after, parts };
+	const char *path = command->html;
+	struct page page = { before, after, &command->parts };
 	struct stat status;
 	bool exists = stat(path, &status) == 0;
 
@@ -186,25 +185,13 @@ static int print_paths(const struct command *command, struct subject *subject)
 	return status ? status : print_damage(subject);
 }
 
-static struct form_parts parts_of(const struct command *command)
-{
-	return (struct form_parts){
-		.free_space = !command->options.without_free,
-		.files = !command->options.without_files,
-		.groups = command->show_groups,
-		.by_directory = command->show_directories,
-		.unlink = command->show_unlink,
-	};
-}
-
 static int print_report(struct command *command, const struct report *report)
 {
-	struct form_parts parts = parts_of(command);
 	struct problem problem = { 0 };
 
-	if (command->html && page_write(command->html, report, NULL, &parts, &problem))
+	if (command->html && page_write(command, report, NULL, &problem))
 		return print_problem(&problem);
-	command->output_error = command->form->print(report, &parts, stdout);
+	command->output_error = command->form->print(report, &command->parts, stdout);
 	return EXIT_SUCCESS;
 }
 
@@ -259,17 +246,16 @@ static errcode_t take_figures(const struct command *command, const struct subjec
 static errcode_t print_comparison(struct command *command, const struct subject *first,
                                   const struct subject *second, struct problem *problem)
 {
-	struct form_parts parts = parts_of(command);
 	struct compared before, after;
 	errcode_t error = take_figures(command, first, command->name, &before, problem);
 
 	if (!error)
 		error = take_figures(command, second, command->compare, &after, problem);
 	if (!error && command->html)
-		error = page_write(command->html, first->report, second->report, &parts, problem);
+		error = page_write(command, first->report, second->report, problem);
 	if (error)
 		return error;
-	command->output_error = command->form->compare(&before, &after, &parts, stdout);
+	command->output_error = command->form->compare(&before, &after, &command->parts, stdout);
 	return 0;
 }
 

@@ -53,13 +53,13 @@ static void take_chunk(struct command *command, const struct taken_option *optio
 static void take_by_directory(struct command *command, const struct taken_option *option)
 {
 	(void)option;
-	command->show_directories = true;
+	command->parts.by_directory = true;
 }
 
 static void take_unlink_cost(struct command *command, const struct taken_option *option)
 {
 	(void)option;
-	command->show_unlink = true;
+	command->parts.unlink = true;
 }
 
 static const struct option_row options[] = {
@@ -72,7 +72,7 @@ static const struct option_row options[] = {
 	{ .letter = 'c', .argument = "KIB", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = UINT64_C(1) << 40,
 	  FIELD(chunk_kilobytes), .take = take_chunk,
 	  .help = "also count the free chunks of KIB kibibytes, a power of two" },
-	{ .name = "groups", FIELD(show_groups),
+	{ .name = "groups", FIELD(parts.groups),
 	  .help = "also show each block group's free space, as the kernel's mb_groups" },
 	{ .name = "top", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_WORST, FIELD(options.worst_limit),
 	  .help = "name the N worst files (default 10)" },
@@ -169,7 +169,7 @@ static void check_command(const struct command *command)
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
-	if (command->show_unlink && command->options.without_files)
+	if (command->parts.unlink && command->options.without_files)
 		usage_error("--unlink-cost is about files, which --only=free leaves out");
 	if (command->max_score != ANY_SCORE && command->options.without_files)
 		usage_error("--max-score needs the files, which --only=free leaves out");
@@ -180,16 +180,18 @@ static void check_command(const struct command *command)
 /* What need not be read for what is shown. */
 static void choose_parts(struct command *command)
 {
-	struct analyze_options *parts = &command->options;
+	struct analyze_options *analysis = &command->options;
 
 	if (!command->form->has_files && command->max_score == ANY_SCORE)
-		parts->without_files = true;
+		analysis->without_files = true;
 	if (!command->form->has_free_space)
-		parts->without_free = true;
-	parts->with_groups = command->show_groups || command->html;
-	parts->by_directory = command->show_directories || command->html;
-	if (!command->show_unlink && !command->html)
-		parts->unlink_batch_files = 0;
+		analysis->without_free = true;
+	analysis->with_groups = command->parts.groups || command->html;
+	analysis->by_directory = command->parts.by_directory || command->html;
+	if (!command->parts.unlink && !command->html)
+		analysis->unlink_batch_files = 0;
+	command->parts.free_space = !analysis->without_free;
+	command->parts.files = !analysis->without_files;
 }
 
 void command_parse(int argument_count, char **arguments, struct command *command)

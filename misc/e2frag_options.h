@@ -12,7 +12,7 @@ struct command {
 	const char *name;                                /* of the filesystem */
 	const char *compare;                             /* of another one; NULL: none */
 	const char *html;                                /* file for the page; NULL: none */
-	bool show_groups, show_directories, show_unlink; /* in the form itself; a page has all */
+	struct form_parts parts; /* in the form itself; a page has all */
 	struct analyze_options options;
 	enum progress_style progress;
 	const struct report_form *form;

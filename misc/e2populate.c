@@ -31,21 +31,16 @@ static void report_print_size(const char *image, const struct populate_report *r
 
 static void report_print(const char *image, const struct populate_report *report)
 {
-	char size[UNITS_TEXT_BYTES], data[UNITS_TEXT_BYTES], free_space[UNITS_TEXT_BYTES];
-
-	units_format_bytes(report->image_bytes, size);
-	units_format_bytes(report->data_bytes, data);
-	units_format_bytes(report->free_blocks * report->block_bytes, free_space);
 	utf8_print(image, stdout);
-	printf(": %s, of which %s are free\n", size, free_space);
+	printf(": %s, of which %s are free\n", units_bytes(report->image_bytes).text,
+	       units_bytes(report->free_blocks * report->block_bytes).text);
 	printf("%" PRIu64 " name%s, %" PRIu64 " inode%s, %s of data\n", report->names, units_plural(report->names),
-	       report->inodes, units_plural(report->inodes), data);
+	       report->inodes, units_plural(report->inodes), units_bytes(report->data_bytes).text);
 	for (uint32_t i = 0; report->source_count > 1 && i < report->source_count; i++) {
-		units_format_bytes(report->sources[i].data_bytes, data);
 		fputs("  ", stdout);
 		utf8_print(report->sources[i].path, stdout);
 		printf(": %" PRIu64 " name%s, %s of data\n", report->sources[i].names,
-		       units_plural(report->sources[i].names), data);
+		       units_plural(report->sources[i].names), units_bytes(report->sources[i].data_bytes).text);
 	}
 	if (report->regular_files)
 		printf("%" PRIu64 " file%s with data in %" PRIu64 " extent%s: %.3f extents per file\n",

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
-#include <ext2fs/ext2mb_version.h>
 
 #include "ext2fs/ext2mb_err.h"
 #include "support/io/whole_io.h"
@@ -31,14 +30,6 @@ unsigned int default_threads(void)
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS : (unsigned int)processors;
-}
-
-void print_version(void)
-{
-	const char *version, *date;
-
-	ext2fs_get_library_version(&version, &date);
-	printf("%s %s\nUsing EXT2FS Library version %s, %s\n", tool_name, EXT2MB_VERSION_STRING, version, date);
 }
 
 int print_problem(struct problem *problem)

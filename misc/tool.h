@@ -21,9 +21,6 @@ void tool_start(int argument_count, char **arguments);
 /* How many threads work unless the user says otherwise: one for each processor that is online. */
 unsigned int default_threads(void);
 
-/* The version of the tool and of the libext2fs that it uses, on standard output. */
-void print_version(void);
-
 /* Prints the problem on standard error and clears it. Returns EXIT_FAILURE. */
 int print_problem(struct problem *problem);
 

@@ -89,10 +89,12 @@ START_TEST(bytes_are_written_for_people)
 		{ UINT64_C(3) << 60, "3.0 EiB" },
 		{ UINT64_MAX, "16.0 EiB" },
 	};
-	char text[UNITS_TEXT_BYTES];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_str_eq(units_format_bytes(cases[i].bytes, text), cases[i].text);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct units_text size = units_bytes(cases[i].bytes);
+
+		ck_assert_str_eq(size.text, cases[i].text);
+	}
 }
 END_TEST
 

@@ -16,26 +16,17 @@ struct form {
 };
 
 /* Sizes in text are for reading: the JSON has exact numbers. */
-struct size_text {
-	char text[UNITS_TEXT_BYTES];
-};
-
-static struct size_text size_of(const struct form *form, uint64_t blocks)
+static struct units_text size_of(const struct form *form, uint64_t blocks)
 {
-	struct size_text size;
-
-	units_format_bytes(blocks * form->report->filesystem.block_bytes, size.text);
-	return size;
+	return units_bytes(blocks * form->report->filesystem.block_bytes);
 }
 
 /* Not in whole blocks. */
-static struct size_text mean_of(const struct form *form, uint64_t blocks, uint64_t count)
+static struct units_text mean_of(const struct form *form, uint64_t blocks, uint64_t count)
 {
-	struct size_text size;
 	double bytes = count ? (double)blocks * form->report->filesystem.block_bytes / (double)count : 0;
 
-	units_format_bytes((uint64_t)(bytes + 0.5), size.text);
-	return size;
+	return units_bytes((uint64_t)(bytes + 0.5));
 }
 
 static void print_bar(const struct form *form, uint64_t part, uint64_t whole)
@@ -75,16 +66,14 @@ static void print_histogram(const struct form *form, const struct histogram *his
 	fprintf(form->stream, "  %12s  %12s  %14s  share of the %s\n", value_title, count_title, sum_title, sum_title);
 	for (unsigned int power = 0; power < 49; power++) {
 		uint64_t count, sum;
-		char from[UNITS_TEXT_BYTES];
+		struct units_text from = size_of(form, UINT64_C(1) << power);
 
 		histogram_power(histogram, power, &count, &sum);
 		if (!count)
 			continue;
-		if (is_size)
-			units_format_bytes((uint64_t)form->report->filesystem.block_bytes << power, from);
-		else
-			snprintf(from, sizeof(from), "%" PRIu64, UINT64_C(1) << power);
-		fprintf(form->stream, "  %12s  %12" PRIu64 "  %14" PRIu64 "  %5.1f%% ", from, count, sum,
+		if (!is_size)
+			snprintf(from.text, sizeof(from.text), "%" PRIu64, UINT64_C(1) << power);
+		fprintf(form->stream, "  %12s  %12" PRIu64 "  %14" PRIu64 "  %5.1f%% ", from.text, count, sum,
 		        report_percent(sum, histogram->sum));
 		print_bar(form, sum, histogram->sum);
 		fputc('\n', form->stream);

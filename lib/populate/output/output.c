@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "populate/build/run_writer.h"
-#include "support/io/loop_device.h"
+#include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
 static mode_t mode_of_new_files(void)

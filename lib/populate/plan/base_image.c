@@ -8,7 +8,7 @@
 #include "ext2fs/fs/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "populate/plan/block_runs.h"
-#include "support/io/loop_device.h"
+#include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
 /* The same file by another name counts, too: a link, or a loop device. */

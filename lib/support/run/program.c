@@ -9,19 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_this_program(const struct stat *status)
-{
-	struct stat own;
-
-	return stat("/proc/self/exe", &own) == 0 && own.st_dev == status->st_dev && own.st_ino == status->st_ino;
-}
+#include "support/io/same_file.h"
 
 static bool can_run(const char *path)
 {
 	struct stat status;
 
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0 &&
-	       !is_this_program(&status);
+	       !is_same_file("/proc/self/exe", &status);
 }
 
 errcode_t program_find(const char *name, char **path)

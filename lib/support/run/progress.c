@@ -160,18 +160,16 @@ static void put_bar(struct line *line, const struct picture *picture, size_t roo
 
 static void put_bytes(struct line *line, const struct picture *picture)
 {
-	char done[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES];
-
 	if (!picture->bytes && !picture->total_bytes)
 		return;
-	units_format_bytes(picture->bytes, done);
 	if (picture->total_bytes)
-		put(line, PART_BYTES, "  %s of %s", done, units_format_bytes(picture->total_bytes, total));
+		put(line, PART_BYTES, "  %s of %s", units_bytes(picture->bytes).text,
+		    units_bytes(picture->total_bytes).text);
 	else
-		put(line, PART_BYTES, "  %s", done);
+		put(line, PART_BYTES, "  %s", units_bytes(picture->bytes).text);
 	if (picture->seconds >= 0.1)
 		put(line, PART_RATE, "  %s/s",
-		    units_format_bytes((uint64_t)((double)picture->bytes / picture->seconds), total));
+		    units_bytes((uint64_t)((double)picture->bytes / picture->seconds)).text);
 }
 
 /* Beside bytes they would say less: the large ones come first, so that for a long time hardly any is done. */

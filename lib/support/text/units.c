@@ -64,14 +64,15 @@ errcode_t units_parse_number(const char *text, uint64_t minimum, uint64_t maximu
 	return 0;
 }
 
-const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
+struct units_text units_bytes(uint64_t bytes)
 {
 	static const char prefixes[] = "KMGTPE";
+	struct units_text size;
 	unsigned int power = 0;
 
 	if (bytes < 1024) {
-		snprintf(text, UNITS_TEXT_BYTES, "%u B", (unsigned int)bytes);
-		return text;
+		snprintf(size.text, sizeof(size.text), "%u B", (unsigned int)bytes);
+		return size;
 	}
 	for (;;) {
 		uint64_t unit = UINT64_C(1) << (10 * (power + 1));
@@ -83,9 +84,9 @@ const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
 		uint64_t tenths = bytes / unit * 10 + (fraction * 20 / 1024 + 1) / 2;
 
 		if (tenths < 10240 || !prefixes[power + 1]) {
-			snprintf(text, UNITS_TEXT_BYTES, "%u.%u %ciB", (unsigned int)(tenths / 10),
+			snprintf(size.text, sizeof(size.text), "%u.%u %ciB", (unsigned int)(tenths / 10),
 			         (unsigned int)(tenths % 10), prefixes[power]);
-			return text;
+			return size;
 		}
 		power++;
 	}

@@ -23,7 +23,9 @@ static inline const char *units_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-#define UNITS_TEXT_BYTES 32
+struct units_text {
+	char text[32];
+};
 
-/* "512 B", "1.5 KiB", "20.0 GiB"; returns text. */
-const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
+/* "512 B", "1.5 KiB", "20.0 GiB". */
+struct units_text units_bytes(uint64_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "support/io/loop_device.h"
+#include "support/io/same_file.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include "support/cleanup.h"
 
-static bool is_same_file(const char *path, const struct stat *status)
+bool is_same_file(const char *path, const struct stat *status)
 {
 	struct stat other;
 
