@@ -7,10 +7,8 @@ ondisk_sources := \
 	lib/ondisk/directory_inline.c \
 	lib/ondisk/directory_order.c \
 	lib/ondisk/extent_node.c \
-	lib/ondisk/extent_tree.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
-	lib/ondisk/indirect_map.c \
 	lib/ondisk/inline_data.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/inode_view.c \
