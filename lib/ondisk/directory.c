@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ondisk/directory.h"
+#include "ondisk/directory_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "ondisk/directory_block.h"
-#include "ondisk/directory_index.h"
-#include "ondisk/directory_order.h"
+#include <string.h>
 
 /* Of an indexed directory; a linear one needs none, its entries are packed again as they are written. */
 struct directory_layout {
@@ -24,11 +21,6 @@ void directory_layout_free(struct directory_layout *layout)
 	free(layout->leaves);
 	free(layout->order);
 	free(layout);
-}
-
-bool directory_is_indexed(const struct directory_layout *layout)
-{
-	return layout != NULL;
 }
 
 /* How many blocks the entries fill in the caller's order; the count stops at the first one above enough. */
@@ -139,44 +131,50 @@ struct writer {
 	uint32_t inode_seed;
 	uint8_t *next; /* the block after the one being filled */
 	uint8_t *end;
-	struct directory_block block;
+	uint8_t *block; /* the one being filled */
+	uint32_t used_bytes, last_offset; /* of its entries, and of the last of them */
 };
 
 static errcode_t begin_block(struct writer *writer)
 {
 	if (writer->next == writer->end)
 		return EINVAL;
-	directory_block_begin(writer->format, writer->next, &writer->block);
+	writer->block = memset(writer->next, 0, writer->format->block_bytes);
 	writer->next += writer->format->block_bytes;
+	writer->used_bytes = writer->last_offset = 0;
 	return 0;
 }
 
-static void finish_block(struct writer *writer)
+static void finish_block(const struct writer *writer)
 {
-	directory_block_finish(writer->format, &writer->block, writer->inode_seed);
+	directory_block_finish(writer->format, writer->block, writer->last_offset, writer->inode_seed);
 }
 
-/* Adds an entry to the block; with may_spill to the next one when it does not fit. */
-static errcode_t put(struct writer *writer, struct directory_name name, struct directory_target target, bool may_spill)
+/* Adds an entry to the block, or to the next one when it does not fit. */
+static errcode_t put(struct writer *writer, struct directory_name name, struct directory_target target)
 {
+	const uint32_t entry_bytes = directory_entry_bytes(name.length_bytes);
+
 	if (!target.ino || !name.length_bytes)
 		return EINVAL;
-	if (directory_block_add(writer->format, &writer->block, name, target))
-		return 0;
-	if (!may_spill)
-		return EINVAL;
-	finish_block(writer);
-	errcode_t error = begin_block(writer);
-	if (error)
-		return error;
-	return directory_block_add(writer->format, &writer->block, name, target) ? 0 : EINVAL;
+	if (entry_bytes > directory_block_capacity(writer->format) - writer->used_bytes) {
+		finish_block(writer);
+		errcode_t error = begin_block(writer);
+
+		if (error)
+			return error;
+	}
+	writer->last_offset = writer->used_bytes;
+	directory_entry_write(writer->format, writer->block + writer->last_offset, entry_bytes, name, target);
+	writer->used_bytes += entry_bytes;
+	return 0;
 }
 
-static errcode_t put_entry(struct writer *writer, uint32_t entry, bool may_spill)
+static errcode_t put_entry(struct writer *writer, uint32_t entry)
 {
 	const struct directory_source *source = writer->source;
 
-	return put(writer, source->name(source->context, entry), source->target(source->context, entry), may_spill);
+	return put(writer, source->name(source->context, entry), source->target(source->context, entry));
 }
 
 static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t parent_ino)
@@ -184,13 +182,12 @@ static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t pare
 	errcode_t error = begin_block(writer);
 
 	if (!error)
-		error = put(writer, (struct directory_name){".", 1}, (struct directory_target){ino, EXT2_FT_DIR},
-		            false);
+		error = put(writer, (struct directory_name){".", 1}, (struct directory_target){ino, EXT2_FT_DIR});
 	if (!error)
 		error = put(writer, (struct directory_name){"..", 2},
-		            (struct directory_target){parent_ino, EXT2_FT_DIR}, false);
+		            (struct directory_target){parent_ino, EXT2_FT_DIR});
 	for (uint32_t entry = 0; !error && entry < writer->source->count; entry++)
-		error = put_entry(writer, entry, true);
+		error = put_entry(writer, entry);
 	if (error)
 		return error;
 	finish_block(writer);
@@ -199,6 +196,7 @@ static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t pare
 	return 0;
 }
 
+/* A leaf with more than was laid out takes the block of the next one, and the last has none. */
 static errcode_t build_leaves(struct writer *writer, const struct directory_layout *layout)
 {
 	for (uint32_t leaf = 0; leaf < layout->leaf_count; leaf++) {
@@ -207,7 +205,7 @@ static errcode_t build_leaves(struct writer *writer, const struct directory_layo
 		errcode_t error = begin_block(writer);
 
 		for (uint32_t i = layout->leaves[leaf].first; !error && i < end; i++)
-			error = put_entry(writer, layout->order[i], false);
+			error = put_entry(writer, layout->order[i]);
 		if (error)
 			return error;
 		finish_block(writer);

@@ -36,8 +36,8 @@ struct directory_layout; /* which entry goes where */
  * Lays the names out. *blocks: the size of the directory in blocks. A directory that fits max(1, minimum_blocks)
  * blocks is linear, in the caller's order, and has that many, the surplus empty (lost+found is kept large).
  * A larger one is indexed, its entries ordered by hash, its leaves packed full; without dir_index it is linear
- * over several blocks. *ret is NULL for a linear directory, otherwise the caller frees it with
- * directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs. 10^7 names of 30 bytes:
+ * over several blocks. *ret is NULL for a linear directory, otherwise the directory is to carry EXT2_INDEX_FL, and
+ * the caller frees it with directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs. 10^7 names of 30 bytes:
  * 2.6 s, and 3.8 s to build; 2*10^5: 31 ms and 20 ms.
  * Errors: ENOMEM; EFBIG (more than the index can hold, the root and one level of nodes below it, two with
  * large_dir; or 2 GiB without large_dir); EXT2_ET_DIRHASH_UNSUPP (the format's hash version). That names are
@@ -70,9 +70,6 @@ MUST_CHECK errcode_t directory_build_inline(const struct ondisk_format *format, 
                                             uint32_t parent_ino, void *data, uint32_t bytes);
 
 void directory_layout_free(struct directory_layout *layout);
-
-/* True when the directory is to carry EXT2_INDEX_FL. */
-bool directory_is_indexed(const struct directory_layout *layout);
 
 /*
  * Writes the directory's blocks, block_bytes * blocks bytes, checksums of inode ino with this generation

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ondisk/directory_index.h"
+#include "ondisk/directory_parts.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-#include "ondisk/directory_block.h"
 #include "support/crc32c.h"
 
 #define DOT_RECORD_BYTES 12 /* "." and ".." alike */

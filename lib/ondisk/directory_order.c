@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ondisk/directory_order.h"
+#include "ondisk/directory_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@ ondisk_sources := \
 	lib/ondisk/directory_block.c \
 	lib/ondisk/directory_entries.c \
 	lib/ondisk/directory_index.c \
-	lib/ondisk/directory_inline.c \
 	lib/ondisk/directory_order.c \
 	lib/ondisk/extent_node.c \
 	lib/ondisk/file_map.c \

@@ -8,7 +8,7 @@
 
 #include "directory_names.h"
 #include "directory_reader.h"
-#include "ondisk/directory_index.h"
+#include "ondisk/directory_parts.h"
 #include "unit.h"
 
 static struct ondisk_format format_of(unsigned int block_bits, bool checksums, uint8_t hash_version)
@@ -58,7 +58,7 @@ static struct built build(const struct ondisk_format *format, const struct name_
 	free(again);
 	built.directory.bytes = built.bytes;
 	built.directory.blocks = blocks;
-	built.directory.is_indexed = directory_is_indexed(built.layout);
+	built.directory.is_indexed = built.layout != NULL;
 	return built;
 }
 

@@ -157,7 +157,7 @@ static void add_directory(struct filling *filling, const char *name, struct name
 
 	ck_assert_int_eq(ext2fs_new_inode(fs, EXT2_ROOT_INO, LINUX_S_IFDIR | 0755, NULL, &ino), 0);
 	write_new_inode(fs, ino, LINUX_S_IFDIR | 0755, generation);
-	if (directory_is_indexed(layout)) {
+	if (layout) {
 		ck_assert_int_eq(ext2fs_read_inode(fs, ino, &inode), 0);
 		inode.i_flags |= EXT2_INDEX_FL;
 		ck_assert_int_eq(ext2fs_write_inode(fs, ino, &inode), 0);

@@ -100,7 +100,7 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 		break;
 	case S_IFDIR:
 		value->size_bytes = (uint64_t)placement->blocks << build->format.block_bits;
-		if (directory_is_indexed(build->directories[build_first_directory(build, node)].layout))
+		if (build->directories[build_first_directory(build, node)].layout)
 			value->flags |= EXT2_INDEX_FL;
 		break;
 	case S_IFLNK:

@@ -246,7 +246,7 @@ static errcode_t build_directory(struct image *image, const struct file_set *set
 
 	if (!error)
 		error = directory_build(&image->format, source, layout, blocks, set->directory.ino, parent, 0, bytes);
-	value->flags |= directory_is_indexed(layout) ? EXT2_INDEX_FL : 0;
+	value->flags |= layout ? EXT2_INDEX_FL : 0;
 	directory_layout_free(layout);
 	return error ? error : write_directory_blocks(image, &set->directory, bytes);
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files about directories share. Of this folder only; see directory.h for what callers use. */
+#pragma once
+
+#include "ondisk/directory.h"
+
+/* What an entry needs at least: 8 bytes before the name, rounded up to 4. */
+static inline uint32_t directory_entry_bytes(uint8_t name_length_bytes)
+{
+	return (8u + name_length_bytes + 3) & ~3u;
+}
+
+/* What the entries of a block can use: all of it, or all but the checksum's tail. */
+static inline uint32_t directory_block_capacity(const struct ondisk_format *format)
+{
+	return format->block_bytes - (format->checksums ? sizeof(struct ext2_dir_entry_tail) : 0);
+}
+
+/* Writes one entry whose record is record_bytes long, a multiple of 4 up to 65536. */
+void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint32_t record_bytes,
+                           struct directory_name name, struct directory_target target);
+
+/*
+ * Closes a block: the record of its last entry, at last_offset, reaches to the end; a block of zeros gets one unused
+ * entry. Writes the checksum's tail.
+ */
+void directory_block_finish(const struct ondisk_format *format, uint8_t *block, uint32_t last_offset,
+                            uint32_t inode_seed);
+
+/* An entry's hash in the upper half, its number in the lower: 8 bytes, and compared as one number. */
+static inline uint32_t directory_key_hash(uint64_t key)
+{
+	return key >> 32;
+}
+
+static inline uint32_t directory_key_entry(uint64_t key)
+{
+	return (uint32_t)key;
+}
+
+/*
+ * source->count keys by hash, then minor hash, then number; the caller frees them. Errors: ENOMEM,
+ * EXT2_ET_DIRHASH_UNSUPP (a hash version that needs a key or is not known).
+ */
+MUST_CHECK errcode_t directory_order(const struct ondisk_format *format, const struct directory_source *source,
+                                     uint64_t **ret);
+
+/* The index of a hashed directory: a root in block 0, up to two levels of nodes, then the leaves. */
+struct directory_leaf {
+	uint32_t first; /* its first entry, counted in hash order */
+	uint32_t hash;  /* that entry's hash; bit 0 set: the leaf before this one ends with the same hash */
+};
+
+#define DIRECTORY_INDEX_MAX_DEPTHS 3 /* the root's and two below it */
+
+/* All index blocks precede the leaves, depth by depth, so that a block's number follows from the counts. */
+struct directory_index {
+	uint32_t depths;                            /* dx_root_info.indirect_levels + 1 */
+	uint32_t nodes[DIRECTORY_INDEX_MAX_DEPTHS]; /* how many at each depth; the root is one */
+	uint32_t blocks;                            /* their sum: the first leaf's block number */
+};
+
+/* The smallest index for so many leaves. EFBIG: more than the feature set allows. */
+MUST_CHECK errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t leaf_count,
+                                           struct directory_index *index);
+
+/* Writes index->blocks blocks. */
+void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
+                           const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
+                           uint32_t inode_seed, uint8_t *bytes);
