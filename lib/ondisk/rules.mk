@@ -2,15 +2,13 @@
 ondisk_sources := \
 	lib/ondisk/directory.c \
 	lib/ondisk/directory_block.c \
-	lib/ondisk/directory_entries.c \
 	lib/ondisk/directory_index.c \
 	lib/ondisk/directory_order.c \
-	lib/ondisk/extent_node.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inline_data.c \
 	lib/ondisk/inode.c \
-	lib/ondisk/inode_view.c \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
+	lib/ondisk/views.c \
 	lib/ondisk/xattr.c

@@ -6,10 +6,8 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext3_extents.h>
 
-#include "ondisk/directory_entries.h"
-#include "ondisk/extent_node.h"
+#include "ondisk/views.h"
 #include "ondisk/file_map.h"
-#include "ondisk/inode_view.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -217,7 +215,7 @@ START_TEST(noise_is_survived)
 
 		bytes[128] = 32;
 		memcpy(bytes + 160, &magic, sizeof(magic));
-		inode_view_read(&format, bytes, &view);
+		inode_view_read(bytes, &view);
 		const uint8_t *rest = inode_view_inline_rest(&format, bytes, &count);
 
 		ck_assert(!rest || (rest >= bytes + 164 && rest + count <= bytes + 256));

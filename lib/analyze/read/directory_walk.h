@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analyze/read/map_walk.h"
-#include "ondisk/directory_entries.h"
+#include "ondisk/views.h"
 
 /* What one worker needs, and what its walks over maps need. */
 struct directory_walker {

@@ -58,7 +58,7 @@ errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, str
 	if (error)
 		return error;
 	memcpy(bytes, block + (offset & (volume->format.block_bytes - 1)), inode_bytes);
-	inode_view_read(&volume->format, bytes, inode);
+	inode_view_read(bytes, inode);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t 
 	struct report_files *files = &run->workers[index].files;
 	struct inode_view inode;
 
-	inode_view_read(&run->scan->volume->format, raw, &inode);
+	inode_view_read(raw, &inode);
 	if (!inode.links || volume_owns_inode(run->scan->volume, ino))
 		return 0;
 	if (S_ISDIR(inode.mode) && (run->parts & INODE_SCAN_DIRECTORIES)) {
@@ -307,7 +307,7 @@ static void expect_maps(struct scan_worker *worker, const struct volume *volume,
 		struct inode_view inode;
 		uint64_t blocks[4];
 
-		inode_view_read(&volume->format, worker->table + (size_t)n * volume->format.inode_bytes, &inode);
+		inode_view_read(worker->table + (size_t)n * volume->format.inode_bytes, &inode);
 		if (!inode.links || (!S_ISREG(inode.mode) && !S_ISDIR(inode.mode)) ||
 		    (inode.flags & EXT4_INLINE_DATA_FL))
 			continue;

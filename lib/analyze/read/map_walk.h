@@ -6,8 +6,7 @@
 #include "analyze/read/damage.h"
 #include "analyze/read/volume.h"
 #include "analyze/report/layout.h"
-#include "ondisk/extent_node.h"
-#include "ondisk/inode_view.h"
+#include "ondisk/views.h"
 
 /* One worker's means. */
 struct map_walker {
