@@ -145,43 +145,35 @@ static int print_damage(const struct subject *subject)
 	const struct report *report = subject->report;
 	struct problem problem = { 0 };
 
-	if (!report || !report->damage_count)
+	if (!report || !report->damage.count)
 		return EXIT_SUCCESS;
 	problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it",
-	                   "%" PRIu64 " left out:", report->damage_count);
+	                   "%" PRIu64 " left out:", report->damage.count);
 	print_problem(&problem);
 	form_damage(report, "  ", stderr);
 	return EXIT_FAILURE;
-}
-
-static void copy_damage(const struct damage_list *damage, struct report *report)
-{
-	report->damage_count = damage->count;
-	for (unsigned int n = 0; n < damage->kept; n++)
-		report->damage[n] = damage->first[n];
 }
 
 static int print_paths(const struct command *command, struct subject *subject)
 {
 	const struct volume *volume = &subject->volume;
 	struct problem problem = { 0 };
-	struct damage_list damage = { 0 };
+	struct damage_list *damage = &subject->report->damage;
 	int status = EXIT_SUCCESS;
 
 	for (size_t n = 0; n < command->paths.count; n++) {
 		const char *path = command->paths.list[n];
 		uint32_t ino;
-		errcode_t error = paths_lookup(volume, path, &damage, &ino);
+		errcode_t error = paths_lookup(volume, path, damage, &ino);
 
 		if (!error)
-			error = command->form->print_file(volume, ino, path, command->with_rows, &damage,
+			error = command->form->print_file(volume, ino, path, command->with_rows, damage,
 			                                  stdout);
 		if (error) {
 			problem_set(&problem, error, path, "cannot show its extents");
 			status = print_problem(&problem);
 		}
 	}
-	copy_damage(&damage, subject->report);
 	return status ? status : print_damage(subject);
 }
 

@@ -76,7 +76,7 @@ static errcode_t scan_files(struct inode_scan *scan, const struct analyze_option
 }
 
 static errcode_t analyze_files(const struct volume *volume, struct pool *pool, const struct analyze_options *options,
-                               struct report *report, struct damage_list *damage)
+                               struct report *report)
 {
 	SCOPE_FREE struct inode_scan *scan = malloc(sizeof(*scan));
 	errcode_t error =
@@ -87,7 +87,7 @@ static errcode_t analyze_files(const struct volume *volume, struct pool *pool, c
 		return error;
 	scan->progress = options->progress;
 	error = scan_files(scan, options, report);
-	damage_merge(damage, &scan->damage);
+	damage_merge(&report->damage, &scan->damage);
 	inode_scan_close(scan);
 	return error;
 }
@@ -105,23 +105,19 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
                                struct report *report)
 {
 	struct free_space_options free_options = { options->chunk_blocks, options->with_groups };
-	struct damage_list damage = { 0 };
 	errcode_t error = 0;
 
 	if (!options->without_free) {
 		progress_stage(options->progress, "free space", 0, 0);
-		error = free_space_read(volume, pool, &free_options, &report->free, &damage);
+		error = free_space_read(volume, pool, &free_options, &report->free, &report->damage);
 	}
 	if (!error && !options->without_files) {
 		progress_stage(options->progress, "files", 0,
 		               inodes_to_scan(volume) * (needs_directories(options) ? 2 : 1));
-		error = analyze_files(volume, pool, options, report, &damage);
+		error = analyze_files(volume, pool, options, report);
 	}
 	if (error)
 		return error;
-	report->damage_count = damage.count;
-	for (unsigned int n = 0; n < damage.kept; n++)
-		report->damage[n] = damage.first[n];
 	verdict_make(report);
 	return 0;
 }

@@ -353,16 +353,16 @@ static void write_verdict(struct form *form)
 static void write_damage(struct form *form)
 {
 	struct json *json = form->json;
-	const struct report *report = form->report;
+	const struct damage_list *damage = &form->report->damage;
 
 	json_open_object(json, "unreadable");
-	json_unsigned(json, "count", report->damage_count);
+	json_unsigned(json, "count", damage->count);
 	json_open_array(json, "first");
-	for (uint64_t n = 0; n < report->damage_count && n < REPORT_MAX_DAMAGE; n++) {
+	for (unsigned int n = 0; n < damage->kept; n++) {
 		json_open_row(json, NULL);
-		json_string(json, "what", report->damage[n].what);
-		json_unsigned(json, "inode", report->damage[n].ino);
-		json_unsigned(json, "block", report->damage[n].block);
+		json_string(json, "what", damage->first[n].what);
+		json_unsigned(json, "inode", damage->first[n].ino);
+		json_unsigned(json, "block", damage->first[n].block);
 		json_close_object(json);
 	}
 	json_close_array(json);

@@ -325,10 +325,10 @@ static void print_unlink(const struct form *form)
 
 void form_damage(const struct report *report, const char *indent, FILE *stream)
 {
-	uint64_t shown = report->damage_count < REPORT_MAX_DAMAGE ? report->damage_count : REPORT_MAX_DAMAGE;
+	const struct damage_list *list = &report->damage;
 
-	for (uint64_t n = 0; n < shown; n++) {
-		const struct report_damage *damage = &report->damage[n];
+	for (unsigned int n = 0; n < list->kept; n++) {
+		const struct report_damage *damage = &list->first[n];
 
 		fprintf(stream, "%s%s", indent, damage->what);
 		if (damage->ino)
@@ -337,8 +337,8 @@ void form_damage(const struct report *report, const char *indent, FILE *stream)
 			fprintf(stream, " at block %" PRIu64, damage->block);
 		fputc('\n', stream);
 	}
-	if (report->damage_count > shown)
-		fprintf(stream, "%sand %" PRIu64 " more\n", indent, report->damage_count - shown);
+	if (list->count > list->kept)
+		fprintf(stream, "%sand %" PRIu64 " more\n", indent, list->count - list->kept);
 }
 
 static void print_verdict(const struct form *form)
@@ -367,8 +367,8 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 		if (parts->unlink)
 			print_unlink(&form);
 	}
-	if (report->damage_count) {
-		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage_count);
+	if (report->damage.count) {
+		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);
 	}
 	if (parts->files)

@@ -96,7 +96,7 @@ void figures_take(const struct report *report, struct figure_values *values)
 {
 	*values = (struct figure_values){
 		.target = report->filesystem.target,
-		.damage_count = report->damage_count,
+		.damage_count = report->damage.count,
 		.has_free_space = true,
 		.has_files = true,
 	};

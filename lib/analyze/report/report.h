@@ -139,6 +139,13 @@ struct report_damage {
 
 #define REPORT_MAX_DAMAGE 20 /* that are named */
 
+/* Zero-initialise; analyze/read/damage.h fills it. */
+struct damage_list {
+	uint64_t count;
+	unsigned int kept;
+	struct report_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block and text */
+};
+
 /* What deleting the files that are right in one directory would write. */
 struct report_unlink_directory {
 	const char *path; /* NULL: nothing names it */
@@ -209,9 +216,8 @@ struct report {
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */
 	struct report_verdict verdict;
-	uint64_t damage_count;
-	struct report_damage damage[REPORT_MAX_DAMAGE]; /* the first ones, by inode and block */
-	struct arena arena;                             /* of the paths */
+	struct damage_list damage;
+	struct arena arena; /* of the paths */
 };
 
 void report_destroy(struct report *report);

@@ -45,7 +45,7 @@ void verdict_make(struct report *report)
 	struct report_verdict *verdict = &report->verdict;
 
 	*verdict = (struct report_verdict){ .score = files->score, .band = score_band(files->score) };
-	if (report->damage_count)
+	if (report->damage.count)
 		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
 	if (verdict->band != SCORE_FINE)
 		advise(verdict, help_for_files(report));
