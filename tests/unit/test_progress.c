@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pty.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -209,10 +210,9 @@ START_TEST(an_interrupt_is_a_flag)
 	raise(SIGHUP);
 	ck_assert(!interrupt_pending());
 	raise(SIGTERM);
-	ck_assert(interrupt_pending());
-	ck_assert_int_eq(interrupt_signal(), SIGTERM);
+	ck_assert_int_eq(interrupt_pending(), SIGTERM);
 	raise(SIGINT);
-	ck_assert_int_eq(interrupt_signal(), SIGTERM);
+	ck_assert_int_eq(interrupt_pending(), SIGTERM);
 
 	struct problem problem = { 0 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static atomic_int arrived;
@@ -73,14 +74,9 @@ int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument
 	return error;
 }
 
-int interrupt_signal(void)
+int interrupt_pending(void)
 {
 	return atomic_load_explicit(&arrived, memory_order_relaxed);
-}
-
-bool interrupt_pending(void)
-{
-	return interrupt_signal();
 }
 
 void interrupt_explain(const char *path, struct problem *problem)
@@ -93,7 +89,7 @@ void interrupt_explain(const char *path, struct problem *problem)
 
 void interrupt_die(void)
 {
-	int signal = interrupt_signal();
+	int signal = interrupt_pending();
 
 	if (!signal)
 		return;

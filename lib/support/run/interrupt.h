@@ -7,7 +7,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #include "support/problem.h"
 
@@ -17,11 +16,8 @@
  */
 void interrupt_install(void);
 
-/* True once one of them has arrived. Any thread, lock-free. */
-bool interrupt_pending(void);
-
-/* The number of the signal that arrived, 0 if none. */
-int interrupt_signal(void);
+/* The number of the first of them that has arrived, 0 if none. Any thread, lock-free. */
+int interrupt_pending(void);
 
 /* Gives all these signals the action that they had before interrupt_install(). Main thread only. */
 void interrupt_uninstall(void);

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "support/run/interrupt.h"
