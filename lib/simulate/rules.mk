@@ -7,10 +7,8 @@ simulate_sources := \
 	lib/simulate/image/image.c \
 	lib/simulate/image/inode_buffers.c \
 	lib/simulate/image/size_list.c \
-	lib/simulate/overview/chart.c \
 	lib/simulate/overview/overview.c \
 	lib/simulate/overview/overview_charts.c \
-	lib/simulate/overview/overview_machine.c \
 	lib/simulate/results/counted_values.c \
 	lib/simulate/results/report.c \
 	lib/simulate/results/scalability.c \

@@ -2,13 +2,14 @@
 #include "simulate/overview/overview.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <sys/utsname.h>
+#include <time.h>
 
 #include "populate/output/output.h"
 #include "simulate/overview/overview_charts.h"
-#include "simulate/overview/overview_machine.h"
 #include "simulate/results/report.h"
 #include "simulate/simulate.h"
 #include "simulate/workloads/workloads.h"
@@ -263,10 +264,48 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 	return error ? error : print_experiment(overview, experiment, &options, measurements);
 }
 
+/* Not all architectures say it. */
+static void print_model(FILE *stream)
+{
+	SCOPE_FCLOSE FILE *information = fopen("/proc/cpuinfo", "re");
+	SCOPE_FREE char *line = NULL;
+	size_t capacity = 0;
+
+	while (information && getline(&line, &capacity, information) > 0) {
+		const char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", strlen("model name")) != 0 || !colon)
+			continue;
+		fprintf(stream, " (%.*s)", (int)strcspn(colon + 2, "\n"), colon + 2);
+		return;
+	}
+}
+
+/* On what machine, when, and how busy it is. */
+static void print_machine(FILE *stream, unsigned int online_processors)
+{
+	time_t now = time(NULL);
+	struct utsname system;
+	struct tm date;
+	double load[1];
+
+	if (gmtime_r(&now, &date))
+		fprintf(stream, "%04d-%02d-%02d, ", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
+	fprintf(stream, "%u processor%s", online_processors, online_processors == 1 ? "" : "s");
+	print_model(stream);
+	if (uname(&system) == 0)
+		fprintf(stream, ", %s %s %s", system.sysname, system.release, system.machine);
+	if (getloadavg(load, 1) == 1)
+		fprintf(stream, "; load at the beginning %.1f", load[0]);
+	if (sched_getscheduler(0) == SCHED_FIFO || sched_getscheduler(0) == SCHED_RR)
+		fputs("; run with real-time priority, so the load had little of the processors", stream);
+	fputs(".\n", stream);
+}
+
 static void print_head(const struct overview *overview)
 {
 	fputs("# e2allocsim: all workloads\n\n", overview->stream);
-	overview_machine_print(overview->stream, overview->options->online_processors);
+	print_machine(overview->stream, overview->options->online_processors);
 	fprintf(overview->stream,
 	        "\nMade by `e2allocsim all --report=DIR%s`, seed %llu. Every command below is for an image of\n\n"
 	        "    truncate -s " IMAGE_SIZE " disk && mke2fs -q -F -t ext4 -O orphan_file disk\n\n"

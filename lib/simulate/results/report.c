@@ -12,9 +12,9 @@
 #define FIRST_COLUMN 34
 #define COLUMN 14
 
-static int width_of(const struct measurement *measurement)
+static int width_of(const struct configuration *configuration)
 {
-	int length = (int)strlen(measurement->configuration->name);
+	int length = (int)strlen(configuration->name);
 
 	return length > COLUMN ? length : COLUMN;
 }
@@ -25,28 +25,31 @@ static void print_rule(FILE *stream, int width)
 		fputc('-', stream);
 }
 
-static void print_value(FILE *stream, const struct result_value *value, int width)
+static void print_value(FILE *stream, const struct measurement *measurement, const char *section, const char *key,
+                        int width)
 {
+	const struct result_value *value = result_find(&measurement->result, section, key);
 	char text[RESULT_TEXT_BYTES];
 
 	fprintf(stream, " | %*s", width, value ? result_format(value, text) : "-");
 }
 
-/* All values, a line each, with where they come from. */
-static void print_by_value(FILE *stream, const struct measurement *measurements, size_t count)
+/* All values with one number of threads, a line each, with where they come from; a column for each configuration. */
+static void print_by_value(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
 {
+	const struct configuration *configurations = options->configurations;
 	const struct result *first = &measurements[0].result;
 	const char *section = NULL;
 
 	fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, "", "");
-	for (size_t index = 0; index < count; index++)
-		fprintf(stream, " | %*s", width_of(&measurements[index]), measurements[index].configuration->name);
+	for (size_t index = 0; index < options->configuration_count; index++)
+		fprintf(stream, " | %*s", width_of(&configurations[index]), configurations[index].name);
 	fputs(" |\n|", stream);
 	print_rule(stream, FIRST_COLUMN + 2);
 	fputs("|----------", stream);
-	for (size_t index = 0; index < count; index++) {
+	for (size_t index = 0; index < options->configuration_count; index++) {
 		fputs("|", stream);
-		print_rule(stream, width_of(&measurements[index]) + 1);
+		print_rule(stream, width_of(&configurations[index]) + 1);
 		fputs(":", stream);
 	}
 	fputs("|\n", stream);
@@ -57,9 +60,9 @@ static void print_by_value(FILE *stream, const struct measurement *measurements,
 			fprintf(stream, "| **%s**\n", value->section);
 		section = value->section;
 		fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, value->label, result_kind_name(value->kind));
-		for (size_t index = 0; index < count; index++)
-			print_value(stream, result_find(&measurements[index].result, value->section, value->key),
-			            width_of(&measurements[index]));
+		for (size_t index = 0; index < options->configuration_count; index++)
+			print_value(stream, &measurements[index * options->thread_count], value->section, value->key,
+			            width_of(&configurations[index]));
 		fputs(" |\n", stream);
 	}
 }
@@ -86,9 +89,7 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		fprintf(stream, "| %-*s", FIRST_COLUMN, options->configurations[row].name);
 		for (size_t column = 0; column < options->thread_count; column++)
-			print_value(stream,
-			            result_find(&measurements[row * options->thread_count + column].result, NULL, key),
-			            COLUMN);
+			print_value(stream, &measurements[row * options->thread_count + column], NULL, key, COLUMN);
 		fputs(" |\n", stream);
 	}
 }
@@ -156,12 +157,6 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 	}
 	/* The threads that a table of values belongs to; with several, a table each. */
 	for (size_t column = 0; column < options->thread_count; column++) {
-		SCOPE_FREE struct measurement *same = calloc(options->configuration_count, sizeof(*same));
-
-		if (!same)
-			return;
-		for (size_t row = 0; row < options->configuration_count; row++)
-			same[row] = measurements[row * options->thread_count + column];
 		if (column)
 			fputc('\n', stream);
 		utf8_print(options->image, stream);
@@ -170,7 +165,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 			fprintf(stream, "%u threads\n\n", options->threads[column]);
 		else
 			fprintf(stream, "turns in one thread, seed %" PRIu64 "\n\n", options->seed);
-		print_by_value(stream, same, options->configuration_count);
+		print_by_value(stream, options, measurements + column);
 	}
 }
 

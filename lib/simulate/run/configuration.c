@@ -2,6 +2,7 @@
 #include "simulate/run/configuration.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,26 @@
 #define STRIPE_BLOCKS 64 /* 256 KiB: 4 disks of data with chunks of 64 KiB */
 #define MOST_CONFIGURATIONS (PATCHES + 2)
 
-/* "name (scan)", where there is something to say of the scan. */
-static void name_configuration(struct configuration *configuration, const char *name)
+struct list {
+	struct configuration *configurations;
+	size_t count;
+};
+
+/* Its name is followed by the scan, where there is something to say of it. */
+__attribute__((format(printf, 3, 4))) static void add(struct list *list, const struct policy_options *options,
+                                                      const char *format, ...)
 {
 	static const char *const scans[] = { "", ", linear", ", indexed" };
+	struct configuration *configuration = &list->configurations[list->count++];
+	char name[CONFIGURATION_NAME_BYTES];
+	va_list arguments;
 
+	va_start(arguments, format);
+	vsnprintf(name, sizeof(name), format, arguments);
+	va_end(arguments);
+	configuration->options = *options;
 	snprintf(configuration->name, sizeof(configuration->name), "%s%s", name,
-	         scans[configuration->options.allocator.optimize_scan]);
+	         scans[options->allocator.optimize_scan]);
 }
 
 static uint32_t choices_of_patch(uint64_t patch)
@@ -86,24 +100,14 @@ static const char *name_of(enum policy_name policy)
 	return policy == POLICY_BASE ? "base" : policy == POLICY_SERIES ? "series" : "ext2mb";
 }
 
-static struct configuration *add(struct configuration *list, size_t *count, const struct policy_options *options)
-{
-	struct configuration *configuration = &list[(*count)++];
-
-	configuration->options = *options;
-	return configuration;
-}
-
-static void list_one(struct configuration *list, size_t *count, const struct policy_options *options)
+static void list_one(struct list *list, const struct policy_options *options)
 {
 	bool is_whole = !options->choices_added && !options->choices_dropped;
-	char name[CONFIGURATION_NAME_BYTES];
 
-	snprintf(name, sizeof(name), "%s%s", name_of(options->policy), is_whole ? "" : " with changes");
-	name_configuration(add(list, count, options), name);
+	add(list, options, "%s%s", name_of(options->policy), is_whole ? "" : " with changes");
 }
 
-static void list_policies(struct configuration *list, size_t *count, const struct policy_options *options)
+static void list_policies(struct list *list, const struct policy_options *options)
 {
 	static const enum policy_name older[] = { POLICY_BASE, POLICY_SERIES };
 	struct policy_options variant = *options;
@@ -112,14 +116,14 @@ static void list_policies(struct configuration *list, size_t *count, const struc
 		variant.policy = older[policy];
 		for (variant.allocator.optimize_scan = EXT2MB_SCAN_LINEAR; variant.allocator.optimize_scan <= EXT2MB_SCAN_INDEXED;
 		     variant.allocator.optimize_scan++)
-			name_configuration(add(list, count, &variant), name_of(variant.policy));
+			add(list, &variant, "%s", name_of(variant.policy));
 	}
 	variant.policy = POLICY_EXT2MB;
 	variant.allocator.optimize_scan = options->allocator.optimize_scan;
-	name_configuration(add(list, count, &variant), name_of(variant.policy));
+	add(list, &variant, "%s", name_of(variant.policy));
 }
 
-static void list_windows(struct configuration *list, size_t *count, const struct policy_options *options)
+static void list_windows(struct list *list, const struct policy_options *options)
 {
 	static const struct {
 		enum ext2mb_locality windows;
@@ -140,7 +144,7 @@ static void list_windows(struct configuration *list, size_t *count, const struct
 			variant.choices_dropped |= CHOICE_DIRECTORY_SHARES;
 		}
 		variant.allocator.locality = kinds[kind].windows;
-		name_configuration(add(list, count, &variant), kinds[kind].name);
+		add(list, &variant, "%s", kinds[kind].name);
 	}
 }
 
@@ -151,7 +155,7 @@ uint32_t configuration_stripe(const struct policy_options *options)
 	return is_open ? STRIPE_BLOCKS : options->allocator.stripe_blocks;
 }
 
-static void list_normalizations(struct configuration *list, size_t *count, const struct policy_options *options)
+static void list_normalizations(struct list *list, const struct policy_options *options)
 {
 	static const struct {
 		enum ext2mb_normalization normalization;
@@ -166,66 +170,51 @@ static void list_normalizations(struct configuration *list, size_t *count, const
 	for (unsigned int has_stripe = 0; has_stripe < 2; has_stripe++) {
 		variant.allocator.stripe_blocks = has_stripe ? configuration_stripe(options) : EXT2MB_NO_STRIPE;
 		for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
-			char name[CONFIGURATION_NAME_BYTES];
-
 			variant.allocator.normalization = kinds[kind].normalization;
 			if (has_stripe)
-				snprintf(name, sizeof(name), "%s, stripe %u", kinds[kind].name, variant.allocator.stripe_blocks);
+				add(list, &variant, "%s, stripe %u", kinds[kind].name, variant.allocator.stripe_blocks);
 			else
-				snprintf(name, sizeof(name), "%s", kinds[kind].name);
-			name_configuration(add(list, count, &variant), name);
+				add(list, &variant, "%s", kinds[kind].name);
 		}
 	}
 }
 
-/* What base had and the series has not went with the patch that scans in place. */
-static uint32_t dropped_by_patch(unsigned int patch)
-{
-	uint32_t given_up = policy_choices(POLICY_BASE) & ~policy_choices(POLICY_SERIES);
-
-	return patch == 16 ? given_up : 0;
-}
-
-static void list_patches(struct configuration *list, size_t *count, const struct policy_options *options)
+static void list_patches(struct list *list, const struct policy_options *options)
 {
 	struct policy_options variant = *options;
-	char name[CONFIGURATION_NAME_BYTES];
 
 	variant.policy = POLICY_BASE;
-	name_configuration(add(list, count, &variant), "base");
+	add(list, &variant, "base");
 	for (unsigned int patch = 1; patch <= PATCHES; patch++) {
 		uint32_t choices = choices_of_patch(patch);
 
 		if (!choices)
 			continue;
 		variant.choices_added |= choices;
-		variant.choices_dropped |= dropped_by_patch(patch);
-		snprintf(name, sizeof(name), patch == PATCHES ? "after %u: series" : "after %u", patch);
-		name_configuration(add(list, count, &variant), name);
+		/* What base had and the series has not went with the patch that scans in place. */
+		if (patch == 16)
+			variant.choices_dropped |= policy_choices(POLICY_BASE) & ~policy_choices(POLICY_SERIES);
+		add(list, &variant, patch == PATCHES ? "after %u: series" : "after %u", patch);
 	}
 	variant = *options;
 	variant.policy = POLICY_EXT2MB;
-	name_configuration(add(list, count, &variant), "ext2mb");
+	add(list, &variant, "ext2mb");
 }
 
 errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                              struct configuration **ret, size_t *count)
 {
-	struct configuration *list = calloc(MOST_CONFIGURATIONS, sizeof(*list));
+	static void (*const lists[])(struct list *list, const struct policy_options *options) = {
+		[COMPARE_NOTHING] = list_one,        [COMPARE_POLICIES] = list_policies,
+		[COMPARE_WINDOWS] = list_windows,    [COMPARE_NORMALIZATIONS] = list_normalizations,
+		[COMPARE_PATCHES] = list_patches,
+	};
+	struct list list = { .configurations = calloc(MOST_CONFIGURATIONS, sizeof(*list.configurations)) };
 
-	if (!list)
+	if (!list.configurations)
 		return ENOMEM;
-	*count = 0;
-	if (comparison == COMPARE_POLICIES)
-		list_policies(list, count, options);
-	else if (comparison == COMPARE_WINDOWS)
-		list_windows(list, count, options);
-	else if (comparison == COMPARE_NORMALIZATIONS)
-		list_normalizations(list, count, options);
-	else if (comparison == COMPARE_PATCHES)
-		list_patches(list, count, options);
-	else
-		list_one(list, count, options);
-	*ret = list;
+	lists[comparison](&list, options);
+	*ret = list.configurations;
+	*count = list.count;
 	return 0;
 }
