@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The kernel's own forms: what Linux 6.18 shows as mb_stats, mb_groups and mb_structs_summary in /proc/fs/ext4. */
+#include "ext2fs/stats_text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -88,20 +90,11 @@ static unsigned int columns(const struct ext2mb *mb)
 	return mb->orders > KERNEL_COLUMNS ? mb->orders : KERNEL_COLUMNS;
 }
 
-/* What a row needs of a buddy, copied under the group's lock, for the caller's function may take its time. */
-struct row {
-	bool is_corrupt;
-	uint32_t free_clusters;
-	uint32_t fragments;
-	uint32_t first_free;
-	uint32_t counters[BUDDY_MAX_ORDERS];
-};
-
-static errcode_t read_row(struct ext2mb *mb, uint32_t number, struct row *row)
+errcode_t stats_text_read_row(struct ext2mb *mb, uint32_t number, struct group_row *row)
 {
 	errcode_t error = group_enter(mb, number);
 
-	*row = (struct row){ .is_corrupt = error == EXT2MB_ET_CORRUPT_GROUP };
+	*row = (struct group_row){ .is_corrupt = error == EXT2MB_ET_CORRUPT_GROUP };
 	if (row->is_corrupt)
 		return 0;
 	if (error)
@@ -116,7 +109,7 @@ static errcode_t read_row(struct ext2mb *mb, uint32_t number, struct row *row)
 	return 0;
 }
 
-static void put_row(struct writer *writer, const struct ext2mb *mb, uint32_t number, const struct row *row)
+static void put_row(struct writer *writer, const struct ext2mb *mb, uint32_t number, const struct group_row *row)
 {
 	put(writer, "#%-5u: %-5u %-5u %-5u [", number, row->free_clusters, row->fragments, row->first_free);
 	for (unsigned int order = 0; order < columns(mb); order++)
@@ -124,7 +117,8 @@ static void put_row(struct writer *writer, const struct ext2mb *mb, uint32_t num
 	put(writer, " ]%s\n", row->is_corrupt ? " Block bitmap corrupted!" : "");
 }
 
-errcode_t ext2mb_write_mb_groups(struct ext2mb *mb, ext2mb_write_function write, void *context)
+errcode_t stats_text_write_groups(struct ext2mb *mb, uint32_t first, uint32_t end, ext2mb_write_function write,
+                                  void *context)
 {
 	struct writer writer = { write, context, 0 };
 
@@ -132,15 +126,20 @@ errcode_t ext2mb_write_mb_groups(struct ext2mb *mb, ext2mb_write_function write,
 	for (unsigned int order = 0; order < columns(mb); order++)
 		put(&writer, " 2^%-3u", order);
 	put(&writer, " ]\n");
-	for (uint32_t number = 0; number < mb->geometry.groups && !writer.error; number++) {
-		struct row row;
-		errcode_t error = read_row(mb, number, &row);
+	for (uint32_t number = first; number < end && !writer.error; number++) {
+		struct group_row row;
+		errcode_t error = stats_text_read_row(mb, number, &row);
 
 		if (error)
 			return error;
 		put_row(&writer, mb, number, &row);
 	}
 	return writer.error;
+}
+
+errcode_t ext2mb_write_mb_groups(struct ext2mb *mb, ext2mb_write_function write, void *context)
+{
+	return stats_text_write_groups(mb, 0, mb->geometry.groups, write, context);
 }
 
 static void put_sets(struct writer *writer, struct ext2mb *mb, enum index_kind kind, const char *name)

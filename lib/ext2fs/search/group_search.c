@@ -4,10 +4,6 @@
 #include "ext2fs/group/group.h"
 #include "ext2fs/group/group_reserved.h"
 
-/* The kernel's mb_max_to_scan and mb_min_to_scan. */
-#define MOST_TO_SCAN 200 /* runs, before what there is must do */
-#define LEAST_TO_SCAN 10 /* runs, before one that is long enough is taken though a better fit may follow */
-
 /* The unit test includes this file and here does what another thread might. */
 #ifndef SEARCH_MEANWHILE
 #define SEARCH_MEANWHILE(search, number, waits)
@@ -87,12 +83,12 @@ static bool weigh(struct search *search, const struct cluster_run *run)
 	if (best->count < search->wanted ? run->count > best->count :
 	                                   run->count >= search->wanted && run->count < best->count)
 		*best = *run;
-	if (search->found > MOST_TO_SCAN) {
+	if (search->found > SEARCH_MOST_TO_SCAN) {
 		search->status = SEARCH_IS_OVER;
 		stats_add(&search->worker->stats, COUNT_BREAKS, 1);
 		return true;
 	}
-	return best->count >= search->wanted && search->found > LEAST_TO_SCAN;
+	return best->count >= search->wanted && search->found > SEARCH_LEAST_TO_SCAN;
 }
 
 /* Measures the group's runs from its first free cluster on. */
@@ -214,6 +210,8 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 
 	SEARCH_MEANWHILE(search, number, waits);
 	stats_add(&search->worker->stats, COUNT_CRITERION_GROUPS + search->criterion, 1);
+	if (mb->contention && mb->contention->considers)
+		mb->contention->considers(mb->contention->context, search, number);
 	if (!search_suits(search, number))
 		return 0;
 	if (waits)

@@ -46,7 +46,11 @@ struct search {
 	unsigned int busy_count;
 };
 
-#define SEARCH_MOST_TRIMMED_ORDERS 3 /* the kernel's mb_best_avail_max_trim_order */
+/* The kernel's mb_max_to_scan, mb_min_to_scan, mb_order2_req and mb_best_avail_max_trim_order. */
+#define SEARCH_MOST_TO_SCAN 200      /* runs, before what there is must do */
+#define SEARCH_LEAST_TO_SCAN 10      /* runs, before one that is long enough is taken though a better fit may follow */
+#define SEARCH_LEAST_POWER_OF_TWO 2  /* clusters */
+#define SEARCH_MOST_TRIMMED_ORDERS 3
 
 /* The order of the shortest length that BEST_AVAILABLE may look for. */
 static inline unsigned int search_least_order(const struct search *search)
@@ -87,6 +91,8 @@ struct contention {
 	bool (*is_busy)(void *context, uint32_t group);
 	void (*has_taken)(void *context, uint32_t group); /* a search took clusters there; under the group's lock */
 	void *context;
+	/* The search's criterion looks at the group, suitable or not, before it is locked; NULL: not wanted. */
+	void (*considers)(void *context, const struct search *search, uint32_t group);
 };
 
 /* A hint: another thread holds the group's lock (simulated runs: is modelled as holding it). */

@@ -10,7 +10,6 @@
 
 #define MOST_OF_FIRST 16     /* groups of the first set, whose averages may be too short */
 #define VAIN_SEARCHES 64     /* for which it is believed that nothing is long enough */
-#define LEAST_POWER_OF_TWO 2 /* clusters: the kernel's mb_order2_req */
 
 static bool goes_on(const struct search *search, errcode_t error)
 {
@@ -246,7 +245,7 @@ static errcode_t try_everything(struct search *search)
 /* Goes down the criteria until something is taken, or is at least known to be the best that there was. */
 static errcode_t try_criteria(struct search *search)
 {
-	bool is_power_of_two = search->wanted >= LEAST_POWER_OF_TWO && !(search->wanted & (search->wanted - 1)) &&
+	bool is_power_of_two = search->wanted >= SEARCH_LEAST_POWER_OF_TWO && !(search->wanted & (search->wanted - 1)) &&
 	                       last_set(search->wanted) <= search->mb->orders;
 	errcode_t error = 0;
 

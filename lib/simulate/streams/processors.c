@@ -57,7 +57,7 @@ errcode_t processors_create(unsigned int count, unsigned int streams, uint32_t g
 		processors->ring[slot] = NOBODY;
 	for (unsigned int stream = 0; stream < streams; stream++)
 		processors->places[stream].group = NOWHERE;
-	processors->contention = (struct contention){ is_busy, has_taken, processors };
+	processors->contention = (struct contention){ .is_busy = is_busy, .has_taken = has_taken, .context = processors };
 	*ret = processors;
 	return 0;
 }

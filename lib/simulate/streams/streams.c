@@ -159,7 +159,9 @@ static errcode_t pretend_checksums(struct run *run)
 	run->bitmap = calloc(1, simulation->image->format.block_bytes);
 	if (!run->bitmap)
 		return ENOMEM;
-	run->contention = (struct contention){ is_never_busy, compute_checksum, run };
+	run->contention = (struct contention){
+		.is_busy = is_never_busy, .has_taken = compute_checksum, .context = run
+	};
 	contention_simulate(simulation->image->mb, &run->contention);
 	return 0;
 }

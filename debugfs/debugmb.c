@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* debugmb: options, and where commands come from: -R, a script, or a user at a terminal. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ss/ss.h>
+
+#include "misc/command_line.h"
+#include "requests.h"
+#include "support/io/whole_io.h"
+#include "support/text/text_line.h"
+
+const char tool_name[] = "debugmb";
+
+struct command {
+	const char *name; /* of the filesystem; NULL: none is opened yet */
+	const char *request;
+	const char *script;
+	bool is_writable;
+	bool is_json;
+};
+
+static const char usage[] =
+	"Usage: debugmb [options] [IMAGE|DEVICE|LABEL=...|UUID=...]\n"
+	"Looks into the block allocator of an ext4 filesystem that is not mounted, and works with it, by commands.\n";
+
+static const char epilogue[] =
+	"\n"
+	"Examples:\n"
+	"  debugmb -R 'map 0-7' disk.img          a picture of eight groups\n"
+	"  debugmb -R 'explain 64' disk.img       how 64 blocks would be found\n"
+	"  debugmb --json -R mb_groups disk.img   free space by groups, for programs\n";
+
+/* For completion: see tests/house/manual. */
+#define COMMANDS                                                                                                       \
+	"open|close|mb_groups|mb_stats|mb_structs|orders|goals|policy|alloc|free|commit|prealloc|orphans|explain|map|" \
+	"check|sync|stats|help|quit"
+
+static const struct option_row options[] = {
+	{ .heading = "Options" },
+	{ .letter = 'w', FIELD(is_writable), .help = "open the filesystem for writing too" },
+	{ .letter = 'R', .argument = "COMMAND", .kind = ARGUMENT_TEXT, FIELD(request), .words = COMMANDS,
+	  .help = "run this command, and end" },
+	{ .letter = 'f', .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(script),
+	  .help = "run the commands in FILE, a line each, and end (-: standard input)" },
+	{ .name = "json", FIELD(is_json), .help = "print what commands show as JSON" },
+	{ 0 },
+};
+
+static const struct command_line command_line = { .usage = usage, .tables = { options },
+	                                         .print_epilogue = requests_print_usages, .epilogue = epilogue };
+
+/* Of debugmb.ct. */
+extern ss_request_table debugmb_requests;
+
+static int complain(const char *word, const char *reason)
+{
+	struct problem problem = { 0 };
+
+	problem_set_reason(&problem, EINVAL, word, "cannot run", "%s", reason);
+	print_problem(&problem);
+	return EXIT_USAGE;
+}
+
+/* Of an odd number of quotes libss says something by itself, and that nothing was wrong. */
+static bool has_open_quote(const char *line)
+{
+	bool is_open = false;
+
+	for (; *line; line++)
+		is_open ^= *line == '"';
+	return is_open;
+}
+
+static void run_line(struct shell *shell, char *line)
+{
+	if (has_open_quote(line)) {
+		shell_fail(shell, complain(line, "a quotation mark is missing"));
+		return;
+	}
+	if (ss_execute_line(shell->invocation, line))
+		shell_fail(shell, complain(line, "there is no such command: help shows all"));
+}
+
+/* As debugfs does, each command is shown before it is run; of JSON it would be no part. */
+static errcode_t run_script_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
+{
+	struct shell *shell = context;
+
+	(void)origin;
+	(void)problem;
+	if (bytes && line[bytes - 1] == '\n')
+		line[bytes - 1] = '\0';
+	if (shell->is_over || !line[strspn(line, " \t")])
+		return 0;
+	if (!shell->is_json)
+		printf("%s%s\n", *line == '#' ? "" : "debugmb: ", line);
+	fflush(stdout);
+	if (*line != '#')
+		run_line(shell, line);
+	return 0;
+}
+
+static void run_script(struct shell *shell, const char *path)
+{
+	struct problem problem = { 0 };
+
+	if (text_line_each(strcmp(path, "-") ? path : "/dev/stdin", run_script_line, shell, &problem))
+		shell_fail(shell, print_problem(&problem));
+}
+
+static void run_interactively(struct shell *shell)
+{
+	shell->is_interactive = true;
+	/* History, and completion of commands, where there is readline or libedit. */
+	ss_get_readline(shell->invocation);
+	ss_listen(shell->invocation);
+	shell->status = EXIT_SUCCESS;
+}
+
+static void run_all(struct shell *shell, const struct command *command)
+{
+	if (command->request) {
+		SCOPE_FREE char *line = strdup(command->request);
+
+		if (!line)
+			exit_without_memory();
+		run_line(shell, line);
+	} else if (command->script) {
+		run_script(shell, command->script);
+	} else if (!isatty(STDIN_FILENO)) {
+		run_script(shell, "-");
+	} else {
+		run_interactively(shell);
+	}
+}
+
+static int start(struct shell *shell)
+{
+	struct problem problem = { 0 };
+	int error;
+
+	shell->invocation = ss_create_invocation(tool_name, "0.0", shell, &debugmb_requests, &error);
+	if (!error)
+		return EXIT_SUCCESS;
+	problem_set(&problem, error, NULL, "cannot start the shell");
+	return print_problem(&problem);
+}
+
+static int run(struct shell *shell, const struct command *command)
+{
+	struct problem problem = { 0 };
+
+	if (start(shell))
+		return EXIT_FAILURE;
+	if (command->name) {
+		const char *const words[] = { "open", command->is_writable ? "-w" : command->name, command->name, NULL };
+
+		run_request(command->is_writable ? 3 : 2, words, shell->invocation, shell);
+	}
+	/* Without the filesystem a script's commands would fail one after the other; a user may try again. */
+	bool is_user = !command->request && !command->script && isatty(STDIN_FILENO);
+
+	if (!command->name || filesystem_is_open(&shell->filesystem) || is_user)
+		run_all(shell, command);
+	if (filesystem_close(&shell->filesystem, &problem))
+		shell_fail(shell, print_problem(&problem));
+	ss_delete_invocation(shell->invocation);
+	errcode_t error = flush_output(stdout);
+
+	if (!error)
+		return shell->status;
+	problem_set(&problem, error, "standard output", "cannot write");
+	return print_problem(&problem);
+}
+
+int main(int argument_count, char **arguments)
+{
+	struct command command = { 0 };
+	struct shell shell = { .counted.struct_bytes = sizeof(shell.counted) };
+
+	tool_start(argument_count, arguments);
+	initialize_ss_error_table();
+	int next = command_line_read(&command_line, argument_count, arguments, &command);
+
+	if (next < argument_count)
+		command.name = arguments[next++];
+	if (next < argument_count)
+		usage_error("%s: only one filesystem can be given", arguments[next]);
+	if (command.request && command.script)
+		usage_error("-R and -f both say what to run: give one of them");
+	if (command.is_writable && !command.name)
+		usage_error("-w: which filesystem? (The command open takes -w, too)");
+	shell.is_json = command.is_json;
+	return run(&shell, &command);
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How blocks would be found. A child process allocates them, watches the search, tells of it and is gone, so nothing of
+ * ours has changed: neither the blocks nor the counters, goals and groups that a search leaves behind.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ext2fs/compare/contention.h"
+#include "ext2fs/group/group.h"
+#include "ext2fs/group/totals.h"
+#include "listing.h"
+#include "misc/tool.h"
+#include "requests.h"
+#include "support/io/whole_io.h"
+#include "support/text/units.h"
+#include "words.h"
+
+/* Why a group was passed over, or that it was not. */
+enum verdict {
+	VERDICT_TAKEN,
+	VERDICT_NO_RUN, /* it suited, and no run in it was what was looked for */
+	VERDICT_CORRUPT,
+	VERDICT_FULL,
+	VERDICT_DIRECTORIES,
+	VERDICT_LARGEST, /* with the order */
+	VERDICT_AVERAGE, /* with the clusters */
+	VERDICT_FREE,    /* with the clusters */
+};
+
+/* A look at a group, or at several in a row with the same result. */
+struct look {
+	enum criterion criterion;
+	enum verdict verdict;
+	uint32_t value;
+	uint32_t wanted; /* clusters */
+	uint32_t first, last;
+};
+
+struct looks {
+	struct look *looks;
+	size_t count, capacity;
+	bool lacks_memory;
+};
+
+struct explanation {
+	struct ext2mb *mb;
+	struct looks looks;
+	struct search searches[CRITERIA]; /* as each criterion looked for the last time */
+	enum criterion criterion;         /* of the last look, at this group: whether it takes from it is not known yet */
+	uint32_t group;
+	bool has_group;
+};
+
+/* Looks with the same result at one group after the other become one. */
+static void note(struct looks *looks, const struct look *look)
+{
+	struct look *last = looks->count ? &looks->looks[looks->count - 1] : NULL;
+
+	if (last && last->criterion == look->criterion && last->verdict == look->verdict &&
+	    last->value == look->value && last->wanted == look->wanted && last->last + 1 == look->first) {
+		last->last = look->last;
+		return;
+	}
+	if (looks->count == looks->capacity) {
+		size_t capacity = looks->capacity ? 2 * looks->capacity : 64;
+		struct look *grown = reallocarray(looks->looks, capacity, sizeof(*grown));
+
+		if (!grown) {
+			looks->lacks_memory = true;
+			return;
+		}
+		looks->looks = grown;
+		looks->capacity = capacity;
+	}
+	looks->looks[looks->count++] = *look;
+}
+
+/* What is said of a group that was not taken from, by what is known of it. */
+static struct look judge(const struct search *search, uint32_t number)
+{
+	const struct geometry *geometry = &search->mb->geometry;
+	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
+	struct look look = {
+		.criterion = search->criterion, .wanted = search->wanted, .first = number, .last = number,
+	};
+
+	if (summary.state == GROUP_CORRUPT) {
+		look.verdict = VERDICT_CORRUPT;
+	} else if (!summary.free_clusters) {
+		look.verdict = VERDICT_FULL;
+	} else if (search_suits(search, number)) {
+		look.verdict = VERDICT_NO_RUN;
+	} else if (search->criterion == POWER_OF_TWO && geometry_is_kept_for_directories(geometry, number)) {
+		look.verdict = VERDICT_DIRECTORIES;
+	} else if (search->criterion == POWER_OF_TWO || search->by_order) {
+		look.verdict = VERDICT_LARGEST;
+		look.value = (uint32_t)summary.largest_order;
+	} else if (search->criterion < GOAL_LENGTH_SLOW) {
+		look.verdict = VERDICT_AVERAGE;
+		look.value = summary.free_clusters / summary.fragments;
+	} else {
+		look.verdict = VERDICT_FREE;
+		look.value = summary.free_clusters;
+	}
+	return look;
+}
+
+/* The search has gone on, so the group that it looked at last was passed over. */
+static void pass_over(struct explanation *explanation)
+{
+	if (!explanation->has_group)
+		return;
+	struct look look = judge(&explanation->searches[explanation->criterion], explanation->group);
+
+	note(&explanation->looks, &look);
+	explanation->has_group = false;
+}
+
+static bool is_never_busy(void *context, uint32_t group)
+{
+	(void)context;
+	(void)group;
+	return false;
+}
+
+static void nothing_more(void *context, uint32_t group)
+{
+	(void)context;
+	(void)group;
+}
+
+static void consider(void *context, const struct search *search, uint32_t group)
+{
+	struct explanation *explanation = context;
+
+	pass_over(explanation);
+	/* From the beginning once more, after preallocations were given back: what counts is the last attempt. */
+	if (search->criterion < explanation->criterion)
+		explanation->looks.count = 0;
+	explanation->searches[search->criterion] = *search;
+	explanation->criterion = search->criterion;
+	explanation->group = group;
+	explanation->has_group = true;
+}
+
+/* --- Telling ---------------------------------------------------------------------------------------------------- */
+
+static const char *const criterion_names[] = { "power of two", "goal length fast", "best available",
+	                                       "goal length slow", "any free" };
+_Static_assert(sizeof(criterion_names) / sizeof(*criterion_names) == CRITERIA, "each criterion has a name");
+
+#define REASON_BYTES 96
+
+static void describe(const struct look *look, char reason[REASON_BYTES])
+{
+	switch (look->verdict) {
+	case VERDICT_TAKEN:
+		snprintf(reason, REASON_BYTES, "taken");
+		break;
+	case VERDICT_NO_RUN:
+		snprintf(reason, REASON_BYTES, "looked through, no run was what is wanted");
+		break;
+	case VERDICT_CORRUPT:
+		snprintf(reason, REASON_BYTES, "corrupt");
+		break;
+	case VERDICT_FULL:
+		snprintf(reason, REASON_BYTES, "full");
+		break;
+	case VERDICT_DIRECTORIES:
+		snprintf(reason, REASON_BYTES, "the first of its flex group, kept for directories");
+		break;
+	case VERDICT_LARGEST:
+		snprintf(reason, REASON_BYTES, "largest free buddy of %u", 1u << look->value);
+		break;
+	case VERDICT_AVERAGE:
+		snprintf(reason, REASON_BYTES, "average free extent of %u", look->value);
+		break;
+	case VERDICT_FREE:
+		snprintf(reason, REASON_BYTES, "%u free", look->value);
+		break;
+	}
+}
+
+static void print_look(const struct look *look, const char *note)
+{
+	char reason[REASON_BYTES];
+
+	describe(look, reason);
+	printf("  group%s %" PRIu32, look->first < look->last ? "s" : "", look->first);
+	if (look->first < look->last)
+		printf("-%" PRIu32, look->last);
+	printf(", for %" PRIu32 ": %s%s\n", look->wanted, reason, note);
+}
+
+static void put_look(struct json *json, const struct look *look, bool is_seen)
+{
+	char reason[REASON_BYTES];
+
+	describe(look, reason);
+	json_open_row(json, NULL);
+	json_unsigned(json, "first", look->first);
+	json_unsigned(json, "last", look->last);
+	json_unsigned(json, "wanted", look->wanted);
+	json_string(json, "reason", reason);
+	json_boolean(json, "looked_at", is_seen);
+	json_close_object(json);
+}
+
+static void tell_looks(struct json *json, const struct looks *looks, enum criterion criterion, bool is_seen)
+{
+	for (size_t index = 0; index < looks->count; index++) {
+		if (looks->looks[index].criterion != criterion)
+			continue;
+		if (json)
+			put_look(json, &looks->looks[index], is_seen);
+		else
+			print_look(&looks->looks[index], is_seen ? "" : " (not looked at)");
+	}
+}
+
+/* Groups that the search did not look at for the criterion, for the index did not name them, and that do not suit it. */
+static errcode_t find_left_out(const struct explanation *explanation, enum criterion criterion, struct looks *left_out)
+{
+	struct ext2mb *mb = explanation->mb;
+	SCOPE_FREE bool *is_seen = calloc(mb->geometry.groups, sizeof(*is_seen));
+
+	if (!is_seen)
+		return ENOMEM;
+	for (size_t index = 0; index < explanation->looks.count; index++) {
+		const struct look *look = &explanation->looks.looks[index];
+
+		for (uint32_t number = look->first; look->criterion == criterion && number <= look->last; number++)
+			is_seen[number] = true;
+	}
+	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
+		struct look look = judge(&explanation->searches[criterion], number);
+
+		if (!is_seen[number] && look.verdict != VERDICT_NO_RUN)
+			note(left_out, &look);
+	}
+	return left_out->lacks_memory ? ENOMEM : 0;
+}
+
+static errcode_t tell_criterion(struct json *json, const struct explanation *explanation, enum criterion criterion,
+                                bool is_in_vain)
+{
+	SCOPE_FREE struct look *kept = NULL;
+	struct looks left_out = { 0 };
+	errcode_t error = 0;
+
+	if (criterion < GOAL_LENGTH_SLOW && explanation->mb->is_indexed)
+		error = find_left_out(explanation, criterion, &left_out);
+	kept = left_out.looks;
+	if (json) {
+		json_open_object(json, NULL);
+		json_string(json, "criterion", criterion_names[criterion]);
+		json_boolean(json, "in_vain", is_in_vain);
+		json_open_array(json, "groups");
+	} else {
+		printf("%s: %s\n", criterion_names[criterion], is_in_vain ? "in vain" : "found");
+	}
+	tell_looks(json, &explanation->looks, criterion, true);
+	tell_looks(json, &left_out, criterion, false);
+	if (json) {
+		json_close_array(json);
+		json_close_object(json);
+	}
+	return error;
+}
+
+/* how: NULL, unless no criterion was needed. */
+static void tell_taken(struct json *json, const struct ext2mb *mb, const struct ext2mb_extent *extent, const char *how)
+{
+	const struct geometry *geometry = &mb->geometry;
+
+	if (json && !extent->count) {
+		json_null(json, "taken");
+	} else if (json) {
+		json_open_row(json, "taken");
+		json_unsigned(json, "start", extent->start);
+		json_unsigned(json, "blocks", extent->count);
+		json_unsigned(json, "group", geometry_position(geometry, extent->start) / geometry->clusters_per_group);
+		json_string(json, "how", how ? how : "by a criterion");
+		json_close_object(json);
+	} else if (!extent->count) {
+		puts("taken: nothing");
+	} else {
+		printf("taken: %" PRIu64 " block%s at %" PRIu64 ", group %" PRIu64 "%s%s\n", extent->count,
+		       units_plural(extent->count), extent->start,
+		       geometry_position(geometry, extent->start) / geometry->clusters_per_group,
+		       how ? ", " : "", how ? how : "");
+	}
+}
+
+/* How often the criterion has been gone through in vain. */
+static uint64_t failures_of(struct ext2mb *mb, enum criterion criterion)
+{
+	return totals_count(mb, COUNT_CRITERION_FAILURES + criterion);
+}
+
+/* --- The search ------------------------------------------------------------------------------------------------- */
+
+/* Allocates, and gives back at once. extent->count is 0 where nothing was to be had. */
+static errcode_t search_and_watch(struct explanation *explanation, struct ext2mb_worker *worker,
+                                  const struct ext2mb_request *request, struct ext2mb_extent *extent)
+{
+	const struct contention watch = {
+		.is_busy = is_never_busy, .has_taken = nothing_more, .context = explanation, .considers = consider,
+	};
+	struct ext2mb *mb = explanation->mb;
+	const struct geometry *geometry = &mb->geometry;
+
+	contention_simulate(mb, &watch);
+	errcode_t error = ext2mb_alloc(worker, request, extent);
+
+	contention_simulate(mb, NULL);
+	if (error)
+		*extent = (struct ext2mb_extent){ 0 };
+	else
+		error = ext2mb_give_back(worker, extent->start, extent->count);
+	if (error && error != EXT2MB_ET_NO_SPACE)
+		return error;
+	struct look taken = { .criterion = explanation->criterion, .verdict = VERDICT_TAKEN };
+
+	if (explanation->has_group && extent->count) {
+		taken.wanted = explanation->searches[taken.criterion].wanted;
+		taken.first = (uint32_t)(geometry_position(geometry, extent->start) / geometry->clusters_per_group);
+		taken.last = taken.first;
+		/* The best of all that was seen may have been seen before. */
+		if (taken.first != explanation->group)
+			pass_over(explanation);
+		note(&explanation->looks, &taken);
+	} else {
+		pass_over(explanation);
+	}
+	return explanation->looks.lacks_memory ? ENOMEM : 0;
+}
+
+static errcode_t explain(struct shell *shell, const struct ext2mb_request *request)
+{
+	struct ext2mb *mb = shell->filesystem.mb;
+	struct explanation explanation = { .mb = mb };
+	struct json document = { .stream = stdout };
+	struct json *json = shell->is_json ? &document : NULL;
+	struct ext2mb_extent extent;
+	uint64_t failures[CRITERIA];
+
+	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++) {
+		failures[criterion] = failures_of(mb, criterion);
+		explanation.searches[criterion] = (struct search){
+			.mb = mb,
+			.criterion = criterion,
+			.wanted = (uint32_t)geometry_to_clusters(&mb->geometry, request->count),
+			.least = 1,
+		};
+	}
+	errcode_t error = search_and_watch(&explanation, shell->filesystem.worker, request, &extent);
+
+	if (error)
+		return error;
+	if (json) {
+		json_open_object(json, NULL);
+		json_open_array(json, "criteria");
+	}
+	for (unsigned int criterion = 0; criterion < CRITERIA && !error; criterion++) {
+		bool is_in_vain = failures_of(mb, criterion) != failures[criterion];
+
+		if (is_in_vain || (explanation.looks.count && explanation.criterion == criterion))
+			error = tell_criterion(json, &explanation, criterion, is_in_vain || !extent.count);
+	}
+	if (json)
+		json_close_array(json);
+	tell_taken(json, mb, &extent,
+	           explanation.looks.count ? NULL : request->goal ? "at the goal" : "after the last request");
+	if (json) {
+		json_close_object(json);
+		errcode_t output_error = json_end(json);
+
+		error = error ? error : output_error;
+	}
+	free(explanation.looks.looks);
+	return error;
+}
+
+static int explain_in_child(struct shell *shell, const struct ext2mb_request *request)
+{
+	struct problem problem = { 0 };
+	errcode_t error = explain(shell, request);
+
+	if (!error)
+		error = flush_output(stdout);
+	if (!error)
+		return EXIT_SUCCESS;
+	problem_set(&problem, error, NULL, "explain");
+	return print_problem(&problem);
+}
+
+errcode_t request_explain(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct ext2mb_request request = { .struct_bytes = sizeof(request) };
+	uint64_t most = shell->filesystem.mb->geometry.end_block - 1;
+	errcode_t error = words_number(words[1], 1, most, &request.count, problem);
+	int status;
+
+	if (!error && count > 2)
+		error = words_number(words[2], 1, most, &request.goal, problem);
+	if (!error)
+		error = flush_output(stdout);
+	if (error)
+		return error;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(explain_in_child(shell, &request));
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : FAILURE_IS_TOLD;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "filesystem.h"
+
+#include <errno.h>
+
+#include "ext2fs/fs/fs_errors.h"
+
+static void close_allocator(struct filesystem *filesystem)
+{
+	while (filesystem->files) {
+		SCOPE_FREE struct open_file *file = filesystem->files;
+
+		filesystem->files = file->next;
+		ext2mb_file_close(filesystem->worker, file->file);
+	}
+	ext2mb_orphan_close(TAKE(filesystem->orphans));
+	ext2mb_worker_close(TAKE(filesystem->worker));
+	ext2mb_close(TAKE(filesystem->mb));
+}
+
+errcode_t filesystem_attach(struct filesystem *filesystem, const struct policy_options *policy)
+{
+	close_allocator(filesystem);
+	errcode_t error = policy_open(filesystem->fs, policy, &filesystem->mb);
+
+	return error ? error : ext2mb_worker_open(filesystem->mb, &filesystem->worker);
+}
+
+static void release(struct filesystem *filesystem)
+{
+	close_allocator(filesystem);
+	if (filesystem->fs)
+		ext2fs_free(filesystem->fs);
+	target_free(&filesystem->target);
+	*filesystem = (struct filesystem){ 0 };
+}
+
+/* Also of a file that a loop device has mounted. */
+static errcode_t refuse_mounted(const char *path, struct problem *problem)
+{
+	int flags = 0;
+	errcode_t error = ext2fs_check_if_mounted(path, &flags);
+
+	if (error)
+		return problem_set(problem, error, path, "cannot see whether it is mounted");
+	if (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP | EXT2_MF_BUSY))
+		return problem_set_reason(problem, EBUSY, path, "cannot open for writing", "it is in use");
+	return 0;
+}
+
+static errcode_t open_on(struct filesystem *filesystem, const struct policy_options *policy, struct problem *problem)
+{
+	const char *path = filesystem->target.path;
+	int flags = EXT2_FLAG_64BITS | (filesystem->is_writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
+	errcode_t error = filesystem->is_writable ? refuse_mounted(path, problem) : 0;
+
+	if (error)
+		return error;
+	error = fs_open(path, NULL, flags, &filesystem->fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot open the filesystem");
+	error = ext2fs_check_desc(filesystem->fs);
+	if (error)
+		return problem_set(problem, error, path, "cannot open the filesystem");
+	error = filesystem_attach(filesystem, policy);
+	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
+}
+
+errcode_t filesystem_open(struct filesystem *filesystem, const char *name, bool is_writable,
+                          const struct policy_options *policy, struct problem *problem)
+{
+	*filesystem = (struct filesystem){ .is_writable = is_writable };
+	errcode_t error = target_find(name, 0, 0, &filesystem->target, problem);
+
+	if (!error)
+		error = open_on(filesystem, policy, problem);
+	if (error)
+		release(filesystem);
+	return error;
+}
+
+/*
+ * Until all of its state is written the filesystem counts as not clean, whatever stops that. ext2fs_flush() writes the
+ * superblock last.
+ */
+static errcode_t write_state(struct filesystem *filesystem)
+{
+	ext2_filsys fs = filesystem->fs;
+	uint16_t valid = fs->super->s_state & EXT2_VALID_FS;
+
+	fs->super->s_state &= (uint16_t)~EXT2_VALID_FS;
+	ext2fs_mark_super_dirty(fs);
+	errcode_t error = ext2fs_flush(fs);
+	if (!error && filesystem->orphans)
+		error = ext2mb_orphan_sync(filesystem->orphans);
+	if (!error)
+		error = ext2mb_sync(filesystem->mb);
+	if (error)
+		return error;
+	fs->super->s_state |= valid;
+	ext2fs_mark_super_dirty(fs);
+	return ext2fs_flush(fs);
+}
+
+errcode_t filesystem_sync(struct filesystem *filesystem, struct problem *problem)
+{
+	errcode_t error = write_state(filesystem);
+
+	if (error)
+		return problem_set(problem, error, filesystem->target.path, "cannot write the filesystem's state");
+	filesystem->is_changed = false;
+	return 0;
+}
+
+errcode_t filesystem_close(struct filesystem *filesystem, struct problem *problem)
+{
+	errcode_t error = filesystem->is_changed ? filesystem_sync(filesystem, problem) : 0;
+
+	release(filesystem);
+	return error;
+}
+
+errcode_t filesystem_read_orphans(struct filesystem *filesystem, struct problem *problem)
+{
+	struct ext2mb_orphan_options options = { sizeof(options), filesystem->mb };
+	char why[128] = "";
+
+	if (filesystem->orphans)
+		return 0;
+	errcode_t error = ext2mb_orphan_open(filesystem->fs, &options, why, sizeof(why), &filesystem->orphans);
+
+	if (!error)
+		return 0;
+	problem_set(problem, error, filesystem->target.path, "cannot read the orphans");
+	if (*why)
+		problem_add(problem, "%s", why);
+	return error;
+}
+
+errcode_t filesystem_inode_links(struct filesystem *filesystem, ext2_ino_t ino, unsigned int *links, bool *is_in_use)
+{
+	struct ext2_inode inode;
+	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(filesystem->fs, ino, &inode));
+
+	if (error)
+		return error;
+	*links = inode.i_links_count;
+	*is_in_use = inode.i_mode && (inode.i_links_count || !inode.i_dtime);
+	return 0;
+}
+
+errcode_t filesystem_file(struct filesystem *filesystem, ext2_ino_t ino, ext2_ino_t parent, struct open_file **ret)
+{
+	struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = ino, .parent = parent };
+
+	for (struct open_file *file = filesystem->files; file; file = file->next) {
+		if (file->ino != ino)
+			continue;
+		*ret = file;
+		return 0;
+	}
+	SCOPE_FREE struct open_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return ENOMEM;
+	errcode_t error = ext2mb_file_open(filesystem->worker, &info, &file->file);
+
+	if (error)
+		return error;
+	file->ino = ino;
+	file->next = filesystem->files;
+	filesystem->files = file;
+	*ret = TAKE(file);
+	return 0;
+}

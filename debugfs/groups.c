@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The groups and how they are found: mb_groups, mb_structs, orders, goals. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ext2fs/group/group.h"
+#include "ext2fs/group/group_index.h"
+#include "ext2fs/search/stream_goals.h"
+#include "ext2fs/stats_text.h"
+#include "listing.h"
+#include "requests.h"
+#include "words.h"
+
+static void put_row(struct json *json, const struct ext2mb *mb, uint32_t number, const struct group_row *row)
+{
+	json_open_row(json, NULL);
+	json_unsigned(json, "group", number);
+	json_unsigned(json, "free", row->free_clusters);
+	json_unsigned(json, "fragments", row->fragments);
+	json_unsigned(json, "first", row->first_free);
+	json_open_array(json, "orders");
+	for (unsigned int order = 0; order < mb->orders; order++)
+		json_unsigned(json, NULL, row->counters[order]);
+	json_close_array(json);
+	json_boolean(json, "corrupt", row->is_corrupt);
+	json_close_object(json);
+}
+
+static errcode_t mb_groups_as_json(struct ext2mb *mb, const struct group_range *range)
+{
+	struct json json = { .stream = stdout };
+	errcode_t error = 0;
+
+	json_open_array(&json, NULL);
+	for (uint32_t number = range->first; number < range->end && !error; number++) {
+		struct group_row row;
+
+		error = stats_text_read_row(mb, number, &row);
+		if (!error)
+			put_row(&json, mb, number, &row);
+	}
+	json_close_array(&json);
+	errcode_t output_error = json_end(&json);
+
+	return error ? error : output_error;
+}
+
+errcode_t request_mb_groups(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct ext2mb *mb = shell->filesystem.mb;
+	struct group_range range;
+	errcode_t error = words_range(count > 1 ? words[1] : NULL, mb->geometry.groups, &range, problem);
+
+	if (error)
+		return error;
+	if (shell->is_json)
+		return mb_groups_as_json(mb, &range);
+	return stats_text_write_groups(mb, range.first, range.end, listing_print, stdout);
+}
+
+/* So that what is known of each group is what its bitmap says, not the best that its descriptor allows. */
+static errcode_t load_all(struct ext2mb *mb)
+{
+	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
+		errcode_t error = group_enter(mb, number);
+
+		if (!error)
+			group_leave(mb, number);
+		else if (error != EXT2MB_ET_CORRUPT_GROUP)
+			return error;
+	}
+	return 0;
+}
+
+errcode_t request_mb_structs(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct ext2mb *mb = shell->filesystem.mb;
+	errcode_t error = load_all(mb);
+
+	(void)count;
+	(void)words;
+	(void)problem;
+	return error ? error : listing_kernel_form(shell->is_json, ext2mb_write_mb_structs_summary, mb);
+}
+
+static errcode_t list_orders(struct shell *shell)
+{
+	static const struct column columns[] = {
+		{ "order", 5 }, { "clusters", 8 }, { "by_largest", 10 }, { "by_average", 10 }, { 0 },
+	};
+	struct ext2mb *mb = shell->filesystem.mb;
+	struct listing listing;
+
+	listing_begin(&listing, shell->is_json, columns);
+	for (unsigned int order = 0; order < mb->orders; order++)
+		listing_row(&listing, (const struct cell[]){
+			NUMBER_CELL(order),
+			NUMBER_CELL(UINT64_C(1) << order),
+			NUMBER_CELL(group_index_count(mb, INDEX_LARGEST, order)),
+			NUMBER_CELL(group_index_count(mb, INDEX_AVERAGE, order)),
+		});
+	return listing_end(&listing);
+}
+
+/* The groups of a set, of which "3-5" stands for three. */
+static void print_members(struct ext2mb *mb, enum index_kind kind, unsigned int order, const char *heading)
+{
+	uint32_t groups = mb->geometry.groups;
+	uint32_t first = 0;
+
+	fputs(heading, stdout);
+	for (uint32_t number = 0; number < groups; number++) {
+		if (!mb->policy.index->has(mb, kind, order, number)) {
+			first = number + 1;
+			continue;
+		}
+		if (number + 1 < groups && mb->policy.index->has(mb, kind, order, number + 1))
+			continue;
+		printf(" %" PRIu32, first);
+		if (first < number)
+			printf("-%" PRIu32, number);
+	}
+	putchar('\n');
+}
+
+static void put_members(struct json *json, struct ext2mb *mb, enum index_kind kind, unsigned int order,
+                        const char *key)
+{
+	json_open_array(json, key);
+	for (uint32_t number = 0; number < mb->geometry.groups; number++)
+		if (mb->policy.index->has(mb, kind, order, number))
+			json_unsigned(json, NULL, number);
+	json_close_array(json);
+}
+
+static errcode_t list_order(struct shell *shell, unsigned int order)
+{
+	struct ext2mb *mb = shell->filesystem.mb;
+	struct json json = { .stream = stdout };
+
+	if (!shell->is_json) {
+		print_members(mb, INDEX_LARGEST, order, "by_largest:");
+		print_members(mb, INDEX_AVERAGE, order, "by_average:");
+		return 0;
+	}
+	json_open_row(&json, NULL);
+	json_unsigned(&json, "order", order);
+	put_members(&json, mb, INDEX_LARGEST, order, "by_largest");
+	put_members(&json, mb, INDEX_AVERAGE, order, "by_average");
+	json_close_object(&json);
+	return json_end(&json);
+}
+
+errcode_t request_orders(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct ext2mb *mb = shell->filesystem.mb;
+	uint64_t order = 0;
+	errcode_t error = count > 1 ? words_number(words[1], 0, mb->orders - 1, &order, problem) : 0;
+
+	if (!error)
+		error = load_all(mb);
+	if (error)
+		return error;
+	return count > 1 ? list_order(shell, (unsigned int)order) : list_orders(shell);
+}
+
+errcode_t request_goals(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	static const struct column columns[] = { { "goal", 5 }, { "group", 10 }, { 0 } };
+	struct ext2mb *mb = shell->filesystem.mb;
+	struct listing listing;
+
+	(void)count;
+	(void)words;
+	(void)problem;
+	listing_begin(&listing, shell->is_json, columns);
+	for (uint32_t goal = 0; goal < mb->goals->count; goal++)
+		listing_row(&listing, (const struct cell[]){
+			NUMBER_CELL(goal),
+			NUMBER_CELL(mb->policy.goals->load(mb, goal).group),
+		});
+	return listing_end(&listing);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <string.h>
+
+#include "listing.h"
+#include "requests.h"
+#include "words.h"
+
+static errcode_t list(struct shell *shell)
+{
+	static const struct column columns[] = {
+		{ "inode", 10 }, { "links", 5 }, { "where", -5 }, { "slot", 10 }, { 0 },
+	};
+	struct filesystem *filesystem = &shell->filesystem;
+	struct listing listing;
+	errcode_t error = 0;
+	ext2_ino_t ino;
+
+	listing_begin(&listing, shell->is_json, columns);
+	for (uint32_t index = 0; !error && (ino = ext2mb_orphan_next(filesystem->orphans, &index)); index++) {
+		unsigned int links;
+		bool is_in_use;
+
+		error = filesystem_inode_links(filesystem, ino, &links, &is_in_use);
+		if (!error)
+			listing_row(&listing, (const struct cell[]){
+				NUMBER_CELL(ino),
+				NUMBER_CELL(links),
+				TEXT_CELL(index & EXT2MB_ORPHAN_ON_LIST ? "list" : "file"),
+				NUMBER_CELL(index & ~EXT2MB_ORPHAN_ON_LIST),
+			});
+	}
+	errcode_t output_error = listing_end(&listing);
+
+	return error ? error : output_error;
+}
+
+static errcode_t add(struct filesystem *filesystem, ext2_ino_t ino, struct problem *problem)
+{
+	unsigned int links;
+	bool is_in_use;
+	uint32_t index;
+	errcode_t error = filesystem_inode_links(filesystem, ino, &links, &is_in_use);
+
+	if (error)
+		return error;
+	if (!is_in_use)
+		return problem_set_reason(problem, ENOENT, NULL, "orphans", "inode %u is not in use", ino);
+	index = 0;
+	for (ext2_ino_t next; (next = ext2mb_orphan_next(filesystem->orphans, &index)); index++)
+		if (next == ino)
+			return problem_set_reason(problem, EEXIST, NULL, "orphans", "inode %u is one already", ino);
+	return ext2mb_orphan_add(filesystem->orphans, 0, ino, &index);
+}
+
+static errcode_t delete(struct filesystem *filesystem, ext2_ino_t ino)
+{
+	uint32_t index = 0;
+
+	for (ext2_ino_t next; (next = ext2mb_orphan_next(filesystem->orphans, &index)); index++)
+		if (next == ino)
+			return ext2mb_orphan_delete(filesystem->orphans, index, ino);
+	return EXT2MB_ET_ORPHAN_ABSENT;
+}
+
+errcode_t request_orphans(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct filesystem *filesystem = &shell->filesystem;
+	bool is_to_add = count == 3 && strcmp(words[1], "add") == 0;
+	uint64_t ino = 0;
+
+	if (count == 2 || (count == 3 && !is_to_add && strcmp(words[1], "del")))
+		return WRONG_USAGE;
+	if (count == 3 && !filesystem->is_writable)
+		return problem_set_reason(problem, EROFS, NULL, "orphans", "the filesystem was not opened with -w");
+	errcode_t error = count == 3 ? words_number(words[2], 1, UINT32_MAX, &ino, problem) : 0;
+
+	if (!error)
+		error = filesystem_read_orphans(filesystem, problem);
+	if (error || count == 1)
+		return error ? error : list(shell);
+	error = is_to_add ? add(filesystem, (ext2_ino_t)ino, problem) : delete (filesystem, (ext2_ino_t)ino);
+	if (!error)
+		filesystem->is_changed = true;
+	return error;
+}

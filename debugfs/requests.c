@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of commands, and what is the same for all. */
+#include "requests.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include <ss/ss.h>
+
+#include "misc/tool.h"
+#include "support/io/whole_io.h"
+#include "words.h"
+
+static errcode_t request_help(struct shell *shell, int count, char **words, struct problem *problem);
+static errcode_t request_quit(struct shell *shell, int count, char **words, struct problem *problem);
+
+enum need {
+	NEEDS_NOTHING,
+	NEEDS_FILESYSTEM,
+	NEEDS_WRITABLE,
+};
+
+static const struct request {
+	const char *name;
+	const char *arguments; /* as help says it */
+	enum need need;
+	int least, most; /* words after the name, options included */
+	request_function run;
+} requests[] = {
+	{ "open", "[-w] IMAGE|DEVICE|LABEL=...|UUID=...", NEEDS_NOTHING, 1, 2, request_open },
+	{ "close", "", NEEDS_FILESYSTEM, 0, 0, request_close },
+	{ "mb_groups", "[GROUP|FIRST-LAST|FIRST-]", NEEDS_FILESYSTEM, 0, 1, request_mb_groups },
+	{ "mb_stats", "", NEEDS_FILESYSTEM, 0, 0, request_mb_stats },
+	{ "mb_structs", "", NEEDS_FILESYSTEM, 0, 0, request_mb_structs },
+	{ "orders", "[ORDER]", NEEDS_FILESYSTEM, 0, 1, request_orders },
+	{ "goals", "", NEEDS_FILESYSTEM, 0, 0, request_goals },
+	{ "policy", "[NAME|TUNABLE=VALUE]", NEEDS_FILESYSTEM, 0, 1, request_policy },
+	{ "alloc", "[-g GOAL] [-i INODE] [-p PARENT] [-f FLAG,...] LENGTH", NEEDS_WRITABLE, 1, 9, request_alloc },
+	{ "free", "START LENGTH", NEEDS_WRITABLE, 2, 2, request_free },
+	{ "commit", "", NEEDS_WRITABLE, 0, 0, request_commit },
+	{ "prealloc", "", NEEDS_FILESYSTEM, 0, 0, request_prealloc },
+	{ "orphans", "[add INODE|del INODE]", NEEDS_FILESYSTEM, 0, 2, request_orphans },
+	{ "explain", "LENGTH [GOAL]", NEEDS_FILESYSTEM, 1, 2, request_explain },
+	{ "map", "[GROUP|FIRST-LAST|FIRST-]", NEEDS_FILESYSTEM, 0, 1, request_map },
+	{ "check", "", NEEDS_FILESYSTEM, 0, 0, request_check },
+	{ "sync", "", NEEDS_WRITABLE, 0, 0, request_sync },
+	{ "stats", "[-r]", NEEDS_FILESYSTEM, 0, 1, request_stats },
+	{ "help", "[COMMAND]", NEEDS_NOTHING, 0, 1, request_help },
+	{ "quit", "", NEEDS_NOTHING, 0, 0, request_quit },
+};
+
+#define REQUESTS (sizeof(requests) / sizeof(*requests))
+
+static const struct request *find(const char *name)
+{
+	for (size_t index = 0; index < REQUESTS; index++)
+		if (strcmp(requests[index].name, name) == 0)
+			return &requests[index];
+	return NULL;
+}
+
+static void print_usage(const struct request *request, FILE *stream)
+{
+	fprintf(stream, "%s%s%s\n", request->name, *request->arguments ? " " : "", request->arguments);
+}
+
+void requests_print_usages(void)
+{
+	puts("\nCommands:");
+	for (size_t index = 0; index < REQUESTS; index++) {
+		printf("  ");
+		print_usage(&requests[index], stdout);
+	}
+}
+
+static errcode_t request_help(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	const struct request *request = count > 1 ? find(words[1]) : NULL;
+
+	(void)shell;
+	if (count > 1 && !request)
+		return words_refuse(problem, words[1], "it is no command");
+	for (size_t index = 0; index < REQUESTS; index++)
+		if (!request || request == &requests[index])
+			print_usage(&requests[index], stdout);
+	return 0;
+}
+
+static errcode_t request_quit(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	(void)count;
+	(void)words;
+	(void)problem;
+	shell->is_over = true;
+	ss_abort_subsystem(shell->invocation, 0);
+	return 0;
+}
+
+void shell_fail(struct shell *shell, int status)
+{
+	if (!shell->status)
+		shell->status = status;
+}
+
+static errcode_t check_need(const struct shell *shell, const struct request *request, struct problem *problem)
+{
+	if (request->need == NEEDS_NOTHING)
+		return 0;
+	if (!filesystem_is_open(&shell->filesystem))
+		return problem_set_reason(problem, EBADF, NULL, request->name, "no filesystem is open");
+	if (request->need == NEEDS_WRITABLE && !shell->filesystem.is_writable)
+		return problem_set_reason(problem, EROFS, NULL, request->name, "the filesystem was not opened with -w");
+	return 0;
+}
+
+static errcode_t run(struct shell *shell, const struct request *request, int count, char **words,
+                     struct problem *problem)
+{
+	errcode_t error = check_need(shell, request, problem);
+
+	if (error)
+		return error;
+	if (count - 1 < request->least || count - 1 > request->most)
+		return WRONG_USAGE;
+	/* getopt(3) begins anew; its own messages would not say which command it is. */
+	optind = 0;
+	opterr = 0;
+	error = request->run(shell, count, words, problem);
+	errcode_t output_error = flush_output(stdout);
+
+	if (!error && output_error)
+		error = problem_set(problem, output_error, "standard output", "cannot write");
+	return error;
+}
+
+static int tell(const struct request *request, errcode_t error, struct problem *problem)
+{
+	if (error == FAILURE_IS_TOLD)
+		return EXIT_FAILURE;
+	if (error != WRONG_USAGE) {
+		problem_set(problem, error, NULL, request->name);
+		return print_problem(problem);
+	}
+	if (problem->error) {
+		print_problem(problem);
+	} else {
+		fputs("Usage: ", stderr);
+		print_usage(request, stderr);
+	}
+	return EXIT_USAGE;
+}
+
+/* Groups that have turned out to be corrupt, once for all that a command finds. */
+static void tell_corruption(struct shell *shell)
+{
+	struct filesystem *filesystem = &shell->filesystem;
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+	struct problem problem = { 0 };
+
+	if (!filesystem_is_open(filesystem) || ext2mb_read_stats(filesystem->mb, &stats) ||
+	    stats.corrupt_groups == filesystem->corrupt_groups)
+		return;
+	filesystem->corrupt_groups = stats.corrupt_groups;
+	problem_set_reason(&problem, EXT2MB_ET_CORRUPT_GROUP, filesystem->target.path, "the filesystem is damaged",
+	                   "%" PRIu64 " group%s corrupt and left out: run e2fsck", stats.corrupt_groups,
+	                   stats.corrupt_groups == 1 ? " is" : "s are");
+	shell_fail(shell, print_problem(&problem));
+}
+
+void run_request(int count, const char *const *words, int invocation, void *context)
+{
+	struct shell *shell = context;
+	const struct request *request = find(words[0]);
+	struct problem problem = { 0 };
+	sigset_t interrupt, before;
+
+	(void)invocation;
+	/* libss leaves a command by longjmp(3) when it is interrupted: locks would stay locked. */
+	sigemptyset(&interrupt);
+	if (shell->is_interactive)
+		sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	errcode_t error = run(shell, request, count, (char **)(uintptr_t)words, &problem);
+	if (error)
+		shell_fail(shell, tell(request, error, &problem));
+	tell_corruption(shell);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+tools += debugmb
+debugmb_sources := \
+	debugfs/debugmb.c \
+	debugfs/allocate.c \
+	debugfs/explain.c \
+	debugfs/filesystem.c \
+	debugfs/groups.c \
+	debugfs/listing.c \
+	debugfs/map.c \
+	debugfs/orphans.c \
+	debugfs/policy.c \
+	debugfs/requests.c \
+	debugfs/statistics.c \
+	debugfs/words.c \
+	$(tool_sources)
+debugmb_tables := debugfs/debugmb.ct
+debugmb_libs = $(ss_libs)
+$(filter debugfs/%,$(debugmb_sources:.c=.o)): cppflags += -I$(srcdir)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What happened since the allocator was opened, and what holds now: mb_stats, stats, check. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "listing.h"
+#include "requests.h"
+#include "words.h"
+
+/* The members of struct ext2mb_stats, in their order. */
+static const char *const counter_names[] = {
+	"requests",
+	"successes",
+	"blocks_allocated",
+	"frees",
+	"blocks_freed",
+	"goal_hits",
+	"stream_goal_hits",
+	"length_hits",
+	"packed",
+	"extents_scanned",
+	"groups_scanned",
+	"busy_skips",
+	"busy_waits",
+	"lost_chunks",
+	"breaks",
+	"repeated_sweeps",
+	"inodes_allocated",
+	"inodes_freed",
+	"corrupt_groups",
+	"preallocation_hits",
+	"preallocations_opened",
+	"preallocation_discards",
+	"least_requests",
+	"least_refusals",
+};
+
+#define COUNTERS_SHOWN (sizeof(counter_names) / sizeof(*counter_names))
+_Static_assert(sizeof(struct ext2mb_stats) - offsetof(struct ext2mb_stats, requests) ==
+                       COUNTERS_SHOWN * sizeof(uint64_t),
+               "each counter has a name");
+
+static uint64_t counter_of(const struct ext2mb_stats *stats, size_t index)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)stats + offsetof(struct ext2mb_stats, requests) + index * sizeof(value), sizeof(value));
+	return value;
+}
+
+errcode_t request_mb_stats(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	(void)count;
+	(void)words;
+	(void)problem;
+	return listing_kernel_form(shell->is_json, ext2mb_write_mb_stats, shell->filesystem.mb);
+}
+
+/* What holds now, then what was counted since the allocator was opened or stats -r given. */
+static errcode_t show(const struct shell *shell, const struct ext2mb_stats *stats)
+{
+	static const struct column columns[] = { { "counter", -22 }, { "value", 12 }, { 0 } };
+	struct ext2mb *mb = shell->filesystem.mb;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} now[] = {
+		{ "free_blocks", ext2mb_free_blocks(mb) },
+		{ "free_inodes", ext2mb_free_inodes(mb) },
+		{ "preallocated_blocks", ext2mb_reserved_blocks(mb) },
+	};
+	struct listing listing;
+
+	listing_begin(&listing, shell->is_json, columns);
+	for (size_t index = 0; index < sizeof(now) / sizeof(*now); index++)
+		listing_row(&listing, (const struct cell[]){
+			TEXT_CELL(now[index].name),
+			NUMBER_CELL(now[index].value),
+		});
+	for (size_t index = 0; index < COUNTERS_SHOWN; index++)
+		listing_row(&listing, (const struct cell[]){
+			TEXT_CELL(counter_names[index]),
+			NUMBER_CELL(counter_of(stats, index) - counter_of(&shell->counted, index)),
+		});
+	return listing_end(&listing);
+}
+
+errcode_t request_stats(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+
+	(void)problem;
+	if (count > 1 && strcmp(words[1], "-r"))
+		return WRONG_USAGE;
+	errcode_t error = ext2mb_read_stats(shell->filesystem.mb, &stats);
+
+	if (error || count == 1)
+		return error ? error : show(shell, &stats);
+	shell->counted = stats;
+	return 0;
+}
+
+errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	char why[256] = "";
+	errcode_t error = ext2mb_check(shell->filesystem.mb, why, sizeof(why));
+
+	(void)count;
+	(void)words;
+	if (error && *why)
+		return problem_set_reason(problem, error, shell->filesystem.target.path, "check", "%s", why);
+	if (error)
+		return error;
+	puts(shell->is_json ? "{ \"check\": \"clean\" }" : "clean");
+	return 0;
+}
