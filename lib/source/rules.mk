@@ -15,11 +15,7 @@ source_sources := \
 	lib/source/host/source_file.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
-	lib/source/host/descend.c \
 	lib/source/host/directory_scan.c \
-	lib/source/host/directory_scan_entries.c \
-	lib/source/host/directory_scan_names.c \
-	lib/source/host/directory_scan_number.c \
 	lib/source/host/directory_source.c \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/open_below.c \

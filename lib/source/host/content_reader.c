@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/descend.h"
 #include "source/host/open_below.h"
 #include "source/tree/file_flags.h"
 #include "support/bisect.h"

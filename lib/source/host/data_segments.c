@@ -22,6 +22,12 @@ errcode_t data_segments_add(struct data_segments *segments, uint64_t start, uint
 	return error;
 }
 
+errcode_t data_segments_set_whole(struct data_segments *segments, uint64_t size_bytes)
+{
+	segments->count = 0;
+	return size_bytes ? data_segments_add(segments, 0, size_bytes) : 0;
+}
+
 errcode_t data_segments_find(struct data_segments *segments, int descriptor, uint64_t size_bytes)
 {
 	uint64_t at = 0;
@@ -34,12 +40,13 @@ errcode_t data_segments_find(struct data_segments *segments, int descriptor, uin
 			break;
 		off_t end = start < 0 ? -1 : lseek(descriptor, start, SEEK_HOLE);
 
-		if (end < 0)
+		if (end < 0 && errno != EINVAL && errno != ENOTSUP)
 			return errno;
-		if ((uint64_t)start >= size_bytes)
+		if (end >= 0 && (uint64_t)start >= size_bytes)
 			break;
-		if (end <= start) /* no answer that would get us further */
-			return EINVAL;
+		/* The host cannot tell, or gives no answer that would get us further. */
+		if (end <= start)
+			return data_segments_set_whole(segments, size_bytes);
 		/* The file may have grown meanwhile. */
 		at = (uint64_t)end < size_bytes ? (uint64_t)end : size_bytes;
 		errcode_t error = data_segments_add(segments, (uint64_t)start, at);

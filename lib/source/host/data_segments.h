@@ -11,10 +11,12 @@ struct data_segments {
 };
 
 /*
- * Finds the data within the first size_bytes of an open file. EINVAL or ENOTSUP: the host cannot tell, so all of it is
- * data. ENOMEM, EFBIG (2^32 segments), errors of lseek(2).
+ * Finds the data within the first size_bytes of an open file, which is all of it where the host cannot tell. ENOMEM, EFBIG (2^32 segments), errors of lseek(2).
  */
 MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, int descriptor, uint64_t size_bytes);
+
+/* All of a file of this size is data. ENOMEM. */
+MUST_CHECK errcode_t data_segments_set_whole(struct data_segments *segments, uint64_t size_bytes);
 
 /* Adds data after all that is there; it becomes one segment with the last one if they touch. ENOMEM. */
 MUST_CHECK errcode_t data_segments_add(struct data_segments *segments, uint64_t start, uint64_t end);

@@ -9,8 +9,8 @@
 #include <stdalign.h>
 
 #include "source/host/data_segments.h"
-#include "source/host/descend.h"
 #include "source/host/host_xattrs.h"
+#include "source/host/open_below.h"
 #include "source/tree/source_kind.h"
 #include "source/tree/xattr_table.h"
 
@@ -18,23 +18,20 @@
 #define SCAN_CHUNK 128
 
 /*
- * While the tree is scanned, fields that cannot be known yet hold something else for scan_number():
+ * While the tree is scanned, fields that cannot be known yet hold something else:
  *   directories: size_bytes the host's inode number, device its device;
  *   others with several links: links 1 + a worker, link_to an index into that worker's `linked`; else links 0;
  *   an entry to be left out: mode 0;
  *   all: xattrs a number of the xattr_table.
  */
 struct scan_directory {
+	struct tree_node *node;     /* its own: one of the parent's children, or the root's */
 	struct tree_node *children; /* sorted by name */
-	const char *name;
-	uint64_t device, inode;
-	uint32_t parent;   /* directory number; the root is its own */
-	uint32_t position; /* among the parent's children */
+	uint32_t parent;            /* directory number; the root is its own */
 	uint32_t child_count;
 	uint32_t first_subdirectory; /* directory number; they are a run, in order */
 	uint32_t subdirectory_count;
-	uint32_t first_node; /* set by scan_number(): the tree's number of children[0] */
-	uint8_t name_bytes;
+	uint32_t first_node; /* set when nodes are numbered: the tree's number of children[0] */
 	bool has_left_out; /* an entry */
 };
 
@@ -84,6 +81,7 @@ struct scan_worker {
 #define SCAN_ENTRIES_BYTES ((size_t)64 << 10)
 
 struct scan {
+	struct tree *tree; /* to be filled */
 	const char *root_path;
 	int root; /* descriptor */
 	const struct scan_options *options;
@@ -105,18 +103,12 @@ MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32
 /* Examines the root, which is open already. */
 MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *problem);
 
-/* Makes the tree out of what has been read. */
-MUST_CHECK errcode_t scan_number(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem);
-
 /* Adds what one worker could not read to what others could not; the first file is the same for any number of them. */
 void scan_add_unread(struct scan_unread *all, const struct scan_unread *more);
 
 /* Records a problem with an entry of a directory, or with the directory itself if name is NULL. */
 errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
                        const char *action, struct problem *problem);
-
-/* The whole path of a directory; the caller frees it; NULL: no memory. */
-char *scan_path(const struct scan *scan, uint32_t directory);
 
 /* One step up from a directory, for the descenders. */
 struct ascent scan_step(const void *scan, uint32_t directory);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "source/host/directory_scan.h"
 #include "support/vector.h"
@@ -89,17 +88,13 @@ static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
 
 	directory->first_subdirectory = (uint32_t)scan->directory_count;
 	for (uint32_t i = 0; count && i < directory->child_count; i++) {
-		const struct tree_node *node = &directory->children[i];
+		struct tree_node *node = &directory->children[i];
 
 		if (!S_ISDIR(node->mode))
 			continue;
 		scan->directories[scan->directory_count++] = (struct scan_directory){
-			.name = node->name,
-			.name_bytes = node->name_bytes,
-			.device = makedev(node->device.major, node->device.minor),
-			.inode = node->size_bytes,
+			.node = node,
 			.parent = number,
-			.position = i,
 		};
 	}
 	return 0;
@@ -126,6 +121,159 @@ static errcode_t scan_levels(struct scan *scan, struct pool *pool, struct proble
 	}
 	free(level.chunks);
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
+}
+
+/* The directory after `number` in the order of the tree's runs; ASCEND_ROOT after the last one. */
+static uint32_t next_directory(const struct scan *scan, uint32_t number)
+{
+	const struct scan_directory *directories = scan->directories;
+
+	if (directories[number].subdirectory_count)
+		return directories[number].first_subdirectory;
+	while (number != ASCEND_ROOT) {
+		const struct scan_directory *parent = &directories[directories[number].parent];
+
+		if (number + 1 < parent->first_subdirectory + parent->subdirectory_count)
+			return number + 1;
+		number = directories[number].parent;
+	}
+	return ASCEND_ROOT;
+}
+
+/* Where each directory's run begins depends on the runs before it, so this part is serial; directories only. */
+static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
+{
+	uint64_t next = 1;
+	uint32_t number = ASCEND_ROOT;
+
+	do {
+		struct scan_directory *directory = &scan->directories[number];
+
+		directory->first_node = (uint32_t)next;
+		next += directory->child_count;
+		number = next_directory(scan, number);
+	} while (number != ASCEND_ROOT && next <= UINT32_MAX);
+	*node_count = (uint32_t)next;
+	return next > UINT32_MAX ? EOVERFLOW : 0;
+}
+
+static void finish_directory(struct tree_node *node, const struct scan_directory *directory)
+{
+	node->size_bytes = 0;
+	node->target = NULL;
+	node->child_count = directory->child_count;
+	node->first_child = directory->child_count ? directory->first_node : 0;
+	node->links = 2 + directory->subdirectory_count;
+}
+
+static errcode_t move_run(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	struct scan *scan = context;
+	struct scan_directory *directory = &scan->directories[index];
+	struct tree_node *run = scan->tree->nodes + directory->first_node;
+	uint32_t subdirectory = directory->first_subdirectory;
+	uint32_t own_node = 0;
+
+	(void)worker;
+	(void)problem;
+	if (index) {
+		const struct scan_directory *parent = &scan->directories[directory->parent];
+
+		own_node = parent->first_node + (uint32_t)(directory->node - parent->children);
+	}
+	for (uint32_t i = 0; i < directory->child_count; i++) {
+		struct tree_node *node = &run[i];
+		uint32_t number = directory->first_node + i;
+
+		*node = directory->children[i];
+		if (S_ISDIR(node->mode))
+			finish_directory(node, &scan->directories[subdirectory++]);
+		else if (node->links)
+			scan->workers[node->links - 1].linked[node->link_to].node = number;
+		else
+			node->links = 1;
+		node->parent = own_node;
+		node->link_to = number;
+	}
+	return 0;
+}
+
+/* Names of the same file next to each other, the first of them in front. */
+static int compare_linked(const void *one, const void *other)
+{
+	const struct scan_linked *first = one, *second = other;
+
+	if (first->inode != second->inode)
+		return first->inode < second->inode ? -1 : 1;
+	if (first->device != second->device)
+		return first->device < second->device ? -1 : 1;
+	if (first->type != second->type)
+		return first->type < second->type ? -1 : 1;
+	return first->node < second->node ? -1 : first->node > second->node;
+}
+
+static bool is_same_file(const struct scan_linked *one, const struct scan_linked *other)
+{
+	return one->inode == other->inode && one->device == other->device && one->type == other->type;
+}
+
+static errcode_t join_links(struct scan *scan)
+{
+	struct tree *tree = scan->tree;
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < scan->worker_count; i++)
+		count += scan->workers[i].linked_count;
+	if (!count)
+		return 0;
+	SCOPE_FREE struct scan_linked *all = malloc(count * sizeof(*all));
+
+	if (!all)
+		return ENOMEM;
+	count = 0;
+	for (unsigned int i = 0; i < scan->worker_count; i++) {
+		const struct scan_worker *worker = &scan->workers[i];
+
+		if (worker->linked_count)
+			memcpy(all + count, worker->linked, worker->linked_count * sizeof(*all));
+		count += worker->linked_count;
+	}
+	qsort(all, count, sizeof(*all), compare_linked);
+	for (size_t i = 0, first = 0; i < count; i++) {
+		if (!is_same_file(&all[i], &all[first]))
+			first = i;
+		tree->nodes[all[i].node].link_to = all[first].node;
+		tree->nodes[all[i].node].links = 0;
+		tree->nodes[all[first].node].links++;
+	}
+	return 0;
+}
+
+/* Makes the tree out of what has been read. */
+static errcode_t number_nodes(struct scan *scan, struct pool *pool, struct problem *problem)
+{
+	struct tree *tree = scan->tree;
+	errcode_t error = place_runs(scan, &tree->node_count);
+
+	if (error)
+		return problem_set_reason(problem, error, scan->root_path, "cannot number its files",
+		                          "there are more than 2^32");
+	tree->nodes = malloc(tree->node_count * sizeof(*tree->nodes));
+	if (!tree->nodes)
+		return problem_set(problem, ENOMEM, scan->root_path, "cannot number its files");
+	tree->nodes[TREE_ROOT] = scan->root_node;
+	finish_directory(&tree->nodes[TREE_ROOT], &scan->directories[ASCEND_ROOT]);
+	error = pool_run(pool, scan->directory_count, move_run, scan, problem);
+	if (error)
+		return error;
+	error = join_links(scan);
+	if (!error)
+		error = xattr_table_finish(scan->xattr_table, tree);
+	if (error)
+		return problem_set(problem, error, scan->root_path, "cannot number its files");
+	for (unsigned int i = 0; i < scan->worker_count; i++)
+		arena_join(&tree->memory, &scan->workers[i].memory);
+	return 0;
 }
 
 static void scan_destroy(struct scan *scan)
@@ -172,7 +320,7 @@ static errcode_t prepare(struct scan *scan)
 
 	if (error)
 		return error;
-	scan->directories[0] = (struct scan_directory){ .name = "" };
+	scan->directories[0] = (struct scan_directory){ .node = &scan->root_node };
 	scan->directory_count = 1;
 	return xattr_table_create(&scan->xattr_table);
 }
@@ -193,12 +341,12 @@ static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
 }
 
-static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct tree *tree, struct problem *problem)
+static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem *problem)
 {
 	uint32_t origin;
 	int root = fcntl(scan->root, F_DUPFD_CLOEXEC, 0);
 	errcode_t error =
-		root < 0 ? errno : tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, scan->root_path, root, &origin);
+		root < 0 ? errno : tree_add_origin(scan->tree, TREE_ORIGIN_DIRECTORY, scan->root_path, root, &origin);
 
 	if (!error)
 		error = prepare(scan);
@@ -209,13 +357,14 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct tree *tr
 		error = scan_levels(scan, pool, problem);
 	if (!error)
 		error = warn_of_unread(scan, problem);
-	return error ? error : scan_number(scan, pool, tree, problem);
+	return error ? error : number_nodes(scan, pool, problem);
 }
 
 static errcode_t scan_directory(struct source *source, const struct scan_options *options, struct pool *pool,
                                 struct tree *tree, struct problem *problem)
 {
 	struct scan scan = {
+		.tree = tree,
 		.root_path = source->path,
 		.root = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 		.options = options,
@@ -224,7 +373,7 @@ static errcode_t scan_directory(struct source *source, const struct scan_options
 
 	if (scan.root < 0)
 		return problem_set(problem, errno, source->path, "cannot open directory");
-	errcode_t error = scan_tree(&scan, pool, tree, problem);
+	errcode_t error = scan_tree(&scan, pool, problem);
 
 	scan_destroy(&scan);
 	return error;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens files below a directory, following no symlink in any component of their paths. */
+/*
+ * Opens files below a directory, following no symlink in any component of their paths, and the directories of a tree on
+ * the host, however deep they lie.
+ */
 #pragma once
 
-#include <stdbool.h>
-
-#include "support/problem.h"
+#include "source/tree/tree.h"
 
 /* What has been found out about this host. Zero-initialise; belongs to one worker. */
 struct opener {
@@ -18,3 +19,22 @@ struct opener {
  * symlink (the last one, with O_PATH, is opened itself); errors of open(2). The caller closes *descriptor.
  */
 MUST_CHECK errcode_t open_below(struct opener *opener, int directory, const char *path, int flags, int *descriptor);
+
+/* Belongs to one worker. Holds at most one descriptor between calls. */
+struct descender {
+	const void *tree;
+	ascend_step step;
+	int root;   /* borrowed */
+	int anchor; /* somewhere down a deep path; -1: none */
+	uint32_t anchor_directory;
+	uint32_t *pieces; /* scratch: where such a path is cut */
+	size_t pieces_capacity;
+	struct opener opener;
+};
+
+/* root: the open root directory, borrowed. */
+void descender_init(struct descender *descender, int root, ascend_step step, const void *tree);
+void descender_destroy(struct descender *descender);
+
+/* A directory for reading; the caller closes it. Errors of open(2), ENOMEM. */
+MUST_CHECK errcode_t descender_open(struct descender *descender, uint32_t directory, int *descriptor);

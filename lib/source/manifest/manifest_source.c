@@ -171,29 +171,18 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 	bool has_holes = (uint64_t)status->st_blocks < size_bytes / BLOCK_BYTES;
 	SCOPE_CLOSE int descriptor = -1;
 	struct stat opened;
-	errcode_t error = EINVAL;
 
-	if (has_holes || !status->st_blocks) {
-		error = open_contents(manifest, entry, path, O_RDONLY, &descriptor, &opened);
-		if (error)
-			return contents_problem(manifest, entry, path, error, strerror((int)error));
-		if (opened.st_ino != status->st_ino || opened.st_dev != status->st_dev)
-			return contents_problem(manifest, entry, path, EBUSY, "it has been replaced meanwhile");
-		if (!status->st_blocks)
-			error = check_end(manifest, entry, path, descriptor, size_bytes);
-		if (error)
-			return error;
-		error = data_segments_find(segments, descriptor, size_bytes);
-	}
-	if (error != EINVAL && error != ENOTSUP)
-		return error;
-	/* All of it is data. */
-	error = vector_reserve(&segments->list, &segments->capacity, 1, sizeof(*segments->list));
+	if (!has_holes && status->st_blocks)
+		return data_segments_set_whole(segments, size_bytes);
+	errcode_t error = open_contents(manifest, entry, path, O_RDONLY, &descriptor, &opened);
+
 	if (error)
-		return error;
-	segments->count = size_bytes > 0;
-	segments->list[0] = (struct tree_segment){ 0, size_bytes };
-	return 0;
+		return contents_problem(manifest, entry, path, error, strerror((int)error));
+	if (opened.st_ino != status->st_ino || opened.st_dev != status->st_dev)
+		return contents_problem(manifest, entry, path, EBUSY, "it has been replaced meanwhile");
+	if (!status->st_blocks)
+		error = check_end(manifest, entry, path, descriptor, size_bytes);
+	return error ? error : data_segments_find(segments, descriptor, size_bytes);
 }
 
 /* The data of a file that has holes, or of any file that does not lie at its own path. */
