@@ -6,11 +6,7 @@ source_sources := \
 	lib/source/archive/archive_input.c \
 	lib/source/archive/archive_kind.c \
 	lib/source/archive/archive_member.c \
-	lib/source/archive/archive_scan.c \
 	lib/source/archive/archive_source.c \
-	lib/source/archive/archive_spool.c \
-	lib/source/archive/archive_xattrs.c \
-	lib/source/archive/container_image.c \
 	lib/source/archive/header_tap.c \
 	lib/source/host/source_file.c \
 	lib/source/host/content_reader.c \

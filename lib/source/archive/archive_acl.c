@@ -195,7 +195,6 @@ errcode_t acl_complete(struct acl *acl)
 	return 0;
 }
 
-/* The entries become the value in place, after its version. */
 errcode_t acl_encode(struct acl *acl, struct arena *memory, const void **value, size_t *bytes)
 {
 	*value = NULL;
@@ -206,22 +205,17 @@ errcode_t acl_encode(struct acl *acl, struct arena *memory, const void **value, 
 	for (size_t i = 1; i < acl->count; i++)
 		if (!compare_entries(&acl->list[i - 1], &acl->list[i]))
 			return refuse(acl, "its ACL has an entry twice");
-	struct posix_acl_xattr_header header = { htole32(POSIX_ACL_XATTR_VERSION) };
-	size_t list_bytes = acl->count * sizeof(*acl->list);
+	*bytes = sizeof(struct posix_acl_xattr_header) + acl->count * sizeof(*acl->list);
+	struct posix_acl_xattr_header *header = arena_alloc(memory, *bytes);
 
-	*bytes = sizeof(header) + list_bytes;
-	char *to = arena_alloc(memory, *bytes);
-
-	if (!to)
+	if (!header)
 		return ENOMEM;
-	*value = to;
-	for (size_t i = 0; i < acl->count; i++) {
-		struct posix_acl_xattr_entry *entry = &acl->list[i];
+	struct posix_acl_xattr_entry *entries = (void *)(header + 1);
 
-		*entry = (struct posix_acl_xattr_entry){ htole16(entry->e_tag), htole16(entry->e_perm),
-			                                 htole32(entry->e_id) };
-	}
-	memcpy(to, &header, sizeof(header));
-	memcpy(to + sizeof(header), acl->list, list_bytes);
+	header->a_version = htole32(POSIX_ACL_XATTR_VERSION);
+	for (size_t i = 0; i < acl->count; i++)
+		entries[i] = (struct posix_acl_xattr_entry){ htole16(acl->list[i].e_tag), htole16(acl->list[i].e_perm),
+			                                     htole32(acl->list[i].e_id) };
+	*value = header;
 	return 0;
 }

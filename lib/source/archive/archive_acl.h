@@ -13,7 +13,7 @@
 
 /* Zero-initialise; list is freed by the owner. */
 struct acl {
-	struct posix_acl_xattr_entry *list; /* of this host's byte order until it is encoded */
+	struct posix_acl_xattr_entry *list; /* of this host's byte order */
 	size_t count, capacity;
 	bool is_default; /* acl_parse: entries may begin with "default:" */
 	bool is_foreign; /* its users and groups are not those of this host */

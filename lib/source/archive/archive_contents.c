@@ -1,11 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a member's bytes are: in the archive where they lie as they are, else in the temporary file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "source/archive/archive_scan.h"
-#include "support/vector.h"
 #include "support/io/whole_io.h"
+#include "support/vector.h"
+
+/* Most files are small: gathered, 84 000 of them cost some 1400 writes. */
+#define BUFFER_BYTES ((size_t)1 << 20)
+
+/* Some filesystems (NFS, overlayfs of old) lack O_TMPFILE: there the name goes as soon as it is there. */
+static int open_unnamed(const char *directory)
+{
+	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	SCOPE_FREE char *name = NULL;
+
+	if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return descriptor;
+	if (asprintf(&name, "%s/.e2populate-XXXXXX", directory) < 0)
+		return -1;
+	descriptor = mkostemp(name, O_CLOEXEC);
+	if (descriptor >= 0)
+		unlink(name);
+	return descriptor;
+}
+
+static const char *spool_directory(const struct archive_scan *scan)
+{
+	return scan->options->spool_directory ? scan->options->spool_directory : "/tmp";
+}
+
+/* Makes the temporary file if there is none yet. */
+static errcode_t open_spool(struct archive_scan *scan)
+{
+	struct archive_spool *spool = &scan->spool;
+
+	if (spool->buffer)
+		return 0;
+	int descriptor = open_unnamed(spool_directory(scan));
+
+	if (descriptor < 0)
+		return problem_set(scan->problem, errno, spool_directory(scan), "cannot make a temporary file");
+	errcode_t error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->tree->origins[0].path, descriptor,
+	                                  &spool->origin);
+
+	if (error)
+		return error;
+	spool->descriptor = descriptor;
+	spool->buffer = malloc(BUFFER_BYTES);
+	return spool->buffer ? 0 : ENOMEM;
+}
+
+errcode_t archive_scan_flush(struct archive_scan *scan)
+{
+	struct archive_spool *spool = &scan->spool;
+	errcode_t error = whole_write(spool->descriptor, spool->buffer, spool->used_bytes,
+	                              spool->end_bytes - spool->used_bytes);
+
+	if (error)
+		return problem_set(scan->problem, error, spool_directory(scan), "cannot write a temporary file");
+	spool->used_bytes = 0;
+	return 0;
+}
+
+/* Appends to the temporary file; the bytes lie at the old end_bytes. */
+static errcode_t spool_bytes(struct archive_scan *scan, const void *bytes, size_t count)
+{
+	struct archive_spool *spool = &scan->spool;
+
+	while (count) {
+		size_t part = BUFFER_BYTES - spool->used_bytes;
+
+		part = part < count ? part : count;
+		memcpy(spool->buffer + spool->used_bytes, bytes, part);
+		spool->used_bytes += part;
+		spool->end_bytes += part;
+		bytes = (const char *)bytes + part;
+		count -= part;
+		errcode_t error = spool->used_bytes == BUFFER_BYTES ? archive_scan_flush(scan) : 0;
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
 
 /* What comes after what is there already. */
 static errcode_t add_segment(struct archive_segments *segments, uint64_t start, uint64_t length, uint64_t stored)
@@ -42,7 +122,7 @@ static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64
 
 		if (error)
 			return archive_scan_problem(scan, error, "cannot read", NULL);
-		error = archive_spool_write(&scan->spool, bytes, part, scan->problem);
+		error = spool_bytes(scan, bytes, part);
 		if (error)
 			return error;
 		stored += part;
@@ -58,7 +138,7 @@ static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64
 static errcode_t move_to_spool(struct archive_scan *scan)
 {
 	struct archive_segments *segments = &scan->segments;
-	errcode_t error = archive_spool_open(&scan->spool, scan->problem);
+	errcode_t error = open_spool(scan);
 
 	segments->is_spooled = true;
 	for (size_t i = 0; !error && i < segments->data.count; i++) {
@@ -81,7 +161,7 @@ static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t
 		error = move_to_spool(scan);
 	if (!error && segments->is_spooled) {
 		stored = scan->spool.end_bytes;
-		error = archive_spool_write(&scan->spool, bytes, count, scan->problem);
+		error = spool_bytes(scan, bytes, count);
 	}
 	return error ? error : add_segment(segments, offset, count, stored);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/archive/archive_header.h"
-
+/* What the header of a member of tar says in its own words. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>

@@ -1,14 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A member's type, owner, mode, times, target and device. */
+/*
+ * A member's type, owner, mode, times, target, device and extended attributes, its ACLs among them; and what is told of
+ * it.
+ */
 #include <errno.h>
 #include <limits.h>
+#include <linux/limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/archive/archive_acl.h"
 #include "source/archive/archive_scan.h"
 #include "source/tree/file_flags.h"
+#include "support/vector.h"
 
 #define NANOSECONDS 1000000000
+#define ACCESS_NAME "system.posix_acl_access"
+#define DEFAULT_NAME "system.posix_acl_default"
+
+/* NULL: no member is at hand, or there is no memory. */
+static char *member_path(const struct archive_scan *scan)
+{
+	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
+	char *path = NULL;
+
+	return member && asprintf(&path, "%s: %s", scan->name, member) >= 0 ? path : NULL;
+}
+
+errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
+{
+	SCOPE_FREE char *path = member_path(scan);
+
+	if (!reason)
+		return problem_set(scan->problem, error, path ? path : scan->name, action);
+	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", reason);
+}
+
+errcode_t archive_scan_failure(const struct archive_scan *scan)
+{
+	SCOPE_FREE char *path = member_path(scan);
+	errcode_t error = scan->input.error ? scan->input.error : EBADMSG;
+
+	return archive_input_problem(&scan->input, error, path ? path : scan->name, scan->problem);
+}
 
 static void set_time(const struct archive_scan *scan, struct tree_node *node)
 {
@@ -69,6 +103,172 @@ static errcode_t set_device(const struct archive_scan *scan, struct tree_node *n
 	return 0;
 }
 
+static errcode_t xattr_problem(const struct archive_scan *scan, errcode_t error, const char *reason)
+{
+	return archive_scan_problem(scan, error, "cannot read extended attributes", reason);
+}
+
+static errcode_t add_xattr(struct archive_scan *scan, uint32_t *count, const char *name, const void *value,
+                           size_t bytes)
+{
+	errcode_t error = vector_reserve(&scan->xattrs, &scan->xattr_capacity, *count + 1, sizeof(*scan->xattrs));
+
+	if (error)
+		return xattr_problem(scan, error, NULL);
+	if (strlen(name) > XATTR_NAME_MAX || bytes > XATTR_SIZE_MAX || name[strlen(name) - 1] == '.')
+		return xattr_problem(scan, EINVAL, "a name or a value is too long, or a name is only a prefix");
+	scan->xattrs[(*count)++] = (struct tree_xattr){ .name = name, .value = value, .value_bytes = (uint32_t)bytes };
+	return 0;
+}
+
+/* 0: not one of a POSIX ACL. */
+static uint16_t tag_of(int archive_tag)
+{
+	static const struct {
+		int archive;
+		uint16_t tag;
+	} tags[] = { { ARCHIVE_ENTRY_ACL_USER_OBJ, ACL_USER_OBJ },   { ARCHIVE_ENTRY_ACL_USER, ACL_USER },
+		     { ARCHIVE_ENTRY_ACL_GROUP_OBJ, ACL_GROUP_OBJ }, { ARCHIVE_ENTRY_ACL_GROUP, ACL_GROUP },
+		     { ARCHIVE_ENTRY_ACL_MASK, ACL_MASK },           { ARCHIVE_ENTRY_ACL_OTHER, ACL_OTHER } };
+
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+		if (tags[i].archive == archive_tag)
+			return tags[i].tag;
+	return 0;
+}
+
+/* An ACL as libarchive has it, of Solaris's tar and of formats other than tar. */
+static errcode_t take_entries(const struct archive_scan *scan, int type, struct acl *acl)
+{
+	int entry_type, permissions, tag, id;
+	const char *name;
+	errcode_t error = 0;
+
+	if (archive_entry_acl_reset(scan->entry, type) == 0)
+		return 0;
+	while (!error &&
+	       archive_entry_acl_next(scan->entry, type, &entry_type, &permissions, &tag, &id, &name) == ARCHIVE_OK) {
+		bool is_named = tag_of(tag) == ACL_USER || tag_of(tag) == ACL_GROUP;
+
+		if (!tag_of(tag))
+			return xattr_problem(scan, EINVAL, "its ACL is not a POSIX one");
+		if (is_named && id == INT_MAX) /* which libarchive makes of every larger one, too */
+			return xattr_problem(scan, EOVERFLOW,
+			            "its ACL has an id of 2147483647 or more, which libarchive cannot tell apart");
+		if (!is_named || id >= 0)
+			error = acl_add(acl, tag_of(tag), (unsigned int)permissions, (uint32_t)id);
+		else
+			error = acl_add_name(acl, tag_of(tag), (unsigned int)permissions, name ? name : "");
+	}
+	return error;
+}
+
+/* Libarchive has given what the ACL says of the owner, the group and the others to the mode. */
+static errcode_t take_from_mode(struct acl *acl, uint16_t mode)
+{
+	static const uint16_t tags[] = { ACL_OTHER, ACL_GROUP_OBJ, ACL_USER_OBJ };
+	errcode_t error = 0;
+
+	for (unsigned int i = 0; !error && i < sizeof(tags) / sizeof(*tags); i++)
+		if (acl->count && acl_permissions(acl, tags[i]) < 0)
+			error = acl_add(acl, tags[i], mode >> 3 * i, 0);
+	return error;
+}
+
+/* The mode's group bits are the mask, if there is one. An ACL of three entries says no more than the mode. */
+static void give_to_mode(struct acl *acl, uint16_t *mode)
+{
+	int mask = acl_permissions(acl, ACL_MASK), group = acl_permissions(acl, ACL_GROUP_OBJ);
+
+	if (!acl->count)
+		return;
+	*mode = (uint16_t)((*mode & ~0777) | acl_permissions(acl, ACL_USER_OBJ) << 6 |
+	                   (mask >= 0 ? mask : group) << 3 | acl_permissions(acl, ACL_OTHER));
+	if (acl->count == 3)
+		acl->count = 0;
+}
+
+/* What the header says, where that is known; libarchive changes it. */
+static errcode_t read_acl(struct archive_scan *scan, bool is_default, struct tree_node *node, struct acl *acl)
+{
+	const char *text = is_default ? scan->header.default_acl : scan->header.access_acl;
+	errcode_t error;
+
+	acl->is_default = is_default;
+	acl->is_foreign = scan->kind == &archive_kind_layer;
+	if (text)
+		error = acl_parse(acl, text);
+	else
+		error = take_entries(scan, is_default ? ARCHIVE_ENTRY_ACL_TYPE_DEFAULT : ARCHIVE_ENTRY_ACL_TYPE_ACCESS,
+		                     acl);
+	if (!error && !is_default)
+		error = take_from_mode(acl, node->mode);
+	return error;
+}
+
+static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *count, struct tree_node *node)
+{
+	struct acl acl = { 0 };
+	const void *value = NULL;
+	size_t bytes;
+	errcode_t error = read_acl(scan, is_default, node, &acl);
+
+	if (!error)
+		error = acl_complete(&acl);
+	if (!error && !is_default)
+		give_to_mode(&acl, &node->mode);
+	if (!error)
+		error = acl_encode(&acl, &scan->member_memory, &value, &bytes);
+	if (value)
+		error = add_xattr(scan, count, is_default ? DEFAULT_NAME : ACCESS_NAME, value, bytes);
+	free(acl.list);
+	return error ? xattr_problem(scan, error, acl.why) : 0;
+}
+
+/* Of two with the same name the first one stays: stored bytes, with numbers, override text with names. */
+static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct tree_xattr xattr = list[i];
+		uint32_t at = kept;
+
+		while (at && strcmp(list[at - 1].name, xattr.name) > 0)
+			at--;
+		if (at && !strcmp(list[at - 1].name, xattr.name))
+			continue;
+		memmove(list + at + 1, list + at, (kept - at) * sizeof(*list));
+		list[at] = xattr;
+		kept++;
+	}
+	return kept;
+}
+
+/* As node->xattrs; an ACL's mask becomes the mode's group bits. */
+static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
+{
+	uint32_t count = 0;
+	const char *name;
+	const void *value;
+	size_t bytes;
+	errcode_t error = 0;
+
+	if (archive_entry_xattr_reset(scan->entry) > 0)
+		while (!error && archive_entry_xattr_next(scan->entry, &name, &value, &bytes) == ARCHIVE_OK)
+			if (name && tree_xattr_is_kept(name))
+				error = add_xattr(scan, &count, name, value, bytes);
+	if (!error && !S_ISLNK(node->mode))
+		error = add_acl(scan, false, &count, node);
+	if (!error && S_ISDIR(node->mode))
+		error = add_acl(scan, true, &count, node);
+	node->has_lost_acl = archive_entry_acl_types(scan->entry) & ARCHIVE_ENTRY_ACL_TYPE_NFS4;
+	if (!error && count && !scan->options->without_xattrs)
+		error = xattr_table_intern(scan->xattr_table, scan->xattrs, sort_unique(scan->xattrs, count),
+		                           &scan->last_set, &node->xattrs);
+	return error ? xattr_problem(scan, error, NULL) : 0;
+}
+
 errcode_t archive_scan_attributes(struct archive_scan *scan, struct tree_node *node)
 {
 	mode_t type = archive_entry_filetype(scan->entry);
@@ -80,30 +280,24 @@ errcode_t archive_scan_attributes(struct archive_scan *scan, struct tree_node *n
 
 	if (error)
 		return error;
+	/* libarchive's types are this system's. */
 	switch (type) {
 	case AE_IFREG:
-		node->mode |= S_IFREG;
-		break;
 	case AE_IFDIR:
-		node->mode |= S_IFDIR;
-		break;
 	case AE_IFIFO:
-		node->mode |= S_IFIFO;
-		break;
 	case AE_IFSOCK:
-		node->mode |= S_IFSOCK;
 		break;
 	case AE_IFLNK:
-		node->mode = S_IFLNK | 0777;
+		node->mode = 0777;
 		error = set_target(scan, node);
 		break;
 	case AE_IFCHR:
 	case AE_IFBLK:
-		node->mode |= type == AE_IFCHR ? S_IFCHR : S_IFBLK;
 		error = set_device(scan, node);
 		break;
 	default:
 		return archive_scan_problem(scan, EINVAL, "cannot read", "it has no known type");
 	}
-	return error ? error : archive_scan_xattrs(scan, node);
+	node->mode |= type;
+	return error ? error : set_xattrs(scan, node);
 }

@@ -4,12 +4,27 @@
 
 #include <archive_entry.h>
 
-#include "source/archive/archive_header.h"
 #include "source/archive/archive_input.h"
-#include "source/archive/archive_spool.h"
 #include "source/host/data_segments.h"
 #include "source/tree/source_kind.h"
 #include "source/tree/xattr_table.h"
+
+/* Of tar only, from its extended headers; of anything else nothing is known. */
+struct archive_header {
+	bool has_time;
+	int64_t seconds;
+	uint32_t nanoseconds;
+	const char *access_acl, *default_acl; /* NULL: not there; in scan->member_memory */
+};
+
+/* A temporary file without a name that keeps contents until they are copied, one after another. */
+struct archive_spool {
+	int descriptor; /* borrowed from the tree */
+	uint32_t origin;
+	uint64_t end_bytes; /* where the next content begins */
+	char *buffer;       /* NULL: there is no file yet */
+	size_t used_bytes; /* of the buffer; they come before end_bytes */
+};
 
 /* Content of the member at hand, in the order in which it comes: ascending. */
 struct archive_segments {
@@ -45,11 +60,21 @@ errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error,
 /* The same of what libarchive has just failed to do. */
 errcode_t archive_scan_failure(const struct archive_scan *scan);
 
+/*
+ * What the header of a member of tar says in its own words. libarchive (3.6 to 3.7) reads numbers up to the first
+ * character that is not a digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from
+ * 2^31 on 2147483647, and loses the sign of -0.97 seconds, all without a word.
+ *
+ * Looks at the header of scan->entry, which libarchive has just read, and fills scan->header. EBADMSG with a reason
+ * where a tar header is damaged; ENOMEM. (libarchive itself refuses those of cpio.)
+ */
+MUST_CHECK errcode_t archive_header_read(struct archive_scan *scan);
+
 /* Everything of the member but its name, its size and its contents. */
 MUST_CHECK errcode_t archive_scan_attributes(struct archive_scan *scan, struct tree_node *node);
 
-/* The member's xattrs and ACLs as node->xattrs; an ACL's mask becomes the mode's group bits. */
-MUST_CHECK errcode_t archive_scan_xattrs(struct archive_scan *scan, struct tree_node *node);
-
 /* The size of a regular file, and where its contents are. */
 MUST_CHECK errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *node);
+
+/* Writes what is gathered of contents in the temporary file, before anybody reads. */
+MUST_CHECK errcode_t archive_scan_flush(struct archive_scan *scan);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "source/archive/archive_scan.h"
-#include "source/archive/container_image.h"
 #include "source/host/source_file.h"
 #include "source/host/content_reader.h"
 #include "source/tree/tree_builder.h"
@@ -132,7 +131,37 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 		progress_add(scan->options->progress, 0, 1);
 	}
 	scan->entry = NULL;
-	return scan->spool.descriptor >= 0 ? archive_spool_flush(&scan->spool, scan->problem) : 0;
+	return scan->spool.used_bytes ? archive_scan_flush(scan) : 0;
+}
+
+static bool has_child(const struct tree *tree, uint32_t directory, const char *name)
+{
+	return tree_find(tree, directory, name, strlen(name)) != TREE_ROOT;
+}
+
+/* NAME.tar in the root, as podman and skopeo have layers, or NAME/layer.tar, as docker had them. */
+static bool has_layer(const struct tree *tree)
+{
+	const struct tree_node *root = &tree->nodes[TREE_ROOT];
+
+	for (uint32_t n = 0; n < root->child_count; n++) {
+		uint32_t child = root->first_child + n;
+
+		if (strstr(tree->nodes[child].name, ".tar") || has_child(tree, child, "layer.tar"))
+			return true;
+	}
+	return false;
+}
+
+/* What skopeo(1) calls an archive that holds an image, by the names in its root; NULL: it is not one. */
+static const char *container_image_transport(const struct tree *tree)
+{
+	bool is_oci = has_child(tree, TREE_ROOT, "oci-layout") && has_child(tree, TREE_ROOT, "index.json");
+
+	/* docker save of version 25 and later writes both; skopeo reads either. */
+	if (has_child(tree, TREE_ROOT, "manifest.json") && (is_oci || has_layer(tree)))
+		return "docker-archive";
+	return is_oci ? "oci-archive" : NULL;
 }
 
 /* What is packed in it is an image, whose layers would become files. */
@@ -181,7 +210,6 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	struct tree_builder *builder = NULL;
 	errcode_t error = source_file_open(source, options, tree, problem);
 
-	archive_spool_init(&scan.spool, tree, options->spool_directory);
 	if (!error)
 		error = tree_builder_create(tree, options->exclude, &builder);
 	if (!error)
@@ -189,7 +217,7 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	if (!error)
 		error = build(&scan, builder, pool);
 	archive_input_close(&scan.input);
-	archive_spool_destroy(&scan.spool);
+	free(scan.spool.buffer);
 	tree_builder_destroy(builder);
 	xattr_table_destroy(scan.xattr_table);
 	free(scan.segments.data.list);
