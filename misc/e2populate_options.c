@@ -9,7 +9,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "populate/format/mke2fs.h"
-#include "source/source.h"
+#include "source/sources.h"
 #include "support/text/units.h"
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */

@@ -28,7 +28,6 @@ source_sources := \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
-	lib/source/source.c \
 	lib/source/sources.c \
 	lib/source/tree/exclude.c \
 	lib/source/tree/file_flags.c \

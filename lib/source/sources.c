@@ -4,24 +4,83 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/source.h"
+#include "source/archive/archive_source.h"
+#include "source/host/directory_source.h"
+#include "source/layers/oci_image.h"
+#include "source/manifest/manifest_source.h"
 #include "support/vector.h"
+
+/* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
+static const struct source_kind *const kinds[] = {
+	&directory_source,
+	&manifest_source,
+	&archive_source,
+	&oci_image_source,
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static bool has_prefix(struct source *source)
+{
+	for (size_t i = 0; !source->kind && i < KINDS; i++)
+		if (kinds[i]->takes_prefix && kinds[i]->takes_prefix(source))
+			source->kind = kinds[i];
+	return source->kind;
+}
+
+struct source source_of(const char *name)
+{
+	struct source source = { .path = name, .descriptor = -1 };
+
+	has_prefix(&source);
+	for (size_t i = 0; !source.kind && i < KINDS; i++)
+		if (kinds[i]->takes_name && kinds[i]->takes_name(&source))
+			source.kind = kinds[i];
+	return source;
+}
+
+bool source_is_standard_input(const char *name)
+{
+	struct source source = { .path = name };
+
+	return (!has_prefix(&source) || source.kind->scan) && !strcmp(source.path, "-");
+}
+
+/* Of an image, a reference may follow: DIR:REF. */
+bool source_names_nothing(const char *name)
+{
+	struct source source = { .path = name };
+
+	return has_prefix(&source) && (!*source.path || (source.kind->list_layers && *source.path == ':'));
+}
+
+errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
+                      struct problem *problem)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+	errcode_t error = tree ? source->kind->scan(source, options, pool, tree, problem) : ENOMEM;
+
+	*ret = NULL;
+	if (error) {
+		tree_destroy(tree);
+		return problem_set(problem, error, source->path, "cannot read");
+	}
+	*ret = tree;
+	return 0;
+}
 
 struct stack {
 	struct source *sources;     /* their paths are owned */
 	struct merge_layer *layers; /* of the same numbers; their trees are NULL until they have been read */
 	size_t count, source_capacity, layer_capacity;
+	size_t next; /* the first one that has not been read */
+	enum whiteout_form whiteouts; /* of what is added */
 	const struct scan_options *options;
 };
 
-/* Some sources that follow each other, each of which one worker reads. */
-struct run {
-	struct stack *stack;
-	size_t start;
-};
-
-static errcode_t add_layer(struct stack *stack, const struct source *source, enum whiteout_form whiteouts)
+static errcode_t add_layer(void *context, const struct source *source)
 {
+	struct stack *stack = context;
 	struct source copy = *source;
 	errcode_t error =
 		vector_reserve(&stack->layers, &stack->layer_capacity, stack->count + 1, sizeof(*stack->layers));
@@ -35,13 +94,8 @@ static errcode_t add_layer(struct stack *stack, const struct source *source, enu
 		return ENOMEM;
 	}
 	stack->sources[stack->count] = copy;
-	stack->layers[stack->count++] = (struct merge_layer){ .whiteouts = whiteouts };
+	stack->layers[stack->count++] = (struct merge_layer){ .whiteouts = stack->whiteouts };
 	return 0;
-}
-
-static errcode_t add_image_layer(void *context, const struct source *layer)
-{
-	return add_layer(context, layer, WHITEOUTS_OCI);
 }
 
 static errcode_t list_layers(struct stack *stack, const char *const *sources, uint32_t count,
@@ -49,10 +103,12 @@ static errcode_t list_layers(struct stack *stack, const char *const *sources, ui
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const struct source source = source_of(sources[i]);
-		errcode_t error = source.kind->list_layers ? source.kind->list_layers(&source, pool, add_image_layer,
-		                                                                      stack, problem) :
-		                                             add_layer(stack, &source, whiteouts);
+		errcode_t error;
 
+		stack->whiteouts = source.kind->list_layers ? WHITEOUTS_OCI : whiteouts;
+		error = source.kind->list_layers ?
+		                source.kind->list_layers(&source, pool, add_layer, stack, problem) :
+		                add_layer(stack, &source);
 		if (error)
 			return problem_set(problem, error, sources[i], "cannot read");
 	}
@@ -77,14 +133,14 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 static errcode_t read_serially(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
-	const struct run *run = context;
+	struct stack *stack = context;
 	struct pool *serial;
 	errcode_t error = pool_create(0, &serial);
 
 	(void)worker;
 	if (error)
 		return error;
-	error = read_layer(run->stack, run->start + index, serial, problem);
+	error = read_layer(stack, stack->next + index, serial, problem);
 	pool_destroy(serial);
 	return error;
 }
@@ -96,21 +152,17 @@ static errcode_t read_serially(void *context, unsigned int worker, size_t index,
  */
 static errcode_t read_layers(struct stack *stack, struct pool *pool, struct problem *problem)
 {
-	struct run run = { .stack = stack };
 	errcode_t error = 0;
 
-	while (!error && run.start < stack->count) {
+	while (!error && stack->next < stack->count) {
 		size_t count = 0;
 
-		while (run.start + count < stack->count &&
-		       !stack->sources[run.start + count].kind->scans_in_parallel)
+		while (stack->next + count < stack->count &&
+		       !stack->sources[stack->next + count].kind->scans_in_parallel)
 			count++;
-		if (count > 1) {
-			error = pool_run(pool, count, read_serially, &run, problem);
-			run.start += count;
-		} else {
-			error = read_layer(stack, run.start++, pool, problem);
-		}
+		error = count > 1 ? pool_run(pool, count, read_serially, stack, problem) :
+		                    read_layer(stack, stack->next, pool, problem);
+		stack->next += count > 1 ? count : 1;
 	}
 	return error;
 }

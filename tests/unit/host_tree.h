@@ -5,7 +5,7 @@
 #include "seeded_random.h"
 #include "source/host/content_reader.h"
 #include "source/host/directory_source.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 /* Around all tests: the directory below which they work, in TMPDIR; its removal. */
 void host_tree_begin(void);

@@ -12,7 +12,7 @@
 
 #include "host_tree.h"
 #include "source/host/content_reader.h"
-#include "source/source.h"
+#include "source/sources.h"
 #include "tree_check.h"
 #include "unit.h"
 
