@@ -23,7 +23,6 @@ source_sources := \
 	lib/source/manifest/metadata.c \
 	lib/source/mtree/digests.c \
 	lib/source/mtree/mtree.c \
-	lib/source/mtree/mtree_entry.c \
 	lib/source/mtree/mtree_keywords.c \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \

@@ -11,7 +11,8 @@ struct data_segments {
 };
 
 /*
- * Finds the data within the first size_bytes of an open file, which is all of it where the host cannot tell. ENOMEM, EFBIG (2^32 segments), errors of lseek(2).
+ * Finds the data within the first size_bytes of an open file, which is all of it where the host cannot tell. ENOMEM,
+ * EFBIG (2^32 segments), errors of lseek(2).
  */
 MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, int descriptor, uint64_t size_bytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Listing a directory, whose names are sorted, and examining its entries: attributes, link targets, xattrs and the holes
- * of sparse files.
+ * Listing a directory, whose names are sorted, and examining its entries: attributes, link targets, xattrs and the
+ * holes of sparse files.
  */
 #include "source/host/directory_scan.h"
 

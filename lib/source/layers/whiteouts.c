@@ -172,8 +172,8 @@ errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, uint32_t numb
 }
 
 /*
- * The entry of a directory with this name, unless it is a whiteout; TREE_ROOT: there is none. *hides_below becomes true if
- * nothing of the layers below shows under that name, whether or not this layer has it.
+ * The entry of a directory with this name, unless it is a whiteout; TREE_ROOT: there is none. *hides_below becomes true
+ * if nothing of the layers below shows under that name, whether or not this layer has it.
  */
 static uint32_t find_name(const struct merge_layer *layer, uint32_t directory, const char *name, uint32_t before,
                           bool *hides_below)

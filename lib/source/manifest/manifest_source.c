@@ -11,7 +11,6 @@
 #include "source/host/source_file.h"
 #include "source/host/data_segments.h"
 #include "source/mtree/digests.h"
-#include "source/mtree/mtree_entry.h"
 #include "source/tree/tree_builder.h"
 #include "source/tree/xattr_table.h"
 #include "source/host/open_below.h"
@@ -37,9 +36,7 @@ struct manifest {
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
 	struct timespec mtime; /* the manifest's own */
-	int directory;         /* where relative paths begin */
-	char *directory_path;
-	uint32_t directory_origin; /* contents at the lines' own paths */
+	uint32_t directory_origin; /* where relative paths begin; contents at the lines' own paths */
 	uint32_t files_origin;     /* contents somewhere else */
 	struct name *names;
 	size_t name_count, name_capacity;
@@ -113,7 +110,7 @@ static errcode_t take_xattrs(struct manifest *manifest, const struct mtree_entry
 static errcode_t contents_problem(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
                                   errcode_t error, const char *why)
 {
-	SCOPE_FREE char *whole = path_from(manifest->directory_path, path);
+	SCOPE_FREE char *whole = path_from(manifest->tree->origins[manifest->directory_origin].path, path);
 	SCOPE_FREE char *text = NULL;
 
 	if (!whole || asprintf(&text, "has its contents in %s: %s", whole, why) < 0)
@@ -128,15 +125,16 @@ static errcode_t contents_problem(const struct manifest *manifest, const struct 
 static errcode_t open_contents(struct manifest *manifest, const struct mtree_entry *entry, const char *path, int flags,
                                int *descriptor, struct stat *status)
 {
+	int directory = manifest->tree->origins[manifest->directory_origin].descriptor;
 	errcode_t error = 0;
 
 	/* openat2(2) refuses flags that O_PATH would ignore. */
 	if (!(flags & O_PATH))
 		flags |= O_NONBLOCK | O_NOCTTY;
 	if (entry->given & MTREE_CONTENTS)
-		*descriptor = openat(manifest->directory, path, flags | O_CLOEXEC);
+		*descriptor = openat(directory, path, flags | O_CLOEXEC);
 	else
-		error = open_below(&manifest->opener, manifest->directory, path, flags, descriptor);
+		error = open_below(&manifest->opener, directory, path, flags, descriptor);
 	if (!error && (*descriptor < 0 || fstat(*descriptor, status)))
 		error = errno;
 	return error;
@@ -317,68 +315,56 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 	return 0;
 }
 
-/* An origin whose paths begin in the manifest's directory. */
-static errcode_t add_origin(const struct manifest *manifest, enum tree_origin_kind kind, uint32_t *number)
-{
-	int directory = fcntl(manifest->directory, F_DUPFD_CLOEXEC, 0);
-
-	return directory < 0 ? errno :
-	                       tree_add_origin(manifest->tree, kind, manifest->directory_path, directory, number);
-}
-
 /* The directory of the manifest, which becomes two origins. */
 static errcode_t open_directory(struct manifest *manifest)
 {
 	struct tree *tree = manifest->tree;
 	const char *path = tree->origins[0].path, *slash = strrchr(path, '/');
+	SCOPE_FREE char *directory = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 
-	manifest->directory_path = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	if (!manifest->directory_path)
+	if (!directory)
 		return ENOMEM;
-	manifest->directory = open(manifest->directory_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (manifest->directory < 0)
-		return problem_set(manifest->problem, errno, manifest->directory_path, "cannot open directory");
-	errcode_t error = add_origin(manifest, TREE_ORIGIN_DIRECTORY, &manifest->directory_origin);
+	int descriptor = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (descriptor < 0)
+		return problem_set(manifest->problem, errno, directory, "cannot open directory");
+	errcode_t error =
+		tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, directory, descriptor, &manifest->directory_origin);
 
 	if (!error)
-		error = add_origin(manifest, TREE_ORIGIN_FILES, &manifest->files_origin);
+		error = tree_add_files_origin(tree, manifest->directory_origin, &manifest->files_origin);
 	if (!error)
 		tree->origins[manifest->files_origin].follows_symlinks = true;
 	return error;
 }
 
 /* The ids of all names, in the order in which they came. */
-static errcode_t find_ids(const struct manifest *manifest, struct account_names *accounts, uint32_t *ids)
+static errcode_t find_ids(const struct manifest *manifest, uint32_t *ids)
 {
-	for (size_t i = 0; i < manifest->name_count; i++) {
+	struct account_names accounts = { .tree = manifest->tree };
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && i < manifest->name_count; i++) {
 		const struct name *name = &manifest->names[i];
 		SCOPE_FREE char *origin = text_line_origin(manifest->name, name->line);
 
-		if (!origin)
-			return ENOMEM;
-		errcode_t error = account_names_find(accounts, name->kind, name->text, origin, &ids[i],
-		                                     manifest->problem);
-
-		if (error)
-			return error;
+		error = origin ? account_names_find(&accounts, name->kind, name->text, origin, &ids[i],
+		                                    manifest->problem) :
+		                 ENOMEM;
 	}
-	return 0;
+	account_names_destroy(&accounts);
+	return error;
 }
 
 static errcode_t resolve_names(const struct manifest *manifest)
 {
 	struct tree *tree = manifest->tree;
-	struct account_names *accounts;
 
 	if (!manifest->name_count)
 		return 0;
 	SCOPE_FREE uint32_t *ids = malloc(manifest->name_count * sizeof(*ids));
-	errcode_t error = ids ? account_names_create(tree, &accounts) : ENOMEM;
+	errcode_t error = ids ? find_ids(manifest, ids) : ENOMEM;
 
-	if (error)
-		return error;
-	error = find_ids(manifest, accounts, ids);
-	account_names_destroy(accounts);
 	for (uint32_t i = 0; !error && i < tree->node_count; i++) {
 		struct tree_node *node = &tree->nodes[i];
 
@@ -421,7 +407,6 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 		.options = options,
 		.problem = problem,
 		.tree = tree,
-		.directory = -1,
 	};
 	errcode_t error = source_file_open(source, options, tree, problem);
 
@@ -429,8 +414,6 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 		error = make_tree(&manifest, pool);
 	tree_builder_destroy(manifest.builder);
 	xattr_table_destroy(manifest.xattr_table);
-	cleanup_close_descriptor(&manifest.directory);
-	free(manifest.directory_path);
 	free(manifest.names);
 	digests_destroy(&manifest.digests);
 	free(manifest.segments.list);

@@ -9,7 +9,6 @@
 #include "source/host/source_file.h"
 #include "source/layers/merge.h"
 #include "source/mtree/digests.h"
-#include "source/mtree/mtree_entry.h"
 #include "source/owners/account_names.h"
 #include "source/tree/tree_builder.h"
 #include "source/tree/xattr_table.h"
@@ -21,7 +20,7 @@ struct metadata {
 	const char *path;
 	struct tree *tree;
 	struct problem *problem;
-	struct account_names *names;
+	struct account_names names;
 	struct digests digests;
 	size_t xattr_set_capacity;
 	bool has_new_sets;
@@ -61,10 +60,10 @@ static errcode_t resolve(struct metadata *metadata, struct mtree_entry *entry)
 	SCOPE_FREE char *origin = text_line_origin(metadata->path, entry->line);
 
 	if (entry->given & MTREE_UNAME)
-		error = account_names_find(metadata->names, ACCOUNT_USER, entry->uname, origin, &entry->uid,
+		error = account_names_find(&metadata->names, ACCOUNT_USER, entry->uname, origin, &entry->uid,
 		                           metadata->problem);
 	if (!error && (entry->given & MTREE_GNAME))
-		error = account_names_find(metadata->names, ACCOUNT_GROUP, entry->gname, origin, &entry->gid,
+		error = account_names_find(&metadata->names, ACCOUNT_GROUP, entry->gname, origin, &entry->gid,
 		                           metadata->problem);
 	if (entry->given & MTREE_UNAME)
 		entry->given |= MTREE_UID;
@@ -331,11 +330,9 @@ static errcode_t read_manifest(struct metadata *metadata)
 
 errcode_t metadata_apply(const char *path, struct tree **tree, struct pool *pool, struct problem *problem)
 {
-	struct metadata metadata = { .path = path, .tree = *tree, .problem = problem };
-	errcode_t error = account_names_create(*tree, &metadata.names);
+	struct metadata metadata = { .path = path, .tree = *tree, .problem = problem, .names.tree = *tree };
+	errcode_t error = read_manifest(&metadata);
 
-	if (!error)
-		error = read_manifest(&metadata);
 	if (!error && metadata.addition_count)
 		error = add_missing(&metadata, pool);
 	if (!error && metadata.has_new_sets)
@@ -343,7 +340,7 @@ errcode_t metadata_apply(const char *path, struct tree **tree, struct pool *pool
 	if (!error)
 		error = digests_check(&metadata.digests, metadata.tree, path, pool, problem);
 	*tree = metadata.tree;
-	account_names_destroy(metadata.names);
+	account_names_destroy(&metadata.names);
 	digests_destroy(&metadata.digests);
 	arena_destroy(&metadata.memory);
 	free(metadata.additions);

@@ -2,8 +2,11 @@
 #include "source/mtree/mtree_keywords.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <nettle/base64.h>
+#include <nettle/nettle-meta.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -20,13 +23,12 @@
 
 static const char no_memory[] = "does not fit into memory";
 
-/* What takes a value: gives the problem, or NULL. */
-typedef const char *(*take_value)(struct mtree_entry *entry, char *value);
-
+/* take() fills a field of an entry from a value, and gives the problem, or NULL. */
 struct keyword {
 	const char *name;
 	unsigned int given; /* 0: skipped, with or without a value */
-	take_value take;    /* NULL: no value */
+	const char *(*take)(void *to, char *value); /* NULL: no value */
+	size_t field; /* where it is in the entry; 0: take() is given the entry */
 };
 
 bool mtree_decode(char *text)
@@ -58,7 +60,7 @@ bool mtree_decode(char *text)
 	return true;
 }
 
-static const char *take_type(struct mtree_entry *entry, char *value)
+static const char *take_type(void *type, char *value)
 {
 	static const struct {
 		const char *name;
@@ -68,64 +70,45 @@ static const char *take_type(struct mtree_entry *entry, char *value)
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (!strcmp(types[i].name, value)) {
-			entry->type = types[i].type;
+			*(uint32_t *)type = types[i].type;
 			return NULL;
 		}
 	return "is not file, dir, link, char, block, fifo or socket";
 }
 
-static const char *take_mode(struct mtree_entry *entry, char *value)
+static const char *take_mode(void *permissions, char *value)
 {
 	size_t digits = strspn(value, "01234567");
 
 	if (!digits || value[digits] || digits > 5 || strtoul(value, NULL, 8) > 07777)
 		return "is not an octal number up to 7777";
-	entry->permissions = (uint16_t)strtoul(value, NULL, 8);
+	*(uint16_t *)permissions = (uint16_t)strtoul(value, NULL, 8);
 	return NULL;
 }
 
-static const char *take_id(const char *value, uint32_t *id)
+static const char *take_id(void *id, char *value)
 {
 	uint64_t number;
 
 	if (units_parse_number(value, 0, LARGEST_ID, &number))
 		return "is not a number up to 4294967294";
-	*id = (uint32_t)number;
+	*(uint32_t *)id = (uint32_t)number;
 	return NULL;
 }
 
-static const char *take_uid(struct mtree_entry *entry, char *value)
+static const char *take_name(void *name, char *value)
 {
-	return take_id(value, &entry->uid);
-}
-
-static const char *take_gid(struct mtree_entry *entry, char *value)
-{
-	return take_id(value, &entry->gid);
-}
-
-static const char *take_name(char *value, const char **name)
-{
-	*name = value;
+	*(const char **)name = value;
 	return *value && mtree_decode(value) ? NULL : "is not a name as vis(3) writes it";
-}
-
-static const char *take_uname(struct mtree_entry *entry, char *value)
-{
-	return take_name(value, &entry->uname);
-}
-
-static const char *take_gname(struct mtree_entry *entry, char *value)
-{
-	return take_name(value, &entry->gname);
 }
 
 /*
  * What follows the point is a number of nanoseconds and not a fraction: some write nine digits, others none of the
  * leading zeros.
  */
-static const char *take_time(struct mtree_entry *entry, char *value)
+static const char *take_time(void *to, char *value)
 {
+	struct mtree_entry *entry = to;
 	static const char why[] = "is not SECONDS or SECONDS.NANOSECONDS";
 	bool is_negative = *value == '-';
 	char *nanoseconds = value + is_negative;
@@ -140,34 +123,34 @@ static const char *take_time(struct mtree_entry *entry, char *value)
 	return NULL;
 }
 
-static const char *take_link(struct mtree_entry *entry, char *value)
+static const char *take_path(void *path, char *value)
 {
-	entry->target = value;
-	if (!*value || !mtree_decode(value))
-		return "is not a path as vis(3) writes it";
-	return strlen(value) < PATH_MAX ? NULL : "is too long for a link";
-}
-
-static const char *take_size(struct mtree_entry *entry, char *value)
-{
-	return units_parse_number(value, 0, INT64_MAX, &entry->size_bytes) ? "is not a number of bytes" : NULL;
-}
-
-static const char *take_flags(struct mtree_entry *entry, char *value)
-{
-	entry->flags = file_flags_parse(value);
-	return NULL;
-}
-
-static const char *take_contents(struct mtree_entry *entry, char *value)
-{
-	entry->contents = value;
+	*(const char **)path = value;
 	return *value && mtree_decode(value) ? NULL : "is not a path as vis(3) writes it";
 }
 
-/* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
-static const char *take_device(struct mtree_entry *entry, char *value)
+static const char *take_link(void *target, char *value)
 {
+	const char *why = take_path(target, value);
+
+	return why ? why : strlen(value) < PATH_MAX ? NULL : "is too long for a link";
+}
+
+static const char *take_size(void *bytes, char *value)
+{
+	return units_parse_number(value, 0, INT64_MAX, bytes) ? "is not a number of bytes" : NULL;
+}
+
+static const char *take_flags(void *flags, char *value)
+{
+	*(uint32_t *)flags = file_flags_parse(value);
+	return NULL;
+}
+
+/* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
+static const char *take_device(void *to, char *value)
+{
+	struct mtree_entry *entry = to;
 	static const char why[] = "is not [FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number";
 	uint64_t major_number, minor_number;
 	char *rest = value;
@@ -196,21 +179,21 @@ static const char *take_device(struct mtree_entry *entry, char *value)
 }
 
 static const struct keyword keywords[] = {
-	{ "type", MTREE_TYPE, take_type },
-	{ "mode", MTREE_MODE, take_mode },
-	{ "uid", MTREE_UID, take_uid },
-	{ "gid", MTREE_GID, take_gid },
-	{ "uname", MTREE_UNAME, take_uname },
-	{ "gname", MTREE_GNAME, take_gname },
-	{ "time", MTREE_TIME, take_time },
-	{ "link", MTREE_LINK, take_link },
-	{ "device", MTREE_DEVICE, take_device },
-	{ "size", MTREE_SIZE, take_size },
-	{ "flags", MTREE_FLAGS, take_flags },
-	{ "content", MTREE_CONTENTS, take_contents },
-	{ "contents", MTREE_CONTENTS, take_contents },
-	{ "optional", MTREE_OPTIONAL, NULL },
-	{ "nochange", MTREE_NOCHANGE, NULL },
+	{ "type", MTREE_TYPE, take_type, offsetof(struct mtree_entry, type) },
+	{ "mode", MTREE_MODE, take_mode, offsetof(struct mtree_entry, permissions) },
+	{ "uid", MTREE_UID, take_id, offsetof(struct mtree_entry, uid) },
+	{ "gid", MTREE_GID, take_id, offsetof(struct mtree_entry, gid) },
+	{ "uname", MTREE_UNAME, take_name, offsetof(struct mtree_entry, uname) },
+	{ "gname", MTREE_GNAME, take_name, offsetof(struct mtree_entry, gname) },
+	{ "time", MTREE_TIME, take_time, 0 },
+	{ "link", MTREE_LINK, take_link, offsetof(struct mtree_entry, target) },
+	{ "device", MTREE_DEVICE, take_device, 0 },
+	{ "size", MTREE_SIZE, take_size, offsetof(struct mtree_entry, size_bytes) },
+	{ "flags", MTREE_FLAGS, take_flags, offsetof(struct mtree_entry, flags) },
+	{ "content", MTREE_CONTENTS, take_path, offsetof(struct mtree_entry, contents) },
+	{ "contents", MTREE_CONTENTS, take_path, offsetof(struct mtree_entry, contents) },
+	{ "optional", MTREE_OPTIONAL, NULL, 0 },
+	{ "nochange", MTREE_NOCHANGE, NULL, 0 },
 	{ .name = "ignore" },
 	{ .name = "cksum" },
 	{ .name = "inode" },
@@ -219,12 +202,10 @@ static const struct keyword keywords[] = {
 	{ .name = "tags" },
 };
 
-static const struct {
-	const char *name;
-	size_t digits;
-} digests[MTREE_DIGEST_KINDS] = {
-	[MTREE_MD5] = { "md5", 32 },       [MTREE_RMD160] = { "rmd160", 40 }, [MTREE_SHA1] = { "sha1", 40 },
-	[MTREE_SHA256] = { "sha256", 64 }, [MTREE_SHA384] = { "sha384", 96 }, [MTREE_SHA512] = { "sha512", 128 },
+const struct mtree_digest_kind mtree_digests[MTREE_DIGEST_KINDS] = {
+	[MTREE_MD5] = { "md5", &nettle_md5 },          [MTREE_RMD160] = { "rmd160", &nettle_ripemd160 },
+	[MTREE_SHA1] = { "sha1", &nettle_sha1 },       [MTREE_SHA256] = { "sha256", &nettle_sha256 },
+	[MTREE_SHA384] = { "sha384", &nettle_sha384 }, [MTREE_SHA512] = { "sha512", &nettle_sha512 },
 };
 
 /* The kind of digest that a keyword gives: NAME or NAMEdigest; MTREE_DIGEST_KINDS if it gives none. */
@@ -235,17 +216,13 @@ static unsigned int find_digest(const char *name)
 	if (!strcmp(name, "ripemd160digest"))
 		return MTREE_RMD160;
 	for (; kind < MTREE_DIGEST_KINDS; kind++) {
-		size_t bytes = strlen(digests[kind].name);
+		const char *digest = mtree_digests[kind].name;
+		size_t bytes = strlen(digest);
 
-		if (!strncmp(name, digests[kind].name, bytes) && (!name[bytes] || !strcmp(name + bytes, "digest")))
+		if (!strncmp(name, digest, bytes) && (!name[bytes] || !strcmp(name + bytes, "digest")))
 			break;
 	}
 	return kind;
-}
-
-const char *mtree_digest_name(enum mtree_digest digest)
-{
-	return digests[digest].name;
 }
 
 static const char *take_digest(struct mtree_entry *entry, unsigned int kind, const char *value)
@@ -256,7 +233,7 @@ static const char *take_digest(struct mtree_entry *entry, unsigned int kind, con
 		return "has no value";
 	if (value[digits])
 		return "is not a hexadecimal number";
-	if (digits != digests[kind].digits)
+	if (digits != 2 * mtree_digests[kind].hash->digest_size)
 		return "has the wrong length for this digest";
 	entry->digests[kind] = value;
 	entry->given |= (unsigned int)MTREE_FIRST_DIGEST << kind;
@@ -339,7 +316,7 @@ const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *name,
 		return "has no value";
 	if (!keyword->take && value)
 		return "takes no value";
-	const char *why = keyword->take ? keyword->take(entry, value) : NULL;
+	const char *why = keyword->take ? keyword->take((char *)entry + keyword->field, value) : NULL;
 
 	entry->given = add_given(entry->given, *own, keyword->given);
 	*own |= keyword->given;
@@ -358,4 +335,56 @@ bool mtree_forget(struct mtree_entry *entry, const char *name)
 	else if (keyword)
 		entry->given &= ~keyword->given;
 	return keyword || digest < MTREE_DIGEST_KINDS || !strcmp(name, "all");
+}
+
+struct tree_node mtree_plain_node(uint32_t type, int64_t mtime_seconds, uint32_t mtime_nanoseconds)
+{
+	uint32_t permissions = type == S_IFDIR ? 0755 : type == S_IFLNK ? 0777 : 0644;
+
+	return (struct tree_node){
+		.mode = (uint16_t)(type | permissions),
+		.mtime_seconds = mtime_seconds,
+		.mtime_nanoseconds = mtime_nanoseconds,
+	};
+}
+
+static bool is_device(uint32_t mode)
+{
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
+errcode_t mtree_entry_apply(const struct mtree_entry *entry, struct arena *memory, struct tree_node *node)
+{
+	if (entry->given & MTREE_MODE)
+		node->mode = (uint16_t)((node->mode & S_IFMT) | entry->permissions);
+	if (entry->given & MTREE_UID)
+		node->uid = entry->uid;
+	if (entry->given & MTREE_GID)
+		node->gid = entry->gid;
+	if (entry->given & MTREE_FLAGS) {
+		node->flags = entry->flags;
+		node->has_flags = true;
+	}
+	if (entry->given & MTREE_TIME) {
+		node->mtime_seconds = entry->mtime_seconds;
+		node->mtime_nanoseconds = entry->mtime_nanoseconds;
+	}
+	if ((entry->given & MTREE_DEVICE) && is_device(node->mode)) {
+		node->device.major = entry->major;
+		node->device.minor = entry->minor;
+	}
+	if ((entry->given & MTREE_LINK) && S_ISLNK(node->mode)) {
+		node->size_bytes = strlen(entry->target);
+		node->target = arena_copy_string(memory, entry->target, node->size_bytes);
+		if (!node->target)
+			return ENOMEM;
+	}
+	return 0;
+}
+
+const char *mtree_entry_lacks(const struct mtree_entry *entry, uint32_t type)
+{
+	if (type == S_IFLNK && !(entry->given & MTREE_LINK))
+		return "has no link=";
+	return is_device(type) && !(entry->given & MTREE_DEVICE) ? "has no device=" : NULL;
 }

@@ -15,8 +15,11 @@ bool mtree_decode(char *text);
  */
 const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *keyword, char *value);
 
-/* As the keyword has it: "sha256". */
-const char *mtree_digest_name(enum mtree_digest digest);
+/* The digests, as keywords have them: "sha256". */
+extern const struct mtree_digest_kind {
+	const char *name;
+	const struct nettle_hash *hash;
+} mtree_digests[MTREE_DIGEST_KINDS];
 
 /* Takes back what a keyword gave, as /unset says; "all": everything. False: the keyword is unknown. */
 bool mtree_forget(struct mtree_entry *entry, const char *keyword);

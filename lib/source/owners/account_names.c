@@ -13,41 +13,13 @@
 /* Debian's has some 2 KB; a larger file than this is not a list of accounts. */
 #define MOST_BYTES ((uint64_t)64 << 20)
 
-struct account {
-	const char *name;
-	uint32_t id;
-};
-
-struct account_file {
-	bool is_read, is_there;
-	struct account *list; /* in the file's order */
-	size_t count, capacity;
-};
-
-struct account_names {
-	const struct tree *tree;
-	struct account_file files[ACCOUNT_KINDS];
-	struct arena memory; /* of the names */
-};
-
 static const char *const file_names[ACCOUNT_KINDS] = { "etc/passwd", "etc/group" };
-
-errcode_t account_names_create(const struct tree *tree, struct account_names **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	if (*ret)
-		(*ret)->tree = tree;
-	return *ret ? 0 : ENOMEM;
-}
 
 void account_names_destroy(struct account_names *names)
 {
-	if (!names)
-		return;
 	for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
 		free(names->files[kind].list);
 	arena_destroy(&names->memory);
-	free(names);
 }
 
 static errcode_t add_account(struct account_names *names, enum account_kind kind, const char *name, uint32_t id)

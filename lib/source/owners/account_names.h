@@ -14,11 +14,24 @@ static inline const char *account_kind_name(enum account_kind kind)
 	return kind == ACCOUNT_USER ? "user" : "group";
 }
 
-/* Reads each of the two files when the first of its names is asked for. One thread. */
-struct account_names;
+struct account {
+	const char *name;
+	uint32_t id;
+};
 
-/* ENOMEM. The tree must last as long. */
-MUST_CHECK errcode_t account_names_create(const struct tree *tree, struct account_names **ret);
+struct account_file {
+	bool is_read, is_there;
+	struct account *list; /* in the file's order */
+	size_t count, capacity;
+};
+
+/* Reads each of the two files when the first of its names is asked for. Zero-initialise all but tree. One thread. */
+struct account_names {
+	const struct tree *tree; /* must last as long */
+	struct account_file files[ACCOUNT_KINDS];
+	struct arena memory; /* of the names */
+};
+
 void account_names_destroy(struct account_names *names);
 
 /*

@@ -229,21 +229,19 @@ static errcode_t resolve_part(struct owner_part *part, enum account_kind kind, c
 
 static errcode_t resolve_names(struct owner_map *map, const struct tree *tree, struct problem *problem)
 {
-	struct account_names *names;
-	errcode_t error = account_names_create(tree, &names);
+	struct account_names names = { .tree = tree };
+	errcode_t error = 0;
 
-	if (error)
-		return problem_set(problem, error, NULL, "cannot map owners");
 	for (size_t i = 0; !error && i < map->rule_count; i++) {
 		struct owner_rule *rule = &map->rules[i];
 
 		for (enum account_kind kind = 0; !error && kind < ACCOUNT_KINDS; kind++) {
-			error = resolve_part(&rule->from[kind], kind, rule->origin, names, problem);
+			error = resolve_part(&rule->from[kind], kind, rule->origin, &names, problem);
 			if (!error)
-				error = resolve_part(&rule->to[kind], kind, rule->origin, names, problem);
+				error = resolve_part(&rule->to[kind], kind, rule->origin, &names, problem);
 		}
 	}
-	account_names_destroy(names);
+	account_names_destroy(&names);
 	return error;
 }
 

@@ -177,28 +177,26 @@ char *tree_host_path(const struct tree *tree, uint32_t node)
 	return path_from(tree->origins[tree->nodes[node].origin].path, tree->nodes[node].data_map->host_path);
 }
 
-/* The origin of the same source whose files have paths of their own, on which no symlink is followed. */
-static errcode_t find_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
+errcode_t tree_add_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
 {
 	const uint32_t source = tree->origins[like].source;
-
-	for (*ret = 0; *ret < tree->origin_count; ++*ret)
-		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES && tree->origins[*ret].source == source &&
-		    !tree->origins[*ret].follows_symlinks)
-			return 0;
-	SCOPE_FREE char *path = strdup(tree->origins[like].path);
 	int directory = fcntl(tree->origins[like].descriptor, F_DUPFD_CLOEXEC, 0);
-	errcode_t error = directory < 0 ? errno : 0;
+	errcode_t error = directory < 0 ? errno : tree_add_origin(tree, TREE_ORIGIN_FILES, tree->origins[like].path,
+	                                                          directory, ret);
 
-	if (!error && !path) {
-		close(directory);
-		error = ENOMEM;
-	}
-	if (!error)
-		error = tree_add_origin(tree, TREE_ORIGIN_FILES, path, directory, ret);
 	if (!error)
 		tree->origins[*ret].source = source;
 	return error;
+}
+
+/* The origin of the same source whose files have paths of their own, on which no symlink is followed. */
+static errcode_t find_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
+{
+	for (*ret = 0; *ret < tree->origin_count; ++*ret)
+		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES &&
+		    tree->origins[*ret].source == tree->origins[like].source && !tree->origins[*ret].follows_symlinks)
+			return 0;
+	return tree_add_files_origin(tree, like, ret);
 }
 
 errcode_t tree_fix_host_path(struct tree *tree, uint32_t number)

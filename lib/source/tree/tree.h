@@ -125,6 +125,9 @@ void tree_destroy(struct tree *tree);
 MUST_CHECK errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
                                      uint32_t *number);
 
+/* The same for files with paths of their own in the directory of another origin of a host's files. */
+MUST_CHECK errcode_t tree_add_files_origin(struct tree *tree, uint32_t like, uint32_t *number);
+
 static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 {
 	return tree->nodes[node].link_to != node;
