@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs ext2mb's tools over many images: see doc/FLEET.md."""

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tasks on Ray. Workers stay and get tasks by the batch; results come back as lines."""
+import itertools
+import logging
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import ray
+import ray.exceptions
+
+import ext2mb_fleet
+from ext2mb_fleet.task import STATUS_NOT_RUN, Result, Settings, Task, make_result, run_task
+
+# A batch takes about so long: enough to make Ray's own work for it small, and little to do again if its node is lost.
+BATCH_SECONDS = 1.0
+MOST_IN_BATCH = 200
+BATCHES_PER_SLOT = 2
+# How long nothing may be heard before the cluster's size is looked at again.
+SECONDS_BETWEEN_LOOKS = 5.0
+
+# Of a local run; only results pass through it.
+OBJECT_STORE_BYTES = 1 << 28
+
+
+class Needs(NamedTuple):
+    """What a task needs of its node, and how the cluster is reached."""
+
+    address: str | None
+    threads: int
+    memory_bytes: int
+    scratch_bytes: int
+    retries: int
+
+
+class Batch(NamedTuple):
+    tasks: list[Task]
+    is_alone: bool  # after a batch was lost, each of its tasks is tried by itself
+
+
+def run_batch(tasks: list[Task], settings: Settings) -> list[Result]:
+    """On a node: the results of as many tasks as fit into the time, at least one."""
+    started = time.monotonic()
+    results = []
+    for task in tasks:
+        results.append(run_task(task, settings))
+        if time.monotonic() - started > 2 * BATCH_SECONDS:
+            break
+    return results
+
+
+class Cluster:
+    def __init__(self, needs: Needs, settings: Settings) -> None:
+        self.needs = needs
+        self.settings = settings
+        self.seconds_per_task = BATCH_SECONDS
+        self.running: dict[Any, Batch] = {}
+        self.waiting: deque[Batch] = deque()
+        connect(needs)
+        # The nodes need Ray and the tools, but not this package: its code travels with the task.
+        ray.cloudpickle.register_pickle_by_value(ext2mb_fleet)  # type: ignore[no-untyped-call]
+        remote = ray.remote(run_batch)
+        room = {
+            "num_cpus": needs.threads,
+            "memory": needs.memory_bytes or None,
+            "resources": {"scratch": needs.scratch_bytes} if needs.scratch_bytes else None,
+        }
+        # A batch that is lost is taken apart by us; a task that is alone is tried again by Ray.
+        self.submit_batch = remote.options(max_retries=0, **room)
+        self.submit_alone = remote.options(max_retries=needs.retries, **room)
+        self.shared_settings = ray.put(settings)
+
+    def slots(self) -> int:
+        available: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        return max(1, int(available["CPU"]) // max(1, self.needs.threads))
+
+    def next_batch(self, tasks: Iterator[Task], left: int, slots: int) -> Batch | None:
+        if self.waiting:
+            return self.waiting.popleft()
+        most = math.ceil(left / (slots * BATCHES_PER_SLOT))
+        count = max(1, min(MOST_IN_BATCH, most, int(BATCH_SECONDS / self.seconds_per_task)))
+        batch = list(itertools.islice(tasks, count))
+        return Batch(batch, False) if batch else None
+
+    def submit(self, batch: Batch) -> None:
+        remote = self.submit_alone if batch.is_alone else self.submit_batch
+        self.running[remote.remote(batch.tasks, self.shared_settings)] = batch
+
+    def collect(self, reference: Any) -> list[Result]:
+        batch = self.running.pop(reference)
+        try:
+            results: list[Result] = ray.get(reference)
+        except ray.exceptions.RayError as error:
+            if not batch.is_alone:
+                self.waiting.extend(Batch([task], True) for task in batch.tasks)
+                return []
+            reason = str(error).strip().splitlines()[0]
+            return [make_result(batch.tasks[0], STATUS_NOT_RUN, f"its worker was lost: {reason}", 0, None)]
+        if len(results) < len(batch.tasks):
+            self.waiting.append(Batch(batch.tasks[len(results) :], False))
+        for result in results:
+            # How many tasks make a batch follows what the last ones took.
+            self.seconds_per_task += (max(result.seconds, 0.001) - self.seconds_per_task) / 16
+        return results
+
+    def run(self, tasks: Iterator[Task], total: int, report: Callable[[list[Result]], None]) -> None:
+        slots, looked = self.slots(), time.monotonic()
+        left = total
+        while True:
+            while len(self.running) < slots * BATCHES_PER_SLOT and (batch := self.next_batch(tasks, left, slots)):
+                self.submit(batch)
+            if not self.running:
+                return
+            ready, _ = ray.wait(list(self.running), num_returns=1, timeout=SECONDS_BETWEEN_LOOKS)
+            for reference in ready:
+                results = self.collect(reference)
+                left -= len(results)
+                report(results)
+            if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
+                slots, looked = self.slots(), time.monotonic()
+
+
+def connect(needs: Needs) -> None:
+    if needs.address:
+        ray.init(address=needs.address, log_to_driver=False, logging_level=logging.ERROR)
+        return
+    resources: dict[str, float] = {}
+    if needs.scratch_bytes:
+        folder = os.statvfs(os.environ.get("TMPDIR", "/tmp"))
+        resources["scratch"] = folder.f_bavail * folder.f_frsize
+    ray.init(
+        address="local",
+        resources=resources,
+        object_store_memory=OBJECT_STORE_BYTES,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+
+
+def run_on_ray(
+    tasks: Iterator[Task], total: int, needs: Needs, settings: Settings, report: Callable[[list[Result]], None]
+) -> None:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")
+    try:
+        Cluster(needs, settings).run(tasks, total, report)
+    finally:
+        ray.shutdown()

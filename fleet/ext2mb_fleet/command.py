@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line. Ray and DuckDB are loaded only by what needs them."""
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+from ext2mb_fleet.progress import Progress
+from ext2mb_fleet.results import BadResults, Results
+from ext2mb_fleet.task import KINDS, BadTask, Result, Settings, parse_task, run_task
+from ext2mb_fleet.tasks import check_tasks, list_lines, parse_lines, replay_lines, score_lines
+
+SUCCESS, FAILURE, WRONG_USAGE = 0, 1, 2
+SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+class Failure(Exception):
+    """With the message for the user."""
+
+
+def size_bytes(text: str) -> int:
+    number, shift = (text[:-1], SUFFIXES[text[-1]]) if text[-1:] in SUFFIXES else (text, 0)
+    if not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: must be a number with K, M, G or T after it, or nothing")
+    return int(number) << shift
+
+
+def split_words(text: str) -> list[str]:
+    return text.split(",")
+
+
+def number_range(text: str) -> range:
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text}: must be a number or a range like 1-10")
+    return range(int(first), int(last or first) + 1)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of each task's tool (default: 1)")
+    parser.add_argument("--timeout", type=float, default=3600, metavar="SECONDS",
+                        help="after which a task is ended (default: 3600; 0: never)")  # fmt: skip
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", required=True, metavar="FILE",
+                        help="gets a line for each task; what it has already is not done again")  # fmt: skip
+    parser.add_argument("--again", action="store_true", help="do what has failed once more")
+    parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster; without it this machine does all")
+    parser.add_argument("--memory", type=size_bytes, default=0, metavar="SIZE",
+                        help="what a task needs; a node runs no more than have room")  # fmt: skip
+    parser.add_argument("--scratch", type=size_bytes, default=0, metavar="SIZE",
+                        help='the same of Ray\'s resource "scratch", in bytes')  # fmt: skip
+    parser.add_argument("--retries", type=int, default=3, metavar="N",
+                        help="how often a task whose node was lost is tried again (default: 3)")  # fmt: skip
+    add_limits(parser)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="e2fleet", description="Runs ext2mb's tools over many images.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="make images with e2populate")
+    build.add_argument("list", metavar="LIST", help="NDJSON: source, image, size, options")
+    add_run_options(build)
+    score = commands.add_parser("score", help="look at images with e2frag")
+    score.add_argument("list", metavar="LIST|GLOB", help="NDJSON: image, options; or a pattern of names")
+    add_run_options(score)
+    replay = commands.add_parser("replay", help="run e2allocsim over policies, sizes and seeds")
+    replay.add_argument("workloads", type=split_words, metavar="WORKLOAD[,WORKLOAD]...")
+    replay.add_argument("--policies", type=split_words, default=["ext2mb"], metavar="POLICY[,POLICY]...")
+    replay.add_argument("--sizes", type=split_words, required=True, metavar="SIZE[,SIZE]...", help="of the filesystem")
+    replay.add_argument("--seeds", type=number_range, default=range(1, 2), metavar="N[-N]")
+    replay.add_argument("--option", action="append", default=[], dest="options", metavar="OPTION",
+                        help="of e2allocsim, as --option=--streams=8; may be given several times")  # fmt: skip
+    add_run_options(replay)
+    task = commands.add_parser("task", help="run tasks here and print their results: for parallel(1)")
+    task.add_argument("kind", choices=KINDS)
+    task.add_argument("lines", nargs="+", metavar="LINE", help="of a LIST")
+    add_limits(task)
+    table = commands.add_parser("table", help="ask results with SQL: the table is called results")
+    table.add_argument("results", metavar="RESULTS")
+    table.add_argument("query", metavar="SQL")
+    page = commands.add_parser("page", help="print a page for browsers")
+    page.add_argument("results", metavar="RESULTS")
+    return parser
+
+
+def make_settings(arguments: argparse.Namespace) -> Settings:
+    return Settings(arguments.threads, arguments.timeout, os.getcwd())
+
+
+def lines_of(arguments: argparse.Namespace) -> Callable[[], Iterator[str]]:
+    """What is read twice: to be checked, and to be done."""
+    if arguments.command == "build":
+        return lambda: list_lines(arguments.list)
+    if arguments.command == "score":
+        return lambda: score_lines(arguments.list)
+    return lambda: replay_lines(
+        arguments.workloads, arguments.policies, arguments.sizes, arguments.seeds, arguments.options
+    )
+
+
+def run_all(arguments: argparse.Namespace) -> int:
+    kind, lines = arguments.command, lines_of(arguments)
+    with Results(arguments.results, arguments.again) as results:
+        total, done = check_tasks(parse_lines(kind, lines()), results.done)
+        if not total:
+            raise Failure("there is no task")
+        progress = Progress(total, done)
+
+        def report(ended: list[Result]) -> None:
+            results.write(b"".join(result.line for result in ended))
+            progress.add(len(ended), sum(result.status != 0 for result in ended))
+
+        left = (task for task in parse_lines(kind, lines()) if task.key not in results.done)
+        if done < total:
+            from ext2mb_fleet.cluster import Needs, run_on_ray
+
+            needs = Needs(arguments.address, arguments.threads, arguments.memory, arguments.scratch, arguments.retries)
+            run_on_ray(left, total - done, needs, make_settings(arguments), report)
+        progress.end()
+    print(f"{total} tasks: {done} done before, {progress.done - done} now, {progress.failed} of these failed",
+          file=sys.stderr)  # fmt: skip
+    return FAILURE if progress.failed else SUCCESS
+
+
+def run_here(arguments: argparse.Namespace) -> int:
+    settings = make_settings(arguments)
+    status = SUCCESS
+    for task in [parse_task(arguments.kind, line) for line in arguments.lines]:
+        result = run_task(task, settings)
+        sys.stdout.buffer.write(result.line)
+        sys.stdout.buffer.flush()
+        status = status or (FAILURE if result.status else SUCCESS)
+    return status
+
+
+def run_query(arguments: argparse.Namespace) -> int:
+    import duckdb
+
+    from ext2mb_fleet.page import make_page
+    from ext2mb_fleet.table import print_table
+
+    try:
+        if arguments.command == "table":
+            print_table(arguments.results, arguments.query)
+        else:
+            sys.stdout.write(make_page(arguments.results))
+    except duckdb.Error as error:
+        raise Failure(str(error)) from None
+    return SUCCESS
+
+
+RUN = {"task": run_here, "table": run_query, "page": run_query}
+
+
+def run_command() -> int:
+    arguments = make_parser().parse_args()
+    try:
+        return RUN.get(arguments.command, run_all)(arguments)
+    except (BadTask, BadResults, Failure) as error:
+        message = str(error)
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except KeyboardInterrupt:
+        message = "interrupted: the same command goes on with what is left"
+    except ImportError as error:
+        message = f"{error.name} is not installed: pip install ext2mb-fleet"
+    print(f"e2fleet: {message}", file=sys.stderr)
+    return FAILURE
+
+
+def main() -> NoReturn:
+    sys.exit(run_command())

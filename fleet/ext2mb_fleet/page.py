@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results as one page that needs nothing else: worst images, distributions, failures by cause."""
+from html import escape
+from typing import Any
+
+import duckdb
+
+from ext2mb_fleet.table import open_results
+
+STYLE = """
+body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
+table { border-collapse: collapse } td, th { padding: .1em .8em .1em 0; text-align: left; vertical-align: top }
+td.number { text-align: right } .bar { background: #4878a8; height: 1em; min-width: 1px }
+@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818 } }
+"""
+
+# Reports of e2frag and of e2populate have what is asked for in different places; results of one run have one kind.
+SCORES = "report::JSON->>'$.verdict.score'"
+SIZES = """coalesce((report::JSON->>'$.image.bytes')::BIGINT,
+    (report::JSON->>'$.filesystem.blocks')::BIGINT * (report::JSON->>'$.filesystem.block_bytes')::BIGINT)"""
+
+# The part of a message that names the cause, without what differs from image to image: paths and numbers.
+CAUSE = r"""regexp_replace(regexp_replace(coalesce(error, 'no message'), '/[^ :]+|[^ :]*\.[^ :]+', '…', 'g'),
+    '\b[0-9]+\b', '#', 'g')"""
+
+SUMMARY = """
+SELECT kind, count(*) AS tasks, count(*) FILTER (status <> 0) AS failed, count(DISTINCT host) AS hosts,
+    round(sum(seconds), 1) AS "seconds, all", round(median(seconds), 3) AS "median", round(max(seconds), 3) AS slowest
+FROM results GROUP BY kind ORDER BY kind
+"""
+WORST = f"""
+SELECT image, round(({SCORES})::DOUBLE, 2) AS score,
+    report::JSON->>'$.worst[0].path' AS "worst file", (report::JSON->>'$.worst[0].extents')::BIGINT AS extents, host
+FROM results WHERE {SCORES} IS NOT NULL ORDER BY score DESC, image LIMIT 25
+"""
+FAILURES = f"""
+SELECT {CAUSE} AS cause, status, count(*) AS tasks, min(coalesce(image, workload)) AS "for instance",
+    count(DISTINCT host) AS hosts
+FROM results WHERE status <> 0 GROUP BY ALL ORDER BY tasks DESC, cause LIMIT 100
+"""
+SCORE_ROWS = f"""
+SELECT (floor(({SCORES})::DOUBLE / 10) * 10)::INTEGER AS "from", count(*) AS images
+FROM results WHERE {SCORES} IS NOT NULL GROUP BY ALL ORDER BY ALL
+"""
+SIZE_ROWS = f"""
+SELECT (2 ** floor(log2({SIZES})))::BIGINT AS "from", count(*) AS images
+FROM results WHERE {SIZES} > 0 GROUP BY ALL ORDER BY ALL
+"""
+
+
+def size_text(size: int) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            return f"{size} {unit}"
+        size //= 1024
+    return f"{size} PiB"
+
+
+def cell(value: Any) -> str:
+    if isinstance(value, int | float):
+        return f'<td class="number">{value}</td>'
+    return f"<td>{escape('' if value is None else str(value))}</td>"
+
+
+def table(relation: duckdb.DuckDBPyRelation) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in relation.columns)
+    rows = "".join("<tr>" + "".join(map(cell, row)) + "</tr>\n" for row in relation.fetchall())
+    return f"<table><tr>{head}</tr>\n{rows}</table>\n" if rows else "<p>None.</p>\n"
+
+
+def bars(rows: list[tuple[str, int]]) -> str:
+    most = max((count for _, count in rows), default=0)
+    lines = (
+        f'<tr><td>{escape(name)}</td><td class="number">{count}</td>'
+        f'<td style="width: 30em"><div class="bar" style="width: {100 * count / most:.1f}%"></div></td></tr>\n'
+        for name, count in rows
+    )
+    return "<table>" + "".join(lines) + "</table>\n" if rows else "<p>None.</p>\n"
+
+
+def make_page(name: str) -> str:
+    results = open_results(name)
+    scores = [(f"{first} to {first + 10}", count) for first, count in results.sql(SCORE_ROWS).fetchall()]
+    sizes = [(f"from {size_text(first)}", count) for first, count in results.sql(SIZE_ROWS).fetchall()]
+    parts = {
+        "Tasks": table(results.sql(SUMMARY)),
+        "Failures by cause": table(results.sql(FAILURES)),
+        "Worst images": table(results.sql(WORST)),
+        "Scores": bars(scores),
+        "Sizes": bars(sizes),
+    }
+    body = "".join(f"<h2>{title}</h2>\n{part}" for title, part in parts.items())
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(name)}</title>'
+        f"<style>{STYLE}</style></head>\n<body><h1>{escape(name)}</h1>\n{body}</body></html>\n"
+    )

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One line on a terminal."""
+import sys
+import time
+
+SECONDS_BETWEEN = 0.2
+
+
+class Progress:
+    def __init__(self, total: int, done: int) -> None:
+        self.total = total
+        self.before = done
+        self.done = done
+        self.failed = 0
+        self.started = time.monotonic()
+        self.shown = 0.0
+        self.is_terminal = sys.stderr.isatty()
+
+    def add(self, done: int, failed: int) -> None:
+        self.done += done
+        self.failed += failed
+        now = time.monotonic()
+        if self.is_terminal and now - self.shown >= SECONDS_BETWEEN:
+            self.shown = now
+            self.show(now)
+
+    def show(self, now: float) -> None:
+        rate = (self.done - self.before) / max(now - self.started, 0.001)
+        left = f", {(self.total - self.done) / rate:.0f} s left" if rate else ""
+        sys.stderr.write(f"\r\033[K{self.done}/{self.total}, {self.failed} failed, {rate:.1f}/s{left}")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.is_terminal:
+            self.show(time.monotonic())
+            sys.stderr.write("\n")

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One task: a line of LIST, the command that it stands for, and the line that reports it.
+
+Standard library only, so that it runs wherever parallel(1) has sent it, and few imports, since it is started often.
+"""
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from typing import Any, NamedTuple
+
+KINDS = ("build", "score", "replay")
+KEYS = {
+    "build": {"source", "image", "size", "options"},
+    "score": {"image", "options"},
+    "replay": {"workload", "size", "options"},
+}
+REQUIRED = {"build": ("source", "image"), "score": ("image",), "replay": ("workload", "size")}
+
+# Statuses that are not the tool's own are those of timeout(1).
+STATUS_TIME_LIMIT = 124
+STATUS_NOT_RUN = 125
+
+SECONDS_UNTIL_KILL = 10
+MOST_ERROR_CHARACTERS = 500
+# Where the tools are if the PATH of a login without privileges does not say so.
+TOOL_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+
+
+class Task(NamedTuple):
+    kind: str
+    key: str  # what a task is known by in results: a digest of its line's meaning
+    image: str
+    sources: tuple[str, ...]
+    size: str
+    options: tuple[str, ...]
+    workload: str
+
+    def described(self) -> dict[str, Any]:
+        """Its part of the result."""
+        line: dict[str, Any] = {"task": self.key, "kind": self.kind}
+        if self.image:
+            line["image"] = self.image
+        if self.workload:
+            line["workload"] = self.workload
+        if self.sources:
+            line["sources"] = list(self.sources)
+        if self.size:
+            line["size"] = self.size
+        line["options"] = list(self.options)
+        return line
+
+
+class Settings(NamedTuple):
+    """What holds for all tasks of a run."""
+
+    threads: int
+    seconds: float  # after which a task is ended; 0: never
+    folder: str  # the folder that relative paths begin in
+
+
+class Result(NamedTuple):
+    line: bytes  # NDJSON
+    status: int
+    seconds: float
+
+
+class BadTask(Exception):
+    pass
+
+
+def words(value: object, key: str) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return tuple(value)
+    raise BadTask(f"{key}: must be a list of strings" + (", or one" if key == "source" else ""))
+
+
+def text(value: object, key: str) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise BadTask(f"{key}: must be a string that is not empty")
+
+
+def parse_task(kind: str, line: str) -> Task:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise BadTask(f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise BadTask("must be a JSON object")
+    for key in found:
+        if key not in KEYS[kind]:
+            raise BadTask(f"{key}: unknown key; {kind} knows {', '.join(sorted(KEYS[kind]))}")
+    for key in REQUIRED[kind]:
+        if key not in found:
+            raise BadTask(f"{key}: is missing")
+    source = found.get("source", [])
+    sources = (source,) if isinstance(source, str) else words(source, "source")
+    if "source" in found and not all(sources or [""]):
+        raise BadTask("source: names none")
+    size = found.get("size", "")
+    if isinstance(size, int) and not isinstance(size, bool):
+        size = str(size)  # as mke2fs reads it: blocks
+    meaning = (
+        kind,
+        text(found["image"], "image") if "image" in found else "",
+        sources,
+        text(size, "size") if "size" in found else "",
+        words(found.get("options", []), "options"),
+        text(found["workload"], "workload") if "workload" in found else "",
+    )
+    key = hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:16]
+    return Task(kind, key, *meaning[1:])
+
+
+def work_folder(task: Task, settings: Settings) -> str:
+    """The folder in which the task works, known by its key: whoever tries again removes what an earlier try left.
+
+    An image is built beside its place, so that it can be renamed into it.
+    """
+    place = os.path.dirname(task.image) if task.kind == "build" else os.environ.get("TMPDIR", "/tmp")
+    return os.path.join(settings.folder, place, f".e2fleet-{task.key}")
+
+
+def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
+    image = os.path.join(folder, "image")
+    threads = f"--threads={settings.threads}"
+    if task.kind == "score":
+        return ["e2frag", "--json", "--progress=none", threads, *task.options, "--", task.image]
+    if task.kind == "replay":
+        # Threads are part of what is simulated; the options say how many.
+        return ["e2allocsim", task.workload, "--json", "--progress=none", *task.options, "--", image, task.size]
+    sources = [word for source in task.sources for word in ("-d", source)]
+    command = ["e2populate", "--report=json", "--progress=none", threads, *task.options, *sources, "--", image]
+    return command + [task.size] if task.size else command
+
+
+def limited(command: list[str], settings: Settings) -> list[str]:
+    """The command as it ends with us, and after its time, whoever of its children still runs."""
+    # timeout(1) passes the signal on; what it runs cannot outlive a worker that has died.
+    limit = ["timeout", f"--kill-after={SECONDS_UNTIL_KILL}", str(settings.seconds)]
+    return ["setpriv", "--pdeathsig", "TERM", *limit, *command]
+
+
+def last_line(errors: bytes) -> str | None:
+    lines = errors.decode(errors="replace").strip().splitlines()
+    return lines[-1][:MOST_ERROR_CHARACTERS] if lines else None
+
+
+def parse_report(output: bytes) -> Any:
+    """What the tool has printed, if it is whole."""
+    try:
+        return json.loads(output)
+    except ValueError:
+        return None
+
+
+def make_result(task: Task, status: int, error: str | None, seconds: float, report: Any) -> Result:
+    line = task.described()
+    line["host"] = socket.gethostname()
+    line["status"] = status
+    line["error"] = error
+    line["seconds"] = round(seconds, 3)
+    line["finished"] = round(time.time(), 3)
+    line["report"] = report
+    return Result(json.dumps(line, separators=(",", ":")).encode() + b"\n", status, seconds)
+
+
+def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | None, Any]:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, exist_ok=True)
+    environment = dict(os.environ, TMPDIR=folder, LC_ALL="C")
+    environment["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), *TOOL_FOLDERS))
+    done = subprocess.run(
+        limited(tool_command(task, settings, folder), settings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=settings.folder,
+        env=environment,
+        check=False,
+    )
+    error = last_line(done.stderr.replace(os.path.join(folder, "image").encode(), task.image.encode()))
+    if done.returncode == STATUS_TIME_LIMIT or done.returncode in (137, -9):
+        error = f"ended after {settings.seconds:g} s (or killed)" + (f": {error}" if error else "")
+    report = parse_report(done.stdout)
+    if task.kind == "build" and done.returncode == 0:
+        os.replace(os.path.join(folder, "image"), os.path.join(settings.folder, task.image))
+        if isinstance(report, dict) and isinstance(report.get("image"), dict):
+            report["image"]["path"] = task.image
+    return done.returncode, error, report
+
+
+def run_task(task: Task, settings: Settings) -> Result:
+    """Runs it and returns its result. Whatever happens to it is in the result, and nothing of it stays but the image."""
+    started = time.monotonic()
+    folder = work_folder(task, settings)
+    report = None
+    try:
+        status, error, report = run_tool(task, settings, folder)
+    except OSError as problem:
+        status, error = STATUS_NOT_RUN, f"{problem.filename2 or problem.filename}: {problem.strerror}"
+    shutil.rmtree(folder, ignore_errors=True)
+    return make_result(task, status, error, time.monotonic() - started, report)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where tasks come from: a LIST, a pattern of names, a grid of simulations."""
+import glob
+import itertools
+import json
+from collections.abc import Container, Iterable, Iterator
+
+from ext2mb_fleet.task import BadTask, Task, parse_task
+
+
+def list_lines(name: str) -> Iterator[str]:
+    with open(name, encoding="utf-8") as file:
+        yield from file
+
+
+def glob_lines(pattern: str) -> Iterator[str]:
+    for image in sorted(glob.iglob(pattern, recursive=True)):
+        yield json.dumps({"image": image})
+
+
+def score_lines(name: str) -> Iterator[str]:
+    return glob_lines(name) if glob.has_magic(name) else list_lines(name)
+
+
+def replay_lines(
+    workloads: list[str], policies: list[str], sizes: list[str], seeds: range, options: list[str]
+) -> Iterator[str]:
+    for workload, policy, size, seed in itertools.product(workloads, policies, sizes, seeds):
+        chosen = [f"--policy={policy}", f"--seed={seed}", *options]
+        yield json.dumps({"workload": workload, "size": size, "options": chosen})
+
+
+def parse_lines(kind: str, lines: Iterable[str]) -> Iterator[Task]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield parse_task(kind, line)
+            except BadTask as error:
+                raise BadTask(f"line {number}: {error}") from None
+
+
+def check_tasks(tasks: Iterable[Task], done: Container[str]) -> tuple[int, int]:
+    """How many tasks there are, and how many of them are done. Two that are the same or make the same image: BadTask."""
+    seen: set[str] = set()
+    done_count = 0
+    for task in tasks:
+        made = task.image if task.kind == "build" else task.key
+        if made in seen:
+            raise BadTask(f"{task.image or task.workload}: there are two tasks for it")
+        seen.add(made)
+        done_count += task.key in done
+    return len(seen), done_count
