@@ -3,16 +3,14 @@
 
 #include "analyze/forms/forms.h"
 
-struct form {
-	struct json *json;
-	const struct report *report;
-	double block_kilobytes;
-};
-
-static void write_filesystem(struct form *form)
+static double block_kilobytes(const struct report *report)
 {
-	struct json *json = form->json;
-	const struct report_filesystem *filesystem = &form->report->filesystem;
+	return report->filesystem.block_bytes / 1024.0;
+}
+
+static void write_filesystem(struct json *json, const struct report *report)
+{
+	const struct report_filesystem *filesystem = &report->filesystem;
 
 	json_open_object(json, "filesystem");
 	json_string(json, "target", filesystem->target);
@@ -65,13 +63,12 @@ static void write_percentiles(struct json *json, const char *key, const struct h
 	json_close_object(json);
 }
 
-static void write_groups(struct form *form)
+static void write_groups(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-	const struct report_free *space = &form->report->free;
+	const struct report_free *space = &report->free;
 
 	json_open_array(json, "groups");
-	for (uint32_t number = 0; number < form->report->filesystem.groups; number++) {
+	for (uint32_t number = 0; number < report->filesystem.groups; number++) {
 		const struct report_group *group = &space->groups[number];
 
 		json_open_row(json, NULL);
@@ -91,13 +88,11 @@ static void write_groups(struct form *form)
 	json_close_array(json);
 }
 
-static void write_zones(struct form *form)
+static void write_zones(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-
 	json_open_array(json, "zones");
-	for (size_t n = 0; n < form->report->free.zone_count; n++) {
-		const struct report_zone *zone = &form->report->free.zones[n];
+	for (size_t n = 0; n < report->free.zone_count; n++) {
+		const struct report_zone *zone = &report->free.zones[n];
 
 		json_open_row(json, NULL);
 		json_unsigned(json, "first_group", zone->first_group);
@@ -111,12 +106,11 @@ static void write_zones(struct form *form)
 	json_close_array(json);
 }
 
-static void write_free(struct form *form, bool with_groups)
+static void write_free(struct json *json, const struct report *report, bool with_groups)
 {
-	struct json *json = form->json;
-	const struct report_free *space = &form->report->free;
+	const struct report_free *space = &report->free;
 	const struct histogram *sizes = &space->sizes;
-	double kilobytes = form->block_kilobytes;
+	double kilobytes = block_kilobytes(report);
 
 	json_open_object(json, "free");
 	json_unsigned(json, "extents", sizes->count);
@@ -138,9 +132,9 @@ static void write_free(struct form *form, bool with_groups)
 	}
 	write_percentiles(json, "percentiles_blocks", sizes);
 	write_histogram(json, "histogram", sizes, "from_blocks", "blocks");
-	write_zones(form);
+	write_zones(json, report);
 	if (with_groups)
-		write_groups(form);
+		write_groups(json, report);
 	json_close_object(json);
 }
 
@@ -154,9 +148,8 @@ static void write_seeks(struct json *json, const char *key, const struct seek_co
 }
 
 /* What files of all kinds have in common, into the object that is open. */
-static void write_sums(struct form *form, const struct report_sums *sums)
+static void write_sums(struct json *json, const struct report *report, const struct report_sums *sums)
 {
-	struct json *json = form->json;
 	double files = sums->files ? (double)sums->files : 1;
 	double extents = sums->extents ? (double)sums->extents : 1;
 
@@ -167,7 +160,7 @@ static void write_sums(struct form *form, const struct report_sums *sums)
 	json_unsigned(json, "runs", sums->runs);
 	json_unsigned(json, "records", sums->records);
 	json_number(json, "avg_extents", (double)sums->extents / files, 3);
-	json_number(json, "avg_extent_kb", (double)sums->blocks / extents * form->block_kilobytes, 1);
+	json_number(json, "avg_extent_kb", (double)sums->blocks / extents * block_kilobytes(report), 1);
 	json_unsigned(json, "fragmented_files", sums->fragmented_files);
 	json_unsigned(json, "map_blocks", sums->map_blocks);
 	json_unsigned(json, "unwritten_blocks", sums->unwritten_blocks);
@@ -176,13 +169,12 @@ static void write_sums(struct form *form, const struct report_sums *sums)
 	write_seeks(json, "seeks_inside", &sums->inside);
 }
 
-static void write_files(struct form *form)
+static void write_files(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-	const struct report_files *files = &form->report->files;
+	const struct report_files *files = &report->files;
 
 	json_open_object(json, "files");
-	write_sums(form, &files->regular);
+	write_sums(json, report, &files->regular);
 	json_number(json, "score", files->score, 2);
 	json_number(json, "ratio", files->ratio, 3);
 	write_seeks(json, "seeks_between", &files->between);
@@ -198,21 +190,20 @@ static void write_files(struct form *form)
 	write_percentiles(json, "extent_blocks_percentiles", &files->extent_blocks);
 	write_histogram(json, "extent_blocks_histogram", &files->extent_blocks, "from_blocks", "blocks");
 	json_open_object(json, "symlinks");
-	write_sums(form, &files->symlinks);
+	write_sums(json, report, &files->symlinks);
 	json_close_object(json);
 	json_open_object(json, "xattr_values");
-	write_sums(form, &files->xattr_values);
+	write_sums(json, report, &files->xattr_values);
 	json_close_object(json);
 	json_close_object(json);
 }
 
-static void write_directories(struct form *form)
+static void write_directories(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-	const struct report_directories *directories = &form->report->directories;
+	const struct report_directories *directories = &report->directories;
 
 	json_open_object(json, "directories");
-	write_sums(form, &directories->sums);
+	write_sums(json, report, &directories->sums);
 	json_unsigned(json, "all", directories->count);
 	json_unsigned(json, "entries", directories->entries);
 	json_unsigned(json, "inline_data", directories->inline_data);
@@ -233,13 +224,11 @@ static void write_path(struct json *json, const char *path)
 		json_null(json, "path");
 }
 
-static void write_worst(struct form *form)
+static void write_worst(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-
 	json_open_array(json, "worst");
-	for (size_t n = 0; n < form->report->worst_count; n++) {
-		const struct report_file *file = &form->report->worst[n];
+	for (size_t n = 0; n < report->worst_count; n++) {
+		const struct report_file *file = &report->worst[n];
 
 		json_open_row(json, NULL);
 		write_path(json, file->path);
@@ -255,13 +244,11 @@ static void write_worst(struct form *form)
 	json_close_array(json);
 }
 
-static void write_by_directory(struct form *form)
+static void write_by_directory(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-
 	json_open_array(json, "by_directory");
-	for (size_t n = 0; n < form->report->by_directory_count; n++) {
-		const struct report_directory *directory = &form->report->by_directory[n];
+	for (size_t n = 0; n < report->by_directory_count; n++) {
+		const struct report_directory *directory = &report->by_directory[n];
 
 		json_open_row(json, NULL);
 		write_path(json, directory->path);
@@ -318,10 +305,9 @@ static void write_unlink_rows(struct json *json, const struct report_unlink *unl
 	json_close_array(json);
 }
 
-static void write_unlink(struct form *form)
+static void write_unlink(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-	const struct report_unlink *unlink = form->report->unlink;
+	const struct report_unlink *unlink = report->unlink;
 
 	json_open_object(json, "unlink");
 	json_unsigned(json, "batch_files", unlink->batch_files);
@@ -335,10 +321,9 @@ static void write_unlink(struct form *form)
 	json_close_object(json);
 }
 
-static void write_verdict(struct form *form)
+static void write_verdict(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-	const struct report_verdict *verdict = &form->report->verdict;
+	const struct report_verdict *verdict = &report->verdict;
 
 	json_open_object(json, "verdict");
 	json_number(json, "score", verdict->score, 2);
@@ -350,10 +335,9 @@ static void write_verdict(struct form *form)
 	json_close_object(json);
 }
 
-static void write_damage(struct form *form)
+static void write_damage(struct json *json, const struct report *report)
 {
-	struct json *json = form->json;
-	const struct damage_list *damage = &form->report->damage;
+	const struct damage_list *damage = &report->damage;
 
 	json_open_object(json, "unreadable");
 	json_unsigned(json, "count", damage->count);
@@ -371,27 +355,21 @@ static void write_damage(struct form *form)
 
 void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts)
 {
-	struct form form = {
-		.json = json,
-		.report = report,
-		.block_kilobytes = report->filesystem.block_bytes / 1024.0,
-	};
-
 	json_open_object(json, key);
-	write_filesystem(&form);
+	write_filesystem(json, report);
 	if (parts->free_space)
-		write_free(&form, parts->groups);
+		write_free(json, report, parts->groups);
 	if (parts->files) {
-		write_files(&form);
-		write_directories(&form);
-		write_worst(&form);
+		write_files(json, report);
+		write_directories(json, report);
+		write_worst(json, report);
 		if (parts->by_directory)
-			write_by_directory(&form);
+			write_by_directory(json, report);
 		if (parts->unlink)
-			write_unlink(&form);
-		write_verdict(&form);
+			write_unlink(json, report);
+		write_verdict(json, report);
 	}
-	write_damage(&form);
+	write_damage(json, report);
 	json_close_object(json);
 }
 
