@@ -12,20 +12,16 @@ analyze_sources := \
 	lib/analyze/forms/form_text.c \
 	lib/analyze/forms/forms.c \
 	lib/analyze/forms/saved_report.c \
-	lib/analyze/read/damage.c \
 	lib/analyze/read/directory_walk.c \
 	lib/analyze/read/free_space.c \
 	lib/analyze/read/inode_scan.c \
 	lib/analyze/read/map_walk.c \
 	lib/analyze/read/paths.c \
-	lib/analyze/read/scan_worker.c \
 	lib/analyze/read/target.c \
 	lib/analyze/read/volume.c \
 	lib/analyze/report/figures.c \
 	lib/analyze/report/layout.c \
 	lib/analyze/report/report.c \
 	lib/analyze/report/score.c \
-	lib/analyze/report/verdict.c \
-	lib/analyze/report/worst.c
 # What pages are made of: each becomes a string, page_css and so on.
 analyze_texts := lib/analyze/forms/page.css lib/analyze/forms/page.html lib/analyze/forms/page.js

@@ -230,8 +230,8 @@ static bool fail_from(unsigned int read)
 	failing_read = read;
 	ck_assert_int_eq(analyze(&volume, &options, report, &problem), 0);
 	failing_read = 0;
-	for (size_t n = 0; n < report->worst_count; n++)
-		ck_assert_msg(report->worst[n].path || report->damage.count, "read %u: a file has no name", read);
+	for (size_t n = 0; n < report->worst.count; n++)
+		ck_assert_msg(report->worst.files[n].path || report->damage.count, "read %u: a file has no name", read);
 	report_destroy(report);
 	volume_close(&volume);
 	free(report);

@@ -83,9 +83,7 @@ static struct naive count_naively(uint64_t chunk_blocks)
 
 static void compare(const struct naive *naive, unsigned int threads, uint64_t chunk_blocks)
 {
-	struct free_space_options options = { .chunk_blocks = chunk_blocks, .with_groups = true };
 	struct report *report = calloc(1, sizeof(*report));
-	struct damage_list damage = { 0 };
 	struct problem problem = { 0 };
 	struct volume volume;
 	struct pool *pool;
@@ -93,8 +91,9 @@ static void compare(const struct naive *naive, unsigned int threads, uint64_t ch
 
 	ck_assert_int_eq(volume_open(mb_image_path(), 0, &volume, &report->filesystem, &problem), 0);
 	ck_assert_int_eq(pool_create(threads, &pool), 0);
-	ck_assert_int_eq(free_space_read(&volume, pool, &options, &report->free, &damage), 0);
-	ck_assert_uint_eq(damage.count, 0);
+	report->free.chunk_blocks = chunk_blocks;
+	ck_assert_int_eq(free_space_read(&volume, pool, true, report), 0);
+	ck_assert_uint_eq(report->damage.count, 0);
 	ck_assert_uint_eq(report->free.sizes.count, naive->extents);
 	ck_assert_uint_eq(report->free.sizes.sum, naive->blocks);
 	ck_assert_uint_eq(report->free.sizes.sum, report->free.superblock_free_blocks);

@@ -36,7 +36,7 @@ START_TEST(values_are_written)
 	json_number(&json, "ratio", 1.25, 1);
 	json_number(&json, "nothing", NAN, 1);
 	json_boolean(&json, "yes", true);
-	json_null(&json, "null");
+	json_string(&json, "null", NULL);
 	json_open_array(&json, "empty");
 	json_close_array(&json);
 	json_open_array(&json, "rows");

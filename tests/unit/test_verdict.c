@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What e2frag advises for which figures. */
-#include "analyze/report/verdict.h"
+#include "analyze/report/report.h"
 
 #include "unit.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/report/worst.h"
+#include "analyze/report/report.h"
 
 #include <stdlib.h>
 
-#include "analyze/read/damage.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -72,42 +72,6 @@ static void settle(struct by_directory *totals, size_t place, size_t *way, unsig
 	}
 }
 
-errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct by_directory **ret)
-{
-	size_t count = scan->directory_count;
-	SCOPE_FREE size_t *way = malloc((count + 1) * sizeof(*way));
-	struct by_directory *totals = calloc(1, sizeof(*totals));
-
-	if (!totals || !way) {
-		free(totals);
-		return ENOMEM;
-	}
-	totals->scan = scan;
-	totals->depths = malloc((count + 1) * sizeof(*totals->depths));
-	totals->row_of = malloc((count + 1) * sizeof(*totals->row_of));
-	totals->rows = malloc((count + 1) * sizeof(*totals->rows));
-	if (!totals->depths || !totals->row_of || !totals->rows) {
-		by_directory_close(totals);
-		return ENOMEM;
-	}
-	memset(totals->depths, 0xff, count * sizeof(*totals->depths));
-	memset(totals->row_of, 0xff, count * sizeof(*totals->row_of));
-	for (size_t place = 0; place < count; place++)
-		settle(totals, place, way, depth);
-	*ret = totals;
-	return 0;
-}
-
-void by_directory_close(struct by_directory *totals)
-{
-	if (!totals)
-		return;
-	free(totals->depths);
-	free(totals->row_of);
-	free(totals->rows);
-	free(totals);
-}
-
 static void add(uint64_t *sum, uint64_t count)
 {
 	__atomic_fetch_add(sum, count, __ATOMIC_RELAXED);
@@ -128,12 +92,7 @@ static void take_file(void *context, unsigned int worker, const struct visited_i
 	add(&row->blocks, file->layout->blocks);
 	add(&row->extents, file->layout->extents);
 	add(&row->runs, file->layout->runs);
-	add(&row->ideal, score_ideal(file->layout->blocks, totals->scan->span_blocks));
-}
-
-struct inode_visitor by_directory_visitor(struct by_directory *totals)
-{
-	return (struct inode_visitor){ .file = take_file, .context = totals };
+	add(&row->ideal, score_ideal(file->layout->blocks, totals->scan->report->filesystem.span_blocks));
 }
 
 /* Every row comes after that of its parent. */
@@ -180,33 +139,70 @@ static struct report_directory directory_of(const struct row *row)
 	};
 }
 
-errcode_t by_directory_finish(struct by_directory *totals, struct report *report)
+/* What is below a directory is added to it, too, and the rows that have files are handed over, by path. */
+static errcode_t finish(void *context)
 {
-	SCOPE_FREE uint32_t *inos = calloc((size_t)totals->row_count + 1, sizeof(*inos));
-	SCOPE_FREE const char **paths = malloc(((size_t)totals->row_count + 1) * sizeof(*paths));
+	struct by_directory *totals = context;
+	struct report *report = totals->scan->report;
+	SCOPE_FREE struct path_wanted *wanted = calloc((size_t)totals->row_count + 1, sizeof(*wanted));
 	size_t count = 0, named = 0;
 
 	report->by_directory = malloc(((size_t)totals->row_count + 1) * sizeof(*report->by_directory));
-	if (!inos || !paths || !report->by_directory)
+	if (!wanted || !report->by_directory)
 		return ENOMEM;
 	add_up(totals);
 	for (uint32_t number = 0; number < totals->row_count; number++) {
 		if (!totals->rows[number].files)
 			continue;
-		inos[count] = totals->rows[number].ino;
+		wanted[count] = (struct path_wanted){ totals->rows[number].ino, &report->by_directory[count].path };
 		report->by_directory[count++] = directory_of(&totals->rows[number]);
 	}
-	errcode_t error = paths_find(totals->scan, inos, count, &report->arena, paths);
+	errcode_t error = paths_find(totals->scan, wanted, count);
 
 	if (error)
 		return error;
-	for (size_t n = 0; n < count; n++) {
-		if (!paths[n])
-			continue;
-		report->by_directory[named] = report->by_directory[n];
-		report->by_directory[named++].path = paths[n];
-	}
+	for (size_t n = 0; n < count; n++)
+		if (report->by_directory[n].path)
+			report->by_directory[named++] = report->by_directory[n];
 	report->by_directory_count = named;
 	qsort(report->by_directory, named, sizeof(*report->by_directory), by_path);
+	return 0;
+}
+
+static void close_totals(void *context)
+{
+	struct by_directory *totals = context;
+
+	free(totals->depths);
+	free(totals->row_of);
+	free(totals->rows);
+	free(totals);
+}
+
+errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct inode_visitor *visitor)
+{
+	size_t count = scan->directory_count;
+	SCOPE_FREE size_t *way = malloc((count + 1) * sizeof(*way));
+	struct by_directory *totals = calloc(1, sizeof(*totals));
+
+	if (!totals || !way) {
+		free(totals);
+		return ENOMEM;
+	}
+	totals->scan = scan;
+	totals->depths = malloc((count + 1) * sizeof(*totals->depths));
+	totals->row_of = malloc((count + 1) * sizeof(*totals->row_of));
+	totals->rows = malloc((count + 1) * sizeof(*totals->rows));
+	if (!totals->depths || !totals->row_of || !totals->rows) {
+		close_totals(totals);
+		return ENOMEM;
+	}
+	memset(totals->depths, 0xff, count * sizeof(*totals->depths));
+	memset(totals->row_of, 0xff, count * sizeof(*totals->row_of));
+	for (size_t place = 0; place < count; place++)
+		settle(totals, place, way, depth);
+	*visitor = (struct inode_visitor){
+		.file = take_file, .finish = finish, .close = close_totals, .context = totals,
+	};
 	return 0;
 }

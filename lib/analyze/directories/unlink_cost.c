@@ -53,45 +53,11 @@ struct unlink_cost {
 	uint32_t batch, all_batch;
 };
 
-errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, size_t limit, struct unlink_cost **ret)
-{
-	struct unlink_cost *cost = calloc(1, sizeof(*cost));
-
-	if (!cost)
-		return ENOMEM;
-	cost->scan = scan;
-	cost->batch_files = batch_files;
-	cost->limit = limit;
-	cost->worker_count = pool_workers(scan->pool);
-	cost->workers = calloc(cost->worker_count, sizeof(*cost->workers));
-	if (!cost->workers) {
-		free(cost);
-		return ENOMEM;
-	}
-	*ret = cost;
-	return 0;
-}
-
 static void free_worker(struct worker *worker)
 {
 	free(worker->presences);
 	free(worker->seen);
 	*worker = (struct worker){ 0 };
-}
-
-void unlink_cost_close(struct unlink_cost *cost)
-{
-	if (!cost)
-		return;
-	for (unsigned int index = 0; index < cost->worker_count; index++)
-		free_worker(&cost->workers[index]);
-	free(cost->workers);
-	free(cost->ends);
-	free(cost->parts);
-	free(cost->blocks);
-	free(cost->inodes);
-	free(cost->sharing);
-	free(cost);
 }
 
 static errcode_t add_presence(struct worker *worker, uint32_t group)
@@ -145,11 +111,6 @@ static void take_file(void *context, unsigned int index, const struct visited_in
 	for (size_t n = worker->file_from; n < worker->count; n++)
 		worker->presences[n].place = (uint32_t)place;
 	worker->file_from = worker->count;
-}
-
-struct inode_visitor unlink_cost_visitor(struct unlink_cost *cost)
-{
-	return (struct inode_visitor){ .record = take_record, .file = take_file, .context = cost };
 }
 
 static int by_inode(const void *left, const void *right)
@@ -376,47 +337,77 @@ static errcode_t find_sharers(struct unlink_cost *cost, struct report_unlink *un
 	return 0;
 }
 
-static errcode_t name_directories(struct unlink_cost *cost, struct report_unlink *unlink, struct arena *arena)
+static errcode_t name_directories(struct unlink_cost *cost, struct report_unlink *unlink)
 {
 	size_t most = unlink->costly_count + unlink->shared_count * REPORT_SHARERS, count = 0;
-	SCOPE_FREE uint32_t *inos = calloc(most + 1, sizeof(*inos));
-	SCOPE_FREE const char **paths = malloc((most + 1) * sizeof(*paths));
+	SCOPE_FREE struct path_wanted *wanted = calloc(most + 1, sizeof(*wanted));
 
-	if (!inos || !paths)
+	if (!wanted)
 		return ENOMEM;
 	for (size_t n = 0; n < unlink->costly_count; n++)
-		inos[count++] = unlink->costly[n].ino;
+		wanted[count++] = (struct path_wanted){ unlink->costly[n].ino, &unlink->costly[n].path };
 	for (size_t n = 0; n < unlink->shared_count; n++)
-		for (unsigned int sharer = 0; sharer < REPORT_SHARERS; sharer++)
-			if (unlink->shared[n].most[sharer].files)
-				inos[count++] = unlink->shared[n].most[sharer].ino;
-	errcode_t error = paths_find(cost->scan, inos, count, arena, paths);
+		for (unsigned int place = 0; place < REPORT_SHARERS; place++) {
+			struct report_sharer *sharer = &unlink->shared[n].most[place];
 
-	if (error)
-		return error;
-	count = 0;
-	for (size_t n = 0; n < unlink->costly_count; n++)
-		unlink->costly[n].path = paths[count++];
-	for (size_t n = 0; n < unlink->shared_count; n++)
-		for (unsigned int sharer = 0; sharer < REPORT_SHARERS; sharer++)
-			if (unlink->shared[n].most[sharer].files)
-				unlink->shared[n].most[sharer].path = paths[count++];
-	return 0;
+			if (sharer->files)
+				wanted[count++] = (struct path_wanted){ sharer->ino, &sharer->path };
+		}
+	return paths_find(cost->scan, wanted, count);
 }
 
-errcode_t unlink_cost_finish(struct unlink_cost *cost, struct report *report)
+static errcode_t finish(void *context)
 {
-	report->unlink = calloc(1, sizeof(*report->unlink));
-	if (!report->unlink)
+	struct unlink_cost *cost = context;
+	struct report_unlink *unlink = calloc(1, sizeof(*unlink));
+
+	cost->scan->report->unlink = unlink;
+	if (!unlink)
 		return ENOMEM;
-	report->unlink->batch_files = cost->batch_files;
+	unlink->batch_files = cost->batch_files;
 	errcode_t error = sort_parts(cost);
 
 	if (!error)
-		error = find_costly(cost, report->unlink);
+		error = find_costly(cost, unlink);
 	if (!error)
-		error = find_shared(cost, report->unlink);
+		error = find_shared(cost, unlink);
 	if (!error)
-		error = find_sharers(cost, report->unlink);
-	return error ? error : name_directories(cost, report->unlink, &report->arena);
+		error = find_sharers(cost, unlink);
+	return error ? error : name_directories(cost, unlink);
+}
+
+static void close_cost(void *context)
+{
+	struct unlink_cost *cost = context;
+
+	for (unsigned int index = 0; index < cost->worker_count; index++)
+		free_worker(&cost->workers[index]);
+	free(cost->workers);
+	free(cost->ends);
+	free(cost->parts);
+	free(cost->blocks);
+	free(cost->inodes);
+	free(cost->sharing);
+	free(cost);
+}
+
+errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, struct inode_visitor *visitor)
+{
+	struct unlink_cost *cost = calloc(1, sizeof(*cost));
+
+	if (!cost)
+		return ENOMEM;
+	cost->scan = scan;
+	cost->batch_files = batch_files;
+	cost->limit = scan->report->worst.limit;
+	cost->worker_count = pool_workers(scan->pool);
+	cost->workers = calloc(cost->worker_count, sizeof(*cost->workers));
+	if (!cost->workers) {
+		free(cost);
+		return ENOMEM;
+	}
+	*visitor = (struct inode_visitor){
+		.record = take_record, .file = take_file, .finish = finish, .close = close_cost, .context = cost,
+	};
+	return 0;
 }

@@ -8,19 +8,10 @@
 
 #include "analyze/read/inode_scan.h"
 
-struct unlink_cost;
-
 /*
- * Prepares it, once the directories are known, for transactions of batch_files files; the limit directories that cost
- * most are named, and as many of the bitmaps that most directories share. Memory: 20 bytes for each file and group that
- * it has blocks in (not for each extent), 56 for a directory, 4 for a group and worker. ENOMEM.
+ * A visitor that makes report->unlink, once the directories are known, for transactions of batch_files files; as many
+ * of the directories that cost most are named as of the worst files, and as many of the bitmaps that most directories
+ * share. Memory: 20 bytes for each file and group that it has blocks in (not for each extent), 56 for a directory, 4
+ * for a group and worker. ENOMEM.
  */
-MUST_CHECK errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, size_t limit,
-                                      struct unlink_cost **ret);
-void unlink_cost_close(struct unlink_cost *cost);
-
-/* The visitor for the scan of the files. */
-struct inode_visitor unlink_cost_visitor(struct unlink_cost *cost);
-
-/* After the scan: fills in report->unlink. ENOMEM, also of the visitor. */
-MUST_CHECK errcode_t unlink_cost_finish(struct unlink_cost *cost, struct report *report);
+MUST_CHECK errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, struct inode_visitor *visitor);

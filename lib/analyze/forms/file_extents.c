@@ -68,7 +68,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 
 	if (!raw || !shown)
 		return ENOMEM;
-	errcode_t error = inode_read(volume, ino, raw, &inode);
+	errcode_t error = volume_read_inode(volume, ino, raw, &inode);
 
 	if (error)
 		return error;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "analyze/read/damage.h"
+#include "analyze/report/report.h"
 #include "analyze/read/volume.h"
 
 /*

@@ -10,7 +10,7 @@
 
 static void print_file(const struct report *report, size_t number, FILE *stream)
 {
-	const struct report_file *file = &report->worst[number];
+	const struct report_file *file = &report->worst.files[number];
 	const char *path = file->path ? file->path : "(no name)";
 	SCOPE_FREE char *shown = utf8_printable(path);
 	uint64_t kilobytes = file->blocks * (report->filesystem.block_bytes / 1024) / file->runs;
@@ -26,7 +26,7 @@ errcode_t form_e4defrag(const struct report *report, const struct form_parts *pa
 
 	(void)parts;
 	fputs("<Fragmented files>                             now/best       size/ext\n", stream);
-	for (size_t number = 0; number < report->worst_count && number < SHOWN_FILES; number++)
+	for (size_t number = 0; number < report->worst.count && number < SHOWN_FILES; number++)
 		print_file(report, number, stream);
 	fprintf(stream, "\n Total/best extents\t\t\t\t%" PRIu64 "/%" PRIu64 "\n", sums->runs, sums->ideal_extents);
 	fprintf(stream, " Average size per extent\t\t\t%" PRIu64 " KB\n", mean);

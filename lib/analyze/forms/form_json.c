@@ -216,22 +216,14 @@ static void write_directories(struct json *json, const struct report *report)
 	json_close_object(json);
 }
 
-static void write_path(struct json *json, const char *path)
-{
-	if (path)
-		json_string(json, "path", path);
-	else
-		json_null(json, "path");
-}
-
 static void write_worst(struct json *json, const struct report *report)
 {
 	json_open_array(json, "worst");
-	for (size_t n = 0; n < report->worst_count; n++) {
-		const struct report_file *file = &report->worst[n];
+	for (size_t n = 0; n < report->worst.count; n++) {
+		const struct report_file *file = &report->worst.files[n];
 
 		json_open_row(json, NULL);
-		write_path(json, file->path);
+		json_string(json, "path", file->path);
 		json_unsigned(json, "inode", file->ino);
 		json_unsigned(json, "extents", file->extents);
 		json_unsigned(json, "ideal", file->ideal_extents);
@@ -251,7 +243,7 @@ static void write_by_directory(struct json *json, const struct report *report)
 		const struct report_directory *directory = &report->by_directory[n];
 
 		json_open_row(json, NULL);
-		write_path(json, directory->path);
+		json_string(json, "path", directory->path);
 		json_unsigned(json, "inode", directory->ino);
 		json_unsigned(json, "files", directory->files);
 		json_unsigned(json, "blocks", directory->blocks);
@@ -269,7 +261,7 @@ static void write_sharers(struct json *json, const struct report_shared_bitmap *
 	json_open_array(json, "most");
 	for (unsigned int n = 0; n < REPORT_SHARERS && shared->most[n].files; n++) {
 		json_open_row(json, NULL);
-		write_path(json, shared->most[n].path);
+		json_string(json, "path", shared->most[n].path);
 		json_unsigned(json, "inode", shared->most[n].ino);
 		json_unsigned(json, "files", shared->most[n].files);
 		json_close_object(json);
@@ -284,7 +276,7 @@ static void write_unlink_rows(struct json *json, const struct report_unlink *unl
 		const struct report_unlink_directory *row = &unlink->costly[n];
 
 		json_open_row(json, NULL);
-		write_path(json, row->path);
+		json_string(json, "path", row->path);
 		json_unsigned(json, "inode", row->ino);
 		json_unsigned(json, "files", row->files);
 		json_unsigned(json, "block_bitmaps", row->block_bitmaps);

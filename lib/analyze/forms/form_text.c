@@ -245,12 +245,12 @@ static void print_path(const struct form *form, const char *path, uint32_t ino)
 
 static void print_worst(const struct form *form)
 {
-	if (!form->report->worst_count)
+	if (!form->report->worst.count)
 		return;
 	fprintf(form->stream, "\nWORST FILES\n  %10s %10s %7s %10s  %s\n", "runs", "extents", "ideal", "size",
 	        "path");
-	for (size_t n = 0; n < form->report->worst_count; n++) {
-		const struct report_file *file = &form->report->worst[n];
+	for (size_t n = 0; n < form->report->worst.count; n++) {
+		const struct report_file *file = &form->report->worst.files[n];
 
 		fprintf(form->stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  ", file->runs, file->extents,
 		        file->ideal_extents, size_of(form, file->blocks).text);

@@ -10,10 +10,9 @@
 
 #include <stdio.h>
 
-#include "analyze/read/damage.h"
+#include "analyze/report/report.h"
 #include "analyze/read/volume.h"
 #include "analyze/report/figures.h"
-#include "analyze/report/report.h"
 #include "support/text/json.h"
 
 /* What of a report there is to show. */

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "analyze/read/map_walk.h"
-#include "ondisk/views.h"
 
 /* What one worker needs, and what its walks over maps need. */
 struct directory_walker {

@@ -29,23 +29,22 @@ struct worker {
 
 struct reading {
 	const struct volume *volume;
-	const struct free_space_options *options;
+	struct report *report;
 	struct group_space *groups;
-	struct report_group *details; /* NULL: not wanted */
 	struct worker *workers;
-	unsigned int orders;
 };
 
 /* Counts a whole free extent, in blocks. */
-static void take_extent(struct worker *worker, const struct free_space_options *options, uint64_t start, uint64_t count)
+static void take_extent(const struct reading *reading, struct worker *worker, uint64_t start, uint64_t count)
 {
+	uint64_t chunk = reading->report->free.chunk_blocks;
+
 	histogram_add(&worker->sizes, count);
 	if (count > worker->largest || (count == worker->largest && start < worker->largest_start)) {
 		worker->largest = count;
 		worker->largest_start = start;
 	}
-	if (options->chunk_blocks) {
-		uint64_t chunk = options->chunk_blocks;
+	if (chunk) {
 		uint64_t first = (start + chunk - 1) / chunk, end = (start + count) / chunk;
 
 		worker->free_chunks += end > first ? end - first : 0;
@@ -71,7 +70,7 @@ static void take_group(const struct reading *reading, struct worker *worker, uin
 	const struct geometry *geometry = &reading->volume->geometry;
 	uint32_t clusters = geometry_group_clusters(geometry, number);
 	struct group_space *space = &reading->groups[number];
-	struct report_group *details = reading->details ? &reading->details[number] : NULL;
+	struct report_group *details = reading->report->free.groups ? &reading->report->free.groups[number] : NULL;
 
 	for (uint32_t end, from = bits_next_zero(bitmap, 0, clusters); from < clusters;
 	     from = bits_next_zero(bitmap, end, clusters)) {
@@ -81,7 +80,7 @@ static void take_group(const struct reading *reading, struct worker *worker, uin
 		if (details && !space->fragments)
 			details->first_free = from;
 		if (details)
-			count_orders(details, reading->orders, from, end);
+			count_orders(details, reading->report->free.orders, from, end);
 		space->free += count;
 		space->fragments++;
 		space->largest = count > space->largest ? count : space->largest;
@@ -90,7 +89,7 @@ static void take_group(const struct reading *reading, struct worker *worker, uin
 		if (end == clusters)
 			space->trailing = count;
 		if (from && end < clusters)
-			take_extent(worker, reading->options, geometry_block(geometry, number, from),
+			take_extent(reading, worker, geometry_block(geometry, number, from),
 			            (uint64_t)count << geometry->cluster_bits);
 	}
 	if (details) {
@@ -137,8 +136,8 @@ static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint3
 static void lose_group(const struct reading *reading, struct worker *worker, uint32_t number)
 {
 	worker->unreadable++;
-	if (reading->details)
-		reading->details[number].is_unreadable = true;
+	if (reading->report->free.groups)
+		reading->report->free.groups[number].is_unreadable = true;
 	damage_add(&worker->damage, 0, geometry_block(&reading->volume->geometry, number, 0),
 	           "free space of the group");
 }
@@ -213,16 +212,17 @@ static void join_groups(const struct reading *reading, struct worker *total)
 		if (space->leading == clusters)
 			continue;
 		if (count)
-			take_extent(total, reading->options, start, count);
+			take_extent(reading, total, start, count);
 		start = geometry_block(geometry, number, clusters - space->trailing);
 		count = (uint64_t)space->trailing << geometry->cluster_bits;
 	}
 	if (count)
-		take_extent(total, reading->options, start, count);
+		take_extent(reading, total, start, count);
 }
 
-static errcode_t make_zones(const struct reading *reading, struct report_free *free_space)
+static errcode_t make_zones(const struct reading *reading)
 {
+	struct report_free *free_space = &reading->report->free;
 	const struct geometry *geometry = &reading->volume->geometry;
 	uint32_t per_zone = (geometry->groups + MOST_ZONES - 1) / MOST_ZONES;
 
@@ -262,9 +262,9 @@ static void merge_worker(struct worker *total, const struct worker *worker)
 }
 
 /* In the end the first worker has the results of all. */
-static errcode_t finish(const struct reading *reading, unsigned int workers, struct report_free *free_space,
-                        struct damage_list *damage)
+static errcode_t finish(const struct reading *reading, unsigned int workers)
 {
+	struct report_free *free_space = &reading->report->free;
 	struct worker *total = &reading->workers[0];
 
 	for (unsigned int index = 1; index < workers; index++)
@@ -274,33 +274,33 @@ static errcode_t finish(const struct reading *reading, unsigned int workers, str
 	free_space->largest_start = total->largest_start;
 	free_space->free_chunks = total->free_chunks;
 	free_space->unreadable_groups = total->unreadable;
-	damage_merge(damage, &total->damage);
-	return make_zones(reading, free_space);
+	damage_merge(&reading->report->damage, &total->damage);
+	return make_zones(reading);
 }
 
-errcode_t free_space_read(const struct volume *volume, struct pool *pool, const struct free_space_options *options,
-                          struct report_free *free_space, struct damage_list *damage)
+errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool with_groups, struct report *report)
 {
+	struct report_free *free_space = &report->free;
 	uint32_t groups = volume->geometry.groups;
 	unsigned int workers = pool_workers(pool);
 	SCOPE_FREE struct group_space *spaces = calloc(groups, sizeof(*spaces));
 	SCOPE_FREE struct worker *each = calloc(workers, sizeof(*each));
-	struct reading reading = { .volume = volume, .options = options, .groups = spaces, .workers = each };
+	struct reading reading = { .volume = volume, .report = report, .groups = spaces, .workers = each };
 
 	free_space->superblock_free_blocks = volume->free_blocks;
 	free_space->reserved_blocks = volume->reserved_blocks;
-	free_space->chunk_blocks = options->chunk_blocks;
-	if (options->chunk_blocks)
-		free_space->chunks = (volume->geometry.end_block + options->chunk_blocks - 1) / options->chunk_blocks;
-	free_space->orders = reading.orders = volume->format.block_bits + 2;
-	if (options->with_groups)
-		free_space->groups = reading.details = calloc(groups, sizeof(*free_space->groups));
-	if (!spaces || !each || (options->with_groups && !free_space->groups))
+	if (free_space->chunk_blocks)
+		free_space->chunks =
+			(volume->geometry.end_block + free_space->chunk_blocks - 1) / free_space->chunk_blocks;
+	free_space->orders = volume->format.block_bits + 2;
+	if (with_groups)
+		free_space->groups = calloc(groups, sizeof(*free_space->groups));
+	if (!spaces || !each || (with_groups && !free_space->groups))
 		return ENOMEM;
 	errcode_t error = pool_run(pool, (groups + BATCH_GROUPS - 1) / BATCH_GROUPS, read_batch, &reading, NULL);
 
 	if (!error)
-		error = finish(&reading, workers, free_space, damage);
+		error = finish(&reading, workers);
 	for (unsigned int index = 0; index < workers; index++)
 		free(each[index].bitmaps);
 	return error;

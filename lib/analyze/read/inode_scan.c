@@ -5,11 +5,32 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/read/scan_worker.h"
 #include "ondisk/inode.h"
 #include "support/vector.h"
 
 #define CHUNK_BYTES (512u << 10) /* of an inode table: a task's; at least a block of the largest size */
+
+/* Files that were seen one after the other, or a large one that is yet to be walked: where they begin and end. */
+struct scan_segment {
+	uint32_t ino; /* the first file's */
+	bool is_large;
+	bool has_blocks;
+	uint64_t first, end; /* physical blocks; valid if has_blocks */
+};
+
+struct scan_worker {
+	struct directory_walker walker;
+	uint8_t *table; /* a piece of an inode table */
+	struct report_files files;
+	struct report_directories directories_report;
+	struct worst_files worst;
+	struct damage_list damage;
+	uint32_t *directories;
+	size_t directory_count, directory_capacity;
+	struct scan_segment *segments;
+	size_t segment_count, segment_capacity;
+	bool is_in_segment; /* the next file goes on where the last segment ends; false at a task's start */
+};
 
 /* One call of inode_scan_run(). */
 struct run {
@@ -36,31 +57,6 @@ struct file_walk {
 	struct file_layout layout;
 	struct map_shape shape;
 };
-
-errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode)
-{
-	const struct geometry *geometry = &volume->geometry;
-	size_t inode_bytes = volume->format.inode_bytes;
-
-	if (!ino || ino > volume->inodes || (ino - 1) / geometry->inodes_per_group >= geometry->groups)
-		return EXT2_ET_BAD_INODE_NUM;
-
-	uint64_t table = volume->group[(ino - 1) / geometry->inodes_per_group].inode_table;
-	uint64_t offset = (uint64_t)((ino - 1) % geometry->inodes_per_group) * inode_bytes;
-	SCOPE_FREE uint8_t *block = malloc(volume->format.block_bytes);
-
-	if (!block)
-		return ENOMEM;
-	if (!table)
-		return EXT2_ET_BAD_INODE_NUM;
-	errcode_t error = volume_read(volume, table + (offset >> geometry->block_bits), 1, block);
-
-	if (error)
-		return error;
-	memcpy(bytes, block + (offset & (volume->format.block_bytes - 1)), inode_bytes);
-	inode_view_read(bytes, inode);
-	return 0;
-}
 
 static void see_record(void *context, const struct map_record *record)
 {
@@ -97,7 +93,7 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 {
 	const struct file_layout *layout = &walk->layout;
 	struct report_files *files = &run->workers[index].files;
-	uint64_t ideal = score_ideal(layout->blocks, run->scan->span_blocks);
+	uint64_t ideal = score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
 
 	if (!layout->blocks) {
 		files->empty++;
@@ -156,7 +152,27 @@ static void walk_other(const struct run *run, unsigned int index, uint32_t ino, 
 	struct file_walk walk = { .run = run, .ino = ino };
 
 	map_walk(&run->workers[index].walker.map, ino, inode, see_record, &walk, &walk.shape);
-	add_to_sums(sums, &walk.layout, &walk.shape, score_ideal(walk.layout.blocks, run->scan->span_blocks));
+	add_to_sums(sums, &walk.layout, &walk.shape, score_ideal(walk.layout.blocks, run->scan->report->filesystem.span_blocks));
+}
+
+/* The next file: counts the step to it, or begins a segment with it. */
+static errcode_t add_segment(const struct run *run, struct scan_worker *worker, const struct scan_segment *segment)
+{
+	if (worker->is_in_segment && !segment->is_large) {
+		struct scan_segment *last = &worker->segments[worker->segment_count - 1];
+
+		seek_count(&worker->files.between, last->end, segment->first, run->scan->far_blocks);
+		last->end = segment->end;
+		return 0;
+	}
+	errcode_t error = vector_reserve(&worker->segments, &worker->segment_capacity, worker->segment_count + 1,
+	                                 sizeof(*worker->segments));
+
+	if (error)
+		return error;
+	worker->segments[worker->segment_count++] = *segment;
+	worker->is_in_segment = !segment->is_large;
+	return 0;
 }
 
 static errcode_t take_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode)
@@ -174,11 +190,11 @@ static errcode_t take_regular(const struct run *run, unsigned int index, uint32_
 	}
 	/* A few large files may be most of the work, and lie in one chunk: they become tasks of their own. */
 	if (map_is_large(inode))
-		return scan_worker_add_segment(worker, &(struct scan_segment){ .ino = ino, .is_large = true });
+		return add_segment(run, worker, &(struct scan_segment){ .ino = ino, .is_large = true });
 	errcode_t error = walk_regular(run, index, ino, inode, &segment);
 
 	if (!error && segment.has_blocks)
-		error = scan_worker_add_segment(worker, &segment);
+		error = add_segment(run, worker, &segment);
 	return error;
 }
 
@@ -227,7 +243,7 @@ static errcode_t take_directory(const struct run *run, unsigned int index, uint3
 	else
 		report->linear++;
 	histogram_add(&report->blocks_per_directory, layout.blocks);
-	add_to_sums(&report->sums, &layout, &shape.map, score_ideal(layout.blocks, run->scan->span_blocks));
+	add_to_sums(&report->sums, &layout, &shape.map, score_ideal(layout.blocks, run->scan->report->filesystem.span_blocks));
 	return 0;
 }
 
@@ -366,7 +382,7 @@ static errcode_t scan_large(void *context, unsigned int index, size_t task, stru
 	uint32_t ino = segment->ino;
 
 	(void)problem;
-	errcode_t error = inode_read(run->scan->volume, ino, worker->table, &inode);
+	errcode_t error = volume_read_inode(run->scan->volume, ino, worker->table, &inode);
 	if (error == ENOMEM)
 		return error;
 	if (error) {
@@ -420,9 +436,71 @@ static void join_segments(const struct run *run)
 		if (!segment->has_blocks)
 			continue;
 		if (last)
-			seek_count(&run->scan->files.between, last->end, segment->first, run->scan->far_blocks);
+			seek_count(&run->scan->report->files.between, last->end, segment->first, run->scan->far_blocks);
 		last = segment;
 	}
+}
+
+/* The first members of *to, up to the one at this offset, are counts. */
+static void add_counts(void *to, const void *from, size_t bytes)
+{
+	uint64_t *sums = to;
+	const uint64_t *more = from;
+
+	for (size_t n = 0; n < bytes / sizeof(*sums); n++)
+		sums[n] += more[n];
+}
+
+static errcode_t merge_worker(struct inode_scan *scan, const struct scan_worker *worker)
+{
+	struct report_files *files = &scan->report->files;
+	struct report_directories *directories = &scan->report->directories;
+
+	add_counts(files, &worker->files, offsetof(struct report_files, largest_depth));
+	if (worker->files.largest_depth > files->largest_depth)
+		files->largest_depth = worker->files.largest_depth;
+	histogram_merge(&files->extents_per_file, &worker->files.extents_per_file);
+	histogram_merge(&files->extent_blocks, &worker->files.extent_blocks);
+	add_counts(directories, &worker->directories_report,
+	           offsetof(struct report_directories, blocks_per_directory));
+	histogram_merge(&directories->blocks_per_directory, &worker->directories_report.blocks_per_directory);
+	damage_merge(&scan->damage, &worker->damage);
+	for (size_t n = 0; n < worker->worst.count; n++) {
+		errcode_t error = worst_add(&scan->report->worst, &worker->worst.files[n]);
+
+		if (error)
+			return error;
+	}
+	if (!worker->directory_count)
+		return 0;
+	uint32_t *more = realloc(scan->directories,
+	                         (scan->directory_count + worker->directory_count) * sizeof(*scan->directories));
+
+	if (!more)
+		return ENOMEM;
+	memcpy(more + scan->directory_count, worker->directories, worker->directory_count * sizeof(*more));
+	scan->directories = more;
+	scan->directory_count += worker->directory_count;
+	return 0;
+}
+
+static errcode_t open_worker(struct inode_scan *scan, struct scan_worker *worker)
+{
+	worker->worst.limit = scan->report->worst.limit;
+	worker->table = malloc(CHUNK_BYTES);
+	if (!worker->table)
+		return ENOMEM;
+	return directory_walker_open(scan->volume, &worker->damage, &scan->map_blocks_read, &scan->directory_blocks_read,
+	                             &worker->walker);
+}
+
+static void close_worker(struct scan_worker *worker)
+{
+	directory_walker_close(&worker->walker);
+	free(worker->table);
+	free(worker->worst.files);
+	free(worker->directories);
+	free(worker->segments);
 }
 
 static errcode_t run_steps(struct run *run)
@@ -433,7 +511,7 @@ static errcode_t run_steps(struct run *run)
 	errcode_t error = 0;
 
 	for (unsigned int index = 0; index < workers && !error; index++)
-		error = scan_worker_open(&run->workers[index], scan, CHUNK_BYTES);
+		error = open_worker(scan, &run->workers[index]);
 	if (!error)
 		error = pool_run(scan->pool, tasks, scan_chunk, run, NULL);
 	if (!error)
@@ -441,7 +519,7 @@ static errcode_t run_steps(struct run *run)
 	if (!error)
 		error = pool_run(scan->pool, run->large_count, scan_large, run, NULL);
 	for (unsigned int index = 0; index < workers && !error; index++)
-		error = scan_worker_merge(scan, &run->workers[index]);
+		error = merge_worker(scan, &run->workers[index]);
 	if (!error)
 		join_segments(run);
 	return error;
@@ -476,31 +554,31 @@ errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const stru
 	errcode_t error = run_steps(&run);
 
 	for (unsigned int index = 0; index < workers; index++)
-		scan_worker_close(&each[index]);
+		close_worker(&each[index]);
 	free(run.segments);
 	free(run.large);
 	if (error)
 		return error;
 	if ((parts & INODE_SCAN_DIRECTORIES) && scan->directory_count)
 		qsort(scan->directories, scan->directory_count, sizeof(*scan->directories), by_number);
-	worst_sort(&scan->worst);
-	const struct report_sums *regular = &scan->files.regular;
+	struct report_files *files = &scan->report->files;
+	const struct report_sums *regular = &files->regular;
 
-	scan->files.ratio = score_ratio(regular->runs, regular->ideal_extents, regular->blocks);
-	scan->files.score = score_of(regular->runs, regular->ideal_extents, regular->blocks);
+	worst_sort(&scan->report->worst);
+	files->ratio = score_ratio(regular->runs, regular->ideal_extents, regular->blocks);
+	files->score = score_of(regular->runs, regular->ideal_extents, regular->blocks);
 	return 0;
 }
 
-errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, size_t worst_limit, uint64_t span_blocks,
-                          struct inode_scan *scan)
+errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, struct progress *progress,
+                          struct report *report, struct inode_scan *scan)
 {
 	*scan = (struct inode_scan){
 		.volume = volume,
 		.pool = pool,
-		.worst_limit = worst_limit,
+		.progress = progress,
+		.report = report,
 		.far_blocks = (uint64_t)volume->geometry.clusters_per_group << volume->geometry.cluster_bits,
-		.span_blocks = span_blocks,
-		.worst = { .limit = worst_limit },
 		.parents = calloc((size_t)volume->inodes + 1, sizeof(*scan->parents)),
 	};
 	return scan->parents ? 0 : ENOMEM;
@@ -510,7 +588,6 @@ void inode_scan_close(struct inode_scan *scan)
 {
 	free(scan->parents);
 	free(scan->directories);
-	free(scan->worst.files);
 }
 
 size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino)

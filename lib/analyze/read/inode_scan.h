@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analyze/read/directory_walk.h"
-#include "analyze/report/worst.h"
+#include "analyze/report/report.h"
 #include "support/run/pool.h"
 #include "support/run/progress.h"
 
@@ -28,33 +28,30 @@ struct visited_inode {
 struct inode_visitor {
 	void (*record)(void *context, unsigned int worker, uint32_t ino, const struct map_record *record);
 	void (*file)(void *context, unsigned int worker, const struct visited_inode *file);
+	errcode_t (*finish)(void *context); /* after the scan: what was seen goes into the report */
+	void (*close)(void *context);
 	void *context;
 };
 
 struct inode_scan {
 	const struct volume *volume;
 	struct pool *pool;
-	struct progress *progress; /* NULL: not shown; the caller's to set */
-	size_t worst_limit;
-	uint64_t far_blocks, span_blocks;
+	struct progress *progress; /* NULL: not shown */
+	struct report *report;     /* gets its files, directories and worst files, these without paths */
+	uint64_t far_blocks;
 
 	/* Found by INODE_SCAN_DIRECTORIES. */
 	uint32_t *parents;     /* by inode number: the directory that names it, 0: none */
 	uint32_t *directories; /* inode numbers, ascending */
 	size_t directory_count;
 
-	/* Found by INODE_SCAN_FILES. */
-	struct report_files files;
-	struct report_directories directories_report;
-	struct worst_files worst; /* sorted, without paths */
-
-	struct damage_list damage; /* of both */
+	struct damage_list damage;
 	uint64_t map_blocks_read, directory_blocks_read;
 };
 
-/* ENOMEM. */
-MUST_CHECK errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, size_t worst_limit,
-                                     uint64_t span_blocks, struct inode_scan *scan);
+/* The report has what volume_open() says and the limit of its worst files. ENOMEM. */
+MUST_CHECK errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, struct progress *progress,
+                                     struct report *report, struct inode_scan *scan);
 void inode_scan_close(struct inode_scan *scan);
 
 /* parts: one or both of the flags, each once. ENOMEM; what cannot be read is damage. */
@@ -63,6 +60,3 @@ MUST_CHECK errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts,
 
 /* A directory's place in the list of them; SIZE_MAX if it is none. */
 size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino);
-
-/* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. */
-MUST_CHECK errcode_t inode_read(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode);

@@ -3,10 +3,9 @@
  */
 #pragma once
 
-#include "analyze/read/damage.h"
+#include "analyze/report/report.h"
 #include "analyze/read/volume.h"
 #include "analyze/report/layout.h"
-#include "ondisk/views.h"
 
 /* One worker's means. */
 struct map_walker {

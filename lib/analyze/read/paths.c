@@ -22,7 +22,6 @@ struct wanted {
 
 struct search {
 	struct inode_scan *scan;
-	struct arena *arena;
 	struct wanted *wanted; /* by inode number, each once */
 	size_t count, capacity;
 	struct wanted **by_parent;
@@ -112,7 +111,7 @@ static void take_name(void *context, const struct directory_entry *entry)
 
 	if (found == search->here || search->first[found]->ino != entry->ino || search->first[found]->name)
 		return;
-	search->first[found]->name = arena_copy_string(search->arena, entry->name, entry->name_bytes);
+	search->first[found]->name = arena_copy_string(&search->scan->report->arena, entry->name, entry->name_bytes);
 	search->is_out_of_memory = search->is_out_of_memory || !search->first[found]->name;
 }
 
@@ -131,7 +130,7 @@ static errcode_t read_names(struct search *search, struct directory_walker *walk
 
 		for (next = n + 1; next < search->count && search->by_parent[next]->parent == directory;)
 			next++;
-		errcode_t error = inode_read(volume, directory, raw, &inode);
+		errcode_t error = volume_read_inode(volume, directory, raw, &inode);
 
 		if (error == ENOMEM)
 			return error;
@@ -169,7 +168,7 @@ static errcode_t join_path(struct search *search, uint32_t ino, char *buffer, co
 	}
 	if (start == LONGEST_PATH_BYTES)
 		buffer[--start] = '/';
-	*path = arena_copy_string(search->arena, buffer + start, LONGEST_PATH_BYTES - start);
+	*path = arena_copy_string(&search->scan->report->arena, buffer + start, LONGEST_PATH_BYTES - start);
 	return *path ? 0 : ENOMEM;
 }
 
@@ -200,19 +199,18 @@ static errcode_t search_names(struct search *search)
 	return error;
 }
 
-errcode_t paths_find(struct inode_scan *scan, const uint32_t *inos, size_t count, struct arena *arena,
-                     const char **paths)
+errcode_t paths_find(struct inode_scan *scan, const struct path_wanted *wanted, size_t count)
 {
 	SCOPE_FREE char *buffer = malloc(LONGEST_PATH_BYTES);
-	struct search search = { .scan = scan, .arena = arena };
+	struct search search = { .scan = scan };
 	errcode_t error = buffer ? 0 : ENOMEM;
 
 	for (size_t n = 0; n < count && !error; n++)
-		error = want(&search, inos[n]);
+		error = want(&search, wanted[n].ino);
 	if (!error)
 		error = search_names(&search);
 	for (size_t n = 0; n < count && !error; n++)
-		error = join_path(&search, inos[n], buffer, &paths[n]);
+		error = join_path(&search, wanted[n].ino, buffer, wanted[n].path);
 	free(search.wanted);
 	free(search.by_parent);
 	return error;
@@ -242,7 +240,7 @@ static errcode_t look_up_component(const struct volume *volume, struct directory
 
 	if (!raw)
 		return ENOMEM;
-	errcode_t error = inode_read(volume, directory, raw, &inode);
+	errcode_t error = volume_read_inode(volume, directory, raw, &inode);
 
 	if (error)
 		return error;

@@ -203,6 +203,31 @@ errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t coun
 	return error == ENODATA ? EXT2_ET_SHORT_READ : error;
 }
 
+errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode)
+{
+	const struct geometry *geometry = &volume->geometry;
+	size_t inode_bytes = volume->format.inode_bytes;
+
+	if (!ino || ino > volume->inodes || (ino - 1) / geometry->inodes_per_group >= geometry->groups)
+		return EXT2_ET_BAD_INODE_NUM;
+
+	uint64_t table = volume->group[(ino - 1) / geometry->inodes_per_group].inode_table;
+	uint64_t offset = (uint64_t)((ino - 1) % geometry->inodes_per_group) * inode_bytes;
+	SCOPE_FREE uint8_t *block = malloc(volume->format.block_bytes);
+
+	if (!block)
+		return ENOMEM;
+	if (!table)
+		return EXT2_ET_BAD_INODE_NUM;
+	errcode_t error = volume_read(volume, table + (offset >> geometry->block_bits), 1, block);
+
+	if (error)
+		return error;
+	memcpy(bytes, block + (offset & (volume->format.block_bytes - 1)), inode_bytes);
+	inode_view_read(bytes, inode);
+	return 0;
+}
+
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count)
 {
 	posix_fadvise(volume->descriptor, (off_t)(volume->offset_bytes + (block << volume->format.block_bits)),

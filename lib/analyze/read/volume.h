@@ -10,7 +10,7 @@
 #include "analyze/report/report.h"
 #include "ext2fs/fs/fs_zones.h"
 #include "ext2fs/core/geometry.h"
-#include "ondisk/format.h"
+#include "ondisk/views.h"
 #include "support/problem.h"
 
 /* What is needed of a group's descriptor. Blocks of 0: out of bounds, so the part cannot be read. */
@@ -50,6 +50,9 @@ bool volume_owns_inode(const struct volume *volume, uint32_t ino);
 
 /* Reads count blocks. EXT2_ET_SHORT_READ where the device ends earlier. Any thread. */
 MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes);
+
+/* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. Any thread. */
+MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode);
 
 /* Tells the system that they will be read soon. Any thread. */
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);

@@ -10,6 +10,7 @@
 #include "analyze/report/score.h"
 #include "support/arena.h"
 #include "support/histogram.h"
+#include "support/problem.h"
 
 struct report_filesystem {
 	const char *target;    /* as the user named it */
@@ -70,7 +71,7 @@ struct report_free {
 	size_t zone_count;
 };
 
-/* Sums over files of one kind: counts only, see scan_worker.c. */
+/* Sums over files of one kind: counts only. */
 struct report_sums {
 	uint64_t files; /* that have blocks */
 	uint64_t blocks;
@@ -91,13 +92,13 @@ struct report_files {
 	uint64_t empty;                    /* regular files without any block, not counted in regular.files */
 	uint64_t inline_data;              /* regular files whose content is in their inode; not in regular either */
 	uint64_t by_extents, by_indirect;  /* regular files with blocks, by the form of their maps */
-	unsigned int largest_depth;        /* of an extent tree, 0: all in the inode */
-	struct histogram extents_per_file; /* of regular files with blocks */
-	struct histogram extent_blocks;    /* of their extents */
 	struct seek_counts between;        /* from each to the next, in the order of inode numbers */
 	struct report_sums symlinks;       /* long ones */
 	struct report_sums xattr_values;   /* inodes of the feature ea_inode */
 	uint64_t xattr_blocks;
+	unsigned int largest_depth;        /* of an extent tree, 0: all in the inode; what comes before it are counts */
+	struct histogram extents_per_file; /* of regular files with blocks */
+	struct histogram extent_blocks;    /* of their extents */
 	double score, ratio; /* of regular.runs, as e4defrag -c has them */
 };
 
@@ -110,7 +111,7 @@ struct report_directories {
 	uint64_t linear;
 	uint64_t indexed[REPORT_HTREE_LEVELS]; /* by the levels of index blocks below the root's */
 	uint64_t entries;                      /* names, without . and .. */
-	struct histogram blocks_per_directory;
+	struct histogram blocks_per_directory; /* what comes before it are counts */
 };
 
 struct report_file {
@@ -130,6 +131,17 @@ struct report_directory {
 	double score;
 };
 
+/*
+ * The N files with most runs more than would be ideal, which is what the score counts; of equals, those with the lower
+ * inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
+ * say where the score comes from. One thread at a time; zero-initialise but for `limit`.
+ */
+struct worst_files {
+	size_t limit;
+	size_t count, capacity;
+	struct report_file *files; /* owned; up to twice the limit until they are sorted */
+};
+
 /* What could not be read. */
 struct report_damage {
 	uint32_t ino;     /* 0: none is concerned */
@@ -139,7 +151,7 @@ struct report_damage {
 
 #define REPORT_MAX_DAMAGE 20 /* that are named */
 
-/* Zero-initialise; analyze/read/damage.h fills it. */
+/* All damage is counted, and the first of it named, whichever worker met it. Zero-initialise; one thread at a time. */
 struct damage_list {
 	uint64_t count;
 	unsigned int kept;
@@ -210,8 +222,7 @@ struct report {
 	struct report_free free;
 	struct report_files files;
 	struct report_directories directories;
-	struct report_file *worst;
-	size_t worst_count;
+	struct worst_files worst; /* sorted */
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */
@@ -221,3 +232,15 @@ struct report {
 };
 
 void report_destroy(struct report *report);
+
+/* Takes it if it may be among the worst and has more runs than is ideal. Logarithmic on average. ENOMEM. */
+MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_file *file);
+
+/* The worst one first, and no more than the limit. */
+void worst_sort(struct worst_files *worst);
+
+void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what);
+void damage_merge(struct damage_list *to, const struct damage_list *from);
+
+/* Fills in report->verdict, what the report comes to and what would help, from all the rest. */
+void verdict_make(struct report *report);

@@ -121,12 +121,6 @@ void json_boolean(struct json *json, const char *key, bool value)
 	fputs(value ? "true" : "false", json->stream);
 }
 
-void json_null(struct json *json, const char *key)
-{
-	begin_value(json, key);
-	fputs("null", json->stream);
-}
-
 void json_number(struct json *json, const char *key, double value, unsigned int decimals)
 {
 	begin_value(json, key);
@@ -158,7 +152,10 @@ void json_bytes(struct json *json, const char *key, const char *bytes, size_t co
 
 void json_string(struct json *json, const char *key, const char *text)
 {
-	json_bytes(json, key, text, strlen(text));
+	if (text)
+		json_bytes(json, key, text, strlen(text));
+	else
+		json_document(json, key, "null");
 }
 
 void json_document(struct json *json, const char *key, const char *text)

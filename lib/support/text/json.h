@@ -36,7 +36,6 @@ void json_close_array(struct json *json);
 
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_boolean(struct json *json, const char *key, bool value);
-void json_null(struct json *json, const char *key);
 
 /* With `decimals` digits after the point; what is not finite becomes null. */
 void json_number(struct json *json, const char *key, double value, unsigned int decimals);
@@ -46,6 +45,8 @@ void json_number(struct json *json, const char *key, double value, unsigned int 
  * nothing is lost, a member KEY_hex with all bytes in hexadecimal digits follows, where there is a key.
  */
 void json_bytes(struct json *json, const char *key, const char *bytes, size_t count);
+
+/* The same of a text that ends with a NUL byte; NULL becomes null. */
 void json_string(struct json *json, const char *key, const char *text);
 
 /* A whole JSON document as a value, as it is. */
