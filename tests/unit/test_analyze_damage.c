@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "analyze/forms/file_extents.h"
@@ -41,7 +41,7 @@ ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset)
 		errno = EIO;
 		return -1;
 	}
-	return syscall(SYS_pread64, descriptor, bytes, count, offset);
+	return preadv(descriptor, &(struct iovec){ bytes, count }, 1, offset);
 }
 
 static void run(const char *command)

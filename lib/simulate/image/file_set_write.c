@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -58,6 +59,7 @@ static errcode_t list(const struct file_set *set, struct listing *listing)
 		most++;
 	if (most > UINT32_MAX)
 		return EFBIG;
+	assert(digits < (int)sizeof(listing->entries->name));
 	listing->entries = calloc(most + 1, sizeof(*listing->entries));
 	if (!listing->entries)
 		return ENOMEM;

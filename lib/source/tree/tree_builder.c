@@ -82,11 +82,20 @@ const char *tree_builder_reason(const struct tree_builder *builder)
 	return builder->reason;
 }
 
+/* Both halves of the product in one. */
 static uint64_t mix(uint64_t one, uint64_t other)
 {
+#ifdef __SIZEOF_INT128__
 	unsigned __int128 product = (unsigned __int128)one * other;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else /* machines of 32 bits */
+	uint64_t low = (one & UINT32_MAX) * (other & UINT32_MAX), high = (one >> 32) * (other >> 32);
+	uint64_t left = (one >> 32) * (other & UINT32_MAX), right = (one & UINT32_MAX) * (other >> 32);
+	uint64_t carried = ((low >> 32) + (left & UINT32_MAX) + (right & UINT32_MAX)) >> 32;
+
+	return (one * other) ^ (high + (left >> 32) + (right >> 32) + carried);
+#endif
 }
 
 static uint32_t hash_name(const struct tree_builder *builder, uint32_t parent, const char *name, size_t bytes)
