@@ -279,7 +279,7 @@ static void tell_taken(struct json *json, const struct ext2mb *mb, const struct 
 	const struct geometry *geometry = &mb->geometry;
 
 	if (json && !extent->count) {
-		json_null(json, "taken");
+		json_string(json, "taken", NULL);
 	} else if (json) {
 		json_open_row(json, "taken");
 		json_unsigned(json, "start", extent->start);
