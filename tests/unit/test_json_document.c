@@ -26,18 +26,22 @@ static const struct {
 
 START_TEST(all_of_the_text_is_the_document)
 {
+	struct problem problem = { 0 };
 	json_object *document;
-	size_t wrong_byte;
-	errcode_t error = json_document_parse(texts[_i].text, strlen(texts[_i].text), &document, &wrong_byte);
+	char reason[64];
+	errcode_t error = json_document_parse("file", "cannot use", texts[_i].text, strlen(texts[_i].text), &document,
+	                                      &problem);
 
 	if (texts[_i].wanted) {
 		ck_assert_int_eq(error, 0);
 		ck_assert_str_eq(json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN), texts[_i].wanted);
 		json_object_put(document);
 	} else {
-		ck_assert_int_eq(error, EBADMSG);
-		ck_assert_uint_eq(wrong_byte, texts[_i].wrong_byte);
+		ck_assert_int_eq(error, EINVAL);
+		snprintf(reason, sizeof(reason), "it is not JSON: see byte %zu", texts[_i].wrong_byte);
+		ck_assert_str_eq(problem.reason, reason);
 		ck_assert_ptr_null(document);
+		problem_clear(&problem);
 	}
 }
 END_TEST
@@ -46,9 +50,8 @@ END_TEST
 START_TEST(text_ends_where_it_is_said_to)
 {
 	json_object *document;
-	size_t wrong_byte;
 
-	ck_assert_int_eq(json_document_parse("{}}", 2, &document, &wrong_byte), 0);
+	ck_assert_int_eq(json_document_parse("file", "cannot use", "{}}", 2, &document, NULL), 0);
 	json_object_put(document);
 }
 END_TEST

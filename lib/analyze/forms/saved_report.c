@@ -132,12 +132,8 @@ static errcode_t take(const struct reading *reading, struct saved_report *report
 static errcode_t parse(struct reading *reading, size_t bytes, struct saved_report *report)
 {
 	json_object *document;
-	size_t wrong_byte;
-	errcode_t error = json_document_parse(report->text, bytes, &document, &wrong_byte);
+	errcode_t error = json_document_parse(reading->path, ACTION, report->text, bytes, &document, reading->problem);
 
-	if (error == EBADMSG)
-		return problem_set_reason(reading->problem, EINVAL, reading->path, ACTION,
-		                          "it is not JSON: see byte %zu", wrong_byte);
 	if (error)
 		return error;
 	reading->document = document;

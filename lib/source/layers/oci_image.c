@@ -122,14 +122,10 @@ static errcode_t open_file(const char *path, const struct oci_blob *blob, int *d
 static errcode_t parse(const char *path, const char *text, size_t bytes, json_object **ret, struct problem *problem)
 {
 	SCOPE_DOCUMENT json_object *document = NULL;
-	size_t wrong_byte;
-	errcode_t error = json_document_parse(text, bytes, &document, &wrong_byte);
+	errcode_t error = json_document_parse(path, "cannot use", text, bytes, &document, problem);
 
-	if (error == EBADMSG)
-		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not JSON: see byte %zu",
-		                          wrong_byte);
 	if (error)
-		return problem_set(problem, error, path, "cannot read");
+		return error;
 	if (!json_object_is_type(document, json_type_object))
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "it is not a JSON object");
 	*ret = TAKE(document);

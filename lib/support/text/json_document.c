@@ -45,19 +45,23 @@ static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, js
 	return error == EAGAIN || (!error && at < bytes) ? EBADMSG : error;
 }
 
-errcode_t json_document_parse(const char *text, size_t bytes, json_object **ret, size_t *wrong_byte)
+errcode_t json_document_parse(const char *path, const char *action, const char *text, size_t bytes, json_object **ret,
+                              struct problem *problem)
 {
 	json_tokener *tokener = json_tokener_new();
+	size_t wrong_byte;
 
 	*ret = NULL;
-	*wrong_byte = 0;
 	if (!tokener)
-		return ENOMEM;
+		return problem_set(problem, ENOMEM, path, action);
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-	errcode_t error = parse(tokener, text, bytes, ret, wrong_byte);
+	errcode_t error = parse(tokener, text, bytes, ret, &wrong_byte);
 
 	json_tokener_free(tokener);
-	if (error)
-		json_object_put(TAKE(*ret));
-	return error;
+	if (!error)
+		return 0;
+	json_object_put(TAKE(*ret));
+	if (error != EBADMSG)
+		return problem_set(problem, error, path, action);
+	return problem_set_reason(problem, EINVAL, path, action, "it is not JSON: see byte %zu", wrong_byte);
 }

@@ -9,7 +9,8 @@
 #include "support/problem.h"
 
 /*
- * The document that is all of the text, but for blanks around it; the caller puts it. EBADMSG: it is not JSON, and
- * *wrong_byte is where that was seen. ENOMEM also where json-c left something out of it.
+ * The document that is all of the text, but for blanks around it; the caller puts it. EINVAL: it is not JSON, of which
+ * the problem says where that was seen, with path and action. ENOMEM also where json-c left something out of it.
  */
-MUST_CHECK errcode_t json_document_parse(const char *text, size_t bytes, json_object **ret, size_t *wrong_byte);
+MUST_CHECK errcode_t json_document_parse(const char *path, const char *action, const char *text, size_t bytes,
+                                         json_object **ret, struct problem *problem);
