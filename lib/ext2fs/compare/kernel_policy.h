@@ -77,9 +77,6 @@ extern const struct index_operations kernel_index;
 /* The first order from `order` on whose set has members; mb->orders: there is none. Any thread; a hint. */
 unsigned int kernel_index_next_order(const struct ext2mb *mb, enum index_kind kind, unsigned int order);
 
-/* But for what a hit is. */
-extern const struct goal_operations kernel_goals;
-
 /*
  * A commit releases record by record in the order in which they came, each shown to the discard function before, whose
  * first error is returned. One thread at a time.
@@ -91,6 +88,3 @@ void kernel_pending_destroy(struct kernel_policy *kernel);
 /* How the sets were gone through before patches 15, 16 and 17, in any combination, and in the series. */
 MUST_CHECK errcode_t kernel_sweep(struct search *search);
 bool kernel_meet_busy(struct search *search, uint32_t number);
-
-/* Directories by flex groups, without shares. */
-extern const struct inode_operations kernel_inodes;

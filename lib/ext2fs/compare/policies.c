@@ -7,6 +7,7 @@
 #include "ext2fs/allocator.h"
 #include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/core/messages.h"
+#include "ext2fs/inode/orlov.h"
 #include "ext2fs/search/scan.h"
 
 #define SERIES                                                                                                         \
@@ -104,6 +105,52 @@ static void destroy(void *state)
 	free(kernel);
 }
 
+static void enter_goals(struct kernel_policy *kernel)
+{
+	if (!(kernel->choices & CHOICE_STREAM_HINT))
+		md_lock_enter(kernel);
+}
+
+static void leave_goals(struct kernel_policy *kernel)
+{
+	if (!(kernel->choices & CHOICE_STREAM_HINT))
+		md_lock_leave(kernel);
+}
+
+static struct stream_place load_goal(struct ext2mb *mb, uint64_t stream)
+{
+	struct kernel_policy *kernel = kernel_policy_of(mb);
+	uint32_t index = (uint32_t)(stream % mb->goals->count);
+
+	enter_goals(kernel);
+	struct stream_place place = {
+		.group = atomic_load_explicit(&kernel->goal_groups[index], memory_order_relaxed),
+		.cluster = atomic_load_explicit(&kernel->goal_starts[index], memory_order_relaxed),
+	};
+	leave_goals(kernel);
+	return place;
+}
+
+static void store_goal(struct ext2mb *mb, uint64_t stream, uint32_t group, uint32_t cluster)
+{
+	struct kernel_policy *kernel = kernel_policy_of(mb);
+	uint32_t index = (uint32_t)(stream % mb->goals->count);
+
+	enter_goals(kernel);
+	atomic_store_explicit(&kernel->goal_groups[index], group, memory_order_relaxed);
+	if (!(kernel->choices & CHOICE_STREAM_GROUP))
+		atomic_store_explicit(&kernel->goal_starts[index], cluster, memory_order_relaxed);
+	leave_goals(kernel);
+}
+
+static errcode_t take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
+{
+	return orlov_take_for_directory(search, request, inode_search_groups);
+}
+
+/* Directories by flex groups, without shares. */
+static const struct inode_operations kernel_inodes = { take_for_directory, orlov_take_for_file };
+
 /* Before all criteria: nothing. */
 static errcode_t begin_nowhere(struct search *search)
 {
@@ -126,7 +173,8 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.index = &kernel_index;
 	if (!(choices & CHOICE_OWN_PENDING))
 		policy.pending = &kernel_pending;
-	kernel->goal_operations = (choices & our_goals) == our_goals ? stream_goals_padded : kernel_goals;
+	kernel->goal_operations = (choices & our_goals) == our_goals ? stream_goals_padded :
+		                          (struct goal_operations){ .load = load_goal, .store = store_goal };
 	kernel->goal_operations.is_cluster = !(choices & CHOICE_STREAM_GROUP);
 	kernel->goal_operations.hit_counter =
 		choices & CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS;
@@ -170,6 +218,11 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 		allocator.streams = 1;
 	struct policy policy = bind(kernel, options->policy != POLICY_EXT2MB);
 	return allocator_open(fs, &allocator, &policy, ret);
+}
+
+void contention_simulate(struct ext2mb *mb, const struct contention *contention)
+{
+	mb->contention = contention;
 }
 
 struct policy_stats policy_read_stats(struct ext2mb *mb)

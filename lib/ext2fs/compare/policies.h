@@ -62,6 +62,13 @@ struct policy_options {
  */
 MUST_CHECK errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret);
 
+/*
+ * Contention that is simulated, for runs that must be repeatable: one thread takes turns for many (see
+ * search/group_search.h). NULL: none any more. While no thread allocates; its functions are called by all that do.
+ */
+struct contention;
+void contention_simulate(struct ext2mb *mb, const struct contention *contention);
+
 /* What only older policies do. */
 struct policy_stats {
 	uint64_t bounces;      /* a group was chosen and then not to be had (before patch 16) */

@@ -2,10 +2,7 @@
 # Not in the installed library: an archive of its own, before it in the order of linking.
 compare_folder := lib/ext2fs/compare
 compare_sources := \
-	lib/ext2fs/compare/contention.c \
-	lib/ext2fs/compare/kernel_goals.c \
 	lib/ext2fs/compare/kernel_index.c \
-	lib/ext2fs/compare/kernel_inodes.c \
 	lib/ext2fs/compare/kernel_lists.c \
 	lib/ext2fs/compare/kernel_pending.c \
 	lib/ext2fs/compare/kernel_sweep.c \

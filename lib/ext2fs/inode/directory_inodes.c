@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Our rules: directories and what is in them share their group; where none has a share left, Orlov's. */
-#include "ext2fs/inode/directory_inodes.h"
-
 #include "ext2fs/inode/directory_share.h"
 #include "ext2fs/inode/orlov.h"
 
@@ -51,35 +49,20 @@ static errcode_t take_with_share(struct inode_search *search, ext2_ino_t parent)
 	return error;
 }
 
-/* In the flex group that Orlov's rule chooses, where a group has a share left. */
-static errcode_t take_top_level(struct inode_search *search, const char *name, const struct flex_counts *average)
+/* In a flex group: where a group has a share left, if any has. */
+static errcode_t take_in_flex(struct inode_search *search, uint32_t first, uint32_t end)
 {
-	struct ext2mb *mb = search->mb;
-	struct directory_share share = directory_share_whole(mb);
-	uint32_t flex;
-
-	if (!orlov_choose_flex(mb, name, average, &flex))
-		return 0;
-	uint32_t first = flex * mb->geometry.flex_groups, end = flex_end(mb, flex);
+	struct directory_share share = directory_share_whole(search->mb);
 	errcode_t error = take_share(search, &share, first, end - first);
-	if (inode_search_goes_on(search, error))
-		error = inode_search_groups(search, first, end);
-	return error;
+
+	return inode_search_goes_on(search, error) ? inode_search_groups(search, first, end) : error;
 }
 
 static errcode_t take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
 {
-	if (request->parent != EXT2_ROOT_INO) {
-		errcode_t error = take_with_share(search, request->parent);
+	errcode_t error = request->parent == EXT2_ROOT_INO ? 0 : take_with_share(search, request->parent);
 
-		if (!inode_search_goes_on(search, error))
-			return error;
-	}
-	struct flex_counts average = orlov_average(search->mb);
-	errcode_t error = request->parent == EXT2_ROOT_INO ? take_top_level(search, request->name, &average) :
-	                                                     orlov_take_near_parent(search, &average);
-
-	return inode_search_goes_on(search, error) ? orlov_take_above_average(search, &average) : error;
+	return inode_search_goes_on(search, error) ? orlov_take_for_directory(search, request, take_in_flex) : error;
 }
 
 /* At the parent's place or after it in a group that need not be its own, then anywhere in that. */

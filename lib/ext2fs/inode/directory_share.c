@@ -2,23 +2,19 @@
 #include "ext2fs/inode/directory_share.h"
 
 #include "ext2fs/core/allocator.h"
+#include "ext2fs/core/minmax.h"
 #include "ext2fs/group/inode_group.h"
 
 /* Needs are counted in parts of a share, of which every file takes one. */
 #define PARTS 16u
-
-static uint32_t least(uint32_t one, uint32_t other)
-{
-	return one < other ? one : other;
-}
 
 struct directory_share directory_share_whole(const struct ext2mb *mb)
 {
 	const struct geometry *geometry = &mb->geometry;
 	struct directory_share share = {
 		.inodes = DIRECTORY_SHARE_INODES,
-		.clusters = least((uint32_t)geometry_to_clusters(geometry, DIRECTORY_SHARE_BLOCKS),
-		                  geometry->clusters_per_group / DIRECTORY_SHARE_PART),
+		.clusters = (uint32_t)min_u64(geometry_to_clusters(geometry, DIRECTORY_SHARE_BLOCKS),
+		                              geometry->clusters_per_group / DIRECTORY_SHARE_PART),
 	};
 
 	while (share.inodes > DIRECTORY_SHARE_LEAST &&

@@ -22,6 +22,9 @@ struct inode_operations {
 	errcode_t (*take_for_file)(struct inode_search *search, const struct ext2mb_inode_request *request);
 };
 
+/* Ours (directory_inodes.c). */
+extern const struct inode_operations inodes_in_shares;
+
 /*
  * Takes the group's first free inode at or after `from` that is not reserved, waiting for the lock or not. A corrupt
  * group has none. ENOMEM.

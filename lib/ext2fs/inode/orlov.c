@@ -4,7 +4,13 @@
 #include "ext2fs/group/inode_group.h"
 #include "ext2fs/group/totals.h"
 
-/* Sums over a flex group. Hints. */
+/* Sums over a flex group, or their average. Hints. */
+struct flex_counts {
+	uint64_t free_inodes;
+	uint64_t free_clusters;
+	uint64_t directories;
+};
+
 static struct flex_counts count_flex(const struct ext2mb *mb, uint32_t flex)
 {
 	struct flex_counts counts = { 0 };
@@ -22,16 +28,14 @@ static uint32_t flex_count(const struct ext2mb *mb)
 	return (uint32_t)(((uint64_t)mb->geometry.groups + mb->geometry.flex_groups - 1) / mb->geometry.flex_groups);
 }
 
-struct flex_counts orlov_average(struct ext2mb *mb)
+static struct flex_counts average_of(const struct ext2mb *mb, const struct space_totals *totals)
 {
-	struct space_totals totals = totals_space(mb);
 	uint32_t count = flex_count(mb);
 
 	return (struct flex_counts){
-		.free_inodes = totals.free_inodes / count,
-		.free_clusters = totals.free_clusters / count,
+		.free_inodes = totals->free_inodes / count,
+		.free_clusters = totals->free_clusters / count,
 		.directories = atomic_load_explicit(&mb->directories, memory_order_relaxed) / count,
-		.group_inodes = totals.free_inodes / mb->geometry.groups,
 	};
 }
 
@@ -45,9 +49,12 @@ static uint32_t hash_name(const char *name)
 	return hash;
 }
 
-bool orlov_choose_flex(struct ext2mb *mb, const char *name, const struct flex_counts *average, uint32_t *flex_group)
+/* Of a flex group as good as the average, the one with the fewest directories. */
+static errcode_t take_top_level(struct inode_search *search, const char *name, const struct flex_counts *average,
+                                orlov_take_in_flex take)
 {
-	uint32_t flexes = flex_count(mb);
+	struct ext2mb *mb = search->mb;
+	uint32_t flexes = flex_count(mb), best = 0;
 	uint64_t start = name ? hash_name(name) : atomic_load_explicit(&mb->directories, memory_order_relaxed);
 	uint64_t fewest = UINT64_MAX;
 
@@ -59,9 +66,9 @@ bool orlov_choose_flex(struct ext2mb *mb, const char *name, const struct flex_co
 		    counts.free_clusters < average->free_clusters || counts.directories >= fewest)
 			continue;
 		fewest = counts.directories;
-		*flex_group = flex;
+		best = flex;
 	}
-	return fewest != UINT64_MAX;
+	return fewest == UINT64_MAX ? 0 : take(search, best * mb->geometry.flex_groups, flex_end(mb, best));
 }
 
 static uint64_t less(uint64_t value, uint64_t slack)
@@ -69,7 +76,7 @@ static uint64_t less(uint64_t value, uint64_t slack)
 	return value > slack ? value - slack : 0;
 }
 
-errcode_t orlov_take_near_parent(struct inode_search *search, const struct flex_counts *average)
+static errcode_t take_near_parent(struct inode_search *search, const struct flex_counts *average)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t flexes = flex_count(mb);
@@ -90,15 +97,19 @@ errcode_t orlov_take_near_parent(struct inode_search *search, const struct flex_
 	return error;
 }
 
-errcode_t orlov_take_above_average(struct inode_search *search, const struct flex_counts *average)
+errcode_t orlov_take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request,
+                                   orlov_take_in_flex take)
 {
 	struct ext2mb *mb = search->mb;
-	errcode_t error = 0;
+	struct space_totals totals = totals_space(mb);
+	struct flex_counts average = average_of(mb, &totals);
+	errcode_t error = request->parent == EXT2_ROOT_INO ? take_top_level(search, request->name, &average, take) :
+	                                                     take_near_parent(search, &average);
 
 	for (uint32_t step = 0; step < mb->geometry.groups && inode_search_goes_on(search, error); step++) {
 		uint32_t group = (uint32_t)(((uint64_t)search->parent_group + step) % mb->geometry.groups);
 
-		if (inode_group_free(mb, group) >= average->group_inodes)
+		if (inode_group_free(mb, group) >= totals.free_inodes / mb->geometry.groups)
 			error = inode_search_group(search, group, 0, false);
 	}
 	return error;
