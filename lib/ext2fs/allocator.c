@@ -63,14 +63,6 @@ static void init_commit_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-/* What the options say, else the superblock's stripe width or, if that is of no use, its stride. */
-static struct stripe choose_stripe(const struct ext2mb *mb, uint32_t asked)
-{
-	struct stripe stripe = stripe_of(asked ? asked : fs_state_stripe_width(mb->fs_state), &mb->geometry);
-
-	return asked || stripe.blocks ? stripe : stripe_of(fs_state_stride(mb->fs_state), &mb->geometry);
-}
-
 static errcode_t create_rooms(struct ext2mb *mb, const struct ext2mb_options *options)
 {
 	errcode_t error = preallocation_options_set(mb, options);
@@ -98,7 +90,7 @@ static errcode_t create(struct ext2mb *mb, const struct ext2mb_options *options)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	mb->geometry = mb->fs_state->geometry;
 	mb->orders = mb->geometry.block_bits + 2;
-	mb->stripe = choose_stripe(mb, options->stripe_blocks);
+	mb->stripe = fs_state_stripe(mb->fs_state, options->stripe_blocks);
 	mb->discard = options->discard;
 	mb->discard_context = options->discard_context;
 	mb->is_indexed = options->optimize_scan ? options->optimize_scan == EXT2MB_SCAN_INDEXED :

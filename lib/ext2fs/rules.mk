@@ -15,7 +15,6 @@ ext2mb_sources := \
 	lib/ext2fs/free/sync.c \
 	lib/ext2fs/fs/fs_errors.c \
 	lib/ext2fs/fs/fs_state.c \
-	lib/ext2fs/fs/fs_writeback.c \
 	lib/ext2fs/fs/fs_zones.c \
 	lib/ext2fs/group/group.c \
 	lib/ext2fs/group/group_index.c \

@@ -10,21 +10,17 @@ static errcode_t sync_group(struct ext2mb *mb, uint32_t number, uint8_t *buffer)
 {
 	struct group *group = &mb->groups[number];
 	struct inode_group *inodes = &group->inodes;
-	struct group_writeback writeback = { 0 };
+	struct group_counts counts = {
+		.free_clusters = group_free_clusters(group),
+		.free_inodes = inodes->free_inodes,
+		.directories = inodes->directories,
+		.unused_inodes = inodes->unused_inodes,
+	};
 
 	if (!group->is_dirty && !inodes->is_dirty)
 		return 0;
-	if (group->is_dirty) {
-		writeback.block_bitmap = group->buddy->bitmap;
-		writeback.free_clusters = group->buddy->free_clusters;
-	}
-	if (inodes->is_dirty) {
-		writeback.inode_bitmap = inodes->bitmap;
-		writeback.free_inodes = inodes->free_inodes;
-		writeback.directories = inodes->directories;
-		writeback.unused_inodes = inodes->unused_inodes;
-	}
-	errcode_t error = fs_state_write_group(mb->fs_state, number, &writeback, buffer);
+	errcode_t error = fs_state_write_group(mb->fs_state, number, group->is_dirty ? group->buddy->bitmap : NULL,
+	                                       inodes->is_dirty ? inodes->bitmap : NULL, &counts, buffer);
 	if (error)
 		return error;
 	group->is_dirty = inodes->is_dirty = false;

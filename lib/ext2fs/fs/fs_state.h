@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the allocator knows of the filesystem on disk. Of the allocator of blocks and inodes, fs_state.c, fs_zones.c and
- * fs_writeback.c are the only files that touch libext2fs's bitmaps, descriptors and counters (sync.c asks whether the
- * filesystem may be written; doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here;
+ * What the allocator knows of the filesystem on disk. Of the allocator of blocks and inodes, fs_state.c and fs_zones.c
+ * are the only files that touch libext2fs's bitmaps, descriptors and counters (sync.c asks whether the filesystem may
+ * be written; doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here;
  * everything above works with the geometry and with (group, cluster in the group).
  */
 #pragma once
@@ -13,8 +13,8 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "ext2fs/core/stripe.h"
 #include "ext2fs/fs/fs_zones.h"
-#include "ext2fs/core/geometry.h"
 #include "support/problem.h"
 
 struct fs_state {
@@ -30,11 +30,10 @@ struct fs_state {
 MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs);
 void fs_state_close(struct fs_state *state);
 
-/* The superblock's, in blocks; 0: none. */
-uint32_t fs_state_stripe_width(const struct fs_state *state);
-uint32_t fs_state_stride(const struct fs_state *state);
+/* What is asked for, in blocks, or with 0 the superblock's stripe width or, if that is of no use, its stride. */
+struct stripe fs_state_stripe(const struct fs_state *state, uint32_t asked);
 
-/* What the descriptor says. No I/O. */
+/* What a descriptor says. */
 struct group_counts {
 	uint32_t free_clusters;
 	uint32_t free_inodes;
@@ -42,7 +41,7 @@ struct group_counts {
 	uint32_t unused_inodes; /* at the end of the inode table, never used */
 };
 
-/* EXT2MB_ET_CORRUPT_GROUP if it is impossible or the group suspect. */
+/* The descriptor's, without I/O. EXT2MB_ET_CORRUPT_GROUP if it is impossible or the group suspect. */
 MUST_CHECK errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts);
 
 /*
@@ -57,19 +56,13 @@ MUST_CHECK errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group
 /* Whether any block of the range is the filesystem's own. Any thread. */
 bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count);
 
-/* What is to be written back of a group; a NULL bitmap stays as it is. */
-struct group_writeback {
-	const uint64_t *block_bitmap;
-	uint32_t free_clusters;
-	const uint64_t *inode_bitmap;
-	uint32_t free_inodes;
-	uint32_t directories;
-	uint32_t unused_inodes;
-};
-
-/* Writes bitmaps and fills in the descriptor, with their checksums. buffer: one block. Single-threaded. */
-MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group,
-                                          const struct group_writeback *writeback, uint8_t *buffer);
+/*
+ * Writes the bitmaps that are not NULL and fills in what they change in the descriptor, with their checksums. buffer:
+ * one block. Single-threaded.
+ */
+MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group, const uint64_t *block_bitmap,
+                                          const uint64_t *inode_bitmap, const struct group_counts *counts,
+                                          uint8_t *buffer);
 
 /* Makes the superblock's counters the sums of the descriptors', to be written by ext2fs_flush() or _close(). */
 void fs_state_write_totals(struct fs_state *state);
