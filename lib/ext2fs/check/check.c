@@ -34,8 +34,7 @@ static errcode_t check_sets(struct ext2mb *mb, uint32_t number, enum index_kind 
                             const struct group_summary *summary, const struct report *report)
 {
 	const char *name = kind == INDEX_LARGEST ? "largest order" : "average fragment";
-	const struct group *group = &mb->groups[number];
-	int recorded = kind == INDEX_LARGEST ? group->largest_set : group->average_set;
+	int recorded = mb->groups[number].set[kind];
 	int order = mb->policy.index->expected(mb, number, kind, summary);
 
 	if (order == INDEX_ANY_SET)

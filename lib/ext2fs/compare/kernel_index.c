@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/compare/kernel_policy.h"
 
-#include "ext2fs/group/group.h"
-
 static bool is_on(const struct ext2mb *mb)
 {
 	return atomic_load_explicit(&mb->is_indexed, memory_order_relaxed);
@@ -19,29 +17,16 @@ static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind 
 {
 	if (!is_on(mb))
 		return -1;
-	if (kind == INDEX_LARGEST)
-		return summary->largest_order;
 	/* Before patch 10 a full group stayed in the set where its last cluster had left it: a zombie. */
-	if (summary->average_order < 0 && !kernel_chooses(mb, CHOICE_FULL_UNLISTED) && summary->state == GROUP_LOADED)
-		return mb->groups[number].average_set;
-	return summary->average_order;
+	if (kind == INDEX_AVERAGE && summary->average_order < 0 && !kernel_chooses(mb, CHOICE_FULL_UNLISTED) &&
+	    summary->state == GROUP_LOADED)
+		return mb->groups[number].set[INDEX_AVERAGE];
+	return group_summary_order(summary, kind);
 }
 
 static int expected(const struct ext2mb *mb, uint32_t number, enum index_kind kind, const struct group_summary *summary)
 {
 	return kernel_policy_of(mb)->has_stale_index ? INDEX_ANY_SET : belongs_in(mb, number, kind, summary);
-}
-
-static void move(struct ext2mb *mb, enum index_kind kind, uint32_t number, int8_t *recorded, int order)
-{
-	struct kernel_lists *lists = lists_of(mb, kind);
-
-	if (!lists) {
-		group_index_move(group_index_sets(mb, kind), number, recorded, order);
-	} else if (*recorded != order) {
-		kernel_lists_move(lists, number, *recorded, order);
-		*recorded = (int8_t)order;
-	}
 }
 
 static void update(struct ext2mb *mb, uint32_t number, const struct group_summary *summary)
@@ -50,11 +35,19 @@ static void update(struct ext2mb *mb, uint32_t number, const struct group_summar
 
 	/* Before patch 11 the order was noted but the set was not left: later it is another set that is left. */
 	if (!is_on(mb) && !kernel_chooses(mb, CHOICE_ALWAYS_LEAVE)) {
-		group->largest_set = (int8_t)summary->largest_order;
+		group->set[INDEX_LARGEST] = (int8_t)summary->largest_order;
 		return;
 	}
-	move(mb, INDEX_LARGEST, number, &group->largest_set, belongs_in(mb, number, INDEX_LARGEST, summary));
-	move(mb, INDEX_AVERAGE, number, &group->average_set, belongs_in(mb, number, INDEX_AVERAGE, summary));
+	for (enum index_kind kind = 0; kind < INDEX_KINDS; kind++) {
+		int order = belongs_in(mb, number, kind, summary);
+
+		if (!lists_of(mb, kind)) {
+			group_index_move(mb->index->sets[kind], number, &group->set[kind], order);
+		} else if (group->set[kind] != order) {
+			kernel_lists_move(lists_of(mb, kind), number, group->set[kind], order);
+			group->set[kind] = (int8_t)order;
+		}
+	}
 }
 
 static void settle(struct ext2mb *mb)
@@ -95,7 +88,7 @@ unsigned int kernel_index_next_order(const struct ext2mb *mb, enum index_kind ki
 	const struct kernel_lists *lists = lists_of(mb, kind);
 
 	while (order < mb->orders && (lists ? kernel_lists_is_empty(lists, order) :
-	                                      order_set_is_empty(&group_index_sets(mb, kind)[order])))
+	                                      order_set_is_empty(&mb->index->sets[kind][order])))
 		order++;
 	return order;
 }

@@ -12,16 +12,14 @@ struct kernel_record {
 	struct kernel_record *next;
 	struct kernel_record *previous;
 	uint32_t group;
-	uint32_t start;
-	uint32_t count;
-	uint32_t tid; /* of the list that it is on */
+	struct pending_run run; /* tid: of the list that it is on */
 };
 
 /* Ascending; an array is simpler than a tree, and as long as a group's frees between two commits. */
 struct kernel_tree {
 	struct kernel_record **records;
+	size_t capacity;
 	uint32_t count;
-	uint32_t capacity;
 	struct kernel_record *spare; /* for the next addition, which cannot fail therefore */
 };
 
@@ -47,7 +45,9 @@ void kernel_pending_destroy(struct kernel_policy *kernel)
 /* The first record that ends after the cluster. */
 static uint32_t search(const struct kernel_tree *tree, uint32_t cluster)
 {
-	return (uint32_t)BISECT(tree->count, record, tree->records[record]->start + tree->records[record]->count > cluster);
+	struct kernel_record **records = tree->records;
+
+	return (uint32_t)BISECT(tree->count, index, records[index]->run.start + records[index]->run.count > cluster);
 }
 
 static bool overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
@@ -55,7 +55,7 @@ static bool overlaps(const struct ext2mb *mb, uint32_t number, uint32_t start, u
 	const struct kernel_tree *tree = &kernel_policy_of(mb)->trees[number];
 	uint32_t index = search(tree, start);
 
-	return index < tree->count && tree->records[index]->start < start + count;
+	return index < tree->count && tree->records[index]->run.start < start + count;
 }
 
 static errcode_t reserve(struct ext2mb *mb, uint32_t number)
@@ -66,16 +66,7 @@ static errcode_t reserve(struct ext2mb *mb, uint32_t number)
 		tree->spare = malloc(sizeof(*tree->spare));
 	if (!tree->spare)
 		return ENOMEM;
-	if (tree->count < tree->capacity)
-		return 0;
-
-	uint32_t capacity = tree->capacity ? 2 * tree->capacity : 8;
-	struct kernel_record **records = realloc(tree->records, capacity * sizeof(struct kernel_record *));
-	if (!records)
-		return ENOMEM;
-	tree->records = records;
-	tree->capacity = capacity;
-	return 0;
+	return vector_reserve(&tree->records, &tree->capacity, (size_t)tree->count + 1, sizeof(struct kernel_record *));
 }
 
 static void count_clusters(struct kernel_policy *kernel, int64_t change)
@@ -107,7 +98,7 @@ static void insert(struct kernel_policy *kernel, struct kernel_tree *tree, uint3
 	        (tree->count++ - index) * sizeof(struct kernel_record *));
 	tree->records[index] = record;
 	md_lock_enter(kernel);
-	record->tid = kernel->tid;
+	record->run.tid = kernel->tid;
 	record->next = NULL;
 	record->previous = kernel->last;
 	*(kernel->last ? &kernel->last->next : &kernel->first) = record;
@@ -126,10 +117,10 @@ static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tre
 	if (index + 1 >= tree->count)
 		return;
 	struct kernel_record *next = tree->records[index + 1];
-	if (record->start + record->count != next->start || record->tid != next->tid)
+	if (record->run.start + record->run.count != next->run.start || record->run.tid != next->run.tid)
 		return;
 	md_lock_enter(kernel);
-	bool is_listed = next->tid == kernel->tid;
+	bool is_listed = next->run.tid == kernel->tid;
 	if (is_listed) {
 		*(next->previous ? &next->previous->next : &kernel->first) = next->next;
 		*(next->next ? &next->next->previous : &kernel->last) = next->previous;
@@ -137,7 +128,7 @@ static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tre
 	md_lock_leave(kernel);
 	if (!is_listed)
 		return;
-	record->count += next->count;
+	record->run.count += next->run.count;
 	remove_from_tree(tree, index + 1);
 	free(next);
 }
@@ -150,14 +141,14 @@ static bool extend(struct kernel_policy *kernel, struct kernel_tree *tree, uint3
 	struct kernel_record *next = index < tree->count ? tree->records[index] : NULL;
 	struct kernel_record *previous = index ? tree->records[index - 1] : NULL;
 
-	if (previous && previous->tid == tid && previous->start + previous->count == start) {
-		previous->count += count;
+	if (previous && previous->run.tid == tid && previous->run.start + previous->run.count == start) {
+		previous->run.count += count;
 		join_with_next(kernel, tree, index - 1);
 		return true;
 	}
-	if (next && next->tid == tid && next->start == start + count) {
-		next->start = start;
-		next->count += count;
+	if (next && next->run.tid == tid && next->run.start == start + count) {
+		next->run.start = start;
+		next->run.count += count;
 		return true;
 	}
 	return false;
@@ -174,7 +165,7 @@ static void add(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t cou
 	count_clusters(kernel, count);
 	if (kernel->choices & CHOICE_MERGE_FIRST && extend(kernel, tree, index, start, count, tid))
 		return;
-	*tree->spare = (struct kernel_record){ .group = number, .start = start, .count = count };
+	*tree->spare = (struct kernel_record){ .group = number, .run = { .start = start, .count = count } };
 	insert(kernel, tree, index);
 	if (kernel->choices & CHOICE_MERGE_FIRST)
 		return;
@@ -192,11 +183,11 @@ static void release(struct ext2mb *mb, struct kernel_record *record)
 
 	atomic_fetch_add(&mb->releases_begun, 1);
 	group_lock(group);
-	count_clusters(kernel, -(int64_t)record->count);
-	remove_from_tree(tree, search(tree, record->start));
-	buddy_give(group->buddy, record->start, record->count);
+	count_clusters(kernel, -(int64_t)record->run.count);
+	remove_from_tree(tree, search(tree, record->run.start));
+	buddy_give(group->buddy, record->run.start, record->run.count);
 	group->is_dirty = true;
-	atomic_fetch_add_explicit(&mb->clusters_released, record->count, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mb->clusters_released, record->run.count, memory_order_relaxed);
 	group_leave_changed(mb, number);
 	atomic_fetch_add(&mb->releases_ended, 1);
 	free(record);
@@ -210,8 +201,8 @@ static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 	if (!mb->discard)
 		return 0;
 	lock_wait(lock);
-	uint64_t block = geometry_block(&mb->geometry, record->group, record->start);
-	uint64_t blocks = geometry_to_blocks(&mb->geometry, record->count);
+	uint64_t block = geometry_block(&mb->geometry, record->group, record->run.start);
+	uint64_t blocks = geometry_to_blocks(&mb->geometry, record->run.count);
 	lock_release(lock);
 	return mb->discard(mb->discard_context, block, blocks);
 }
@@ -249,7 +240,7 @@ static const char *check_list(const struct kernel_policy *kernel)
 	for (uint32_t number = 0; number < kernel->groups; number++) {
 		records += kernel->trees[number].count;
 		for (uint32_t index = 0; index < kernel->trees[number].count; index++)
-			clusters += kernel->trees[number].records[index]->count;
+			clusters += kernel->trees[number].records[index]->run.count;
 	}
 	if (listed != records)
 		return "pending frees and their list disagree";
@@ -261,21 +252,15 @@ static const char *check_list(const struct kernel_policy *kernel)
 static const char *check(const struct ext2mb *mb, uint32_t number)
 {
 	const struct kernel_tree *tree = &kernel_policy_of(mb)->trees[number];
-	const struct buddy *buddy = mb->groups[number].buddy;
-	uint32_t previous_end = 0;
+	const struct pending_run *previous = NULL;
 
 	for (uint32_t index = 0; index < tree->count; index++) {
-		const struct kernel_record *record = tree->records[index];
-		uint32_t end = record->start + record->count;
+		const struct pending_run *run = &tree->records[index]->run;
+		const char *wrong = pending_run_check(run, previous, mb->groups[number].buddy);
 
-		if (!buddy || !record->count || end > buddy->clusters || buddy_next_free(buddy, record->start,
-		                                                                         end) != end)
-			return "a pending free is not in use";
-		if (index && record->start < previous_end)
-			return "pending frees overlap";
-		if (index && record->start == previous_end && tree->records[index - 1]->tid == record->tid)
-			return "pending frees are not merged";
-		previous_end = end;
+		if (wrong)
+			return wrong;
+		previous = run;
 	}
 	return number ? NULL : check_list(kernel_policy_of(mb));
 }

@@ -117,13 +117,13 @@ static void leave_goals(struct kernel_policy *kernel)
 		md_lock_leave(kernel);
 }
 
-static struct stream_place load_goal(struct ext2mb *mb, uint64_t stream)
+static struct cluster_place load_goal(struct ext2mb *mb, uint64_t stream)
 {
 	struct kernel_policy *kernel = kernel_policy_of(mb);
 	uint32_t index = (uint32_t)(stream % mb->goals->count);
 
 	enter_goals(kernel);
-	struct stream_place place = {
+	struct cluster_place place = {
 		.group = atomic_load_explicit(&kernel->goal_groups[index], memory_order_relaxed),
 		.cluster = atomic_load_explicit(&kernel->goal_starts[index], memory_order_relaxed),
 	};

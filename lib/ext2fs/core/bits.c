@@ -4,18 +4,6 @@
 #include <endian.h>
 #include <string.h>
 
-/* The bits of word `index` that lie in [from, end). */
-static uint64_t range_mask(size_t index, uint32_t from, uint32_t end)
-{
-	uint64_t mask = ~UINT64_C(0);
-
-	if (index == from / BITS_PER_WORD)
-		mask &= ~UINT64_C(0) << (from % BITS_PER_WORD);
-	if (index == end / BITS_PER_WORD)
-		mask &= (UINT64_C(1) << (end % BITS_PER_WORD)) - 1;
-	return mask;
-}
-
 /* The first bit of the range whose value differs from every bit of `flip`. */
 static inline uint32_t next_bit(const uint64_t *words, uint32_t from, uint32_t end, uint64_t flip)
 {
@@ -63,13 +51,13 @@ uint32_t bits_after_last_one(const uint64_t *words, uint32_t from, uint32_t end)
 void bits_set_range(uint64_t *words, uint32_t from, uint32_t end)
 {
 	for (size_t index = from / BITS_PER_WORD; index < bits_words(end); index++)
-		words[index] |= range_mask(index, from, end);
+		words[index] |= bits_range_mask(index, from, end);
 }
 
 void bits_clear_range(uint64_t *words, uint32_t from, uint32_t end)
 {
 	for (size_t index = from / BITS_PER_WORD; index < bits_words(end); index++)
-		words[index] &= ~range_mask(index, from, end);
+		words[index] &= ~bits_range_mask(index, from, end);
 }
 
 uint32_t bits_count(const uint64_t *words, uint32_t from, uint32_t end)
@@ -77,7 +65,7 @@ uint32_t bits_count(const uint64_t *words, uint32_t from, uint32_t end)
 	uint32_t count = 0;
 
 	for (size_t index = from / BITS_PER_WORD; index < bits_words(end); index++)
-		count += (uint32_t)__builtin_popcountll(words[index] & range_mask(index, from, end));
+		count += (uint32_t)__builtin_popcountll(words[index] & bits_range_mask(index, from, end));
 	return count;
 }
 

@@ -31,6 +31,18 @@ static inline void bits_clear(uint64_t *words, uint32_t bit)
 	words[bit / BITS_PER_WORD] &= ~(UINT64_C(1) << (bit % BITS_PER_WORD));
 }
 
+/* The bits of word `index`, one of the range's, that lie in the range. */
+static inline uint64_t bits_range_mask(size_t index, uint32_t from, uint32_t end)
+{
+	uint64_t mask = ~UINT64_C(0);
+
+	if (index == from / BITS_PER_WORD)
+		mask &= ~UINT64_C(0) << (from % BITS_PER_WORD);
+	if (index == end / BITS_PER_WORD)
+		mask &= (UINT64_C(1) << (end % BITS_PER_WORD)) - 1;
+	return mask;
+}
+
 /* The first set bit in the range, end if there is none. */
 uint32_t bits_next_one(const uint64_t *words, uint32_t from, uint32_t end);
 

@@ -197,14 +197,6 @@ uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start)
 	return end < buddy->capacity_bits ? bits_next_one(buddy->bitmap, end, end + BITS_PER_WORD) : end;
 }
 
-bool buddy_find_buddy(const struct buddy *buddy, unsigned int order, uint32_t *start)
-{
-	if (order)
-		return buddy_find_order(buddy, order, start);
-	*start = bits_next_zero(buddy->bitmap, buddy->first_free, buddy->clusters);
-	return *start < buddy->clusters;
-}
-
 /*
  * The first buddy of this order or above that begins in [from, clusters), clusters if there is none. next[] is what was
  * found of each order before, 0: nothing yet.
@@ -264,7 +256,10 @@ uint32_t buddy_next_run(const struct buddy *buddy, uint32_t from, uint32_t least
 
 bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start)
 {
-	assert(order >= 1);
+	if (!order) {
+		*start = bits_next_zero(buddy->bitmap, buddy->first_free, buddy->clusters);
+		return *start < buddy->clusters;
+	}
 	if (order >= buddy->orders || !(buddy->present >> order))
 		return false;
 	order += (unsigned int)__builtin_ctz(buddy->present >> order);

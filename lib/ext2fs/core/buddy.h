@@ -52,11 +52,11 @@ static inline int buddy_largest_order(const struct buddy *buddy)
 	return buddy->present ? 31 - __builtin_clz(buddy->present) : -1;
 }
 
-/* Where a free buddy of the lowest order that is at least `order` (1 or more) begins; false: there is none. */
+/*
+ * Where a free buddy of the lowest order that is at least `order` begins; with order 0, the first free cluster. False:
+ * there is none.
+ */
 bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start);
-
-/* The same of any order, 0 too: of that one a free cluster in use's pair. */
-bool buddy_find_buddy(const struct buddy *buddy, unsigned int order, uint32_t *start);
 
 /* The first free cluster in [from, end), end if there is none. */
 static inline uint32_t buddy_next_free(const struct buddy *buddy, uint32_t from, uint32_t end)

@@ -33,7 +33,7 @@ static inline uint32_t geometry_group_clusters(const struct geometry *geometry, 
 	return (uint32_t)(geometry->clusters - (uint64_t)group * geometry->clusters_per_group);
 }
 
-/* The part of a range that lies in one group. */
+/* Clusters of one group that follow each other: of a range, the part that lies in it. */
 struct group_piece {
 	uint32_t group;
 	uint32_t start;

@@ -126,26 +126,16 @@ static errcode_t release_all(struct ext2mb *mb, uint32_t tid)
 static const char *check(const struct ext2mb *mb, uint32_t number)
 {
 	const struct group *group = &mb->groups[number];
-	uint32_t previous_end = 0;
-	uint32_t previous_tid = 0;
+	const struct pending_run *previous = NULL;
+	const char *wrong = NULL;
 
 	if (order_set_has(&mb->pending, number) != (group->pending.count > 0))
 		return "pending frees and their set disagree";
-	for (uint32_t index = 0; index < group->pending.count; index++) {
-		const struct pending_run *run = &group->pending.runs[index];
-		uint32_t end = run->start + run->count;
-
-		if (group->state != GROUP_LOADED || !run->count || end > group->buddy->clusters ||
-		    buddy_next_free(group->buddy, run->start, end) != end)
-			return "a pending free is not in use";
-		if (index && run->start < previous_end)
-			return "pending frees overlap";
-		if (index && run->start == previous_end && run->tid == previous_tid)
-			return "pending frees are not merged";
-		previous_end = end;
-		previous_tid = run->tid;
+	for (uint32_t index = 0; index < group->pending.count && !wrong; index++) {
+		wrong = pending_run_check(&group->pending.runs[index], previous, group->buddy);
+		previous = &group->pending.runs[index];
 	}
-	return NULL;
+	return wrong;
 }
 
 const struct pending_operations pending_in_groups = { overlaps, reserve, add, release_all, check };

@@ -19,7 +19,7 @@ static void publish(struct ext2mb *mb, uint32_t number, const struct group_summa
 
 	atomic_store_explicit(&group->summary, group_summary_pack(summary), memory_order_release);
 	/* What stays in its sets is not worth a call. */
-	if (group->largest_set != summary->largest_order || group->average_set != summary->average_order)
+	if (group->set[INDEX_LARGEST] != summary->largest_order || group->set[INDEX_AVERAGE] != summary->average_order)
 		mb->policy.index->update(mb, number, summary);
 }
 
@@ -80,7 +80,7 @@ errcode_t group_table_create(struct ext2mb *mb)
 		struct group *group = &mb->groups[number];
 		struct group_counts counts;
 
-		group->largest_set = group->average_set = -1;
+		group->set[INDEX_LARGEST] = group->set[INDEX_AVERAGE] = -1;
 		if (fs_state_counts(mb->fs_state, number, &counts)) {
 			publish_corrupt(mb, number);
 			group->inodes.state = GROUP_CORRUPT;

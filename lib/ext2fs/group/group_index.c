@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/group/group_index.h"
 
-#include "ext2fs/group/group.h"
-
 static bool is_on(const struct ext2mb *mb)
 {
 	return atomic_load_explicit(&mb->is_indexed, memory_order_relaxed);
@@ -11,9 +9,9 @@ static bool is_on(const struct ext2mb *mb)
 errcode_t group_index_create(struct ext2mb *mb)
 {
 	for (uint32_t order = 0; order < mb->orders; order++) {
-		errcode_t error = order_set_create(&mb->index->largest[order], mb->geometry.groups);
+		errcode_t error = order_set_create(&mb->index->sets[INDEX_LARGEST][order], mb->geometry.groups);
 		if (!error)
-			error = order_set_create(&mb->index->average[order], mb->geometry.groups);
+			error = order_set_create(&mb->index->sets[INDEX_AVERAGE][order], mb->geometry.groups);
 		if (error)
 			return error;
 	}
@@ -23,8 +21,8 @@ errcode_t group_index_create(struct ext2mb *mb)
 void group_index_destroy(struct ext2mb *mb)
 {
 	for (uint32_t order = 0; order < mb->orders; order++) {
-		order_set_destroy(&mb->index->largest[order]);
-		order_set_destroy(&mb->index->average[order]);
+		order_set_destroy(&mb->index->sets[INDEX_LARGEST][order]);
+		order_set_destroy(&mb->index->sets[INDEX_AVERAGE][order]);
 	}
 }
 
@@ -43,29 +41,25 @@ void group_index_move(struct order_set *sets, uint32_t number, int8_t *recorded,
 static int expected(const struct ext2mb *mb, uint32_t number, enum index_kind kind, const struct group_summary *summary)
 {
 	(void)number;
-	if (!is_on(mb))
-		return -1;
-	return kind == INDEX_LARGEST ? summary->largest_order : summary->average_order;
+	return is_on(mb) ? group_summary_order(summary, kind) : -1;
 }
 
 static void update(struct ext2mb *mb, uint32_t number, const struct group_summary *summary)
 {
-	struct group *group = &mb->groups[number];
-	bool on = is_on(mb);
-
-	group_index_move(mb->index->largest, number, &group->largest_set, on ? summary->largest_order : -1);
-	group_index_move(mb->index->average, number, &group->average_set, on ? summary->average_order : -1);
+	for (enum index_kind kind = 0; kind < INDEX_KINDS; kind++)
+		group_index_move(mb->index->sets[kind], number, &mb->groups[number].set[kind],
+		                 expected(mb, number, kind, summary));
 }
 
 static uint32_t next(struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t after, uint32_t from,
                      uint32_t end)
 {
-	return order_set_next(&group_index_sets(mb, kind)[order], after == ORDER_SET_NONE ? from : after + 1, end);
+	return order_set_next(&mb->index->sets[kind][order], after == ORDER_SET_NONE ? from : after + 1, end);
 }
 
 static bool has(const struct ext2mb *mb, enum index_kind kind, unsigned int order, uint32_t number)
 {
-	return order_set_has(&group_index_sets(mb, kind)[order], number);
+	return order_set_has(&mb->index->sets[kind][order], number);
 }
 
 int group_index_largest_of_all(const struct ext2mb *mb)
@@ -86,7 +80,7 @@ static int largest_order(const struct ext2mb *mb)
 	if (!is_on(mb))
 		return group_index_largest_of_all(mb);
 	for (int order = (int)mb->orders - 1; order >= 0; order--)
-		if (!order_set_is_empty(&mb->index->largest[order]))
+		if (!order_set_is_empty(&mb->index->sets[INDEX_LARGEST][order]))
 			return order;
 	return -1;
 }

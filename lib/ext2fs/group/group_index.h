@@ -9,18 +9,10 @@
 #include <stdint.h>
 
 #include "ext2fs/core/allocator.h"
-#include "ext2fs/core/buddy.h"
-#include "ext2fs/group/group_summary.h"
-
-enum index_kind {
-	INDEX_LARGEST,
-	INDEX_AVERAGE,
-	INDEX_KINDS,
-};
+#include "ext2fs/group/group.h"
 
 struct group_index {
-	struct order_set largest[BUDDY_MAX_ORDERS]; /* groups by the order of their largest buddy */
-	struct order_set average[BUDDY_MAX_ORDERS]; /* groups by their average fragment */
+	struct order_set sets[INDEX_KINDS][BUDDY_MAX_ORDERS];
 };
 
 #define INDEX_ANY_SET (-2)
@@ -50,12 +42,6 @@ extern const struct index_operations group_index_ordered;
 /* Empty sets of both kinds. ENOMEM. */
 MUST_CHECK errcode_t group_index_create(struct ext2mb *mb);
 void group_index_destroy(struct ext2mb *mb);
-
-/* The sets of a kind, by order. */
-static inline struct order_set *group_index_sets(const struct ext2mb *mb, enum index_kind kind)
-{
-	return kind == INDEX_LARGEST ? mb->index->largest : mb->index->average;
-}
 
 /* Moves a group from the set where it is recorded to another, -1: none. The group's lock is held. */
 void group_index_move(struct order_set *sets, uint32_t number, int8_t *recorded, int order);

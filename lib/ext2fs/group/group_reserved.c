@@ -7,19 +7,6 @@
 #include "ext2fs/core/bits.h"
 #include "ext2fs/group/group.h"
 
-/* Those bits of a word that belong to [start, end). */
-static uint64_t word_mask(uint32_t word, uint32_t start, uint32_t end)
-{
-	uint32_t first = word * BITS_PER_WORD;
-	uint64_t mask = ~UINT64_C(0);
-
-	if (start > first)
-		mask <<= start - first;
-	if (end < first + BITS_PER_WORD)
-		mask &= ~UINT64_C(0) >> (first + BITS_PER_WORD - end);
-	return mask;
-}
-
 errcode_t group_reserved_prepare(struct ext2mb *mb, uint32_t number)
 {
 	struct group *group = &mb->groups[number];
@@ -40,7 +27,7 @@ errcode_t group_reserved_prepare(struct ext2mb *mb, uint32_t number)
 static void change(_Atomic uint64_t *words, uint32_t start, uint32_t end, bool is_set)
 {
 	for (uint32_t word = start / BITS_PER_WORD; word <= (end - 1) / BITS_PER_WORD; word++) {
-		uint64_t mask = word_mask(word, start, end);
+		uint64_t mask = bits_range_mask(word, start, end);
 
 		if (mask == ~UINT64_C(0))
 			atomic_store_explicit(&words[word], is_set ? mask : 0, memory_order_relaxed);
@@ -72,7 +59,7 @@ bool group_reserved_overlaps(const struct ext2mb *mb, uint32_t number, uint32_t 
 	if (!words)
 		return false;
 	for (uint32_t word = start / BITS_PER_WORD; word <= (end - 1) / BITS_PER_WORD; word++)
-		if (atomic_load_explicit(&words[word], memory_order_relaxed) & word_mask(word, start, end))
+		if (atomic_load_explicit(&words[word], memory_order_relaxed) & bits_range_mask(word, start, end))
 			return true;
 	return false;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/group/pending_free.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "support/bisect.h"
@@ -14,16 +13,7 @@ void pending_free_destroy(struct pending_free *pending)
 
 errcode_t pending_free_reserve(struct pending_free *pending)
 {
-	if (pending->count < pending->capacity)
-		return 0;
-
-	uint32_t capacity = pending->capacity ? 2 * pending->capacity : 8;
-	struct pending_run *runs = realloc(pending->runs, capacity * sizeof(*runs));
-	if (!runs)
-		return ENOMEM;
-	pending->runs = runs;
-	pending->capacity = capacity;
-	return 0;
+	return vector_reserve(&pending->runs, &pending->capacity, (size_t)pending->count + 1, sizeof(*pending->runs));
 }
 
 /* The first run that ends after the cluster. */
@@ -114,4 +104,18 @@ uint32_t pending_free_release(struct pending_free *pending, uint32_t tid, pendin
 	if (!kept)
 		pending_free_destroy(pending);
 	return released;
+}
+
+const char *pending_run_check(const struct pending_run *run, const struct pending_run *previous,
+                              const struct buddy *buddy)
+{
+	uint32_t end = run->start + run->count, previous_end = previous ? previous->start + previous->count : 0;
+
+	if (!buddy || !run->count || end > buddy->clusters || buddy_next_free(buddy, run->start, end) != end)
+		return "a pending free is not in use";
+	if (run->start < previous_end)
+		return "pending frees overlap";
+	if (previous && run->start == previous_end && run->tid == previous->tid)
+		return "pending frees are not merged";
+	return NULL;
 }

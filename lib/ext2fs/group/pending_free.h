@@ -6,10 +6,9 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "support/problem.h"
+#include "ext2fs/core/buddy.h"
+#include "support/vector.h"
 
 struct ext2mb;
 
@@ -38,8 +37,8 @@ struct pending_run {
 /* Zero-initialise. */
 struct pending_free {
 	struct pending_run *runs;
+	size_t capacity;
 	uint32_t count;
-	uint32_t capacity;
 };
 
 void pending_free_destroy(struct pending_free *pending);
@@ -62,6 +61,10 @@ void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t cou
  */
 bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t tid, uint32_t *start,
                        uint32_t *count);
+
+/* NULL, or what is wrong with a run that comes after the previous one (NULL: it is the first): a literal. */
+const char *pending_run_check(const struct pending_run *run, const struct pending_run *previous,
+                              const struct buddy *buddy);
 
 typedef void (*pending_free_visit)(void *context, uint32_t start, uint32_t count);
 

@@ -53,7 +53,7 @@ bool search_suits(const struct search *search, uint32_t number)
 
 static void take(struct search *search, uint32_t number, uint32_t start, uint32_t count)
 {
-	search->best = (struct cluster_run){ number, start, count };
+	search->best = (struct group_piece){ number, start, count };
 	search->status = SEARCH_HAS_TAKEN;
 	group_take(search->mb, number, start, count);
 	if (search->reserves)
@@ -69,9 +69,9 @@ static void count_extents(struct search *search, uint32_t count)
 }
 
 /* Weighs a run of the group; true when there is no need to look any further in this group. */
-static bool weigh(struct search *search, const struct cluster_run *run)
+static bool weigh(struct search *search, const struct group_piece *run)
 {
-	struct cluster_run *best = &search->best;
+	struct group_piece *best = &search->best;
 
 	search->found++;
 	if (run->count == search->wanted || search->takes_first) {
@@ -106,12 +106,12 @@ static void walk(struct search *search, uint32_t number)
 		left -= end - start;
 		if (end - start < shortest)
 			continue;
-		if (weigh(search, &(struct cluster_run){ number, start, end - start }))
+		if (weigh(search, &(struct group_piece){ number, start, end - start }))
 			break;
 	}
 	count_extents(search, search->found - found_before);
 
-	const struct cluster_run *best = &search->best;
+	const struct group_piece *best = &search->best;
 	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
 		take(search, number, best->start, best->count < search->wanted ? best->count : search->wanted);
 }
@@ -183,7 +183,7 @@ static void take_largest(struct search *search, uint32_t number)
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	uint32_t start, end;
 
-	if (!buddy_find_buddy(buddy, search->order, &start))
+	if (!buddy_find_order(buddy, search->order, &start))
 		return;
 	end = start + search->wanted;
 	if (search->wanted > 1u << search->order) {
@@ -287,9 +287,4 @@ errcode_t search_take_after(struct search *search, uint32_t number, uint32_t sta
 	take(search, number, start, 1);
 	group_leave_changed(mb, number);
 	return 0;
-}
-
-errcode_t search_take_best(struct search *search)
-{
-	return search_take_at(search, search->best.group, search->best.start, search->least);
 }

@@ -15,12 +15,6 @@ enum search_status {
 	SEARCH_HAS_TAKEN,
 };
 
-struct cluster_run {
-	uint32_t group;
-	uint32_t start;
-	uint32_t count; /* 0: none */
-};
-
 #define SEARCH_REMEMBERED 8 /* busy groups for which a criterion waits before it gives way */
 
 struct search {
@@ -41,7 +35,7 @@ struct search {
 	unsigned int order; /* and the buddy that the group must have */
 	enum search_status status;
 	uint32_t found;          /* runs looked at */
-	struct cluster_run best; /* what was taken in the end */
+	struct group_piece best; /* what was taken in the end; count 0: none */
 	uint32_t busy[SEARCH_REMEMBERED];
 	unsigned int busy_count;
 };
@@ -111,11 +105,9 @@ bool search_suits(const struct search *search, uint32_t number);
 MUST_CHECK errcode_t search_group(struct search *search, uint32_t number, bool waits);
 
 /*
- * Takes search->best if that is still free, or what is left of it. status says whether it did. Waits. ENOMEM.
+ * Takes `start` of a group and what follows, up to wanted clusters, if at least `least` can be had; status says whether
+ * it did. Waits. ENOMEM.
  */
-MUST_CHECK errcode_t search_take_best(struct search *search);
-
-/* Takes `start` of a group and what follows, up to wanted clusters, if at least `least` can be had. Waits. ENOMEM. */
 MUST_CHECK errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least);
 
 /* Takes wanted clusters that begin with `start` of a group or, if that is one only, the next free one. As above. */

@@ -19,9 +19,10 @@ static bool goes_on(const struct search *search, errcode_t error)
 static bool goes_by_order(const struct search *search)
 {
 	const struct ext2mb *mb = search->mb;
+	const struct order_set *top = &mb->index->sets[INDEX_LARGEST][mb->orders - 1];
 
 	return search->may_go_by_order && !stripe_divides(&mb->stripe, search->wanted) &&
-	       (last_set(search->wanted - 1) < mb->orders || order_set_is_empty(&mb->index->largest[mb->orders - 1]));
+	       (last_set(search->wanted - 1) < mb->orders || order_set_is_empty(top));
 }
 
 /* Tries so many members of a set in [from, end), but the start group if it has had its turn with this length. */
@@ -65,7 +66,7 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
 		search->wanted = search_trim(search, 1u << trimmed, wanted);
 		int set = group_average_order(search->wanted, 1, search->mb->orders);
-		error = sweep_set(search, &search->mb->index->average[set], from, end, UINT32_MAX);
+		error = sweep_set(search, &search->mb->index->sets[INDEX_AVERAGE][set], from, end, UINT32_MAX);
 	}
 	search->wanted = wanted;
 	return error;
@@ -76,7 +77,7 @@ static errcode_t wait_for_busy(struct search *search);
 /* All groups whose largest buddy is of the order, the start group and those after it first. */
 static errcode_t sweep_largest(struct search *search, unsigned int order)
 {
-	const struct order_set *set = &search->mb->index->largest[order];
+	const struct order_set *set = &search->mb->index->sets[INDEX_LARGEST][order];
 	errcode_t error = 0;
 
 	if (order_set_is_empty(set))
@@ -125,7 +126,7 @@ static errcode_t sweep_by_order(struct search *search)
 		error = sweep_largest(search, order);
 	for (unsigned int order = least < search->mb->orders ? least : search->mb->orders;
 	     order-- && search->least < search->wanted && goes_on(search, error);) {
-		if (order_set_is_empty(&search->mb->index->largest[order]))
+		if (order_set_is_empty(&search->mb->index->sets[INDEX_LARGEST][order]))
 			continue;
 		if (buddy_longest_run(order) < search->least)
 			break;
@@ -144,10 +145,10 @@ static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
 {
 	switch (search->criterion) {
 	case POWER_OF_TWO:
-		return sweep_orders(search, search->mb->index->largest, (unsigned int)__builtin_ctz(search->wanted),
-		                    UINT32_MAX, from, end);
+		return sweep_orders(search, search->mb->index->sets[INDEX_LARGEST],
+		                    (unsigned int)__builtin_ctz(search->wanted), UINT32_MAX, from, end);
 	case GOAL_LENGTH_FAST:
-		return sweep_orders(search, search->mb->index->average,
+		return sweep_orders(search, search->mb->index->sets[INDEX_AVERAGE],
 		                    (unsigned int)group_average_order(search->wanted, 1, search->mb->orders),
 		                    goes_by_order(search) ? MOST_OF_FIRST : UINT32_MAX, from, end);
 	case BEST_AVAILABLE:
@@ -269,7 +270,7 @@ static errcode_t settle(struct search *search)
 	errcode_t error = 0;
 
 	while (search->status != SEARCH_HAS_TAKEN && search->best.count && !error) {
-		error = search_take_best(search);
+		error = search_take_at(search, search->best.group, search->best.start, search->least);
 		if (error || search->status == SEARCH_HAS_TAKEN)
 			break;
 		stats_add(&search->worker->stats, COUNT_LOST_CHUNKS, 1);
@@ -331,7 +332,7 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 {
 	struct ext2mb *mb = search->mb;
 	bool is_stream = request->flags & EXT2MB_ALLOC_STREAM;
-	struct stream_place goal = { 0 };
+	struct cluster_place goal = { 0 };
 
 	search->start_group = request->has_goal ? (uint32_t)(request->goal / mb->geometry.clusters_per_group) :
 	                                          search->worker->search->last_group;

@@ -38,11 +38,11 @@ void stream_goals_destroy(struct stream_goals *goals)
 	*goals = (struct stream_goals){ 0 };
 }
 
-static struct stream_place load(struct ext2mb *mb, uint64_t stream)
+static struct cluster_place load(struct ext2mb *mb, uint64_t stream)
 {
 	const struct stream_goals *goals = mb->goals;
 
-	return (struct stream_place){
+	return (struct cluster_place){
 		.group = atomic_load_explicit(&goals->goals[stream % goals->count].group, memory_order_relaxed),
 	};
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ext2fs/core/allocator.h"
+#include "ext2fs/search/search_memory.h"
 
 struct stream_goal {
 	_Alignas(64) _Atomic uint32_t group;
@@ -29,13 +30,9 @@ struct stream_goals {
 MUST_CHECK errcode_t stream_goals_create(struct stream_goals *goals, uint32_t streams, const struct geometry *geometry);
 void stream_goals_destroy(struct stream_goals *goals);
 
-struct stream_place {
-	uint32_t group;
-	uint32_t cluster; /* 0 but in older policies */
-};
-
 struct goal_operations {
-	struct stream_place (*load)(struct ext2mb *mb, uint64_t stream);
+	/* The cluster is 0 but in older policies. */
+	struct cluster_place (*load)(struct ext2mb *mb, uint64_t stream);
 	void (*store)(struct ext2mb *mb, uint64_t stream, uint32_t group, uint32_t cluster);
 	bool is_cluster;          /* only the very cluster is a hit, not all of the group */
 	unsigned int hit_counter; /* COUNT_* */
