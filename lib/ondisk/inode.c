@@ -19,22 +19,17 @@
 #define MAX_SECONDS (MIN_SECONDS + (INT64_C(1) << (32 + EXT4_EPOCH_BITS)) - 1)
 
 /* Times are clamped as the kernel does it: what is cut off loses its nanoseconds too. */
-static struct inode_time clamp_time(struct inode_time time, int64_t max_seconds)
+struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time)
 {
+	const int64_t max_seconds = format->extra_isize ? MAX_SECONDS : MAX_SECONDS_OLD;
+
 	assert(time.nanoseconds < 1000000000);
 	if (time.seconds < MIN_SECONDS)
 		return (struct inode_time){ .seconds = MIN_SECONDS };
 	if (time.seconds > max_seconds)
 		return (struct inode_time){ .seconds = max_seconds };
-	return time;
-}
-
-struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time)
-{
-	if (format->extra_isize)
-		return clamp_time(time, MAX_SECONDS);
-	time = clamp_time(time, MAX_SECONDS_OLD);
-	time.nanoseconds = 0;
+	if (!format->extra_isize)
+		time.nanoseconds = 0;
 	return time;
 }
 
@@ -53,11 +48,10 @@ static uint32_t time_extra(struct inode_time time)
 static void encode_times(const struct ondisk_format *format, const struct inode_value *value,
                          struct ext2_inode_large *raw)
 {
-	int64_t max_seconds = format->extra_isize ? MAX_SECONDS : MAX_SECONDS_OLD;
-	struct inode_time atime = clamp_time(value->atime, max_seconds);
-	struct inode_time ctime = clamp_time(value->ctime, max_seconds);
-	struct inode_time mtime = clamp_time(value->mtime, max_seconds);
-	struct inode_time crtime = clamp_time(value->crtime, max_seconds);
+	struct inode_time atime = inode_stored_time(format, value->atime);
+	struct inode_time ctime = inode_stored_time(format, value->ctime);
+	struct inode_time mtime = inode_stored_time(format, value->mtime);
+	struct inode_time crtime = inode_stored_time(format, value->crtime);
 
 	raw->i_atime = time_low(atime);
 	raw->i_ctime = time_low(ctime);
@@ -119,20 +113,6 @@ static errcode_t encode_links(const struct ondisk_format *format, const struct i
 	return 0;
 }
 
-static void encode_checksum(const struct ondisk_format *format, uint32_t ino, uint32_t generation, uint8_t *bytes)
-{
-	struct ext2_inode_large raw;
-	uint32_t seed = ondisk_inode_seed(format, ino, generation);
-	uint32_t checksum = crc32c(seed, bytes, format->inode_bytes); /* its own two fields are still zero */
-
-	raw.i_checksum_lo = htole16(checksum & 0xffff);
-	raw.i_checksum_hi = htole16(checksum >> 16);
-	memcpy(bytes + offsetof(struct ext2_inode_large, i_checksum_lo), &raw.i_checksum_lo, sizeof(raw.i_checksum_lo));
-	if (format->extra_isize)
-		memcpy(bytes + offsetof(struct ext2_inode_large, i_checksum_hi), &raw.i_checksum_hi,
-		       sizeof(raw.i_checksum_hi));
-}
-
 errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const struct inode_value *value,
                        const void *xattr_area, void *bytes)
 {
@@ -151,6 +131,7 @@ errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const s
 	};
 	uint32_t flags = value->flags;
 	uint32_t xattr_bytes = inode_xattr_area_bytes(format);
+	size_t raw_bytes = format->extra_isize ? sizeof(raw) : EXT2_GOOD_OLD_INODE_SIZE;
 
 	if (value->xattr_block > MAX_BLOCK_NUMBER)
 		return EFBIG;
@@ -169,11 +150,18 @@ errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const s
 	encode_times(format, value, &raw);
 
 	memset(bytes, 0, format->inode_bytes);
-	memcpy(bytes, &raw, format->extra_isize ? sizeof(raw) : EXT2_GOOD_OLD_INODE_SIZE);
+	memcpy(bytes, &raw, raw_bytes);
 	if (xattr_area && xattr_bytes)
 		memcpy((uint8_t *)bytes + format->inode_bytes - xattr_bytes, xattr_area, xattr_bytes);
-	if (format->checksums)
-		encode_checksum(format, ino, value->generation, bytes);
+	if (format->checksums) {
+		/* Its own two fields are still zero. */
+		uint32_t seed = ondisk_inode_seed(format, ino, value->generation);
+		uint32_t checksum = crc32c(seed, bytes, format->inode_bytes);
+
+		raw.i_checksum_lo = htole16(checksum & 0xffff);
+		raw.i_checksum_hi = htole16(checksum >> 16);
+		memcpy(bytes, &raw, raw_bytes);
+	}
 	return 0;
 }
 
@@ -193,11 +181,4 @@ void inode_root_device(uint32_t major, uint32_t minor, uint8_t root[INODE_ROOT_B
 		words[1] = htole32((minor & 0xff) | major << 8 | (minor & ~UINT32_C(0xff)) << 12);
 	memset(root, 0, INODE_ROOT_BYTES);
 	memcpy(root, words, sizeof(words));
-}
-
-void inode_root_symlink(const char *target, uint32_t length_bytes, uint8_t root[INODE_ROOT_BYTES])
-{
-	assert(length_bytes <= INODE_FAST_SYMLINK_BYTES);
-	memset(root, 0, INODE_ROOT_BYTES);
-	memcpy(root, target, length_bytes);
 }

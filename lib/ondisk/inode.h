@@ -50,11 +50,10 @@ uint32_t inode_xattr_area_bytes(const struct ondisk_format *format);
 void inode_root_device(uint32_t major, uint32_t minor, uint8_t root[INODE_ROOT_BYTES]);
 
 /*
- * i_block of a symlink whose target is shorter than 60 bytes; longer ones have a block of their own. Such an
+ * The longest target of a symlink that i_block holds, a byte of 0 after it; longer ones have their own block. Such an
  * inode has no EXT4_EXTENTS_FL: i_block is no tree.
  */
 #define INODE_FAST_SYMLINK_BYTES 59
-void inode_root_symlink(const char *target, uint32_t length_bytes, uint8_t root[INODE_ROOT_BYTES]);
 
 /* The time that an inode which was given this one holds: clamped, and without nanoseconds where there is no room. */
 struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time);

@@ -6,7 +6,6 @@ ondisk_sources := \
 	lib/ondisk/directory_order.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
-	lib/ondisk/inline_data.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \

@@ -14,7 +14,6 @@
 
 #include <ext2fs/ext2_ext_attr.h>
 
-#include "ondisk/inode.h"
 #include "ondisk/posix_acl.h"
 #include "support/crc32c.h"
 
@@ -24,6 +23,7 @@
 #define MAX_NAME_BYTES 255 /* without its prefix */
 #define INDEX_ACL_ACCESS 2
 #define INDEX_ACL_DEFAULT 3
+#define INDEX_SYSTEM 7
 
 /* An xattr as it stands on disk, its value not yet converted. */
 struct stored_xattr {
@@ -63,7 +63,7 @@ static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
 		{ "trusted.", 4 },
 		{ "security.", 6 },
 		{ "system.richacl", 8 },
-		{ "system.", 7 }, /* after those that begin like it */
+		{ "system.", INDEX_SYSTEM }, /* after those that begin like it */
 	};
 
 	if (strcmp(whole, "system.data") == 0)
@@ -191,24 +191,20 @@ static uint64_t block_room(const struct ondisk_format *format)
 static errcode_t place_entries(const struct ondisk_format *format, const struct stored_xattr *stored, size_t count,
                                struct xattr_layout *layout)
 {
-	uint64_t everything = bytes_of(stored, count, UINT64_MAX);
-	uint64_t eligible = ~layout->in_value_inode;
-	uint64_t chosen = choose_in_order(stored, count, eligible, inode_room(format));
+	const uint64_t eligible = ~layout->in_value_inode, room = inode_room(format);
+	uint64_t chosen = choose_in_order(stored, count, eligible, room);
 	errcode_t error = 0;
 
-	if (everything - bytes_of(stored, count, chosen) > block_room(format))
-		error = choose_fullest(stored, count, eligible, inode_room(format), &chosen);
-	if (!error && everything - bytes_of(stored, count, chosen) > block_room(format))
-		error = choose_fullest(stored, count, UINT64_MAX, inode_room(format), &chosen);
+	if (bytes_of(stored, count, ~chosen) > block_room(format))
+		error = choose_fullest(stored, count, eligible, room, &chosen);
+	if (!error && bytes_of(stored, count, ~chosen) > block_room(format))
+		error = choose_fullest(stored, count, UINT64_MAX, room, &chosen);
 	if (error)
 		return error;
-
-	uint64_t left = everything - bytes_of(stored, count, chosen);
-
-	if (left > block_room(format))
+	if (bytes_of(stored, count, ~chosen) > block_room(format))
 		return E2BIG;
 	layout->in_inode = chosen;
-	layout->needs_block = left > 0;
+	layout->needs_block = bytes_of(stored, count, ~chosen) > 0;
 	return 0;
 }
 
@@ -277,26 +273,19 @@ static void write_value(const struct stored_xattr *stored, uint8_t *value)
 		memcpy(value, stored->source->value, stored->value_bytes);
 }
 
-errcode_t xattr_value_measure(const struct xattr *xattr, uint32_t *disk_bytes)
+errcode_t xattr_value_encode(const struct ondisk_format *format, const struct xattr *xattr, void **disk,
+                             uint32_t *disk_bytes, uint32_t *hash)
 {
 	struct stored_xattr stored[XATTR_MAX_COUNT];
 	errcode_t error = resolve(xattr, 1, 0, stored);
 
-	*disk_bytes = error ? 0 : stored->value_bytes;
-	return error;
-}
-
-void xattr_value_encode(const struct xattr *xattr, void *disk)
-{
-	struct stored_xattr stored[XATTR_MAX_COUNT];
-
-	if (resolve(xattr, 1, 0, stored) == 0 && stored->value_bytes > 0)
-		write_value(stored, disk);
-}
-
-uint32_t xattr_value_hash(const struct ondisk_format *format, const void *disk, uint32_t disk_bytes)
-{
-	return crc32c(format->checksum_seed, disk, disk_bytes);
+	*disk = error ? NULL : malloc(stored->value_bytes);
+	if (!*disk)
+		return error ? error : ENOMEM;
+	write_value(stored, *disk);
+	*disk_bytes = stored->value_bytes;
+	*hash = crc32c(format->checksum_seed, *disk, stored->value_bytes);
+	return 0;
 }
 
 /* Puts the value in front of *end, or names the inode that has it. */
@@ -445,4 +434,76 @@ errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xa
 		memcpy(bytes, &header, sizeof(header));
 	}
 	return 0;
+}
+
+static const char data_name[] = "data";
+
+#define DATA_ENTRY_BYTES (sizeof(struct ext2_ext_attr_entry) + sizeof(data_name) - 1)
+
+_Static_assert(DATA_ENTRY_BYTES % EXT2_EXT_ATTR_PAD == 0, "the entry needs no padding");
+
+/* The unused bytes of an xattr area, between its entries and its values; offsets count from the area's start. */
+struct gap {
+	uint32_t start, end;
+};
+
+static struct gap find_gap(const struct ondisk_format *format, const uint8_t *area)
+{
+	struct gap gap = { .start = INODE_HEADER_BYTES, .end = inode_xattr_area_bytes(format) };
+	struct ext2_ext_attr_entry entry;
+	uint32_t magic;
+
+	if (gap.end < INODE_HEADER_BYTES + TERMINATOR_BYTES || !area)
+		return gap;
+	memcpy(&magic, area, sizeof(magic));
+	if (!magic)
+		return gap;
+	for (;; gap.start += EXT2_EXT_ATTR_LEN(entry.e_name_len)) {
+		uint32_t first;
+
+		memcpy(&first, area + gap.start, sizeof(first));
+		if (!first)
+			return gap;
+		memcpy(&entry, area + gap.start, sizeof(entry));
+		uint32_t value = INODE_HEADER_BYTES + le16toh(entry.e_value_offs);
+
+		/* Offset 0 is that of a value of no bytes, or of one that has an inode of its own. */
+		if (entry.e_value_offs && value < gap.end)
+			gap.end = value;
+	}
+}
+
+uint32_t inline_data_room(const struct ondisk_format *format, const void *xattr_area)
+{
+	struct gap gap = find_gap(format, xattr_area);
+
+	if (!format->inline_data || gap.end < gap.start + DATA_ENTRY_BYTES + TERMINATOR_BYTES)
+		return 0;
+	return INODE_ROOT_BYTES + ((gap.end - gap.start - DATA_ENTRY_BYTES - TERMINATOR_BYTES) & ~EXT2_EXT_ATTR_ROUND);
+}
+
+void inline_data_encode(const struct ondisk_format *format, const void *data, uint32_t bytes,
+                        uint8_t root[INODE_ROOT_BYTES], void *area)
+{
+	uint8_t *base = area;
+	struct gap gap = find_gap(format, area);
+	uint32_t root_bytes = bytes < INODE_ROOT_BYTES ? bytes : INODE_ROOT_BYTES;
+	uint32_t value_bytes = bytes - root_bytes;
+	uint32_t value_start = gap.end - EXT2_EXT_ATTR_SIZE(value_bytes);
+	uint32_t magic = htole32(EXT2_EXT_ATTR_MAGIC);
+	/* The kernel and e2fsck ask for the xattr even where i_block holds everything. */
+	struct ext2_ext_attr_entry entry = {
+		.e_name_len = sizeof(data_name) - 1,
+		.e_name_index = INDEX_SYSTEM,
+		.e_value_size = htole32(value_bytes),
+		.e_value_offs = htole16(value_bytes ? value_start - INODE_HEADER_BYTES : 0),
+	};
+
+	assert(bytes <= inline_data_room(format, area));
+	memset(root, 0, INODE_ROOT_BYTES);
+	memcpy(root, data, root_bytes);
+	memcpy(base, &magic, sizeof(magic));
+	memcpy(base + gap.start, &entry, sizeof(entry));
+	memcpy(base + gap.start + sizeof(entry), data_name, sizeof(data_name) - 1);
+	memcpy(base + value_start, (const uint8_t *)data + root_bytes, value_bytes);
 }

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "ondisk/format.h"
+#include "ondisk/inode.h"
 
 /* The names of one file's xattrs are distinct. */
 struct xattr {
@@ -15,7 +15,7 @@ struct xattr {
 	const void *value; /* as getxattr(2) returns it */
 	uint32_t value_bytes;
 	uint32_t value_ino;  /* of one whose value has an inode: that inode's number, */
-	uint32_t value_hash; /* and xattr_value_hash() of what it holds */
+	uint32_t value_hash; /* and the hash of what it holds */
 };
 
 /* Which of a file's xattrs stand where. */
@@ -39,12 +39,12 @@ struct xattr_layout {
 MUST_CHECK errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                  struct xattr_layout *layout);
 
-/* How long a value is on disk, and its bytes there: what an inode of its own holds. */
-MUST_CHECK errcode_t xattr_value_measure(const struct xattr *xattr, uint32_t *disk_bytes);
-void xattr_value_encode(const struct xattr *xattr, void *disk);
-
-/* The hash of such an inode's content. */
-uint32_t xattr_value_hash(const struct ondisk_format *format, const void *disk, uint32_t disk_bytes);
+/*
+ * What an inode of its own holds for a value: its bytes on disk, which the caller frees, how many these are, and the
+ * hash of such an inode's content.
+ */
+MUST_CHECK errcode_t xattr_value_encode(const struct ondisk_format *format, const struct xattr *xattr, void **disk,
+                                        uint32_t *disk_bytes, uint32_t *hash);
 
 /* Writes inode_xattr_area_bytes() bytes for inode_encode(): all zero when none stand in the inode. */
 MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xattr *list, size_t count,
@@ -58,3 +58,21 @@ MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, cons
 MUST_CHECK errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                         const struct xattr_layout *layout, uint64_t block, uint32_t references,
                                         void *bytes);
+
+/*
+ * Inline data: what a small file, directory or symlink holds stands in its inode, the first 60 bytes in i_block and
+ * the rest as the value of an xattr of the filesystem's own, system.data, after the file's xattrs.
+ */
+
+/*
+ * How many bytes fit an inode whose xattr area is this one (as xattr_encode_inode() made it; NULL: without xattrs):
+ * 60 or more, or 0 where not even the empty value has room, or without the feature.
+ */
+uint32_t inline_data_room(const struct ondisk_format *format, const void *xattr_area);
+
+/*
+ * Writes `bytes` bytes of data, at most inline_data_room(), into root and into area, which holds the file's xattrs or
+ * zeros: inode_xattr_area_bytes() bytes. The inode is to carry EXT4_INLINE_DATA_FL.
+ */
+void inline_data_encode(const struct ondisk_format *format, const void *data, uint32_t bytes,
+                        uint8_t root[INODE_ROOT_BYTES], void *area);

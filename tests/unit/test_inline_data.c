@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How much an inode holds inline, and where it stands; what the kernel makes of it is for tests/populate-inline. */
-#include "ondisk/inline_data.h"
 
 #include <errno.h>
 #include <string.h>

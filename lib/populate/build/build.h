@@ -44,7 +44,7 @@ struct xattr_store {
 	struct xattr *list; /* the set's xattrs in the form of lib/ondisk; seal: the inodes of their values */
 	struct xattr_layout layout;
 	void *inode_area; /* the bytes in each inode, NULL: none; seal: again, with the inodes of values */
-	uint32_t inline_room_bytes; /* for content beside them, see ondisk/inline_data.h */
+	uint32_t inline_room_bytes; /* for content beside them, see ondisk/xattr.h */
 	uint32_t users; /* inodes that have this set */
 	uint32_t *values; /* of each xattr whose value has an inode: which of build->xattr_values; NULL: none has */
 	uint64_t value_clusters; /* of these values: each inode is charged for them as if they were its own */

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ondisk/inline_data.h"
 #include "populate/metadata/directories.h"
 #include "populate/metadata/flags.h"
 #include "populate/metadata/xattrs.h"
@@ -106,7 +105,7 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 	case S_IFLNK:
 		value->size_bytes = source->size_bytes;
 		if (source->size_bytes <= INODE_FAST_SYMLINK_BYTES) {
-			inode_root_symlink(source->target, (uint32_t)source->size_bytes, value->root);
+			memcpy(value->root, source->target, source->size_bytes);
 			has_map = false;
 		}
 		break;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ondisk/inline_data.h"
 #include "support/vector.h"
 
 /* A million different values, which is a lot of 4 KiB each at least, are 16 to a bucket. */
@@ -51,17 +50,13 @@ static errcode_t add_value(struct build *build, const struct xattr *xattr, uint3
 	struct xattr_value value = { 0 };
 	errcode_t error = build->xattr_value_buckets ? 0 : make_buckets(build);
 
+	SCOPE_FREE void *bytes = NULL;
+
 	if (!error)
-		error = xattr_value_measure(xattr, &value.value_bytes);
+		error = xattr_value_encode(&build->format, xattr, &bytes, &value.value_bytes, &value.hash);
 	if (error)
 		return error;
-	SCOPE_FREE void *bytes = malloc(value.value_bytes);
-
-	if (!bytes)
-		return ENOMEM;
-	xattr_value_encode(xattr, bytes);
 	value.bytes = bytes;
-	value.hash = xattr_value_hash(&build->format, bytes, value.value_bytes);
 	*clusters += build_clusters(build, value_blocks(build, &value));
 	*number = find_value(build, &value);
 	if (*number != NONE)
