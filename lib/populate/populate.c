@@ -24,6 +24,11 @@
 #include "populate/verify/verify.h"
 #include "support/run/interrupt.h"
 
+const char *const populate_stage_names[POPULATE_STAGES] = {
+	[POPULATE_SCAN] = "scan", [POPULATE_FORMAT] = "format", [POPULATE_PLAN] = "plan",
+	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal", [POPULATE_VERIFY] = "verify",
+};
+
 /* What one attempt at the image differs from another in; between attempts next_attempt() alone changes it. */
 struct attempt {
 	struct size_choice size;
@@ -395,4 +400,14 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 	}
 	output_close(&run.output);
 	return error;
+}
+
+void populate_report_clear(struct populate_report *report)
+{
+	for (uint32_t i = 0; i < report->source_count; i++)
+		free(report->sources[i].path);
+	free(report->sources);
+	report->sources = NULL;
+	report->source_count = 0;
+	warnings_clear(&report->warnings);
 }

@@ -20,3 +20,8 @@
  */
 MUST_CHECK errcode_t populate(const struct populate_options *options, struct populate_report *report,
                               struct problem *problem);
+
+extern const char *const populate_stage_names[POPULATE_STAGES];
+
+/* Frees what a report owns, also after a failure. */
+void populate_report_clear(struct populate_report *report);

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
 	lib/populate/build/build.c \
-	lib/populate/build/extent_map.c \
 	lib/populate/build/identity.c \
-	lib/populate/build/report.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/data/copy.c \
 	lib/populate/data/zero_detection.c \
-	lib/populate/data/zero_runs.c \
 	lib/populate/format/child.c \
 	lib/populate/format/filesystem.c \
 	lib/populate/format/mke2fs.c \

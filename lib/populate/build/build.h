@@ -13,7 +13,6 @@
 #include "ondisk/format.h"
 #include "ondisk/inode.h"
 #include "ondisk/xattr.h"
-#include "populate/build/extent_map.h"
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
 #include "populate/build/run_writer.h"
@@ -22,6 +21,26 @@
 #include "support/run/pool.h"
 
 struct base_image;
+
+/* The extents of a file, ascending, while they are collected. */
+struct extent_list {
+	struct file_extent *extents; /* owned; freed with free() */
+	size_t count, capacity;
+};
+
+/* Adds blocks after all others, joined to the last extent where they continue it; no extent exceeds what maps hold. */
+MUST_CHECK errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks);
+
+/* Of a file that is not one extent from logical block 0. */
+struct extent_map {
+	uint32_t extent_count;
+	uint32_t map_block_count;
+	uint64_t *map_blocks; /* of the map itself, as file_map_build() wants them; within the same memory */
+	struct file_extent extents[];
+};
+
+/* A copy of the extents with room for map_blocks (zeros). NULL: no memory. The caller frees it with free(). */
+struct extent_map *extent_map_create(const struct extent_list *list, uint32_t map_block_count);
 
 /* Where a node is stored in the image: 24 bytes, there are as many as nodes. */
 struct placement {

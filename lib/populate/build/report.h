@@ -18,8 +18,6 @@ enum populate_stage {
 	POPULATE_STAGES,
 };
 
-extern const char *const populate_stage_names[POPULATE_STAGES];
-
 /* What one source contributed, without what others replaced. */
 struct populate_source {
 	char *path;
@@ -52,6 +50,3 @@ struct populate_report {
 	bool skipped_image;    /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };
-
-/* Frees what a report owns, also after a failure. */
-void populate_report_clear(struct populate_report *report);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "populate/build/run_writer.h"
-#include "populate/data/zero_runs.h"
 #include "populate/metadata/flags.h"
 #include "source/host/content_reader.h"
 #include "support/bisect.h"

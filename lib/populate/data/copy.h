@@ -3,7 +3,7 @@
 #pragma once
 
 #include "populate/build/build.h"
-#include "populate/data/zero_runs.h"
+#include "populate/data/zero_detection.h"
 
 /*
  * Copies everything that has blocks. Small files are gathered into large writes, large ones are cut into slices that

@@ -1,12 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zeros of the source that are not holes become holes of the tree before anything is placed, so they leave neither
- * free extents nor gaps in the files. All functions count the bytes in build->known_zero_bytes. Main thread only.
+ * Zeros of the source that are not holes. Blocks of them that are found while copying keep their place, since a hole
+ * that is made when all is placed leaves a free extent of its size and cuts the file in two: each worker notes them.
  */
 #pragma once
 
 #include "populate/build/build.h"
-#include "populate/data/zero_runs.h"
+
+/* Blocks of a node that hold only zeros. */
+struct zero_run {
+	uint32_t node;
+	uint32_t logical;
+	uint32_t blocks;
+};
+
+/* One worker's findings, in any order. */
+struct zero_runs {
+	struct zero_run *runs; /* owned; freed with free() */
+	size_t count, capacity;
+	uint64_t blocks; /* of all runs, once they are sorted */
+};
+
+/*
+ * Looks through `bytes` bytes of a file's data that begin at block `logical`, the first of a cluster, in
+ * steps of a cluster, and notes those that hold only zeros. The bytes up to the end of the last block count. ENOMEM.
+ */
+MUST_CHECK errcode_t zero_runs_find(const struct ondisk_format *format, uint32_t node, uint32_t logical,
+                                const void *bytes, size_t count, struct zero_runs *list);
+
+/* True if all bytes are zero; the usual answer, no, costs one load. */
+bool bytes_are_zero(const void *bytes, size_t count);
+
+/* Adds what is in the list to the end of `all`. ENOMEM: that is as it was. */
+MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, const struct zero_runs *list);
+
+/* Puts the runs in the order of nodes and blocks, so that it does not matter which worker found what. */
+void zero_runs_sort(struct zero_runs *list);
+
+/*
+ * The following make them holes of the tree before anything is placed, so they leave neither free extents nor gaps in
+ * the files. All count the bytes in build->known_zero_bytes. Main thread only.
+ */
 
 /* Those that copy_files() found; build's format must still be the one that it copied for. ENOMEM. */
 MUST_CHECK errcode_t zero_detection_apply(struct build *build, const struct zero_runs *zeros);

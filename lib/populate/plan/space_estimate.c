@@ -46,14 +46,14 @@ static bool fits_inode(const struct build *build, uint32_t number, uint64_t byte
 }
 
 /* An indirect map depends on the logical blocks alone, so its size is exact. */
-static errcode_t count_indirect(const struct build *build, const struct tree_node *node, uint64_t *clusters)
+static errcode_t count_indirect(const struct build *build, uint32_t number, uint64_t *clusters)
 {
 	struct block_runs runs;
 	uint32_t logical, blocks;
 	struct extent_list list = { 0 };
 	errcode_t error = 0;
 
-	block_runs_start(&runs, &build->format, node);
+	block_runs_start_counted(&runs, build, number);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = extent_list_add(&list, logical, 1, blocks);
 	if (!error)
@@ -85,7 +85,7 @@ static errcode_t count_file(const struct build *build, uint32_t number, struct d
 	build->placements[number].blocks = (uint32_t)total;
 	need->data_bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
 	if (!build->format.extents)
-		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(build, node, &need->clusters) : 0;
+		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(build, number, &need->clusters) : 0;
 	count_extent_map(build, &cuts, need);
 	return 0;
 }
@@ -143,20 +143,12 @@ static errcode_t count_directory(const struct build *build, struct directory_job
 	if (error)
 		return error;
 	need->clusters += build_clusters(build, placement->blocks);
-	if (build->format.extents) {
-		struct cuts cuts = { 0 };
+	if (!build->format.extents)
+		return count_indirect(build, job->node, &need->clusters);
+	struct cuts cuts = { 0 };
 
-		add_cuts(build, placement->blocks, &cuts);
-		count_extent_map(build, &cuts, need);
-	} else {
-		struct file_extent extent = { .logical = 0, .physical = 1 };
-
-		for (uint32_t left = placement->blocks; left; left -= extent.count) {
-			extent.count = left < FILE_EXTENT_MAX_BLOCKS ? left : FILE_EXTENT_MAX_BLOCKS;
-			need->clusters += file_map_blocks(&build->format, &extent, 1);
-			extent.logical += extent.count;
-		}
-	}
+	add_cuts(build, placement->blocks, &cuts);
+	count_extent_map(build, &cuts, need);
 	return 0;
 }
 
