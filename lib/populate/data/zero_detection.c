@@ -75,7 +75,7 @@ static int compare_runs(const void *left, const void *right)
 	return a->logical < b->logical ? -1 : a->logical > b->logical;
 }
 
-errcode_t zero_runs_join(struct zero_runs *all, const struct zero_runs *list)
+errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *list)
 {
 	if (!list->count)
 		return 0;
@@ -84,6 +84,7 @@ errcode_t zero_runs_join(struct zero_runs *all, const struct zero_runs *list)
 		return error;
 	memcpy(&all->runs[all->count], list->runs, list->count * sizeof(*all->runs));
 	all->count += list->count;
+	list->count = 0;
 	return 0;
 }
 

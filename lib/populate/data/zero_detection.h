@@ -31,8 +31,8 @@ MUST_CHECK errcode_t zero_runs_find(const struct ondisk_format *format, uint32_t
 /* True if all bytes are zero; the usual answer, no, costs one load. */
 bool bytes_are_zero(const void *bytes, size_t count);
 
-/* Adds what is in the list to the end of `all`. ENOMEM: that is as it was. */
-MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, const struct zero_runs *list);
+/* Moves what is in the list to the end of `all`. ENOMEM: both are as they were. */
+MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *list);
 
 /* Puts the runs in the order of nodes and blocks, so that it does not matter which worker found what. */
 void zero_runs_sort(struct zero_runs *list);
