@@ -91,11 +91,10 @@ static errcode_t set_root_label(struct build *build, const char *text)
 	struct tree *tree = build->tree;
 	char *label = arena_copy_string(&tree->memory, text, strlen(text));
 	const struct tree_xattr xattr = { "security.selinux", label, (uint32_t)strlen(text) + 1 };
-	size_t capacity = 0;
 
 	if (!*text)
 		return problem_set_reason(build->problem, EINVAL, "-E root_selinux", "cannot set label", "it is empty");
-	errcode_t error = label ? xattr_sets_add(tree, &capacity, tree->nodes[TREE_ROOT].xattrs, &xattr,
+	errcode_t error = label ? xattr_sets_add(tree, tree->nodes[TREE_ROOT].xattrs, &xattr,
 	                                         &tree->nodes[TREE_ROOT].xattrs) :
 	                          ENOMEM;
 

@@ -8,7 +8,6 @@ source_sources := \
 	lib/source/archive/archive_member.c \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/header_tap.c \
-	lib/source/host/source_file.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
@@ -30,6 +29,7 @@ source_sources := \
 	lib/source/sources.c \
 	lib/source/tree/exclude.c \
 	lib/source/tree/file_flags.c \
+	lib/source/tree/source_kind.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
 	lib/source/tree/xattr_table.c

@@ -4,10 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/archive/archive_source.h"
-#include "source/host/directory_source.h"
-#include "source/layers/oci_image.h"
-#include "source/manifest/manifest_source.h"
 #include "support/vector.h"
 
 /* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */

@@ -4,7 +4,7 @@
 
 #include "seeded_random.h"
 #include "source/host/content_reader.h"
-#include "source/host/directory_source.h"
+#include "source/tree/source_kind.h"
 #include "source/sources.h"
 
 /* Around all tests: the directory below which they work, in TMPDIR; its removal. */

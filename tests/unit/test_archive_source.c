@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/archive/archive_source.h"
+#include "source/archive/archive_kind.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -299,9 +299,8 @@ static void give_xattr(struct tree *tree, const char *file, const char *name, co
 {
 	struct tree_node *node = &tree->nodes[tree_find(tree, TREE_ROOT, file, strlen(file))];
 	const struct tree_xattr xattr = { name, arena_copy_string(&tree->memory, value, bytes), (uint32_t)bytes };
-	size_t capacity = 0;
 
-	ck_assert_int_eq(xattr_sets_add(tree, &capacity, node->xattrs, &xattr, &node->xattrs), 0);
+	ck_assert_int_eq(xattr_sets_add(tree, node->xattrs, &xattr, &node->xattrs), 0);
 	ck_assert_int_eq(xattr_sets_unify(tree), 0);
 }
 

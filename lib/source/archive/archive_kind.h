@@ -30,7 +30,7 @@ struct archive_kind {
 extern const struct archive_kind archive_kind_common; /* tar, cpio or zip */
 extern const struct archive_kind
 	archive_kind_layer; /* of an OCI image: tar, of which only gzip and zstd are unpacked */
-extern const struct archive_kind archive_kind_manifest; /* mtree(5), see source/manifest/manifest_source.h */
+extern const struct archive_kind archive_kind_manifest; /* mtree(5), see source/manifest/manifest_source.c */
 
 /* The kind that a prefix of the source's name says, which is cut off; NULL: no prefix says it. */
 const struct archive_kind *archive_kind_of_prefix(struct source *source);

@@ -195,7 +195,7 @@ static errcode_t read_acl(struct archive_scan *scan, bool is_default, struct tre
 	errcode_t error;
 
 	acl->is_default = is_default;
-	acl->is_foreign = scan->kind == &archive_kind_layer;
+	acl->is_foreign = scan->input.kind == &archive_kind_layer;
 	if (text)
 		error = acl_parse(acl, text);
 	else

@@ -35,7 +35,6 @@ struct archive_segments {
 };
 
 struct archive_scan {
-	const struct archive_kind *kind;
 	const char *name; /* of the archive, for messages */
 	const struct scan_options *options;
 	struct problem *problem;

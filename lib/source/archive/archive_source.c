@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/archive/archive_source.h"
-
+/*
+ * An archive as a source. Its headers are read once, in order. Contents stay where they are if they lie in a regular
+ * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept in an
+ * unlinked temporary file. So memory grows with the number of members only.
+ *
+ * Names are bytes, whatever the locale; see source/tree/tree_builder.h for what paths may be. Of members with the same
+ * path the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the
+ * nodes; the caller reads the members.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "source/archive/archive_scan.h"
-#include "source/host/source_file.h"
 #include "source/host/content_reader.h"
 #include "source/tree/tree_builder.h"
 #include "support/run/interrupt.h"
@@ -177,9 +183,10 @@ static errcode_t refuse_container_image(const struct archive_scan *scan)
 	                          transport);
 }
 
-static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, struct pool *pool)
+static errcode_t build(struct archive_scan *scan, const struct archive_kind *kind, struct tree_builder *builder,
+                       struct pool *pool)
 {
-	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, scan->kind);
+	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, kind);
 
 	if (error)
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
@@ -190,7 +197,7 @@ static errcode_t build(struct archive_scan *scan, struct tree_builder *builder, 
 		error = content_reader_check(scan->tree, scan->problem);
 	if (!error)
 		error = tree_builder_finish(builder, pool, scan->problem);
-	if (!error && scan->kind == &archive_kind_common)
+	if (!error && kind == &archive_kind_common)
 		error = refuse_container_image(scan);
 	if (!error)
 		error = xattr_table_finish(scan->xattr_table, scan->tree);
@@ -201,7 +208,6 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
                               struct tree *tree, struct problem *problem)
 {
 	struct archive_scan scan = {
-		.kind = source->archive,
 		.name = source_file_name(source),
 		.options = options,
 		.problem = problem,
@@ -215,7 +221,7 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	if (!error)
 		error = xattr_table_create(&scan.xattr_table);
 	if (!error)
-		error = build(&scan, builder, pool);
+		error = build(&scan, source->archive, builder, pool);
 	archive_input_close(&scan.input);
 	free(scan.spool.buffer);
 	tree_builder_destroy(builder);

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/layers/oci_image.h"
-
+/*
+ * An image in an OCI image layout as a source: a directory as skopeo, umoci, buildah and buildkit write it. index.json
+ * leads through further indexes to a manifest, and that to the layers, which are archives. All are files named by their
+ * sha256, which is checked.
+ *
+ * The name is DIR or DIR:REF, where REF is what the annotation org.opencontainers.image.ref.name says; DIR has no
+ * colon. Where several images are left, the one for linux and this host's processor is taken. The layers are read
+ * through to check them, in parallel; each is given on as the open file that was checked. The author of an image is not
+ * trusted: a layer is read as a tar archive whatever its bytes are (archive_kind_layer).
+ *
+ * EINVAL with a reason for what does not follow the specification, is damaged or cannot be chosen; errors of open(2).
+ * The problem names the file.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +21,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "source/archive/archive_source.h"
+#include "source/archive/archive_kind.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/text/json_document.h"
@@ -357,13 +368,11 @@ static errcode_t check_schema(const json_object *document, const char *path, str
 }
 
 /* Follows the indexes down to the manifest. */
-static errcode_t find_manifest(struct oci_image *image, const char *index_path, const char *reference,
-                               struct problem *problem)
+static errcode_t find_manifest(struct oci_image *image, const char *reference, struct problem *problem)
 {
-	SCOPE_FREE char *path = strdup(index_path);
+	SCOPE_FREE char *path = path_from(image->directory, "index.json");
 	SCOPE_DOCUMENT json_object *document = NULL;
-	errcode_t error = path ? read_document(path, NULL, &document, problem) :
-	                         problem_set(problem, ENOMEM, index_path, "cannot use");
+	errcode_t error = path ? read_document(path, NULL, &document, problem) : ENOMEM;
 
 	for (int depth = 0; !error; depth++) {
 		const json_object *descriptor = NULL;
@@ -429,14 +438,9 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 
 static errcode_t check_version(const char *directory, struct problem *problem)
 {
-	SCOPE_FREE char *path = NULL;
+	SCOPE_FREE char *path = path_from(directory, "oci-layout");
 	SCOPE_DOCUMENT json_object *document = NULL;
-
-	if (asprintf(&path, "%s/oci-layout", directory) < 0) {
-		path = NULL;
-		return problem_set(problem, ENOMEM, directory, "cannot use");
-	}
-	errcode_t error = read_document(path, NULL, &document, problem);
+	errcode_t error = path ? read_document(path, NULL, &document, problem) : ENOMEM;
 
 	if (error)
 		return error;
@@ -448,17 +452,12 @@ static errcode_t check_version(const char *directory, struct problem *problem)
 static errcode_t read_image(struct oci_image *image, const char *name, struct pool *pool, struct problem *problem)
 {
 	const char *colon = strchr(name, ':');
-	SCOPE_FREE char *index_path = NULL;
 
 	image->directory = colon ? strndup(name, (size_t)(colon - name)) : strdup(name);
-	if (!image->directory || asprintf(&index_path, "%s/index.json", image->directory) < 0) {
-		index_path = NULL;
-		return problem_set(problem, ENOMEM, name, "cannot use");
-	}
-	errcode_t error = check_version(image->directory, problem);
+	errcode_t error = image->directory ? check_version(image->directory, problem) : ENOMEM;
 
 	if (!error)
-		error = find_manifest(image, index_path, colon ? colon + 1 : NULL, problem);
+		error = find_manifest(image, colon ? colon + 1 : NULL, problem);
 	if (!error)
 		error = read_layers(image, problem);
 	return error ? error : pool_run(pool, image->layer_count, check_layer, image, problem);

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "source/archive/archive_input.h"
-#include "source/host/source_file.h"
 #include "source/layers/merge.h"
 #include "source/mtree/digests.h"
 #include "source/owners/account_names.h"
+#include "source/tree/source_kind.h"
 #include "source/tree/tree_builder.h"
 #include "source/tree/xattr_table.h"
 #include "support/bisect.h"
@@ -22,7 +22,6 @@ struct metadata {
 	struct problem *problem;
 	struct account_names names;
 	struct digests digests;
-	size_t xattr_set_capacity;
 	bool has_new_sets;
 
 	/* Of files that are not in the tree: collected while the manifest is read, then made all at once. */
@@ -80,7 +79,7 @@ static errcode_t change_xattrs(struct metadata *metadata, struct tree_node *node
 	errcode_t error = list ? 0 : ENOMEM;
 
 	for (size_t i = 0; !error && i < entry->xattr_count; i++) {
-		error = xattr_sets_add(tree, &metadata->xattr_set_capacity, node->xattrs, &list[i], &node->xattrs);
+		error = xattr_sets_add(tree, node->xattrs, &list[i], &node->xattrs);
 		metadata->has_new_sets = true;
 	}
 	return error;
@@ -309,7 +308,6 @@ static errcode_t add_missing(struct metadata *metadata, struct pool *pool)
 {
 	errcode_t error = make_missing(metadata, pool);
 
-	metadata->xattr_set_capacity = 0;
 	for (size_t i = 0; !error && i < metadata->addition_count; i++) {
 		uint32_t node;
 

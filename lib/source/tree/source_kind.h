@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a kind of source provides: how the name of a source tells that it is one, and how it becomes a tree. A kind is
- * a file that defines one struct source_kind, and a row of the table in source/sources.c. No other code lists them; the
- * help of -d (misc/e2populate_options.c) and misc/e2populate.8 name them. It lies in the room whose subject it is, or in a
- * new one between host and manifest in tests/house/direction/order. Where paths come in any order tree_builder.h
- * makes the tree of them. A file is opened by source_file.h, which knows standard input, pipes and the image itself.
+ * a file that defines one struct source_kind, declared below, and a row of the table in source/sources.c. No other code
+ * lists them; the help of -d (misc/e2populate_options.c) and misc/e2populate.8 name them. It lies in the room whose
+ * subject it is, or in a new one between host and manifest in tests/house/direction/order. Where paths come in any
+ * order tree_builder.h makes the tree of them. A file is opened by source_file_open(), which knows standard input,
+ * pipes and the image itself.
  */
 #pragma once
 
@@ -72,6 +73,8 @@ struct source_kind {
 	                         struct problem *problem);
 };
 
+extern const struct source_kind directory_source, manifest_source, archive_source, oci_image_source;
+
 /* For takes_prefix(): cuts "PREFIX:" off, if the path begins with it. */
 static inline bool source_cut_prefix(struct source *source, const char *prefix)
 {
@@ -82,3 +85,13 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 	source->path += bytes + 1;
 	return true;
 }
+
+/* Opens a file without waiting for the writer of a pipe: reading waits, and sees signals. -1 with errno. */
+int source_file_open_path(const char *path);
+
+/* As messages call the source. */
+const char *source_file_name(const struct source *source);
+
+/* Opens the source, whose descriptor is taken, as the first origin of an empty tree. EINVAL: it is the image itself. */
+MUST_CHECK errcode_t source_file_open(struct source *source, const struct scan_options *options, struct tree *tree,
+                                      struct problem *problem);

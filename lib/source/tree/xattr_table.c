@@ -223,21 +223,18 @@ errcode_t xattr_table_finish(struct xattr_table *table, struct tree *tree)
 	return 0;
 }
 
-errcode_t xattr_sets_add(struct tree *tree, size_t *capacity, uint32_t like, const struct tree_xattr *xattr,
-                         uint32_t *number)
+errcode_t xattr_sets_add(struct tree *tree, uint32_t like, const struct tree_xattr *xattr, uint32_t *number)
 {
-	size_t held = *capacity ? *capacity : tree->xattr_set_count;
 	uint32_t from = 0, to = 0;
 
 	if (tree->xattr_set_count == UINT32_MAX)
 		return EOVERFLOW;
-	errcode_t error =
-		vector_reserve(&tree->xattr_sets, &held, tree->xattr_set_count + 1ul, sizeof(*tree->xattr_sets));
+	struct tree_xattr_set *sets = realloc(tree->xattr_sets, (tree->xattr_set_count + 1ul) * sizeof(*sets));
 
-	*capacity = held;
-	if (error)
-		return error;
-	const struct tree_xattr_set *old = &tree->xattr_sets[like];
+	if (!sets)
+		return ENOMEM;
+	tree->xattr_sets = sets;
+	const struct tree_xattr_set *old = &sets[like];
 	struct tree_xattr *list = arena_alloc(&tree->memory, (old->count + 1ul) * sizeof(*list));
 
 	if (!list)
@@ -250,7 +247,7 @@ errcode_t xattr_sets_add(struct tree *tree, size_t *capacity, uint32_t like, con
 	while (from < old->count)
 		list[to++] = old->list[from++];
 	*number = tree->xattr_set_count++;
-	tree->xattr_sets[*number] = (struct tree_xattr_set){ .count = to, .list = list };
+	sets[*number] = (struct tree_xattr_set){ .count = to, .list = list };
 	return 0;
 }
 

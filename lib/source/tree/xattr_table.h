@@ -37,10 +37,9 @@ struct tree_xattr *xattr_list_copy(struct arena *memory, const struct tree_xattr
 
 /*
  * A further set, which may equal another for the time being: that of `like` with one xattr changed or, if it had none
- * of that name, added. name and value must be in the tree's memory. *capacity belongs to tree->xattr_sets: the caller
- * starts with 0 and keeps it. ENOMEM, EOVERFLOW.
+ * of that name, added. name and value must be in the tree's memory. ENOMEM, EOVERFLOW.
  */
-MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, size_t *capacity, uint32_t like, const struct tree_xattr *xattr,
+MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, uint32_t like, const struct tree_xattr *xattr,
                                     uint32_t *number);
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/host/source_file.h"
+/* The file that a source is, where it is not a directory. */
+#include "source/tree/source_kind.h"
 
 #include <errno.h>
 #include <fcntl.h>
