@@ -90,14 +90,18 @@ static errcode_t run_script_line(void *context, const char *origin, char *line, 
 	struct shell *shell = context;
 
 	(void)origin;
-	(void)problem;
 	if (bytes && line[bytes - 1] == '\n')
 		line[bytes - 1] = '\0';
 	if (shell->is_over || !line[strspn(line, " \t")])
 		return 0;
 	if (!shell->is_json)
 		printf("%s%s\n", *line == '#' ? "" : "debugmb: ", line);
-	fflush(stdout);
+	/* Before any message about the command. */
+	errcode_t error = flush_output(stdout);
+	if (error) {
+		shell->is_output_lost = true;
+		return problem_set(problem, error, "standard output", "cannot write");
+	}
 	if (*line != '#')
 		run_line(shell, line);
 	return 0;
@@ -168,7 +172,7 @@ static int run(struct shell *shell, const struct command *command)
 	if (filesystem_close(&shell->filesystem, &problem))
 		shell_fail(shell, print_problem(&problem));
 	ss_delete_invocation(shell->invocation);
-	errcode_t error = flush_output(stdout);
+	errcode_t error = shell->is_output_lost ? 0 : flush_output(stdout);
 
 	if (!error)
 		return shell->status;

@@ -59,7 +59,8 @@ static errcode_t open_on(struct filesystem *filesystem, const struct policy_opti
 	error = fs_open(path, NULL, flags, &filesystem->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
-	error = ext2fs_check_desc(filesystem->fs);
+	/* Wrong descriptors may be looked at: their groups are left out. */
+	error = filesystem->is_writable ? ext2fs_check_desc(filesystem->fs) : 0;
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = filesystem_attach(filesystem, policy);
@@ -133,7 +134,7 @@ errcode_t filesystem_read_orphans(struct filesystem *filesystem, struct problem 
 		return 0;
 	problem_set(problem, error, filesystem->target.path, "cannot read the orphans");
 	if (*why)
-		problem_add(problem, "%s", why);
+		problem_add(problem, "; %s", why);
 	return error;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The groups and how they are found: mb_groups, mb_structs, orders, goals. */
+/* The groups and how they are found: mb_groups, mb_structs, orders, goals, check. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/group/inode_group.h"
 #include "ext2fs/search/stream_goals.h"
 #include "ext2fs/stats_text.h"
 #include "listing.h"
@@ -69,6 +70,45 @@ static errcode_t load_all(struct ext2mb *mb)
 		else if (error != EXT2MB_ET_CORRUPT_GROUP)
 			return error;
 	}
+	return 0;
+}
+
+static errcode_t load_all_inodes(struct ext2mb *mb)
+{
+	errcode_t error = 0;
+
+	for (uint32_t number = 0; number < mb->geometry.groups && (!error || error == EXT2MB_ET_CORRUPT_GROUP); number++) {
+		struct lock *lock = &mb->groups[number].inodes.lock;
+
+		lock_wait(lock);
+		error = inode_group_load(mb, number);
+		lock_release(lock);
+	}
+	return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+}
+
+errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem)
+{
+	struct filesystem *filesystem = &shell->filesystem;
+	struct ext2mb *mb = filesystem->mb;
+	char why[256] = "";
+	errcode_t error = load_all(mb);
+
+	(void)count;
+	(void)words;
+	if (!error)
+		error = load_all_inodes(mb);
+	if (!error)
+		error = ext2mb_check(mb, why, sizeof(why));
+	if (error && *why)
+		return problem_set_reason(problem, error, filesystem->target.path, "check", "%s", why);
+	if (error)
+		return error;
+	/* Of damage the user is told once more: that is what was asked. */
+	filesystem->corrupt_groups = 0;
+	const char *result = mb->corrupt_groups ? "damaged" : "clean";
+
+	printf(shell->is_json ? "{ \"check\": \"%s\" }\n" : "%s\n", result);
 	return 0;
 }
 

@@ -131,9 +131,11 @@ static errcode_t run(struct shell *shell, const struct request *request, int cou
 	error = request->run(shell, count, words, problem);
 	errcode_t output_error = flush_output(stdout);
 
-	if (!error && output_error)
-		error = problem_set(problem, output_error, "standard output", "cannot write");
-	return error;
+	/* Nothing more would be seen of a script. The reason may have been lost where the output was made. */
+	if (!output_error)
+		return error;
+	shell->is_over = shell->is_output_lost = true;
+	return problem_set(problem, error ? error : output_error, "standard output", "cannot write");
 }
 
 static int tell(const struct request *request, errcode_t error, struct problem *problem)

@@ -15,7 +15,8 @@ struct shell {
 	int status;                   /* the exit status: that of the first command that failed */
 	bool is_json;
 	bool is_interactive;
-	bool is_over; /* quit was given */
+	bool is_over;        /* quit was given */
+	bool is_output_lost; /* and the user knows */
 };
 
 /* What a command returns where somebody else has told the user of the failure; see also words.h. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What happened since the allocator was opened, and what holds now: mb_stats, stats, check. */
+/* What happened since the allocator was opened, and what holds now: mb_stats, stats. */
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "listing.h"
@@ -98,20 +97,5 @@ errcode_t request_stats(struct shell *shell, int count, char **words, struct pro
 	if (error || count == 1)
 		return error ? error : show(shell, &stats);
 	shell->counted = stats;
-	return 0;
-}
-
-errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem)
-{
-	char why[256] = "";
-	errcode_t error = ext2mb_check(shell->filesystem.mb, why, sizeof(why));
-
-	(void)count;
-	(void)words;
-	if (error && *why)
-		return problem_set_reason(problem, error, shell->filesystem.target.path, "check", "%s", why);
-	if (error)
-		return error;
-	puts(shell->is_json ? "{ \"check\": \"clean\" }" : "clean");
 	return 0;
 }
