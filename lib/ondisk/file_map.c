@@ -9,6 +9,7 @@
 #include <ext2fs/ext3_extents.h>
 
 #include "support/crc32c.h"
+#include "support/vector.h"
 
 #define SECTOR_BITS 9
 #define MAX_LOGICAL_END UINT32_MAX /* a block count, too, has 32 bits; so the last of 2^32 blocks is never used */
@@ -18,6 +19,38 @@
 static uint32_t blocks_of(const struct file_extent *extent)
 {
 	return extent->count & ~FILE_EXTENT_UNWRITTEN;
+}
+
+errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks)
+{
+	const uint32_t longest = list->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS : FILE_EXTENT_MAX_BLOCKS;
+	struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
+
+	if (last && last->logical + blocks_of(last) == logical && last->physical + blocks_of(last) == physical) {
+		uint64_t room = longest - blocks_of(last), taken = blocks < room ? blocks : room;
+
+		last->count += (uint32_t)taken;
+		logical += (uint32_t)taken;
+		physical += taken;
+		blocks -= taken;
+	}
+	while (blocks) {
+		uint32_t piece = blocks < longest ? (uint32_t)blocks : longest;
+		errcode_t error = vector_reserve(&list->extents, &list->capacity, list->count + 1,
+		                                 sizeof(*list->extents));
+
+		if (error)
+			return error;
+		list->extents[list->count++] = (struct file_extent){
+			.logical = logical,
+			.count = piece | (list->is_unwritten ? FILE_EXTENT_UNWRITTEN : 0),
+			.physical = physical,
+		};
+		logical += piece;
+		physical += piece;
+		blocks -= piece;
+	}
+	return 0;
 }
 
 /*

@@ -20,6 +20,16 @@ struct file_extent {
 #define FILE_EXTENT_MAX_UNWRITTEN_BLOCKS 32767
 #define FILE_EXTENT_UNWRITTEN 0x80000000u /* in count: reads as zeros, as fallocate(2) leaves it; extent trees only */
 
+/* The extents of a file, ascending, while they are collected. Zero-initialise. */
+struct extent_list {
+	struct file_extent *extents; /* owned; freed with free() */
+	size_t count, capacity;
+	bool is_unwritten; /* all of them are, or none */
+};
+
+/* Adds blocks after all others, joined to the last extent where they continue it; no extent exceeds what maps hold. */
+MUST_CHECK errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks);
+
 /*
  * How many blocks in addition to i_block the map of these extents needs: extent tree nodes, or indirect blocks.
  * extents ascend, do not overlap, and each is 1 to FILE_EXTENT_MAX_BLOCKS long. Neighbours that could be one

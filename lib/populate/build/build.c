@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "support/bisect.h"
-#include "support/vector.h"
 
 errcode_t build_node_problem(const struct build *build, struct problem *problem, uint32_t node, errcode_t error,
                              const char *action)
@@ -13,33 +12,6 @@ errcode_t build_node_problem(const struct build *build, struct problem *problem,
 	SCOPE_FREE char *path = tree_path(build->tree, node);
 
 	return problem_set(problem, error, path, action);
-}
-
-errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks)
-{
-	struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
-
-	if (last && last->logical + last->count == logical && last->physical + last->count == physical) {
-		uint64_t room = FILE_EXTENT_MAX_BLOCKS - last->count, taken = blocks < room ? blocks : room;
-
-		last->count += (uint32_t)taken;
-		logical += (uint32_t)taken;
-		physical += taken;
-		blocks -= taken;
-	}
-	while (blocks) {
-		uint32_t piece = blocks < FILE_EXTENT_MAX_BLOCKS ? (uint32_t)blocks : FILE_EXTENT_MAX_BLOCKS;
-		errcode_t error = vector_reserve(&list->extents, &list->capacity, list->count + 1,
-		                                 sizeof(*list->extents));
-		if (error)
-			return error;
-		list->extents[list->count++] =
-			(struct file_extent){ .logical = logical, .count = piece, .physical = physical };
-		logical += piece;
-		physical += piece;
-		blocks -= piece;
-	}
-	return 0;
 }
 
 struct extent_map *extent_map_create(const struct extent_list *list, uint32_t map_block_count)

@@ -22,15 +22,6 @@
 
 struct base_image;
 
-/* The extents of a file, ascending, while they are collected. */
-struct extent_list {
-	struct file_extent *extents; /* owned; freed with free() */
-	size_t count, capacity;
-};
-
-/* Adds blocks after all others, joined to the last extent where they continue it; no extent exceeds what maps hold. */
-MUST_CHECK errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks);
-
 /* Of a file that is not one extent from logical block 0. */
 struct extent_map {
 	uint32_t extent_count;

@@ -8,7 +8,6 @@
 
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
-#include "support/vector.h"
 
 static errcode_t take_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
                             uint32_t *ret)
@@ -102,46 +101,21 @@ errcode_t simulated_file_open(const struct file_set *set, const struct simulated
 /* The file grows by an extent. */
 static errcode_t grow(struct simulated_file *file, const struct ext2mb_extent *extent)
 {
-	const uint32_t flag = file->is_unwritten ? FILE_EXTENT_UNWRITTEN : 0;
-	const uint32_t longest = file->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS : FILE_EXTENT_MAX_BLOCKS;
-	uint64_t start = extent->start, left = extent->count;
-
-	if (file->blocks + left > UINT32_MAX)
+	if (file->blocks + extent->count > UINT32_MAX)
 		return EFBIG;
-	if (file->extent_count) {
-		struct file_extent *last = &file->extents[file->extent_count - 1];
-		uint32_t length = last->count & ~FILE_EXTENT_UNWRITTEN;
+	errcode_t error = extent_list_add(&file->map, file->blocks, extent->start, extent->count);
 
-		if (last->physical + length == start) {
-			uint64_t more = left < longest - length ? left : longest - length;
-
-			last->count += (uint32_t)more;
-			file->blocks += (uint32_t)more;
-			start += more;
-			left -= more;
-		}
-	}
-	while (left) {
-		uint32_t piece = left < longest ? (uint32_t)left : longest;
-		errcode_t error = vector_reserve(&file->extents, &file->extent_capacity, file->extent_count + 1,
-		                                 sizeof(*file->extents));
-
-		if (error)
-			return error;
-		file->extents[file->extent_count++] = (struct file_extent){ file->blocks, piece | flag, start };
-		file->blocks += piece;
-		start += piece;
-		left -= piece;
-	}
-	return 0;
+	if (!error)
+		file->blocks += (uint32_t)extent->count;
+	return error;
 }
 
 /* The block after its last one; 0: it is empty. */
 static uint64_t physical_end(const struct simulated_file *file)
 {
-	if (!file->extent_count)
+	if (!file->map.count)
 		return 0;
-	const struct file_extent *last = &file->extents[file->extent_count - 1];
+	const struct file_extent *last = &file->map.extents[file->map.count - 1];
 
 	return last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
 }
@@ -196,7 +170,7 @@ errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worke
 {
 	assert(!file->map_count);
 	while (file->blocks > blocks) {
-		struct file_extent *last = &file->extents[file->extent_count - 1];
+		struct file_extent *last = &file->map.extents[file->map.count - 1];
 		uint32_t length = last->count & ~FILE_EXTENT_UNWRITTEN;
 		uint32_t surplus = file->blocks - blocks < length ? file->blocks - blocks : length;
 		errcode_t error = ext2mb_free(worker, last->physical + length - surplus, surplus);
@@ -206,18 +180,18 @@ errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worke
 		last->count -= surplus;
 		file->blocks -= surplus;
 		if (surplus == length)
-			file->extent_count--;
+			file->map.count--;
 	}
 	return 0;
 }
 
 bool simulated_file_next_run(const struct simulated_file *file, size_t *index, struct ext2mb_extent *run)
 {
-	if (*index == file->extent_count)
+	if (*index == file->map.count)
 		return false;
-	*run = (struct ext2mb_extent){ .start = file->extents[*index].physical };
-	for (; *index < file->extent_count && file->extents[*index].physical == run->start + run->count; ++*index)
-		run->count += file->extents[*index].count & ~FILE_EXTENT_UNWRITTEN;
+	*run = (struct ext2mb_extent){ .start = file->map.extents[*index].physical };
+	for (; *index < file->map.count && file->map.extents[*index].physical == run->start + run->count; ++*index)
+		run->count += file->map.extents[*index].count & ~FILE_EXTENT_UNWRITTEN;
 	return true;
 }
 
@@ -231,7 +205,7 @@ errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_wor
 		error = ext2mb_free(worker, run.start, run.count);
 	for (uint32_t block = 0; !error && block < file->map_count; block++)
 		error = ext2mb_free(worker, file->map_blocks[block], 1);
-	file->extent_count = 0;
+	file->map.count = 0;
 	file->map_count = 0;
 	file->blocks = 0;
 	return error;
@@ -249,7 +223,7 @@ errcode_t simulated_file_delete(struct simulated_file *file, struct ext2mb_worke
 
 static void free_file(struct simulated_file *file)
 {
-	free(file->extents);
+	free(file->map.extents);
 	free(file->map_blocks);
 }
 

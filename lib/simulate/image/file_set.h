@@ -16,13 +16,11 @@ struct inode_buffers;
 
 /* A line of the cache of its own: threads write to neighbouring files. */
 struct simulated_file {
-	_Alignas(64) struct file_extent *extents; /* owned; ascending, joined as far as the format allows */
-	size_t extent_count, extent_capacity;
+	_Alignas(64) struct extent_list map;
 	uint64_t *map_blocks; /* owned: of the map's own blocks; set by file_set_place() */
 	uint32_t map_count;
 	uint32_t ino;    /* 0: does not exist */
 	uint32_t blocks; /* its size so far; mapped without holes */
-	bool is_unwritten;
 };
 
 struct file_set {

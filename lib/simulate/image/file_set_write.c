@@ -105,8 +105,8 @@ static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count,
 /* A map's goal is where its file begins, an empty file's and a directory's the inode's group. */
 static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
 {
-	if (file->extent_count)
-		return file->extents[0].physical;
+	if (file->map.count)
+		return file->map.extents[0].physical;
 	return image_inode_group_start(image, file->ino);
 }
 
@@ -119,7 +119,7 @@ static int by_number(const void *left, const void *right)
 
 static errcode_t place_map(struct image *image, struct simulated_file *file)
 {
-	uint64_t needed = file_map_blocks(&image->format, file->extents, file->extent_count);
+	uint64_t needed = file_map_blocks(&image->format, file->map.extents, file->map.count);
 
 	if (!needed || file->map_count == needed)
 		return 0;
@@ -173,7 +173,7 @@ static errcode_t write_map(struct image *image, const struct simulated_file *fil
 
 	if (!blocks)
 		return ENOMEM;
-	errcode_t error = file_map_build(&image->format, file->ino, 0, file->extents, file->extent_count,
+	errcode_t error = file_map_build(&image->format, file->ino, 0, file->map.extents, file->map.count,
 	                                 file->map_blocks, value->root, blocks);
 
 	for (uint32_t block = 0, run; !error && block < file->map_count; block += run) {
@@ -226,8 +226,8 @@ static errcode_t write_file(struct image *image, const struct file_set *set, siz
 
 static errcode_t write_directory_blocks(struct image *image, const struct simulated_file *directory, const char *bytes)
 {
-	for (size_t index = 0; index < directory->extent_count; index++) {
-		const struct file_extent *extent = &directory->extents[index];
+	for (size_t index = 0; index < directory->map.count; index++) {
+		const struct file_extent *extent = &directory->map.extents[index];
 		errcode_t error = image_write_blocks(image, extent->physical, extent->count,
 		                                     bytes + (size_t)extent->logical * image->format.block_bytes);
 

@@ -96,9 +96,9 @@ errcode_t inode_buffers_mark_dirty(const struct image *image, const struct simul
 errcode_t inode_buffers_mark_extents(const struct image *image, const struct simulated_file *file,
                                      struct buffered_inode *inode)
 {
-	if (!file_map_blocks(&image->format, file->extents, file->extent_count)) {
-		errcode_t error = file_map_build(&image->format, file->ino, inode->value.generation, file->extents,
-		                                 file->extent_count, NULL, inode->value.root, NULL);
+	if (!file_map_blocks(&image->format, file->map.extents, file->map.count)) {
+		errcode_t error = file_map_build(&image->format, file->ino, inode->value.generation, file->map.extents,
+		                                 file->map.count, NULL, inode->value.root, NULL);
 
 		if (error)
 			return error;

@@ -30,9 +30,9 @@ static void count_file(const struct image *image, const struct simulated_file *f
 		pieces++;
 	totals->files++;
 	totals->blocks += file->blocks;
-	totals->extents += file->extent_count;
+	totals->extents += file->map.count;
 	totals->pieces += pieces;
-	totals->map_blocks += file_map_blocks(&image->format, file->extents, file->extent_count);
+	totals->map_blocks += file_map_blocks(&image->format, file->map.extents, file->map.count);
 	if (pieces > totals->most_pieces)
 		totals->most_pieces = pieces;
 	if (file->blocks > 1) {

@@ -49,7 +49,7 @@ static errcode_t open_files(struct job *job, bool changes_inodes)
 	for (size_t index = 0; !error && index < job->set->count; index++) {
 		struct simulated_file *file = &job->set->files[index];
 
-		file->is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
+		file->map.is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
 		error = simulated_file_open(job->set, file, 0, image->worker, &job->containers[index].handle);
 	}
 	return error;

@@ -274,7 +274,7 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 		error = simulated_file_open(set, &set->files[0], 0, image->worker, &handle);
 	if (error)
 		return error;
-	set->files[0].is_unwritten = has_unwritten;
+	set->files[0].map.is_unwritten = has_unwritten;
 	error = simulated_file_append(&set->files[0], image->worker, handle, (uint32_t)blocks,
 	                              has_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
 	ext2mb_file_close(image->worker, handle);
@@ -293,14 +293,14 @@ static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker,
 	if (!file->ino) {
 		error = file_set_take_inode(job->files, index, worker);
 		/* Every fourth one is made by fallocate(2). */
-		file->is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
+		file->map.is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
 	}
 	if (!error)
 		error = simulated_file_open(job->files, file, file->blocks + more, worker, &handle);
 	if (error)
 		return error;
 	error = simulated_file_append(file, worker, handle, file->blocks + more,
-	                              file->is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
+	                              file->map.is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
 	ext2mb_file_close(worker, handle);
 	return error;
 }

@@ -183,9 +183,9 @@ static errcode_t bitmaps_per_directory(const struct unlink_job *job, double *ret
 		const struct file_set *set = job->directories[number];
 
 		for (size_t index = 0; index < set->count; index++)
-			for (size_t extent = 0; extent < set->files[index].extent_count; extent++)
+			for (size_t extent = 0; extent < set->files[index].map.count; extent++)
 				dirty_blocks_mark(&seen,
-				                  image_block_group(image, set->files[index].extents[extent].physical),
+				                  image_block_group(image, set->files[index].map.extents[extent].physical),
 				                  number + 1);
 	}
 	*ret = (double)seen.writes / job->directory_count;
@@ -279,8 +279,8 @@ static void mark_file(struct unlink_job *job, const struct simulated_file *file,
 	                          in_group * image->format.inode_bytes / image->format.block_bytes,
 	                  commit);
 	/* The allocator makes no extent of a small file that reaches into the next group. */
-	for (size_t index = 0; index < file->extent_count; index++)
-		mark_bitmap(job, BLOCK_BITMAPS, image_block_group(image, file->extents[index].physical), commit);
+	for (size_t index = 0; index < file->map.count; index++)
+		mark_bitmap(job, BLOCK_BITMAPS, image_block_group(image, file->map.extents[index].physical), commit);
 }
 
 static errcode_t delete_files(struct unlink_job *job, struct file_set *directory, uint64_t *deleted)
