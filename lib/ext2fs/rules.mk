@@ -23,9 +23,7 @@ ext2mb_sources := \
 	lib/ext2fs/group/pending_free.c \
 	lib/ext2fs/group/totals.c \
 	lib/ext2fs/inode/directory_inodes.c \
-	lib/ext2fs/inode/directory_share.c \
 	lib/ext2fs/inode/inode_alloc.c \
-	lib/ext2fs/inode/inode_search.c \
 	lib/ext2fs/inode/orlov.c \
 	lib/ext2fs/orphan/fs_orphan.c \
 	lib/ext2fs/orphan/fs_orphan_release.c \

@@ -38,7 +38,7 @@ struct ext2mb {
 	struct preallocation_options *prealloc;         /* preallocation/preallocation.h */
 	struct preallocation_register *preallocations;  /* preallocation/preallocation_register.h */
 	struct directory_localities *localities;        /* preallocation/directory_locality.h */
-	struct directory_goals *directory_goals;        /* inode/directory_share.h */
+	struct directory_goals *directory_goals;        /* inode/inode_alloc.h */
 	const struct contention *contention;            /* search/group_search.h: NULL but in simulations */
 	_Atomic bool is_indexed;                        /* mb_optimize_scan: may be switched at any time */
 	pthread_mutex_t switch_lock;                    /* one switch of it at a time; a leaf but for groups' locks */

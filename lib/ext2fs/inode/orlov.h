@@ -2,7 +2,7 @@
 /* The kernel's rules: Orlov's for directories, near the parent for files. Ours come to them last. */
 #pragma once
 
-#include "ext2fs/inode/inode_search.h"
+#include "ext2fs/inode/inode_alloc.h"
 
 /* Takes from the groups of a flex group, [first, end), or from none. ENOMEM. */
 typedef errcode_t (*orlov_take_in_flex)(struct inode_search *search, uint32_t first, uint32_t end);
