@@ -30,15 +30,16 @@ SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_inode_request, flags);
 
 errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
 {
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_options, group_preallocation_blocks);
 	const struct ext2mb_options *ours = NULL;
 	struct ext2mb_options copy;
+	errcode_t error;
 
 	messages_register();
 	if (options) {
-		ours = sized_struct_read(options, &copy, sizeof(copy), least_bytes);
+		ours = sized_struct_read(options, &copy, sizeof(copy),
+		                         SIZED_STRUCT_LEAST(struct ext2mb_options, group_preallocation_blocks), &error);
 		if (!ours)
-			return sized_struct_error(options, least_bytes);
+			return error;
 	}
 	return allocator_open(fs, ours, &allocator_policy, ret);
 }
@@ -107,17 +108,18 @@ static errcode_t take(struct ext2mb_worker *worker, const struct scan_request *s
 
 errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_request, flags);
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct ext2mb_request copy;
-	const struct ext2mb_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
+	errcode_t error;
+	const struct ext2mb_request *ours = sized_struct_read(request, &copy, sizeof(copy),
+	                                                      SIZED_STRUCT_LEAST(struct ext2mb_request, flags), &error);
 	struct scan_request scan;
 	uint64_t start;
 	uint32_t taken;
 
 	if (!ours)
-		return sized_struct_error(request, least_bytes);
-	errcode_t error = read_request(geometry, ours, &scan);
+		return error;
+	error = read_request(geometry, ours, &scan);
 	if (error)
 		return error;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
@@ -326,12 +328,13 @@ errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_exten
 
 errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request, ext2_ino_t *ino)
 {
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_inode_request, flags);
 	struct ext2mb_inode_request copy;
-	const struct ext2mb_inode_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
+	errcode_t error;
+	const struct ext2mb_inode_request *ours = sized_struct_read(
+		request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_inode_request, flags), &error);
 
 	if (!ours)
-		return sized_struct_error(request, least_bytes);
+		return error;
 	if (ours->flags & ~(uint64_t)INODE_FLAGS)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	return inode_alloc(worker, ours, ino);

@@ -40,8 +40,8 @@ static void *sized(const void *from, size_t bytes)
 static const struct ours *read_it(const void *callers, struct ours *copy, errcode_t *error)
 {
 	memset(copy, 0xee, sizeof(*copy));
-	const struct ours *read = sized_struct_read(callers, copy, sizeof(*copy), LEAST);
-	*error = read ? 0 : sized_struct_error(callers, LEAST);
+	*error = 0;
+	const struct ours *read = sized_struct_read(callers, copy, sizeof(*copy), LEAST, error);
 	return read;
 }
 

@@ -17,22 +17,17 @@ errcode_t sized_struct_is_writable(const void *callers, size_t least_bytes)
 	return bytes < least_bytes || bytes > SIZED_STRUCT_MOST_BYTES ? EXT2MB_ET_BAD_ARGUMENT : 0;
 }
 
-errcode_t sized_struct_error(const void *callers, size_t least_bytes)
-{
-	errcode_t error = sized_struct_is_writable(callers, least_bytes);
-
-	return error ? error : EXT2MB_ET_UNKNOWN_FIELD;
-}
-
-const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes)
+const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes,
+                               errcode_t *error)
 {
 	size_t bytes = stated_bytes(callers);
 
-	if (sized_struct_is_writable(callers, least_bytes))
-		return NULL;
-	for (size_t at = copy_bytes; at < bytes; at++)
+	*error = sized_struct_is_writable(callers, least_bytes);
+	for (size_t at = copy_bytes; !*error && at < bytes; at++)
 		if (((const char *)callers)[at])
-			return NULL;
+			*error = EXT2MB_ET_UNKNOWN_FIELD;
+	if (*error)
+		return NULL;
 	if (bytes >= copy_bytes)
 		return callers;
 	memcpy(copy, callers, bytes);

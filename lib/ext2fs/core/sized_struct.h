@@ -21,21 +21,21 @@
 	static_assert(sizeof(type) == SIZED_STRUCT_LEAST(type, last_member), "a structure of the interface ends in padding")
 
 /* The slow half of sized_struct_read(): any size but our own. */
-const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes);
+const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes,
+                               errcode_t *error);
 
 /*
  * The caller's structure as this version has it: itself if the sizes agree or only zeros follow what we know, else
- * `copy`, filled up with zeros; NULL if it cannot be understood. copy_bytes are our own size.
+ * `copy`, filled up with zeros. copy_bytes are our own size. NULL and *error if it cannot be understood:
+ * EXT2MB_ET_BAD_ARGUMENT if it is shorter than any version was, or else EXT2MB_ET_UNKNOWN_FIELD.
  */
-static inline const void *sized_struct_read(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes)
+static inline const void *sized_struct_read(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes,
+                                            errcode_t *error)
 {
 	if (*(const size_t *)callers == copy_bytes)
 		return callers;
-	return sized_struct_adapt(callers, copy, copy_bytes, least_bytes);
+	return sized_struct_adapt(callers, copy, copy_bytes, least_bytes, error);
 }
-
-/* Why not: EXT2MB_ET_BAD_ARGUMENT if it is shorter than any version was, or else EXT2MB_ET_UNKNOWN_FIELD. */
-MUST_CHECK errcode_t sized_struct_error(const void *callers, size_t least_bytes);
 
 /* Whether results can go to a structure of the caller's. EXT2MB_ET_BAD_ARGUMENT. */
 MUST_CHECK errcode_t sized_struct_is_writable(const void *callers, size_t least_bytes);

@@ -86,15 +86,16 @@ errcode_t orphan_file_open(ext2_filsys fs, const struct ext2mb_orphan_options *o
                            struct ext2mb_orphans **ret)
 {
 	const struct orphan_message whose = begin_why(why, why_bytes);
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_orphan_options, mb);
 	const struct ext2mb_orphan_options *ours = NULL;
 	struct ext2mb_orphan_options copy;
+	errcode_t error;
 
 	messages_register();
 	if (options) {
-		ours = sized_struct_read(options, &copy, sizeof(copy), least_bytes);
+		ours = sized_struct_read(options, &copy, sizeof(copy),
+		                         SIZED_STRUCT_LEAST(struct ext2mb_orphan_options, mb), &error);
 		if (!ours)
-			return sized_struct_error(options, least_bytes);
+			return error;
 	}
 	if (ours && ours->mb && ours->mb->fs_state->fs != fs)
 		return EXT2MB_ET_BAD_ARGUMENT;
@@ -107,7 +108,8 @@ errcode_t orphan_file_open(ext2_filsys fs, const struct ext2mb_orphan_options *o
 	pthread_mutex_init(&orphans->io_lock, NULL);
 	pthread_mutex_init(&orphans->list_lock, NULL);
 	orphan_list_init(&orphans->list);
-	errcode_t error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state->lock : &orphans->io_lock, &whose);
+	error = fs_orphan_open(&orphans->disk, fs, orphans->mb ? &orphans->mb->fs_state->lock : &orphans->io_lock,
+	                       &whose);
 	if (error) {
 		free(orphans);
 		return error;

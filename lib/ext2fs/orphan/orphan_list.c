@@ -37,34 +37,45 @@ static errcode_t take_node(struct orphan_list *list, uint32_t *number)
 	return 0;
 }
 
-errcode_t orphan_list_add(struct orphan_list *list, uint32_t ino, uint32_t *node)
+/* Where the number of the node is that is older than this one; after none comes the newest. */
+static uint32_t *older_than(struct orphan_list *list, uint32_t number)
 {
-	errcode_t error = take_node(list, node);
+	return number == ORPHAN_LIST_NONE ? &list->newest : &list->nodes[number].older;
+}
+
+static uint32_t *newer_than(struct orphan_list *list, uint32_t number)
+{
+	return number == ORPHAN_LIST_NONE ? &list->oldest : &list->nodes[number].newer;
+}
+
+/* Between the nodes that it names. */
+static errcode_t insert(struct orphan_list *list, struct orphan_node node, uint32_t *number)
+{
+	errcode_t error = take_node(list, number);
 
 	if (error)
 		return error;
-	list->nodes[*node] = (struct orphan_node){
+	list->nodes[*number] = node;
+	*older_than(list, node.newer) = *number;
+	*newer_than(list, node.older) = *number;
+	return 0;
+}
+
+errcode_t orphan_list_add(struct orphan_list *list, uint32_t ino, uint32_t *node)
+{
+	const struct orphan_node added = {
 		.ino = ino,
 		.newer = ORPHAN_LIST_NONE,
 		.older = list->newest,
 		.state = ORPHAN_NODE_LISTED,
 	};
-	if (list->newest == ORPHAN_LIST_NONE)
-		list->oldest = *node;
-	else
-		list->nodes[list->newest].newer = *node;
-	list->newest = *node;
-	return 0;
+
+	return insert(list, added, node);
 }
 
 errcode_t orphan_list_load(struct orphan_list *list, uint32_t ino, uint32_t next)
 {
-	uint32_t node;
-	errcode_t error = take_node(list, &node);
-
-	if (error)
-		return error;
-	list->nodes[node] = (struct orphan_node){
+	const struct orphan_node added = {
 		.ino = ino,
 		.newer = list->oldest,
 		.older = ORPHAN_LIST_NONE,
@@ -72,12 +83,9 @@ errcode_t orphan_list_load(struct orphan_list *list, uint32_t ino, uint32_t next
 		.is_written = true,
 		.state = ORPHAN_NODE_LISTED,
 	};
-	if (list->oldest == ORPHAN_LIST_NONE)
-		list->newest = node;
-	else
-		list->nodes[list->oldest].older = node;
-	list->oldest = node;
-	return 0;
+	uint32_t node;
+
+	return insert(list, added, &node);
 }
 
 errcode_t orphan_list_remove(struct orphan_list *list, uint32_t number, uint32_t ino)
@@ -88,14 +96,8 @@ errcode_t orphan_list_remove(struct orphan_list *list, uint32_t number, uint32_t
 	struct orphan_node *node = &list->nodes[number];
 	if (node->state != ORPHAN_NODE_LISTED || node->ino != ino)
 		return EXT2MB_ET_ORPHAN_ABSENT;
-	if (node->newer == ORPHAN_LIST_NONE)
-		list->newest = node->older;
-	else
-		list->nodes[node->newer].older = node->older;
-	if (node->older == ORPHAN_LIST_NONE)
-		list->oldest = node->newer;
-	else
-		list->nodes[node->older].newer = node->newer;
+	*older_than(list, node->newer) = node->older;
+	*newer_than(list, node->older) = node->newer;
 
 	uint32_t *kind = node->is_written ? &list->leaving : &list->unused;
 	node->state = node->is_written ? ORPHAN_NODE_LEAVING : ORPHAN_NODE_UNUSED;

@@ -17,12 +17,13 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	uint64_t inodes = (uint64_t)geometry->groups * geometry->inodes_per_group;
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_file_info, flags);
 	struct ext2mb_file_info copy;
-	const struct ext2mb_file_info *ours = sized_struct_read(info, &copy, sizeof(copy), least_bytes);
+	errcode_t error;
+	const struct ext2mb_file_info *ours = sized_struct_read(
+		info, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_info, flags), &error);
 
 	if (!ours)
-		return sized_struct_error(info, least_bytes);
+		return error;
 	if (ours->flags & ~(uint64_t)EXT2MB_FILE_FINAL || !ours->ino ||
 	    ours->ino > inodes || ours->parent > inodes || ours->blocks > NORMALIZE_END)
 		return EXT2MB_ET_BAD_ARGUMENT;
@@ -164,13 +165,13 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct preallocation taken = { 0 };
-	const size_t least_bytes = SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags);
 	struct ext2mb_file_request copy;
-	const struct ext2mb_file_request *ours = sized_struct_read(request, &copy, sizeof(copy), least_bytes);
 	errcode_t error = 0;
+	const struct ext2mb_file_request *ours = sized_struct_read(
+		request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags), &error);
 
 	if (!ours)
-		return sized_struct_error(request, least_bytes);
+		return error;
 	if (!is_valid(geometry, ours))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	if (file->may_have_any)

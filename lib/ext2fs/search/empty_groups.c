@@ -105,17 +105,10 @@ static uint32_t look_around(struct choice *choice)
 /* How many clusters are free at the group's end. */
 static uint32_t free_at_end(struct ext2mb *mb, uint32_t number)
 {
-	uint32_t start, end = 0;
-
 	if (!group_free_clusters(&mb->groups[number]) || group_enter(mb, number))
 		return 0;
 	const struct buddy *buddy = mb->groups[number].buddy;
-
-	do {
-		start = buddy_next_free(buddy, end, buddy->clusters);
-		end = buddy_next_used(buddy, start, buddy->clusters);
-	} while (end < buddy->clusters);
-	uint32_t count = end - start;
+	uint32_t count = buddy->clusters - bits_after_last_one(buddy->bitmap, 0, buddy->clusters);
 	group_leave(mb, number);
 	return count;
 }
