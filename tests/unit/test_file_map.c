@@ -2,6 +2,7 @@
 /* Maps of random files, walked back by libext2fs and judged by e2fsck; limits by arithmetic. */
 #include "ondisk/file_map.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -310,14 +311,14 @@ START_TEST(numbers_of_48_bits)
 	ck_assert_uint_eq(file_map_blocks(&tree, extents, 5), 1);
 	ck_assert_int_eq(file_map_build(&tree, 12, 0, extents, 5, &map_block, root, node), 0);
 	memcpy(&index, root + 12, sizeof(index));
-	ck_assert_uint_eq(index.ei_block, 5);
-	ck_assert_uint_eq(index.ei_leaf, 0x98765432);
-	ck_assert_uint_eq(index.ei_leaf_hi, 0xfedc);
+	ck_assert_uint_eq(le32toh(index.ei_block), 5);
+	ck_assert_uint_eq(le32toh(index.ei_leaf), 0x98765432);
+	ck_assert_uint_eq(le16toh(index.ei_leaf_hi), 0xfedc);
 	memcpy(&leaf, node + 12 + 12 * 4, sizeof(leaf));
-	ck_assert_uint_eq(leaf.ee_block, 0x40000005);
-	ck_assert_uint_eq(leaf.ee_len, 32768);
-	ck_assert_uint_eq(leaf.ee_start, 0x567c9abc);
-	ck_assert_uint_eq(leaf.ee_start_hi, 0x1234);
+	ck_assert_uint_eq(le32toh(leaf.ee_block), 0x40000005);
+	ck_assert_uint_eq(le16toh(leaf.ee_len), 32768);
+	ck_assert_uint_eq(le32toh(leaf.ee_start), 0x567c9abc);
+	ck_assert_uint_eq(le16toh(leaf.ee_start_hi), 0x1234);
 }
 END_TEST
 
@@ -337,9 +338,9 @@ START_TEST(unwritten_extents)
 	ck_assert_int_eq(file_map_build(&tree, 12, 0, extents, 3, NULL, root, NULL), 0);
 	for (size_t n = 0; n < 3; n++) {
 		memcpy(&leaf, root + 12 + 12 * n, sizeof(leaf));
-		ck_assert_uint_eq(leaf.ee_block, extents[n].logical);
-		ck_assert_uint_eq(leaf.ee_len, lengths[n]);
-		ck_assert_uint_eq(leaf.ee_start, extents[n].physical);
+		ck_assert_uint_eq(le32toh(leaf.ee_block), extents[n].logical);
+		ck_assert_uint_eq(le16toh(leaf.ee_len), lengths[n]);
+		ck_assert_uint_eq(le32toh(leaf.ee_start), extents[n].physical);
 	}
 }
 END_TEST

@@ -2,6 +2,7 @@
 /* Inodes read back field by field, and in real filesystems by libext2fs, e2fsck and the kernel. */
 #include "ondisk/inode.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,6 +34,32 @@ static struct inode_value plain_value(void)
 	return (struct inode_value){ .mode = S_IFREG | 0640, .links = 1, .generation = 77 };
 }
 
+/* From the order of bytes in images to this machine's: the fields that are looked at. */
+static void to_host_order(struct ext2_inode_large *raw)
+{
+	uint32_t *const words[] = {
+		&raw->i_size,  &raw->i_size_high,   &raw->i_flags, &raw->i_generation,   &raw->i_file_acl,
+		&raw->i_atime, &raw->i_atime_extra, &raw->i_ctime, &raw->i_ctime_extra,  &raw->i_blocks,
+		&raw->i_mtime, &raw->i_mtime_extra, &raw->i_crtime, &raw->i_crtime_extra,
+	};
+	uint16_t *const halves[] = {
+		&raw->i_mode,
+		&raw->i_uid,
+		&raw->i_gid,
+		&raw->i_links_count,
+		&raw->i_extra_isize,
+		&raw->osd2.linux2.l_i_uid_high,
+		&raw->osd2.linux2.l_i_gid_high,
+		&raw->osd2.linux2.l_i_file_acl_high,
+		&raw->osd2.linux2.l_i_blocks_hi,
+	};
+
+	for (size_t n = 0; n < sizeof(words) / sizeof(*words); n++)
+		*words[n] = le32toh(*words[n]);
+	for (size_t n = 0; n < sizeof(halves) / sizeof(*halves); n++)
+		*halves[n] = le16toh(*halves[n]);
+}
+
 static errcode_t encode(const struct ondisk_format *format, const struct inode_value *value,
                         struct ext2_inode_large *raw)
 {
@@ -49,6 +76,7 @@ static errcode_t encode(const struct ondisk_format *format, const struct inode_v
 		ck_assert_uint_eq(bytes[n], 0);
 	memset(raw, 0, sizeof(*raw));
 	memcpy(raw, bytes, format->inode_bytes < sizeof(*raw) ? format->inode_bytes : sizeof(*raw));
+	to_host_order(raw);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/owners/owner_map.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/posix_acl.h>
@@ -285,13 +286,13 @@ struct acl {
 static struct acl acl_of(uint32_t user, uint32_t other_user, uint32_t group)
 {
 	return (struct acl){
-		{ POSIX_ACL_XATTR_VERSION },
-		{ { ACL_USER_OBJ, 7, UINT32_MAX },
-		  { ACL_USER, 5, user },
-		  { ACL_USER, 4, other_user },
-		  { ACL_GROUP_OBJ, 5, UINT32_MAX },
-		  { ACL_GROUP, 1, group },
-		  { ACL_MASK, 7, UINT32_MAX } },
+		{ htole32(POSIX_ACL_XATTR_VERSION) },
+		{ { htole16(ACL_USER_OBJ), htole16(7), UINT32_MAX },
+		  { htole16(ACL_USER), htole16(5), htole32(user) },
+		  { htole16(ACL_USER), htole16(4), htole32(other_user) },
+		  { htole16(ACL_GROUP_OBJ), htole16(5), UINT32_MAX },
+		  { htole16(ACL_GROUP), htole16(1), htole32(group) },
+		  { htole16(ACL_MASK), htole16(7), UINT32_MAX } },
 	};
 }
 
@@ -317,8 +318,8 @@ START_TEST(ids_within_acls_are_mapped)
 	struct acl acl = acl_of(1000, 2000, 3000), expected = acl_of(20, 50, 3033);
 	char why[300];
 
-	expected.entries[1].e_perm = 4;
-	expected.entries[2].e_perm = 5;
+	expected.entries[1].e_perm = htole16(4);
+	expected.entries[2].e_perm = htole16(5);
 	give_xattr(tree, "a", "system.posix_acl_access", &acl, sizeof(acl));
 	give_xattr(tree, "b", "system.posix_acl_access", &expected, sizeof(expected));
 	add_range(&map, ACCOUNT_USER, "0:0:100");
@@ -344,15 +345,15 @@ START_TEST(root_of_a_capability_is_mapped)
 {
 	struct owner_map map = { 0 };
 	struct tree *tree = small_tree();
-	struct vfs_ns_cap_data capability = { VFS_CAP_REVISION_3 | VFS_CAP_FLAGS_EFFECTIVE,
+	struct vfs_ns_cap_data capability = { htole32(VFS_CAP_REVISION_3 | VFS_CAP_FLAGS_EFFECTIVE),
 		                              { { 1, 2 }, { 3, 4 } },
-		                              1000 };
-	struct vfs_cap_data expected = { VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE, { { 1, 2 }, { 3, 4 } } };
+		                              htole32(1000) };
+	struct vfs_cap_data expected = { htole32(VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE), { { 1, 2 }, { 3, 4 } } };
 
 	give_xattr(tree, "a", "security.capability", &capability, sizeof(capability));
-	capability.rootid = 1001;
+	capability.rootid = htole32(1001);
 	give_xattr(tree, "b", "security.capability", &capability, sizeof(capability));
-	capability.rootid = 7;
+	capability.rootid = htole32(7);
 	ck_assert_int_eq(add_rules(&map, "1000 0\n1001 7\n", NULL), 0);
 	ck_assert_int_eq(owner_map_apply(&map, tree, NULL), 0);
 	ck_assert_uint_eq(xattr_of(tree, "a")->value_bytes, sizeof(expected));

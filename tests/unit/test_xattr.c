@@ -2,6 +2,7 @@
 /* Where xattrs stand, their bytes before libext2fs, e2fsck and the kernel, and what is refused. */
 #include "ondisk/xattr.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -428,10 +429,18 @@ static void check_hashes(const uint8_t *block)
 	size_t offset = sizeof(struct ext2_ext_attr_header);
 
 	while (!EXT2_EXT_IS_LAST_ENTRY(block + offset)) {
-		struct ext2_ext_attr_entry *entry = (void *)(block + offset);
-		void *value = (void *)(block + entry->e_value_offs);
+		union {
+			struct ext2_ext_attr_entry entry;
+			uint8_t bytes[EXT2_EXT_ATTR_LEN(UINT8_MAX)];
+		} copy;
+		struct ext2_ext_attr_entry *entry = &copy.entry;
 
-		ck_assert_uint_eq(entry->e_hash, ext2fs_ext_attr_hash_entry(entry, value));
+		/* With its name, and its numbers in the machine's order of bytes. */
+		memcpy(copy.bytes, block + offset, EXT2_EXT_ATTR_LEN(block[offset]));
+		entry->e_value_offs = le16toh(entry->e_value_offs);
+		entry->e_value_size = le32toh(entry->e_value_size);
+		ck_assert_uint_eq(le32toh(entry->e_hash),
+		                  ext2fs_ext_attr_hash_entry(entry, (void *)(block + entry->e_value_offs)));
 		offset += EXT2_EXT_ATTR_LEN(entry->e_name_len);
 	}
 }

@@ -2,7 +2,6 @@
 /* Touches libext2fs's filesystem; see the header. */
 #include "ext2fs/orphan/fs_orphan_release.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -138,7 +137,10 @@ static errcode_t check_blocks(struct orphan_release *release, ext2_ino_t ino, st
 	return release->freed_error ? release->freed_error : error;
 }
 
-/* Whether there are any at all; values of theirs may lie in inodes that would have to be released, too. */
+/*
+ * Whether there are any at all; values of theirs may lie in inodes that would have to be released, too. libext2fs gives
+ * the magic number before those in the inode in the machine's order of bytes.
+ */
 static errcode_t check_xattrs(struct orphan_release *release, ext2_ino_t ino)
 {
 	size_t inode_bytes = EXT2_INODE_SIZE(release->copy->super);
@@ -156,7 +158,7 @@ static errcode_t check_xattrs(struct orphan_release *release, ext2_ino_t ino)
 	if (inode_bytes > EXT2_GOOD_OLD_INODE_SIZE &&
 	    EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize + sizeof(magic) <= inode_bytes)
 		memcpy(&magic, bytes + EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize, sizeof(magic));
-	if (ext2fs_file_acl_block(release->copy, (struct ext2_inode *)inode) || le32toh(magic) == EXT2_EXT_ATTR_MAGIC)
+	if (ext2fs_file_acl_block(release->copy, (struct ext2_inode *)inode) || magic == EXT2_EXT_ATTR_MAGIC)
 		return EXT2MB_ET_ORPHAN_UNSUPPORTED;
 	return 0;
 }

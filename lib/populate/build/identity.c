@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/build/identity.h"
 
+#include <endian.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uuid/uuid.h>
@@ -20,9 +21,17 @@ static void add_bytes(struct digest *digest, const void *bytes, size_t count)
 {
 	digest->low = crc32c(digest->low, bytes, count);
 	/* The two halves see different streams: a CRC of the same bytes with another seed would add nothing. */
-	uint32_t step = digest->low ^ (uint32_t)count;
+	uint32_t step = htole32(digest->low ^ (uint32_t)count);
 
 	digest->high = crc32c(digest->high * 0x9e3779b1u, &step, sizeof(step));
+}
+
+/* The same bytes on every machine. */
+static void add_number(struct digest *digest, uint64_t number)
+{
+	uint64_t bytes = htole64(number);
+
+	add_bytes(digest, &bytes, sizeof(bytes));
 }
 
 static void add_node(struct digest *digest, const struct tree_node *node, int64_t epoch)
@@ -34,13 +43,18 @@ static void add_node(struct digest *digest, const struct tree_node *node, int64_
 		is_clamped ? 0 : node->mtime_nanoseconds, node->size_bytes, node->parent, node->link_to, node->xattrs,
 	};
 
+	for (size_t field = 0; field < sizeof(fields) / sizeof(*fields); field++)
+		fields[field] = htole64(fields[field]);
 	/* With its end, so that neighbouring names do not run together. */
 	add_bytes(digest, node->name, node->name_bytes + 1u);
 	add_bytes(digest, fields, sizeof(fields));
 	if (S_ISLNK(node->mode))
 		add_bytes(digest, node->target, node->size_bytes);
-	if (S_ISCHR(node->mode) || S_ISBLK(node->mode))
-		add_bytes(digest, &node->device, sizeof(node->device));
+	if (S_ISCHR(node->mode) || S_ISBLK(node->mode)) {
+		const uint32_t device[] = { htole32(node->device.major), htole32(node->device.minor) };
+
+		add_bytes(digest, device, sizeof(device));
+	}
 }
 
 static void derive(const struct digest *digest, const char *purpose, char text[IDENTITY_TEXT_BYTES])
@@ -58,7 +72,7 @@ static struct digest digest_of(const struct tree *tree, const struct populate_op
 {
 	struct digest digest = { .low = ~0u, .high = ~0u };
 
-	add_bytes(&digest, &options->epoch, sizeof(options->epoch));
+	add_number(&digest, (uint64_t)options->epoch);
 	for (char *const *option = options->mke2fs; option && *option; option++)
 		add_bytes(&digest, *option, strlen(*option) + 1);
 	if (options->extended)
