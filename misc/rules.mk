@@ -7,7 +7,6 @@ e2frag_sources := \
 	$(tool_sources)
 e2populate_sources := \
 	misc/e2populate.c \
-	misc/e2populate_existing.c \
 	misc/e2populate_options.c \
 	misc/mke2fs_options.c \
 	$(tool_sources)

@@ -2,7 +2,6 @@
 /* Where the system's programs are. */
 #pragma once
 
-#include "support/cleanup.h"
 #include "support/problem.h"
 
 /*

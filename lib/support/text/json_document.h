@@ -5,7 +5,6 @@
 #include <json-c/json.h>
 #include <stddef.h>
 
-#include "support/cleanup.h"
 #include "support/problem.h"
 
 /*
