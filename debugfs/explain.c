@@ -19,6 +19,7 @@
 #include "requests.h"
 #include "support/io/whole_io.h"
 #include "support/text/units.h"
+#include "support/vector.h"
 #include "words.h"
 
 /* Why a group was passed over, or that it was not. */
@@ -67,18 +68,10 @@ static void note(struct looks *looks, const struct look *look)
 		last->last = look->last;
 		return;
 	}
-	if (looks->count == looks->capacity) {
-		size_t capacity = looks->capacity ? 2 * looks->capacity : 64;
-		struct look *grown = reallocarray(looks->looks, capacity, sizeof(*grown));
-
-		if (!grown) {
-			looks->lacks_memory = true;
-			return;
-		}
-		looks->looks = grown;
-		looks->capacity = capacity;
-	}
-	looks->looks[looks->count++] = *look;
+	if (vector_reserve(&looks->looks, &looks->capacity, looks->count + 1, sizeof(*looks->looks)))
+		looks->lacks_memory = true;
+	else
+		looks->looks[looks->count++] = *look;
 }
 
 /* What is said of a group that was not taken from, by what is known of it. */
