@@ -79,18 +79,21 @@ struct directory_job {
 	struct directory_layout *layout; /* NULL: it is inline */
 };
 
-/* What a district needs. */
-struct district_need {
+/* What a district needs, and what it gets. */
+struct district {
 	uint64_t clusters; /* an upper bound */
 	uint64_t data_bytes;
 	bool is_bound; /* less clusters may do, if its files are cut into fewer extents than they could be */
+	/* Block placement: */
+	uint64_t start, limit; /* where its blocks come from */
+	bool has_left_over;    /* nodes that did not fit there */
 };
 
 /* How much room everything takes, see populate/plan/space_estimate.h. */
 struct space_estimate {
 	bool is_counted; /* for build->format and blocks_per_group */
 	uint32_t blocks_per_group;
-	struct district_need *districts;
+	struct district *districts;
 	uint64_t clusters; /* all together, with those of the xattr sets, which districts share */
 	uint64_t quota_blocks; /* that the quota files may take beyond mke2fs's own */
 };

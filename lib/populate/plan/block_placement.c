@@ -2,24 +2,12 @@
 #include "populate/plan/block_placement.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "populate/plan/block_runs.h"
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
-
-/* Where the blocks of a district come from. */
-struct district {
-	uint64_t start, limit;
-};
-
-struct placing {
-	struct build *build;
-	struct district *districts;
-	_Atomic bool *left_over; /* districts with nodes that did not fit their range */
-};
 
 static errcode_t take_run(const struct build *build, struct pack_range *range, struct extent_list *list,
                           uint32_t logical, uint64_t blocks)
@@ -216,21 +204,19 @@ static errcode_t place_district(struct build *build, size_t district, struct pac
 	return error;
 }
 
-static errcode_t fill_district(void *context, unsigned int worker, size_t district, struct problem *problem)
+static errcode_t fill_district(void *context, unsigned int worker, size_t number, struct problem *problem)
 {
-	const struct placing *placing = context;
+	struct build *build = context;
+	struct district *district = &build->space.districts[number];
 	struct pack_range range = {
-		.worker = placing->build->workers[worker],
-		.next = placing->districts[district].start,
-		.limit = placing->districts[district].limit,
+		.worker = build->workers[worker],
+		.next = district->start,
+		.limit = district->limit,
 	};
-	bool full;
 
 	if (interrupt_pending())
 		return EINTR;
-	errcode_t error = place_district(placing->build, district, &range, &full, problem);
-	atomic_store_explicit(&placing->left_over[district], full, memory_order_relaxed);
-	return error;
+	return place_district(build, number, &range, &district->has_left_over, problem);
 }
 
 /* Clusters that a district needs beside those that it keeps of an earlier image. */
@@ -249,17 +235,17 @@ static uint64_t wanted_clusters(const struct build *build, uint32_t district)
 }
 
 /* Walks the free space and gives each district as much of it as it needs, so that no free block is left between two. */
-static errcode_t cut_districts(struct build *build, struct district *districts)
+static errcode_t cut_districts(struct build *build)
 {
 	struct pack_range range = { .mb = build->mb };
 
 	for (uint32_t number = 0; number < district_count(build); number++) {
-		struct district *district = &districts[number];
+		struct district *district = &build->space.districts[number];
 		errcode_t error;
 		bool full = false;
 
 		district->start = range.next;
-		if (build->space.districts[number].is_bound)
+		if (district->is_bound)
 			error = place_district(build, number, &range, &full, build->problem);
 		else
 			error = pass_clusters(build, &range, wanted_clusters(build, number));
@@ -270,7 +256,7 @@ static errcode_t cut_districts(struct build *build, struct district *districts)
 	return 0;
 }
 
-static errcode_t place_left_over(struct build *build, const struct placing *placing)
+static errcode_t place_left_over(struct build *build)
 {
 	errcode_t error = ext2mb_commit(build->mb);
 	struct pack_range range = { .worker = build->workers[0] };
@@ -278,9 +264,9 @@ static errcode_t place_left_over(struct build *build, const struct placing *plac
 
 	if (error)
 		return problem_set(build->problem, error, NULL, "cannot plan the image");
-	for (uint32_t district = 0; !error && !full && district < district_count(build); district++)
-		if (atomic_load_explicit(&placing->left_over[district], memory_order_relaxed))
-			error = place_district(build, district, &range, &full, build->problem);
+	for (uint32_t number = 0; !error && !full && number < district_count(build); number++)
+		if (build->space.districts[number].has_left_over)
+			error = place_district(build, number, &range, &full, build->problem);
 	if (!error && full)
 		error = EXT2MB_ET_NO_SPACE;
 	return error;
@@ -288,18 +274,12 @@ static errcode_t place_left_over(struct build *build, const struct placing *plac
 
 errcode_t block_placement_decide(struct build *build)
 {
-	uint32_t count = district_count(build);
-	SCOPE_FREE struct district *districts = calloc(count, sizeof(*districts));
-	SCOPE_FREE _Atomic bool *left_over = calloc(count, sizeof(*left_over));
-	struct placing placing = { build, districts, left_over };
+	errcode_t error = cut_districts(build);
 
-	if (!districts || !left_over)
-		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
-	errcode_t error = cut_districts(build, districts);
 	if (!error)
-		error = pool_run(build->pool, count, fill_district, &placing, build->problem);
+		error = pool_run(build->pool, district_count(build), fill_district, build, build->problem);
 	if (!error)
-		error = place_left_over(build, &placing);
+		error = place_left_over(build);
 	if (error == EXT2MB_ET_NO_SPACE)
 		return problem_set_reason(build->problem, error, build->options->image, "cannot place all files",
 		                          "the filesystem is too small; a larger size is needed");

@@ -30,7 +30,7 @@ static void add_cuts(const struct build *build, uint32_t blocks, struct cuts *cu
 }
 
 /* Four extents fit the inode: nearly all files have no more. */
-static void count_extent_map(const struct build *build, const struct cuts *cuts, struct district_need *need)
+static void count_extent_map(const struct build *build, const struct cuts *cuts, struct district *need)
 {
 	if (cuts->most <= 4)
 		return;
@@ -62,7 +62,7 @@ static errcode_t count_indirect(const struct build *build, uint32_t number, uint
 	return error;
 }
 
-static errcode_t count_file(const struct build *build, uint32_t number, struct district_need *need)
+static errcode_t count_file(const struct build *build, uint32_t number, struct district *need)
 {
 	const struct tree_node *node = build_node(build, number);
 	struct block_runs runs;
@@ -111,7 +111,7 @@ static errcode_t check_casefold(const struct build *build, uint32_t node, const 
 	                          source->name(source->context, second).name);
 }
 
-static errcode_t count_directory(const struct build *build, struct directory_job *job, struct district_need *need,
+static errcode_t count_directory(const struct build *build, struct directory_job *job, struct district *need,
                                  struct problem *problem)
 {
 	const struct tree_node *node = build_node(build, job->node);
@@ -183,7 +183,7 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 	const struct build *build = context;
 	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
 	uint32_t directory = build_first_directory(build, nodes.first);
-	struct district_need need = { 0 };
+	struct district need = { 0 };
 
 	(void)worker;
 	for (uint32_t number = nodes.first; number < nodes.end; number++) {
