@@ -307,13 +307,13 @@ static void place_value(const struct stored_xattr *stored, const uint8_t *base, 
  * Writes entries from `entries` on and their values down from `end`, offsets counted from `base`, into zeroed
  * bytes. Returns the entries' common hash, by which the kernel finds equal blocks; 0 without hashes.
  */
-static uint32_t write_entries(const struct stored_xattr *const *list, size_t count, uint8_t *entries, uint8_t *base,
+static uint32_t write_entries(const struct stored_xattr *list, size_t count, uint8_t *entries, uint8_t *base,
                               uint8_t *end, bool has_hashes)
 {
 	uint32_t common_hash = 0;
 
 	for (size_t n = 0; n < count; n++) {
-		const struct stored_xattr *stored = list[n];
+		const struct stored_xattr *stored = &list[n];
 		struct ext2_ext_attr_entry raw = {
 			.e_name_len = stored->name_bytes,
 			.e_name_index = stored->name_index,
@@ -336,14 +336,14 @@ static uint32_t write_entries(const struct stored_xattr *const *list, size_t cou
 	return common_hash;
 }
 
-static size_t select_entries(const struct stored_xattr *stored, size_t count, uint64_t chosen,
-                             const struct stored_xattr *selected[XATTR_MAX_COUNT])
+/* Moves the chosen ones to the beginning; returns how many they are. */
+static size_t select_entries(struct stored_xattr *stored, size_t count, uint64_t chosen)
 {
 	size_t selected_count = 0;
 
 	for (size_t n = 0; n < count; n++) {
 		if (chosen >> n & 1)
-			selected[selected_count++] = &stored[n];
+			stored[selected_count++] = stored[n];
 	}
 	return selected_count;
 }
@@ -352,7 +352,6 @@ errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xa
                              const struct xattr_layout *layout, void *area)
 {
 	struct stored_xattr stored[XATTR_MAX_COUNT];
-	const struct stored_xattr *selected[XATTR_MAX_COUNT];
 	uint32_t magic = htole32(EXT2_EXT_ATTR_MAGIC);
 	size_t area_bytes = inode_xattr_area_bytes(format);
 	errcode_t error = resolve(list, count, layout->in_value_inode, stored);
@@ -361,37 +360,26 @@ errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xa
 		return error;
 	memset(area, 0, area_bytes);
 
-	size_t selected_count = select_entries(stored, count, layout->in_inode, selected);
+	size_t selected_count = select_entries(stored, count, layout->in_inode);
 	if (selected_count == 0)
 		return 0;
 
 	uint8_t *entries = (uint8_t *)area + INODE_HEADER_BYTES;
 
 	memcpy(area, &magic, sizeof(magic));
-	write_entries(selected, selected_count, entries, entries, (uint8_t *)area + area_bytes, false);
+	write_entries(stored, selected_count, entries, entries, (uint8_t *)area + area_bytes, false);
 	return 0;
 }
 
-static int compare_stored(const struct stored_xattr *left, const struct stored_xattr *right)
+static int compare_stored(const void *one, const void *other)
 {
+	const struct stored_xattr *left = one, *right = other;
+
 	if (left->name_index != right->name_index)
 		return left->name_index - right->name_index;
 	if (left->name_bytes != right->name_bytes)
 		return left->name_bytes - right->name_bytes;
 	return memcmp(left->name, right->name, left->name_bytes);
-}
-
-/* By insertion: there are 64 at most, and lists sorted by name come almost sorted. */
-static void sort_entries(const struct stored_xattr **list, size_t count)
-{
-	for (size_t n = 1; n < count; n++) {
-		const struct stored_xattr *moved = list[n];
-		size_t place = n;
-
-		for (; place > 0 && compare_stored(moved, list[place - 1]) < 0; place--)
-			list[place] = list[place - 1];
-		list[place] = moved;
-	}
 }
 
 static uint32_t block_checksum(const struct ondisk_format *format, uint64_t block, const void *bytes)
@@ -406,7 +394,6 @@ errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xa
                              const struct xattr_layout *layout, uint64_t block, uint32_t references, void *bytes)
 {
 	struct stored_xattr stored[XATTR_MAX_COUNT];
-	const struct stored_xattr *selected[XATTR_MAX_COUNT];
 	uint8_t *base = bytes;
 	errcode_t error = resolve(list, count, layout->in_value_inode, stored);
 
@@ -415,11 +402,11 @@ errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xa
 	assert(references >= 1 && references <= XATTR_MAX_REFERENCES);
 	memset(bytes, 0, format->block_bytes);
 
-	size_t selected_count = select_entries(stored, count, ~layout->in_inode, selected);
+	size_t selected_count = select_entries(stored, count, ~layout->in_inode);
 
-	sort_entries(selected, selected_count);
+	qsort(stored, selected_count, sizeof(*stored), compare_stored);
 
-	uint32_t hash = write_entries(selected, selected_count, base + sizeof(struct ext2_ext_attr_header), base,
+	uint32_t hash = write_entries(stored, selected_count, base + sizeof(struct ext2_ext_attr_header), base,
 	                              base + format->block_bytes, true);
 	struct ext2_ext_attr_header header = {
 		.h_magic = htole32(EXT2_EXT_ATTR_MAGIC),
