@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "ondisk/orphan_block.h"
 #include "populate/data/copy.h"
@@ -23,6 +22,7 @@
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
 #include "support/run/interrupt.h"
+#include "support/seconds.h"
 
 const char *const populate_stage_names[POPULATE_STAGES] = {
 	[POPULATE_SCAN] = "scan", [POPULATE_FORMAT] = "format", [POPULATE_PLAN] = "plan",
@@ -45,17 +45,13 @@ struct run {
 	struct attempt attempt;
 	struct populate_report *report;
 	enum populate_stage stage;
-	struct timespec stage_begin;
+	double stage_begin; /* in seconds_of(CLOCK_MONOTONIC) */
 };
 
 /* Notes how long the stage that ends has taken. */
 static void end_stage(const struct run *run)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	run->report->seconds[run->stage] += (double)(now.tv_sec - run->stage_begin.tv_sec) +
-	                                    (double)(now.tv_nsec - run->stage_begin.tv_nsec) / 1e9;
+	run->report->seconds[run->stage] += seconds_of(CLOCK_MONOTONIC) - run->stage_begin;
 }
 
 static void begin_stage(struct run *run, enum populate_stage stage)
@@ -65,7 +61,7 @@ static void begin_stage(struct run *run, enum populate_stage stage)
 	if (stage != POPULATE_SCAN)
 		end_stage(run);
 	run->stage = stage;
-	clock_gettime(CLOCK_MONOTONIC, &run->stage_begin);
+	run->stage_begin = seconds_of(CLOCK_MONOTONIC);
 	/* Copying knows its totals and says them itself. */
 	if (stage != POPULATE_COPY)
 		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, 0);

@@ -47,35 +47,27 @@ static bool has_content(const struct build *build, uint32_t node)
 	       !tree_node_is_link(build->tree, node);
 }
 
-/* Where one extent, or a part of it, comes from and goes to. */
-struct piece {
-	uint32_t node;
-	uint32_t logical;
-	uint64_t physical;
-	uint32_t blocks;
-};
-
-/* Reads a piece of at most RUN_WRITER_BYTES into the worker's next write, zeros after the end of the file. */
-static errcode_t copy_piece(const struct build *build, struct copy_worker *own, const struct piece *piece,
-                            struct problem *problem)
+/* Reads blocks of at most RUN_WRITER_BYTES into the worker's next write, zeros after the end of the file. */
+static errcode_t copy_blocks(const struct build *build, struct copy_worker *own, uint32_t node,
+                             const struct file_extent *blocks, struct problem *problem)
 {
 	const struct ondisk_format *format = &build->format;
-	uint64_t offset = (uint64_t)piece->logical << format->block_bits;
-	size_t space = (size_t)piece->blocks << format->block_bits;
-	uint64_t left = build_node(build, piece->node)->size_bytes - offset;
+	uint64_t offset = (uint64_t)blocks->logical << format->block_bits;
+	size_t space = (size_t)blocks->count << format->block_bits;
+	uint64_t left = build_node(build, node)->size_bytes - offset;
 	size_t data_bytes = left < space ? (size_t)left : space;
 	void *bytes;
 
-	errcode_t error = run_writer_reserve(&own->writer, piece->physical, piece->blocks, &bytes);
+	errcode_t error = run_writer_reserve(&own->writer, blocks->physical, blocks->count, &bytes);
 	if (error)
 		return problem_set(problem, error, build->options->image, "cannot write");
 	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
 	if (error)
 		return error;
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
-	/* Only whole clusters can become holes, and a piece may be smaller than one. */
+	/* Only whole clusters can become holes, and these blocks may be less than one. */
 	if (format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
-		error = zero_runs_find(format, piece->node, piece->logical, bytes, data_bytes, &own->zeros);
+		error = zero_runs_find(format, node, blocks->logical, bytes, data_bytes, &own->zeros);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");
 	progress_add(build->options->progress, data_bytes, 0);
@@ -101,17 +93,16 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 
 		to = to < end ? to : end;
 		while (from < to) {
-			struct piece piece = {
-				.node = node,
+			const struct file_extent blocks = {
 				.logical = (uint32_t)from,
 				.physical = extent->physical + (from - extent->logical),
-				.blocks = to - from < most ? (uint32_t)(to - from) : most,
+				.count = to - from < most ? (uint32_t)(to - from) : most,
 			};
-			errcode_t error = copy_piece(build, own, &piece, problem);
+			errcode_t error = copy_blocks(build, own, node, &blocks, problem);
 
 			if (error)
 				return error;
-			from += piece.blocks;
+			from += blocks.count;
 		}
 	}
 	return 0;
