@@ -154,6 +154,28 @@ static int print_damage(const struct subject *subject)
 	return EXIT_FAILURE;
 }
 
+/* Beside the report, because not every form has a place for it. */
+static void print_left_out(const struct command *command, const struct subject *subject)
+{
+	const struct report *report = subject->report;
+	struct problem problem = { 0 };
+
+	if (!command->options.quick_seconds)
+		return;
+	if (report->quick.groups) {
+		problem_set_reason(&problem, EXT2_ET_CANCEL_REQUESTED, subject->volume.path, "--quick left out",
+		                   "the free space of %" PRIu64 " of %u groups", report->quick.groups,
+		                   report->filesystem.groups);
+		print_problem(&problem);
+	}
+	if (command->options.without_files)
+		return;
+	problem_set_reason(&problem, EXT2_ET_CANCEL_REQUESTED, subject->volume.path, "--quick left out",
+	                   "%" PRIu64 " of %" PRIu64 " inodes, extents of %" PRIu64 " files, all directories",
+	                   report->quick.inodes, report->quick.inodes_in_use, report->quick.files);
+	print_problem(&problem);
+}
+
 static int print_paths(const struct command *command, struct subject *subject)
 {
 	const struct volume *volume = &subject->volume;
@@ -276,6 +298,7 @@ static int analyze_and_print(struct command *command, struct subject *subject)
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
+	print_left_out(command, subject);
 	if (print_damage(subject))
 		status = EXIT_FAILURE;
 	double score = subject->saved.text ? figures_score(&subject->saved.figures) : report->verdict.score;

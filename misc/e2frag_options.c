@@ -8,6 +8,8 @@
 #define MOST_PARTITIONS 1024
 #define MOST_WORST 100000
 #define MOST_DEPTH 1000
+#define MOST_QUICK_SECONDS 86400
+#define DEFAULT_QUICK_SECONDS 10
 #define DEFAULT_BATCH_FILES 1000
 
 static const char usage[] =
@@ -62,6 +64,12 @@ static void take_unlink_cost(struct command *command, const struct taken_option 
 	command->parts.unlink = true;
 }
 
+static void take_quick(struct command *command, const struct taken_option *option)
+{
+	if (!option->argument)
+		command->options.quick_seconds = DEFAULT_QUICK_SECONDS;
+}
+
 static const struct option_row options[] = {
 	{ .heading = "What is shown" },
 	{ .name = "format", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = form_name, .take = take_format,
@@ -90,6 +98,9 @@ static const struct option_row options[] = {
 	  .help = "show IMAGE and OTHER side by side instead; either may be what\n--json has written" },
 	{ .name = "html", .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(html),
 	  .help = "also write a page with pictures, for browsers; with --compare of both" },
+	{ .name = "quick", .argument = "SECONDS", .kind = ARGUMENT_NUMBER, .is_optional = true, .minimum = 1,
+	  .maximum = MOST_QUICK_SECONDS, FIELD(options.quick_seconds), .take = take_quick,
+	  .help = "read for SECONDS (default 10) at most, and 32 MiB for each of them; says what is\nleft out" },
 	{ .name = "max-score", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = 100, FIELD(max_score),
 	  .help = "exit with status 3 if the score is above N" },
 	{ .heading = "Where the filesystem is" },
@@ -169,6 +180,10 @@ static void check_command(const struct command *command)
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
+	if (command->options.quick_seconds && (command->paths.count || command->compare || command->html ||
+	                                       command->parts.by_directory || command->parts.unlink))
+		usage_error("--quick leaves out part of the filesystem, which --path, --compare, --html, --by-directory "
+		            "and --unlink-cost need");
 	if (command->parts.unlink && command->options.without_files)
 		usage_error("--unlink-cost is about files, which --only=free leaves out");
 	if (command->max_score != ANY_SCORE && command->options.without_files)

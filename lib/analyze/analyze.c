@@ -6,6 +6,9 @@
 #include "analyze/directories/directory_totals.h"
 #include "analyze/directories/unlink_cost.h"
 #include "analyze/read/paths.h"
+#include "support/seconds.h"
+
+#define QUICK_BYTES_A_SECOND (UINT64_C(32) << 20)
 
 static errcode_t name_worst(struct inode_scan *scan)
 {
@@ -57,9 +60,10 @@ static errcode_t analyze_files(const struct volume *volume, struct pool *pool, c
 
 	if (error)
 		return error;
-	error = needs_directories(options) ?
-	                scan_twice(&scan, options) :
-	                inode_scan_run(&scan, INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES, NULL, 0);
+	/* A directory may be as large as the filesystem, and its names say nothing of fragmentation. */
+	unsigned int parts = volume->budget ? INODE_SCAN_FILES : INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES;
+
+	error = needs_directories(options) ? scan_twice(&scan, options) : inode_scan_run(&scan, parts, NULL, 0);
 	if (!error)
 		error = name_worst(&scan);
 	damage_merge(&report->damage, &scan.damage);
@@ -76,8 +80,19 @@ static uint64_t inodes_to_scan(const struct volume *volume)
 	return inodes;
 }
 
+/* Until the given share of the time and of the bytes is used up. */
+static void set_budget(const struct volume *volume, double started, double share)
+{
+	if (!volume->budget)
+		return;
+	const struct report_quick *quick = volume->budget->report;
+
+	volume->budget->most_bytes = (uint64_t)((double)quick->most_bytes * share);
+	volume->budget->end = started + quick->seconds * share;
+}
+
 static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, const struct analyze_options *options,
-                               struct report *report)
+                               double started, struct report *report)
 {
 	errcode_t error = 0;
 
@@ -85,11 +100,13 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 	report->worst.limit = options->worst_limit;
 	if (!options->without_free) {
 		progress_stage(options->progress, "free space", 0, 0);
+		set_budget(volume, started, options->without_files ? 1 : 0.5);
 		error = free_space_read(volume, pool, options->with_groups, report);
 	}
 	if (!error && !options->without_files) {
 		progress_stage(options->progress, "files", 0,
 		               inodes_to_scan(volume) * (needs_directories(options) ? 2 : 1));
+		set_budget(volume, started, 1);
 		error = analyze_files(volume, pool, options, report);
 	}
 	if (!error)
@@ -100,12 +117,21 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 errcode_t analyze(const struct volume *volume, const struct analyze_options *options, struct report *report,
                   struct problem *problem)
 {
+	double started = seconds_of(CLOCK_MONOTONIC);
+	struct read_budget budget = { .report = &report->quick };
+	struct volume limited = *volume;
 	struct pool *pool;
 	errcode_t error = pool_create(options->threads, &pool);
 
+	if (options->quick_seconds)
+		limited.budget = &budget;
+	report->quick.seconds = options->quick_seconds;
+	report->quick.most_bytes = options->quick_seconds * QUICK_BYTES_A_SECOND;
+	report->quick.inodes_in_use = inodes_to_scan(volume);
 	if (!error) {
-		error = analyze_parts(volume, pool, options, report);
+		error = analyze_parts(&limited, pool, options, started, report);
 		pool_destroy(pool);
 	}
+	report->seconds = seconds_of(CLOCK_MONOTONIC) - started;
 	return error ? problem_set(problem, error, volume->path, "cannot analyse") : 0;
 }

@@ -14,6 +14,7 @@ struct analyze_options {
 	unsigned int directory_depth; /* of by_directory */
 	uint32_t unlink_batch_files;  /* for the cost of deleting files; 0: leave it out */
 	uint64_t chunk_blocks;        /* for the free space; 0: none */
+	unsigned int quick_seconds;   /* read no longer than this, and 32 MiB for each; 0: all of it */
 	size_t worst_limit;           /* how many of the worst files are named */
 	struct progress *progress;    /* NULL: not shown */
 };

@@ -121,6 +121,81 @@ static void compare(const struct naive *naive, unsigned int threads, uint64_t ch
 	free(report);
 }
 
+/* With a budget: how many groups are left out, and of how many in a row that is the most. */
+static uint64_t left_out(uint64_t most_bytes, double end, uint32_t *in_a_row, struct report *report)
+{
+	struct read_budget budget = { .most_bytes = most_bytes, .end = end, .report = &report->quick };
+	struct problem problem = { 0 };
+	struct volume volume;
+	struct pool *pool;
+
+	*report = (struct report){ 0 };
+	ck_assert_int_eq(volume_open(mb_image_path(), 0, &volume, &report->filesystem, &problem), 0);
+	ck_assert_int_eq(pool_create(0, &pool), 0);
+	volume.budget = &budget;
+	ck_assert_int_eq(free_space_read(&volume, pool, true, report), 0);
+	*in_a_row = 0;
+	for (uint32_t row = 0, number = 0; number < report->filesystem.groups; number++) {
+		row = report->free.groups[number].is_unreadable ? row + 1 : 0;
+		*in_a_row = row > *in_a_row ? row : *in_a_row;
+	}
+	pool_destroy(pool);
+	volume_close(&volume);
+	return report->quick.groups;
+}
+
+START_TEST(a_budget_is_spent_evenly)
+{
+	struct random random = random_start("a_budget_is_spent_evenly");
+	struct report *report = calloc(1, sizeof(*report));
+	uint32_t in_a_row;
+
+	mb_image_make("-t ext4 -b 1024 -g 256 -i 262144 -O ^has_journal,^flex_bg,^resize_inode,meta_bg,"
+	              "^metadata_csum,^uninit_bg", "160M");
+	scatter(&random);
+	ck_assert_uint_eq(left_out(UINT64_MAX, 1e300, &in_a_row, report), 0);
+	ck_assert_uint_eq(report->filesystem.groups, 640);
+	ck_assert_uint_eq(report->quick.read_bytes, 640 << 10);
+	ck_assert_uint_eq(report->free.sizes.sum, report->free.superblock_free_blocks);
+	report_destroy(report);
+	/* Ten tasks of 64 groups, of which every other one is done. */
+	ck_assert_uint_eq(left_out(320 << 10, 1e300, &in_a_row, report), 320);
+	ck_assert_uint_eq(report->quick.read_bytes, 320 << 10);
+	ck_assert_uint_le(in_a_row, 128);
+	ck_assert_uint_eq(report->damage.count, 0);
+	ck_assert_uint_eq(report->free.unreadable_groups, 0);
+	uint64_t blocks = 0;
+
+	for (size_t zone = 0; zone < report->free.zone_count; zone++)
+		blocks += report->free.zones[zone].blocks;
+	ck_assert_uint_eq(blocks, 320 * 256);
+	report_destroy(report);
+	ck_assert_uint_eq(left_out(UINT64_MAX, 0, &in_a_row, report), 640);
+	ck_assert_uint_eq(report->quick.read_bytes, 0);
+	report_destroy(report);
+	free(report);
+}
+END_TEST
+
+/* Each task comes once, whatever their number. */
+START_TEST(each_task_has_its_turn)
+{
+	struct read_budget budget = { 0 };
+	struct volume volume = { 0 };
+	uint8_t seen[300];
+
+	ck_assert_uint_eq(volume_spread(&volume, 7, 10), 7);
+	volume.budget = &budget;
+	for (size_t count = 1; count <= sizeof(seen); count++) {
+		memset(seen, 0, sizeof(seen));
+		for (size_t index = 0; index < count; index++)
+			seen[volume_spread(&volume, index, count)]++;
+		for (size_t task = 0; task < count; task++)
+			ck_assert_uint_eq(seen[task], 1);
+	}
+}
+END_TEST
+
 START_TEST(all_kinds_of_filesystems)
 {
 	static const struct {
@@ -160,6 +235,8 @@ int main(void)
 	tcase_add_unchecked_fixture(tests, mb_image_setup, mb_image_teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, all_kinds_of_filesystems);
+	tcase_add_test(tests, a_budget_is_spent_evenly);
+	tcase_add_test(tests, each_task_has_its_turn);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

@@ -345,6 +345,19 @@ static void write_damage(struct json *json, const struct report *report)
 	json_close_object(json);
 }
 
+static void write_quick(struct json *json, const struct report_quick *quick)
+{
+	json_open_object(json, "quick");
+	json_unsigned(json, "most_seconds", quick->seconds);
+	json_unsigned(json, "most_bytes", quick->most_bytes);
+	json_unsigned(json, "read_bytes", quick->read_bytes);
+	json_unsigned(json, "groups_left_out", quick->groups);
+	json_unsigned(json, "inodes_in_use", quick->inodes_in_use);
+	json_unsigned(json, "inodes_left_out", quick->inodes);
+	json_unsigned(json, "files_left_out", quick->files);
+	json_close_object(json);
+}
+
 void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts)
 {
 	json_open_object(json, key);
@@ -362,6 +375,8 @@ void form_json_object(struct json *json, const char *key, const struct report *r
 		write_verdict(json, report);
 	}
 	write_damage(json, report);
+	if (report->quick.seconds)
+		write_quick(json, &report->quick);
 	json_close_object(json);
 }
 

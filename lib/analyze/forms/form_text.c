@@ -360,7 +360,8 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 		print_free(&form, parts->groups);
 	if (parts->files) {
 		print_files(&form);
-		print_directories(&form);
+		if (!report->quick.seconds)
+			print_directories(&form);
 		print_worst(&form);
 		if (parts->by_directory)
 			print_by_directory(&form);

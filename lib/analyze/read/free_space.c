@@ -16,6 +16,7 @@ struct group_space {
 	uint32_t free;
 	uint32_t fragments;
 	uint32_t largest;
+	bool is_left_out; /* the budget is spent: nothing is known */
 };
 
 struct worker {
@@ -163,16 +164,31 @@ static void take_groups(const struct reading *reading, struct worker *worker, ui
 		take_group(reading, worker, number + n, worker->bitmaps + n * words);
 }
 
+static void leave_out(const struct reading *reading, uint32_t number, uint32_t end)
+{
+	__atomic_add_fetch(&reading->report->quick.groups, end - number, __ATOMIC_RELAXED);
+	for (; number < end; number++) {
+		reading->groups[number].is_left_out = true;
+		if (reading->report->free.groups)
+			reading->report->free.groups[number].is_unreadable = true;
+	}
+}
+
 static errcode_t read_batch(void *context, unsigned int index, size_t batch, struct problem *problem)
 {
 	const struct reading *reading = context;
 	const struct volume *volume = reading->volume;
 	struct worker *worker = &reading->workers[index];
-	uint32_t number = (uint32_t)batch * BATCH_GROUPS;
+	size_t batches = (volume->geometry.groups + BATCH_GROUPS - 1) / BATCH_GROUPS;
+	uint32_t number = (uint32_t)volume_spread(volume, batch, batches) * BATCH_GROUPS;
 	uint32_t end =
 		volume->geometry.groups - number < BATCH_GROUPS ? volume->geometry.groups : number + BATCH_GROUPS;
 
 	(void)problem;
+	if (volume_is_spent(volume)) {
+		leave_out(reading, number, end);
+		return 0;
+	}
 	if (!worker->bitmaps)
 		worker->bitmaps = malloc((size_t)BATCH_GROUPS << volume->format.block_bits);
 	if (!worker->bitmaps)
@@ -238,6 +254,8 @@ static errcode_t make_zones(const struct reading *reading)
 		if (number % per_zone == 0)
 			zone->first_group = number;
 		zone->groups++;
+		if (space->is_left_out)
+			continue;
 		zone->blocks += (uint64_t)geometry_group_clusters(geometry, number) << geometry->cluster_bits;
 		zone->free_blocks += (uint64_t)space->free << geometry->cluster_bits;
 		zone->extents += space->fragments;

@@ -137,13 +137,16 @@ static errcode_t walk_regular(const struct run *run, unsigned int index, uint32_
 
 	map_walk(&worker->walker.map, ino, inode, see_record, &walk, &walk.shape);
 	layout_end(&walk.layout, walk.sizes);
+	if (walk.shape.is_left_out)
+		__atomic_add_fetch(&run->scan->report->quick.files, 1, __ATOMIC_RELAXED);
 	*segment = (struct scan_segment){
 		.ino = ino,
 		.has_blocks = walk.layout.blocks,
 		.first = walk.layout.first_physical,
 		.end = walk.layout.last.physical + walk.layout.last.count,
 	};
-	return add_regular(run, index, ino, inode, &walk);
+	/* Of what is left out entirely it is not known whether it is empty. */
+	return walk.shape.is_left_out && !walk.layout.blocks ? 0 : add_regular(run, index, ino, inode, &walk);
 }
 
 static void walk_other(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
@@ -317,14 +320,17 @@ static void expect_entries(const struct volume *volume, const struct inode_view 
 }
 
 /* Lets the system read at the same time what the walks over these inodes will want piece by piece. */
-static void expect_maps(struct scan_worker *worker, const struct volume *volume, uint32_t inodes)
+static void expect_maps(const struct run *run, const struct scan_worker *worker, uint32_t inodes)
 {
+	const struct volume *volume = run->scan->volume;
+	bool with_directories = run->parts & INODE_SCAN_DIRECTORIES;
+
 	for (uint32_t n = 0; n < inodes; n++) {
 		struct inode_view inode;
 		uint64_t blocks[4];
 
 		inode_view_read(worker->table + (size_t)n * volume->format.inode_bytes, &inode);
-		if (!inode.links || (!S_ISREG(inode.mode) && !S_ISDIR(inode.mode)) ||
+		if (!inode.links || (!S_ISREG(inode.mode) && !(S_ISDIR(inode.mode) && with_directories)) ||
 		    (inode.flags & EXT4_INLINE_DATA_FL))
 			continue;
 		unsigned int count = map_first_blocks(volume, &inode, blocks);
@@ -341,8 +347,9 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	const struct run *run = context;
 	const struct volume *volume = run->scan->volume;
 	struct scan_worker *worker = &run->workers[index];
-	uint32_t group = (uint32_t)(task / run->chunks_per_group);
-	uint32_t first_block = (uint32_t)(task % run->chunks_per_group) * run->chunk_blocks;
+	size_t chunk = volume_spread(volume, task, (size_t)volume->geometry.groups * run->chunks_per_group);
+	uint32_t group = (uint32_t)(chunk / run->chunks_per_group);
+	uint32_t first_block = (uint32_t)(chunk % run->chunks_per_group) * run->chunk_blocks;
 	uint32_t per_block = volume->format.block_bytes / volume->format.inode_bytes;
 	uint32_t used = volume->group[group].inodes_used, first = first_block * per_block;
 	uint32_t first_ino = group * volume->geometry.inodes_per_group + first + 1;
@@ -357,10 +364,14 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	uint32_t blocks = (used - first + per_block - 1) / per_block;
 
 	blocks = blocks < run->chunk_blocks ? blocks : run->chunk_blocks;
-	read_table(run, worker, first_ino, volume->group[group].inode_table + first_block, blocks);
 	uint32_t inodes = used - first < blocks * per_block ? used - first : blocks * per_block;
 
-	expect_maps(worker, volume, inodes);
+	if (volume_is_spent(volume)) {
+		__atomic_add_fetch(&run->scan->report->quick.inodes, inodes, __ATOMIC_RELAXED);
+		return 0;
+	}
+	read_table(run, worker, first_ino, volume->group[group].inode_table + first_block, blocks);
+	expect_maps(run, worker, inodes);
 	progress_add(run->scan->progress, 0, inodes);
 	worker->is_in_segment = false;
 	for (uint32_t n = 0; n < inodes; n++) {
@@ -382,6 +393,10 @@ static errcode_t scan_large(void *context, unsigned int index, size_t task, stru
 	uint32_t ino = segment->ino;
 
 	(void)problem;
+	if (volume_is_spent(run->scan->volume)) {
+		__atomic_add_fetch(&run->scan->report->quick.files, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
 	errcode_t error = volume_read_inode(run->scan->volume, ino, worker->table, &inode);
 	if (error == ENOMEM)
 		return error;

@@ -67,12 +67,17 @@ static void expect_children(const struct map_walker *walker, unsigned int count)
 	}
 }
 
-/* A block of the map into the buffer of its level; NULL, and damage, if it cannot be had. */
+/* A block of the map into the buffer of its level; NULL, and damage or left out, if it cannot be had. */
 static const uint8_t *read_map_block(struct walk *walk, uint64_t block, unsigned int level)
 {
 	struct map_walker *walker = walk->walker;
 	const struct volume *volume = walker->volume;
 	uint8_t *bytes = walker->levels + ((size_t)level << volume->format.block_bits);
+
+	if (volume_is_spent(volume)) {
+		walk->shape->is_left_out = true;
+		return NULL;
+	}
 	uint64_t read = __atomic_add_fetch(walker->blocks_read, 1, __ATOMIC_RELAXED);
 
 	if (!volume_has_blocks(volume, block, 1) || volume_read(volume, block, 1, bytes)) {

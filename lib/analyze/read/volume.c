@@ -11,6 +11,7 @@
 #include "ext2fs/core/bits.h"
 #include "ext2fs/fs/fs_errors.h"
 #include "support/io/whole_io.h"
+#include "support/seconds.h"
 
 static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
 {
@@ -195,11 +196,39 @@ bool volume_owns_inode(const struct volume *volume, uint32_t ino)
 	return false;
 }
 
+bool volume_is_spent(const struct volume *volume)
+{
+	const struct read_budget *budget = volume->budget;
+
+	return budget && (__atomic_load_n(&budget->report->read_bytes, __ATOMIC_RELAXED) >= budget->most_bytes ||
+	                  seconds_of(CLOCK_MONOTONIC) >= budget->end);
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+size_t volume_spread(const struct volume *volume, size_t index, size_t count)
+{
+	/* Steps of the golden ratio fill a circle evenly; one without a common divisor comes everywhere. */
+	size_t step = (size_t)((double)count * 0.6180339887) | 1;
+
+	if (!volume->budget)
+		return index;
+	while (common_divisor(step, count) > 1)
+		step += 2;
+	return (size_t)((unsigned __int128)index * step % count);
+}
+
 errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes)
 {
 	uint64_t at = volume->offset_bytes + (block << volume->format.block_bits);
 	errcode_t error = whole_read(volume->descriptor, bytes, count << volume->format.block_bits, at);
 
+	if (volume->budget)
+		__atomic_add_fetch(&volume->budget->report->read_bytes, count << volume->format.block_bits,
+		                   __ATOMIC_RELAXED);
 	return error == ENODATA ? EXT2_ET_SHORT_READ : error;
 }
 

@@ -21,6 +21,13 @@ struct volume_group {
 	bool is_uninitialised; /* the bitmap was never written: only the metadata is in use */
 };
 
+/* How much may be read. Any thread. */
+struct read_budget {
+	uint64_t most_bytes;
+	double end; /* by CLOCK_MONOTONIC */
+	struct report_quick *report; /* what was read, and what is left out */
+};
+
 struct volume {
 	int descriptor;
 	const char *path;      /* the caller's */
@@ -34,6 +41,7 @@ struct volume {
 	struct volume_group *group;
 	struct fs_zones zones;                 /* where the filesystem's own metadata lies */
 	uint64_t free_blocks, reserved_blocks; /* as the superblock says */
+	struct read_budget *budget;            /* the caller's; NULL: all is read */
 };
 
 /*
@@ -56,6 +64,15 @@ MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino
 
 /* Tells the system that they will be read soon. Any thread. */
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);
+
+/* True once the budget is used up: whoever asks leaves out what it was about to read, and counts it in the report. */
+bool volume_is_spent(const struct volume *volume);
+
+/*
+ * The task that is done as number `index` of `count`. Where a budget may end them, those that are done are spread evenly
+ * over the filesystem at any time; else they are in order.
+ */
+size_t volume_spread(const struct volume *volume, size_t index, size_t count);
 
 /* True if all of them are the filesystem's, and none its superblock's; reading them is another matter. */
 static inline bool volume_has_blocks(const struct volume *volume, uint64_t block, uint64_t count)

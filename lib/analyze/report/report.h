@@ -217,6 +217,15 @@ static inline double report_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* What was left out because only so much was to be read, see analyze_options.quick_seconds. */
+struct report_quick {
+	unsigned int seconds; /* 0: there was no limit, and nothing else is set */
+	uint64_t most_bytes, read_bytes;
+	uint64_t groups; /* whose free space was not read */
+	uint64_t inodes, inodes_in_use; /* not read, and of how many; no directory was read */
+	uint64_t files; /* whose extents were read in part or not at all */
+};
+
 struct report {
 	struct report_filesystem filesystem;
 	struct report_free free;
@@ -227,6 +236,8 @@ struct report {
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */
 	struct report_verdict verdict;
+	double seconds; /* that it took to read all this */
+	struct report_quick quick;
 	struct damage_list damage;
 	struct arena arena; /* of the paths */
 };
