@@ -9,6 +9,7 @@ analyze_sources := \
 	lib/analyze/forms/form_e4defrag.c \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
+	lib/analyze/forms/form_openmetrics.c \
 	lib/analyze/forms/form_text.c \
 	lib/analyze/forms/forms.c \
 	lib/analyze/forms/saved_report.c \

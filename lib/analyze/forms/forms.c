@@ -16,6 +16,7 @@ static const struct report_form forms[] = {
 	{ .name = "json", .has_free_space = true, .has_files = true, .print = form_json, .compare = form_compare_json },
 	{ .name = "e2freefrag", .has_free_space = true, .print = form_e2freefrag },
 	{ .name = "e4defrag", .has_files = true, .print = form_e4defrag },
+	{ .name = "openmetrics", .has_free_space = true, .has_files = true, .print = form_openmetrics },
 	{ .name = "filefrag", .has_files = true, .print_file = file_extents_print },
 };
 

@@ -68,6 +68,9 @@ MUST_CHECK errcode_t form_e2freefrag(const struct report *report, const struct f
 /* As e4defrag(8) -c prints it for a whole filesystem. */
 MUST_CHECK errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts, FILE *stream);
 
+/* For node_exporter's textfile collector: text that is OpenMetrics, and what Prometheus read before it. */
+MUST_CHECK errcode_t form_openmetrics(const struct report *report, const struct form_parts *parts, FILE *stream);
+
 /*
  * A page that needs nothing else: its style, its script and the reports, whose groups' free space is there. after: NULL
  * but for comparisons. Errors: ENOMEM, the stream's.
