@@ -7,7 +7,6 @@ source_sources := \
 	lib/source/archive/archive_kind.c \
 	lib/source/archive/archive_member.c \
 	lib/source/archive/archive_source.c \
-	lib/source/archive/header_tap.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \

@@ -260,16 +260,14 @@ static errcode_t read_tar(struct archive_scan *scan, const char *bytes, size_t c
 
 errcode_t archive_header_read(struct archive_scan *scan)
 {
-	struct archive *archive = scan->input.archive;
 	const uint8_t *bytes;
 	size_t count;
 
 	arena_destroy(&scan->member_memory);
 	scan->header = (struct archive_header){ 0 };
-	if ((archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) != ARCHIVE_FORMAT_TAR)
+	if ((archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK) != ARCHIVE_FORMAT_TAR)
 		return 0;
-	errcode_t error =
-		header_tap_bytes(&scan->input.tap, (uint64_t)archive_filter_bytes(archive, 0), &bytes, &count);
+	errcode_t error = archive_input_header(&scan->input, &bytes, &count);
 
 	if (!error && !bytes)
 		error = EBADMSG;

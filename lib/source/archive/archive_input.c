@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "support/run/interrupt.h"
+#include "support/vector.h"
 
 /*
  * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. Of Linux 6.1's source (84 000
@@ -16,6 +17,9 @@
 
 /* A pipe can have less to give at first; ISO 9660 is known by what lies at 32769. */
 #define LEAST_BEGINNING_BYTES ((size_t)64 << 10)
+
+/* libarchive refuses an extended header, a long name and a long link of more than 1 MiB each. */
+#define MOST_BYTES ((size_t)8 << 20)
 
 /*
  * libarchive converts names to the locale's characters; in the C locale, which is ours, it fails to and hands over
@@ -120,12 +124,71 @@ static la_ssize_t unpack_some(struct archive *archive, struct archive_input *inp
 	return (la_ssize_t)count;
 }
 
+static uint64_t kept_end(const struct header_tap *tap)
+{
+	return tap->kept_at + tap->kept_bytes;
+}
+
+static void drop(struct header_tap *tap, uint64_t before)
+{
+	if (before >= kept_end(tap)) {
+		tap->kept_bytes = 0;
+	} else if (before > tap->kept_at) {
+		tap->kept_bytes = (size_t)(kept_end(tap) - before);
+		memmove(tap->kept, tap->kept + (before - tap->kept_at), tap->kept_bytes);
+		tap->kept_at = before;
+	}
+}
+
+/* Keeps what the block has from `from` to `end`, after what is kept already if it goes on from there. */
+static errcode_t keep(struct header_tap *tap, uint64_t from, uint64_t end)
+{
+	uint64_t block_end = tap->block_at + tap->block_bytes;
+
+	if (!tap->block_bytes)
+		return 0;
+	if (tap->kept_bytes && (kept_end(tap) < tap->block_at || kept_end(tap) > block_end))
+		tap->kept_bytes = 0;
+	if (!tap->kept_bytes)
+		tap->kept_at = from > tap->block_at ? from : tap->block_at;
+	from = kept_end(tap);
+	end = end < block_end ? end : block_end;
+	if (from >= end)
+		return 0;
+	size_t bytes = (size_t)(end - from);
+
+	if (bytes > MOST_BYTES - tap->kept_bytes)
+		return EBADMSG;
+	errcode_t error = vector_reserve(&tap->kept, &tap->kept_capacity, tap->kept_bytes + bytes, 1);
+
+	if (error)
+		return error;
+	memcpy(tap->kept + tap->kept_bytes, tap->block + (from - tap->block_at), bytes);
+	tap->kept_bytes += bytes;
+	return 0;
+}
+
+/*
+ * Before the block goes, of which libarchive has used what lies before `consumed`. EBADMSG: the header is larger than
+ * any can be.
+ */
+static errcode_t leave_block(struct header_tap *tap, uint64_t consumed)
+{
+	uint64_t needed = tap->is_open && tap->from < consumed ? tap->from : consumed;
+
+	drop(tap, needed);
+	errcode_t error = keep(tap, needed, UINT64_MAX);
+
+	tap->block_bytes = 0;
+	return error;
+}
+
 /* What members are read from: the file, or what it unpacks to. */
 static la_ssize_t read_members(struct archive *archive, void *context, const void **bytes)
 {
 	struct archive_input *input = context;
 	la_int64_t consumed = archive_filter_bytes(archive, 0);
-	errcode_t error = header_tap_leave(&input->tap, consumed > 0 ? (uint64_t)consumed : 0);
+	errcode_t error = leave_block(&input->tap, consumed > 0 ? (uint64_t)consumed : 0);
 
 	if (error) {
 		archive_set_error(archive, (int)error, "%s",
@@ -135,8 +198,9 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 	la_ssize_t count = input->unpacker ? unpack_some(archive, input, bytes) : read_some(archive, context, bytes);
 
 	if (count > 0) {
-		header_tap_enter(&input->tap, *bytes,
-		                 input->unpacker ? input->unpacked_at : input->buffer_at - input->start, (size_t)count);
+		input->tap.block = *bytes;
+		input->tap.block_at = input->unpacker ? input->unpacked_at : input->buffer_at - input->start;
+		input->tap.block_bytes = (size_t)count;
 		input->unpacked_at += (uint64_t)count;
 	}
 	return count;
@@ -251,11 +315,14 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 }
 
 /* libarchive leaves out what it has no memory for, such as the value of an xattr, and says that all is well. */
-static int read_header(const struct archive_input *input, struct archive_entry **entry)
+static int read_header(struct archive_input *input, uint64_t from, struct archive_entry **entry)
 {
+	input->tap.from = from;
+	input->tap.is_open = true;
 	errno = 0;
 	int result = archive_read_next_header(input->archive, entry);
 
+	input->tap.is_open = false;
 	if ((result != ARCHIVE_OK && result != ARCHIVE_WARN) || errno != ENOMEM)
 		return result;
 	archive_set_error(input->archive, ENOMEM, "%s", strerror(ENOMEM));
@@ -318,11 +385,9 @@ static errcode_t begin_archive(struct archive_input *input)
 		archive_read_set_skip_callback(input->archive, skip);
 		archive_read_set_seek_callback(input->archive, seek);
 	}
-	header_tap_begin(&input->tap, 0);
 	if (archive_read_open1(input->archive) != ARCHIVE_OK)
 		return input->error ? input->error : EBADMSG;
-	input->first_result = read_header(input, &input->first);
-	header_tap_close(&input->tap);
+	input->first_result = read_header(input, 0, &input->first);
 	input->has_first = true;
 	return 0;
 }
@@ -409,11 +474,33 @@ int archive_input_next(struct archive_input *input, struct archive_entry **entry
 
 	if (skipped == ARCHIVE_EOF || skipped == ARCHIVE_FATAL)
 		return ARCHIVE_FATAL;
-	header_tap_begin(&input->tap, (uint64_t)archive_filter_bytes(input->archive, 0));
-	int result = read_header(input, entry);
+	int result = read_header(input, (uint64_t)archive_filter_bytes(input->archive, 0), entry);
 
-	header_tap_close(&input->tap);
 	return result == ARCHIVE_OK ? skipped : result;
+}
+
+errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count)
+{
+	struct header_tap *tap = &input->tap;
+	uint64_t end = (uint64_t)archive_filter_bytes(input->archive, 0);
+	uint64_t block_end = tap->block_at + tap->block_bytes;
+
+	*bytes = NULL;
+	*count = 0;
+	if (tap->from >= tap->block_at && tap->from < block_end) {
+		*bytes = tap->block + (tap->from - tap->block_at);
+		*count = (size_t)(block_end - tap->from);
+		return 0;
+	}
+	if (!tap->kept_bytes || tap->from < tap->kept_at || tap->from >= kept_end(tap))
+		return 0;
+	errcode_t error = keep(tap, tap->from, end);
+
+	if (!error && tap->from >= tap->kept_at && end <= kept_end(tap)) {
+		*bytes = tap->kept + (tap->from - tap->kept_at);
+		*count = (size_t)(kept_end(tap) - tap->from);
+	}
+	return error;
 }
 
 errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,
@@ -437,7 +524,7 @@ void archive_input_close(struct archive_input *input)
 		archive_read_free(input->archive);
 	if (input->unpacker)
 		archive_read_free(input->unpacker);
-	header_tap_destroy(&input->tap);
+	free(input->tap.kept);
 	free(input->buffer);
 	if (input->callers_locale)
 		uselocale(input->callers_locale);

@@ -7,8 +7,24 @@
 #include <stdio.h>
 
 #include "source/archive/archive_kind.h"
-#include "source/archive/header_tap.h"
 #include "source/mtree/mtree.h"
+
+/*
+ * The bytes of an archive member's header as libarchive read them. libarchive skips what it does not understand in a
+ * header and stops at the first character of a number that is not a digit, both without a word; so headers are read
+ * once more. Nothing is copied unless a header is cut by the end of a block that libarchive was given, or libarchive
+ * looks ahead.
+ */
+struct header_tap {
+	const uint8_t *block; /* what libarchive was given last; borrowed */
+	uint64_t block_at;    /* where it lies in the unpacked archive */
+	size_t block_bytes;
+	bool is_open;     /* a header is being read: */
+	uint64_t from;    /* where it begins */
+	uint8_t *kept;    /* of blocks that are gone, what libarchive has not used yet or the header has; owned */
+	uint64_t kept_at; /* where it lies */
+	size_t kept_bytes, kept_capacity;
+};
 
 struct archive_input {
 	const struct archive_kind *kind;
@@ -41,8 +57,14 @@ struct archive_input {
  */
 MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind);
 
-/* archive_read_next_header() of the archive; header_tap_bytes() then has the bytes of that header. */
+/* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);
+
+/*
+ * The bytes of the header of the member that this gave, or more; valid until the next call of any of these, and to be
+ * asked for before contents are read. NULL where they are not known (libarchive went back in the archive).
+ */
+MUST_CHECK errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count);
 
 /* Records that opening or reading failed with this error, and why. path: of the archive, or a member of it. */
 errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,

@@ -17,11 +17,6 @@
 #include "source/tree/tree_builder.h"
 #include "support/run/interrupt.h"
 
-static errcode_t place_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error)
-{
-	return archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder));
-}
-
 static errcode_t link_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error,
                               const char *target)
 {
@@ -46,7 +41,7 @@ static errcode_t link_below(const struct archive_scan *scan, struct tree_builder
 	};
 	errcode_t error = node.target ? tree_builder_add(builder, path, &node) : ENOMEM;
 
-	return error ? place_problem(scan, builder, error) : 0;
+	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 
 /* In cpio the contents come with the last name of a file, not with the first. */
@@ -99,7 +94,7 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	error = tree_builder_add(builder, path, &node);
 	if (error == ENOTDIR && is_needless_whiteout(scan, path))
 		return 0;
-	return error ? place_problem(scan, builder, error) : 0;
+	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 
 /*

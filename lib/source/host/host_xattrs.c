@@ -44,17 +44,21 @@ struct place {
 	const char *link; /* NULL: by name */
 };
 
-static bool lacks_listxattrat(void)
+static bool is_unknown(long result)
 {
-	return syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0) < 0 && (errno == ENOSYS || errno == EPERM);
+	return result < 0 && (errno == ENOSYS || errno == EPERM);
 }
 
-static bool lacks_getxattrat(void)
+/*
+ * They fail either way, with EBADF if there are such calls; old container runtimes answer calls that they do not know
+ * with EPERM. What fakeroot(1) and its like pretend is seen by the C library's calls only.
+ */
+static bool lacks_at_calls(void)
 {
 	struct getxattrat_arguments arguments = { 0 };
 
-	return syscall(CALL_getxattrat, -1, "name", 0, "user.name", &arguments, sizeof(arguments)) < 0 &&
-	       (errno == ENOSYS || errno == EPERM);
+	return getenv("LD_PRELOAD") || is_unknown(syscall(CALL_listxattrat, -1, "name", 0, NULL, (size_t)0)) ||
+	       is_unknown(syscall(CALL_getxattrat, -1, "name", 0, "user.name", &arguments, sizeof(arguments)));
 }
 
 errcode_t host_xattrs_init(struct host_xattrs *xattrs)
@@ -62,11 +66,7 @@ errcode_t host_xattrs_init(struct host_xattrs *xattrs)
 	*xattrs = (struct host_xattrs){ .names = malloc(XATTR_LIST_MAX) };
 	if (!xattrs->names)
 		return ENOMEM;
-	/*
-	 * Fails either way, with EBADF if there are such calls; old container runtimes answer calls that they do not
-	 * know with EPERM. What fakeroot(1) and its like pretend is seen by the C library's calls only.
-	 */
-	xattrs->lacks_at_calls = getenv("LD_PRELOAD") || lacks_listxattrat() || lacks_getxattrat();
+	xattrs->lacks_at_calls = lacks_at_calls();
 	return 0;
 }
 
@@ -78,44 +78,28 @@ void host_xattrs_destroy(struct host_xattrs *xattrs)
 	*xattrs = (struct host_xattrs){ 0 };
 }
 
-static ssize_t list_names_up_to(const struct place *place, char *names, size_t bytes)
+/* The value of an xattr, or the names of all for NULL. */
+static ssize_t read_up_to(const struct place *place, const char *xattr, void *to, size_t bytes)
 {
-	if (place->link)
-		return llistxattr(place->link, names, bytes);
-	if (place->name)
-		return syscall(CALL_listxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, names, bytes);
-	return flistxattr(place->descriptor, names, bytes);
-}
-
-static ssize_t get_value_up_to(const struct place *place, const char *xattr, void *value, size_t bytes)
-{
-	struct getxattrat_arguments arguments = { .value = (uintptr_t)value, .size = (uint32_t)bytes };
+	struct getxattrat_arguments arguments = { .value = (uintptr_t)to, .size = (uint32_t)bytes };
 
 	if (place->link)
-		return lgetxattr(place->link, xattr, value, bytes);
-	if (place->name)
-		return syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
-		               sizeof(arguments));
-	return fgetxattr(place->descriptor, xattr, value, bytes);
+		return xattr ? lgetxattr(place->link, xattr, to, bytes) : llistxattr(place->link, to, bytes);
+	if (!place->name)
+		return xattr ? fgetxattr(place->descriptor, xattr, to, bytes) :
+		               flistxattr(place->descriptor, to, bytes);
+	return xattr ? syscall(CALL_getxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, xattr, &arguments,
+	                       sizeof(arguments)) :
+	               syscall(CALL_listxattrat, place->descriptor, place->name, AT_SYMLINK_NOFOLLOW, to, bytes);
 }
 
-static ssize_t list_names(const struct place *place, char *names)
+static ssize_t read_whole(const struct place *place, const char *xattr, void *to)
 {
-	ssize_t bytes = list_names_up_to(place, names, USUAL_BYTES);
+	ssize_t bytes = read_up_to(place, xattr, to, USUAL_BYTES);
 
-	return bytes < 0 && errno == ERANGE ? list_names_up_to(place, names, XATTR_LIST_MAX) : bytes;
-}
-
-static ssize_t get_value(const struct place *place, const char *xattr, void *value)
-{
-	ssize_t bytes = get_value_up_to(place, xattr, value, USUAL_BYTES);
-
-	return bytes < 0 && errno == ERANGE ? get_value_up_to(place, xattr, value, XATTR_SIZE_MAX) : bytes;
-}
-
-static int compare_names(const void *one, const void *other)
-{
-	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
+	if (bytes >= 0 || errno != ERANGE)
+		return bytes;
+	return read_up_to(place, xattr, to, xattr ? XATTR_SIZE_MAX : XATTR_LIST_MAX);
 }
 
 static bool is_unreadable(errcode_t error)
@@ -143,7 +127,7 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 			                       sizeof(*xattrs->list));
 		if (error)
 			return error;
-		ssize_t bytes = get_value(place, name, xattrs->values + used);
+		ssize_t bytes = read_whole(place, name, xattrs->values + used);
 
 		if (bytes < 0 && errno == ENODATA) /* removed since it was listed */
 			continue;
@@ -165,14 +149,14 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 		value += xattrs->list[i].value_bytes;
 	}
 	if (xattrs->count > 1)
-		qsort(xattrs->list, xattrs->count, sizeof(*xattrs->list), compare_names);
+		qsort(xattrs->list, xattrs->count, sizeof(*xattrs->list), tree_xattr_compare);
 	return 0;
 }
 
 static errcode_t read_place(struct host_xattrs *xattrs, const struct place *place)
 {
 	xattrs->count = xattrs->unread_count = 0;
-	ssize_t names_bytes = list_names(place, xattrs->names);
+	ssize_t names_bytes = read_whole(place, NULL, xattrs->names);
 
 	if (names_bytes < 0 && errno != ENOTSUP && is_unreadable(errno)) {
 		note_unread(xattrs, errno);

@@ -98,18 +98,11 @@ static errcode_t take_owner(struct manifest *manifest, const struct mtree_entry 
 	return error;
 }
 
-static int compare_xattrs(const void *one, const void *other)
-{
-	const struct tree_xattr *first = one, *second = other;
-
-	return strcmp(first->name, second->name);
-}
-
 static errcode_t take_xattrs(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
 	if (!entry->xattr_count || manifest->options->without_xattrs)
 		return 0;
-	qsort(entry->xattrs, entry->xattr_count, sizeof(*entry->xattrs), compare_xattrs);
+	qsort(entry->xattrs, entry->xattr_count, sizeof(*entry->xattrs), tree_xattr_compare);
 	for (size_t i = 1; i < entry->xattr_count; i++)
 		if (!strcmp(entry->xattrs[i - 1].name, entry->xattrs[i].name))
 			return fail(manifest, entry, EINVAL, "has an extended attribute twice");

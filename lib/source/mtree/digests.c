@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "source/host/content_reader.h"
-#include "source/mtree/mtree_keywords.h"
 #include "support/text/text_line.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"

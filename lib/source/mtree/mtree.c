@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/mtree/mtree_keywords.h"
 #include "support/text/text_line.h"
 #include "support/vector.h"
 

@@ -86,3 +86,25 @@ MUST_CHECK errcode_t mtree_entry_apply(const struct mtree_entry *entry, struct a
 
 /* What an entry has to say of a new file of this type and does not, as words that follow its path; NULL: nothing. */
 const char *mtree_entry_lacks(const struct mtree_entry *entry, uint32_t type);
+
+/* The keywords, one at a time, for mtree_read(). */
+
+/*
+ * Decodes vis(3) in place: \ooo, and \a \b \f \n \r \s \t \v \\ \#. False: another escape, or a NUL.
+ */
+bool mtree_decode(char *text);
+
+/*
+ * Takes one keyword, cut at its first = (value NULL: none), into an entry, which then points to both. own: what this
+ * line has given itself. Gives what is wrong as words that follow the keyword, NULL if nothing is.
+ */
+const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *keyword, char *value);
+
+/* The digests, as keywords have them: "sha256". */
+extern const struct mtree_digest_kind {
+	const char *name;
+	const struct nettle_hash *hash;
+} mtree_digests[MTREE_DIGEST_KINDS];
+
+/* Takes back what a keyword gave, as /unset says; "all": everything. False: the keyword is unknown. */
+bool mtree_forget(struct mtree_entry *entry, const char *keyword);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/mtree/mtree_keywords.h"
+#include "source/mtree/mtree.h"
 
 #include <ctype.h>
 #include <errno.h>

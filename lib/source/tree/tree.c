@@ -8,28 +8,22 @@
 
 #include "support/bisect.h"
 
-static char *put_before(char *end, const char *text, size_t bytes)
-{
-	end -= bytes;
-	memcpy(end, text, bytes);
-	return end;
-}
-
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name)
 {
 	size_t root_bytes = strlen(root_path);
-	size_t bytes = name ? strlen(name) + 1 : 0;
 
+	if (number == ASCEND_ROOT && !name)
+		return strdup(root_path);
 	/* "/" and "dir/" bring their own slash. */
 	while (root_bytes && root_path[root_bytes - 1] == '/')
 		root_bytes--;
-	if (number == ASCEND_ROOT && !name)
-		return strdup(root_path);
-	for (uint32_t at = number; at != ASCEND_ROOT;) {
-		struct ascent up = step(tree, at);
+	const struct ascent last = name ? (struct ascent){ name, (uint32_t)strlen(name), number } : step(tree, number);
+	struct ascent up = last;
+	size_t bytes = up.name_bytes + 1;
 
+	while (up.parent != ASCEND_ROOT) {
+		up = step(tree, up.parent);
 		bytes += up.name_bytes + 1;
-		at = up.parent;
 	}
 	char *text = malloc(root_bytes + bytes + 1);
 
@@ -38,16 +32,12 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 	char *end = text + root_bytes + bytes;
 
 	*end = '\0';
-	if (name) {
-		end = put_before(end, name, strlen(name));
+	for (up = last;; up = step(tree, up.parent)) {
+		end -= up.name_bytes;
+		memcpy(end, up.name, up.name_bytes);
 		*--end = '/';
-	}
-	while (number != ASCEND_ROOT) {
-		struct ascent up = step(tree, number);
-
-		end = put_before(end, up.name, up.name_bytes);
-		*--end = '/';
-		number = up.parent;
+		if (up.parent == ASCEND_ROOT)
+			break;
 	}
 	memcpy(text, root_path, root_bytes);
 	return text;
@@ -129,6 +119,11 @@ bool tree_xattr_is_kept(const char *name)
 {
 	return !strncmp(name, "user.", 5) || !strncmp(name, "trusted.", 8) || !strncmp(name, "security.", 9) ||
 	       !strcmp(name, "system.posix_acl_access") || !strcmp(name, "system.posix_acl_default");
+}
+
+int tree_xattr_compare(const void *one, const void *other)
+{
+	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
 }
 
 /* As if a NUL followed the name. */

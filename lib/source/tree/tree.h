@@ -139,6 +139,9 @@ bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 /* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
 bool tree_xattr_is_kept(const char *name);
 
+/* Two struct tree_xattr by name, for qsort(3). */
+int tree_xattr_compare(const void *one, const void *other);
+
 /* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT: the directory has none. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes);
 
