@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The kernel's older ways, to compare with ours: whole policies, and single choices that are added to them or dropped.
- * Not in the installed library: e2allocsim, the benches and the tests link it. See doc/POLICIES.md.
+ * Not in the installed library: e2allocsim, debugmb, the benches and the tests link it. See doc/POLICIES.md.
  */
 #pragma once
 
