@@ -3,10 +3,7 @@ analyze_sources := \
 	lib/analyze/analyze.c \
 	lib/analyze/directories/directory_totals.c \
 	lib/analyze/directories/unlink_cost.c \
-	lib/analyze/forms/file_extents.c \
 	lib/analyze/forms/form_compare.c \
-	lib/analyze/forms/form_e2freefrag.c \
-	lib/analyze/forms/form_e4defrag.c \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
 	lib/analyze/forms/form_openmetrics.c \

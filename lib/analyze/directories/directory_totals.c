@@ -77,22 +77,24 @@ static void add(uint64_t *sum, uint64_t count)
 	__atomic_fetch_add(sum, count, __ATOMIC_RELAXED);
 }
 
-static void take_file(void *context, unsigned int worker, const struct visited_inode *file)
+static void take_file(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
+                      const struct file_layout *layout)
 {
 	struct by_directory *totals = context;
-	size_t place = inode_scan_place(totals->scan, file->directory);
+	size_t place = inode_scan_place(totals->scan, directory);
 	uint32_t number = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
 
 	(void)worker;
+	(void)ino;
 	if (number == NO_ROW)
 		return;
 	struct row *row = &totals->rows[number];
 
 	add(&row->files, 1);
-	add(&row->blocks, file->layout->blocks);
-	add(&row->extents, file->layout->extents);
-	add(&row->runs, file->layout->runs);
-	add(&row->ideal, score_ideal(file->layout->blocks, totals->scan->report->filesystem.span_blocks));
+	add(&row->blocks, layout->blocks);
+	add(&row->extents, layout->extents);
+	add(&row->runs, layout->runs);
+	add(&row->ideal, score_ideal(layout->blocks, totals->scan->report->filesystem.span_blocks));
 }
 
 /* Every row comes after that of its parent. */

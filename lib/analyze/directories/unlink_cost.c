@@ -98,13 +98,15 @@ static void take_record(void *context, unsigned int index, uint32_t ino, const s
 		worker->error = add_presence(worker, (uint32_t)group);
 }
 
-static void take_file(void *context, unsigned int index, const struct visited_inode *file)
+static void take_file(void *context, unsigned int index, uint32_t ino, uint32_t directory,
+                      const struct file_layout *layout)
 {
 	struct unlink_cost *cost = context;
 	struct worker *worker = &cost->workers[index];
-	size_t place = inode_scan_place(cost->scan, file->directory);
+	size_t place = inode_scan_place(cost->scan, directory);
 
-	if (worker->error || worker->ino != file->ino)
+	(void)layout;
+	if (worker->error || worker->ino != ino)
 		return;
 	if (place == SIZE_MAX)
 		worker->count = worker->file_from;

@@ -8,53 +8,47 @@
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
-struct form {
-	const struct figure_values *before, *after;
-	FILE *stream;
-};
-
 static bool is_shown(const struct figure *figure, const struct form_parts *parts)
 {
 	return figure->is_of_files ? parts->files : parts->free_space;
 }
 
-static void print_figures(const struct form *form, const struct form_parts *parts)
+static void print_figures(const struct figure_values *first, const struct figure_values *second,
+                          const struct form_parts *parts, FILE *stream)
 {
 	for (size_t n = 0; n < FIGURE_COUNT; n++) {
 		const struct figure *figure = &figures[n];
 
 		if (!is_shown(figure, parts))
 			continue;
-		double before = form->before->values[n], after = form->after->values[n];
+		double before = first->values[n], after = second->values[n];
 		int decimals = (int)figure->decimals;
 
-		fprintf(form->stream, "  %-28s %15.*f %15.*f", figure->name, decimals, before, decimals, after);
+		fprintf(stream, "  %-28s %15.*f %15.*f", figure->name, decimals, before, decimals, after);
 		if (before > 0)
-			fprintf(form->stream, " %+9.1f%%", 100 * (after - before) / before);
+			fprintf(stream, " %+9.1f%%", 100 * (after - before) / before);
 		else if (after > 0)
-			fprintf(form->stream, " %10s", "new");
-		fputc('\n', form->stream);
+			fprintf(stream, " %10s", "new");
+		fputc('\n', stream);
 	}
 }
 
-static void print_name(const struct form *form, const char *title, const struct figure_values *values)
+static void print_name(const char *title, const struct figure_values *values, FILE *stream)
 {
-	fprintf(form->stream, "%s: ", title);
-	utf8_print(values->target, form->stream);
+	fprintf(stream, "%s: ", title);
+	utf8_print(values->target, stream);
 	if (values->damage_count)
-		fprintf(form->stream, " (%" PRIu64 " pieces of it cannot be read)", values->damage_count);
-	fputc('\n', form->stream);
+		fprintf(stream, " (%" PRIu64 " pieces of it cannot be read)", values->damage_count);
+	fputc('\n', stream);
 }
 
 errcode_t form_compare(const struct compared *before, const struct compared *after, const struct form_parts *parts,
                        FILE *stream)
 {
-	struct form form = { &before->figures, &after->figures, stream };
-
-	print_name(&form, "first ", &before->figures);
-	print_name(&form, "second", &after->figures);
+	print_name("first ", &before->figures, stream);
+	print_name("second", &after->figures, stream);
 	fprintf(stream, "\n  %-28s %15s %15s %10s\n", "", "first", "second", "change");
-	print_figures(&form, parts);
+	print_figures(&before->figures, &after->figures, parts, stream);
 	return flush_output(stream);
 }
 

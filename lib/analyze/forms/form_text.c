@@ -10,26 +10,30 @@
 #define BAR_COLUMNS 26
 #define KERNEL_COLUMNS 14
 
-struct form {
-	const struct report *report;
-	FILE *stream;
-};
-
 /* Sizes in text are for reading: the JSON has exact numbers. */
-static struct units_text size_of(const struct form *form, uint64_t blocks)
+static struct units_text size_of(const struct report *report, uint64_t blocks)
 {
-	return units_bytes(blocks * form->report->filesystem.block_bytes);
+	return units_bytes(blocks * report->filesystem.block_bytes);
+}
+
+static struct units_text value_of(const struct report *report, uint64_t value, bool is_size)
+{
+	struct units_text text = size_of(report, value);
+
+	if (!is_size)
+		snprintf(text.text, sizeof(text.text), "%" PRIu64, value);
+	return text;
 }
 
 /* Not in whole blocks. */
-static struct units_text mean_of(const struct form *form, uint64_t blocks, uint64_t count)
+static struct units_text mean_of(const struct report *report, uint64_t blocks, uint64_t count)
 {
-	double bytes = count ? (double)blocks * form->report->filesystem.block_bytes / (double)count : 0;
+	double bytes = count ? (double)blocks * report->filesystem.block_bytes / (double)count : 0;
 
 	return units_bytes((uint64_t)(bytes + 0.5));
 }
 
-static void print_bar(const struct form *form, uint64_t part, uint64_t whole)
+static void print_bar(FILE *stream, uint64_t part, uint64_t whole)
 {
 	unsigned int columns = (unsigned int)(report_percent(part, whole) * BAR_COLUMNS / 100 + 0.5);
 
@@ -37,162 +41,152 @@ static void print_bar(const struct form *form, uint64_t part, uint64_t whole)
 	if (part && !columns)
 		columns = 1;
 	for (unsigned int n = 0; n < columns; n++)
-		fputc('#', form->stream);
+		fputc('#', stream);
 }
 
-static void print_filesystem(const struct form *form)
+static void print_filesystem(const struct report *report, FILE *stream)
 {
-	const struct report_filesystem *filesystem = &form->report->filesystem;
+	const struct report_filesystem *filesystem = &report->filesystem;
 
-	utf8_print(filesystem->target, form->stream);
-	fprintf(form->stream, ": %s in %" PRIu64 " blocks of %u bytes, %u group%s",
-	        size_of(form, filesystem->blocks).text, filesystem->blocks, filesystem->block_bytes,
+	utf8_print(filesystem->target, stream);
+	fprintf(stream, ": %s in %" PRIu64 " blocks of %u bytes, %u group%s",
+	        size_of(report, filesystem->blocks).text, filesystem->blocks, filesystem->block_bytes,
 	        filesystem->groups, units_plural(filesystem->groups));
 	if (filesystem->cluster_blocks > 1)
-		fprintf(form->stream, ", clusters of %u blocks", filesystem->cluster_blocks);
-	fputc('\n', form->stream);
+		fprintf(stream, ", clusters of %u blocks", filesystem->cluster_blocks);
+	fputc('\n', stream);
 	if (filesystem->label[0]) {
-		fputs("label ", form->stream);
-		utf8_print(filesystem->label, form->stream);
-		fputs(", ", form->stream);
+		fputs("label ", stream);
+		utf8_print(filesystem->label, stream);
+		fputs(", ", stream);
 	}
-	fprintf(form->stream, "UUID %s\n", filesystem->uuid);
+	fprintf(stream, "UUID %s\n", filesystem->uuid);
 }
 
-/* Rows of powers of two; values of sizes in bytes, others as they are. */
-static void print_histogram(const struct form *form, const struct histogram *histogram, bool is_size,
-                            const char *value_title, const char *count_title, const char *sum_title)
+static void print_percentiles(const struct report *report, FILE *stream, const struct histogram *histogram,
+                              const char *name, bool is_size)
 {
-	fprintf(form->stream, "  %12s  %12s  %14s  share of the %s\n", value_title, count_title, sum_title, sum_title);
+	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
+
+	fputs("  percent:", stream);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		fprintf(stream, " %8u%%", shown[n]);
+	fprintf(stream, "\n%9s:", name);
+	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
+		fprintf(stream, "%10s", value_of(report, histogram_percentile(histogram, shown[n]), is_size).text);
+	fputc('\n', stream);
+}
+
+/* Of sizes in blocks, or of numbers: percentiles, and a row for each power of two. */
+static void print_distribution(const struct report *report, FILE *stream, const struct histogram *histogram,
+                               bool is_size, const char *count_title, const char *sum_title)
+{
+	const char *name = is_size ? "size" : "extents";
+
+	print_percentiles(report, stream, histogram, name, is_size);
+	fprintf(stream, "  %7s from  %12s  %14s  share of the %s\n", name, count_title, sum_title, sum_title);
 	for (unsigned int power = 0; power < 49; power++) {
 		uint64_t count, sum;
-		struct units_text from = size_of(form, UINT64_C(1) << power);
 
 		histogram_power(histogram, power, &count, &sum);
 		if (!count)
 			continue;
-		if (!is_size)
-			snprintf(from.text, sizeof(from.text), "%" PRIu64, UINT64_C(1) << power);
-		fprintf(form->stream, "  %12s  %12" PRIu64 "  %14" PRIu64 "  %5.1f%% ", from.text, count, sum,
+		fprintf(stream, "  %12s  %12" PRIu64 "  %14" PRIu64 "  %5.1f%% ",
+		        value_of(report, UINT64_C(1) << power, is_size).text, count, sum,
 		        report_percent(sum, histogram->sum));
-		print_bar(form, sum, histogram->sum);
-		fputc('\n', form->stream);
+		print_bar(stream, sum, histogram->sum);
+		fputc('\n', stream);
 	}
-}
-
-/* Of sizes in blocks, or of numbers. */
-static void print_percentiles(const struct form *form, const struct histogram *histogram, bool is_size,
-                              const char *name)
-{
-	static const unsigned int shown[] = { 1, 10, 25, 50, 75, 90, 99 };
-
-	fputs("  percent:", form->stream);
-	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++)
-		fprintf(form->stream, " %8u%%", shown[n]);
-	fprintf(form->stream, "\n%9s:", name);
-	for (size_t n = 0; n < sizeof(shown) / sizeof(*shown); n++) {
-		uint64_t value = histogram_percentile(histogram, shown[n]);
-
-		if (is_size)
-			fprintf(form->stream, "%10s", size_of(form, value).text);
-		else
-			fprintf(form->stream, "%10" PRIu64, value);
-	}
-	fputc('\n', form->stream);
 }
 
 /* A row of digits, one a zone: 0 is full, 9 is free. */
-static void print_zones(const struct form *form)
+static void print_zones(const struct report *report, FILE *stream)
 {
-	const struct report_free *space = &form->report->free;
+	const struct report_free *space = &report->free;
 
-	fprintf(form->stream, "  from the first group to the last (0 full, 9 free), %u groups a digit:\n  ",
+	fprintf(stream, "  from the first group to the last (0 full, 9 free), %u groups a digit:\n  ",
 	        space->zone_count ? space->zones[0].groups : 0);
 	for (size_t n = 0; n < space->zone_count; n++)
-		fputc('0' + (int)(report_ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99),
-		      form->stream);
-	fputc('\n', form->stream);
+		fputc('0' + (int)(report_ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99), stream);
+	fputc('\n', stream);
 }
 
 /* The kernel's own form of mb_groups, which has room for 14 orders whatever the block size. */
-static void print_groups(const struct form *form)
+static void print_groups(const struct report *report, FILE *stream)
 {
-	const struct report_free *space = &form->report->free;
+	const struct report_free *space = &report->free;
 	unsigned int columns = space->orders > KERNEL_COLUMNS ? space->orders : KERNEL_COLUMNS;
 
-	fputs("\n#group: free  frags first [", form->stream);
+	fputs("\n#group: free  frags first [", stream);
 	for (unsigned int order = 0; order < columns; order++)
-		fprintf(form->stream, " 2^%-3u", order);
-	fputs(" ]\n", form->stream);
-	for (uint32_t number = 0; number < form->report->filesystem.groups; number++) {
+		fprintf(stream, " 2^%-3u", order);
+	fputs(" ]\n", stream);
+	for (uint32_t number = 0; number < report->filesystem.groups; number++) {
 		const struct report_group *group = &space->groups[number];
 
-		fprintf(form->stream, "#%-5u: %-5u %-5u %-5u [", number, group->free_clusters, group->fragments,
+		fprintf(stream, "#%-5u: %-5u %-5u %-5u [", number, group->free_clusters, group->fragments,
 		        group->first_free);
 		for (unsigned int order = 0; order < columns; order++)
-			fprintf(form->stream, " %-5u", group->orders[order]);
-		fprintf(form->stream, " ]%s\n", group->is_unreadable ? " cannot be read" : "");
+			fprintf(stream, " %-5u", group->orders[order]);
+		fprintf(stream, " ]%s\n", group->is_unreadable ? " cannot be read" : "");
 	}
 }
 
-static void print_free(const struct form *form, bool with_groups)
+static void print_free(const struct report *report, FILE *stream, bool with_groups)
 {
-	const struct report_free *space = &form->report->free;
+	const struct report_free *space = &report->free;
 	const struct histogram *sizes = &space->sizes;
-	FILE *stream = form->stream;
 
-	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extent%s\n", size_of(form, sizes->sum).text,
-	        report_percent(sizes->sum, form->report->filesystem.blocks), sizes->count, units_plural(sizes->count));
+	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extent%s\n", size_of(report, sizes->sum).text,
+	        report_percent(sizes->sum, report->filesystem.blocks), sizes->count, units_plural(sizes->count));
 	if (space->unreadable_groups)
 		fprintf(stream, "  of %" PRIu64 " groups it is unknown: their bitmaps cannot be read\n",
 		        space->unreadable_groups);
 	if (space->chunk_blocks)
 		fprintf(stream, "  chunks of %s: %" PRIu64 " of %" PRIu64 " free (%.1f%%)\n",
-		        size_of(form, space->chunk_blocks).text, space->free_chunks, space->chunks,
+		        size_of(report, space->chunk_blocks).text, space->free_chunks, space->chunks,
 		        report_percent(space->free_chunks, space->chunks));
 	if (!sizes->count)
 		return;
 	fprintf(stream, "  smallest %s, mean %s, largest %s (at block %" PRIu64 ")\n",
-	        size_of(form, sizes->minimum).text, mean_of(form, sizes->sum, sizes->count).text,
-	        size_of(form, sizes->maximum).text, space->largest_start);
+	        size_of(report, sizes->minimum).text, mean_of(report, sizes->sum, sizes->count).text,
+	        size_of(report, sizes->maximum).text, space->largest_start);
 	fprintf(stream, "  half of it in extents of %s or more; one allocation: up to %s\n",
-	        size_of(form, histogram_weighted_percentile(sizes, 50)).text,
-	        size_of(form, space->largest_allocatable).text);
-	print_percentiles(form, sizes, true, "size");
-	print_histogram(form, sizes, true, "size from", "extents", "blocks");
+	        size_of(report, histogram_weighted_percentile(sizes, 50)).text,
+	        size_of(report, space->largest_allocatable).text);
+	print_distribution(report, stream, sizes, true, "extents", "blocks");
 	if (space->zone_count > 1)
-		print_zones(form);
+		print_zones(report, stream);
 	if (with_groups)
-		print_groups(form);
+		print_groups(report, stream);
 }
 
-static void print_seeks(const struct form *form, const char *name, const struct seek_counts *seeks)
+static void print_seeks(FILE *stream, const char *name, const struct seek_counts *seeks)
 {
-	fprintf(form->stream, "  %s: %" PRIu64 " jumps, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
+	fprintf(stream, "  %s: %" PRIu64 " jumps, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
 	        seeks->far, seeks->backward);
 }
 
 /* One line for what only some filesystems have. */
-static void print_other(const struct form *form, const char *name, const struct report_sums *sums)
+static void print_other(const struct report *report, FILE *stream, const char *name, const struct report_sums *sums)
 {
 	if (sums->files)
-		fprintf(form->stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files,
-		        sums->extents, units_plural(sums->extents), size_of(form, sums->blocks).text);
+		fprintf(stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files,
+		        sums->extents, units_plural(sums->extents), size_of(report, sums->blocks).text);
 }
 
-static void print_files(const struct form *form)
+static void print_files(const struct report *report, FILE *stream)
 {
-	const struct report_files *files = &form->report->files;
+	const struct report_files *files = &report->files;
 	const struct report_sums *sums = &files->regular;
-	FILE *stream = form->stream;
 
 	fprintf(stream, "\nFILES: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", sums->files, sums->extents,
-	        units_plural(sums->extents), size_of(form, sums->blocks).text);
+	        units_plural(sums->extents), size_of(report, sums->blocks).text);
 	fprintf(stream, "  ideal %" PRIu64 " extent%s; %" PRIu64 " file%s (%.1f%%) in more than that\n",
 	        sums->ideal_extents, units_plural(sums->ideal_extents), sums->fragmented_files,
 	        units_plural(sums->fragmented_files), report_percent(sums->fragmented_files, sums->files));
 	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " record%s in their maps\n",
-	        report_ratio(sums->extents, sums->files), mean_of(form, sums->blocks, sums->extents).text,
+	        report_ratio(sums->extents, sums->files), mean_of(report, sums->blocks, sums->extents).text,
 	        sums->records, units_plural(sums->records));
 	fprintf(stream,
 	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
@@ -202,29 +196,26 @@ static void print_files(const struct form *form)
 		        files->empty, files->inline_data);
 	if (sums->holes || sums->unwritten_records)
 		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->holes,
-		        size_of(form, sums->unwritten_blocks).text, sums->unwritten_records);
-	print_other(form, "long symbolic links", &files->symlinks);
-	print_other(form, "inodes of xattr values", &files->xattr_values);
+		        size_of(report, sums->unwritten_blocks).text, sums->unwritten_records);
+	print_other(report, stream, "long symbolic links", &files->symlinks);
+	print_other(report, stream, "inodes of xattr values", &files->xattr_values);
 	if (!sums->files)
 		return;
 	fputs("  reading them by inode number:\n", stream);
-	print_seeks(form, "  within files", &sums->inside);
-	print_seeks(form, "  from file to file", &files->between);
-	print_percentiles(form, &files->extents_per_file, false, "extents");
-	print_histogram(form, &files->extents_per_file, false, "extents from", "files", "extents");
-	print_percentiles(form, &files->extent_blocks, true, "size");
-	print_histogram(form, &files->extent_blocks, true, "size from", "extents", "blocks");
+	print_seeks(stream, "  within files", &sums->inside);
+	print_seeks(stream, "  from file to file", &files->between);
+	print_distribution(report, stream, &files->extents_per_file, false, "files", "extents");
+	print_distribution(report, stream, &files->extent_blocks, true, "extents", "blocks");
 }
 
-static void print_directories(const struct form *form)
+static void print_directories(const struct report *report, FILE *stream)
 {
-	const struct report_directories *directories = &form->report->directories;
+	const struct report_directories *directories = &report->directories;
 	const struct report_sums *sums = &directories->sums;
-	FILE *stream = form->stream;
 
 	fprintf(stream, "\nDIRECTORIES: %" PRIu64 " with %" PRIu64 " name%s, %" PRIu64 " extent%s, %s\n",
 	        directories->count, directories->entries, units_plural(directories->entries), sums->extents,
-	        units_plural(sums->extents), size_of(form, sums->blocks).text);
+	        units_plural(sums->extents), size_of(report, sums->blocks).text);
 	fprintf(stream, "  linear %" PRIu64 ", inside their inodes %" PRIu64 ", indexed", directories->linear,
 	        directories->inline_data);
 	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
@@ -234,93 +225,91 @@ static void print_directories(const struct form *form)
 	fprintf(stream, "\n  in more extents than needed: %" PRIu64 "\n", sums->fragmented_files);
 }
 
-static void print_path(const struct form *form, const char *path, uint32_t ino)
+static void print_path(FILE *stream, const char *path, uint32_t ino)
 {
 	if (path)
-		utf8_print(path, form->stream);
+		utf8_print(path, stream);
 	else
-		fprintf(form->stream, "(no name: inode %u)", ino);
-	fputc('\n', form->stream);
+		fprintf(stream, "(no name: inode %u)", ino);
+	fputc('\n', stream);
 }
 
-static void print_worst(const struct form *form)
+static void print_worst(const struct report *report, FILE *stream)
 {
-	if (!form->report->worst.count)
+	if (!report->worst.count)
 		return;
-	fprintf(form->stream, "\nWORST FILES\n  %10s %10s %7s %10s  %s\n", "runs", "extents", "ideal", "size",
-	        "path");
-	for (size_t n = 0; n < form->report->worst.count; n++) {
-		const struct report_file *file = &form->report->worst.files[n];
+	fprintf(stream, "\nWORST FILES\n  %10s %10s %7s %10s  %s\n", "runs", "extents", "ideal", "size", "path");
+	for (size_t n = 0; n < report->worst.count; n++) {
+		const struct report_file *file = &report->worst.files[n];
 
-		fprintf(form->stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  ", file->runs, file->extents,
-		        file->ideal_extents, size_of(form, file->blocks).text);
-		print_path(form, file->path, file->ino);
+		fprintf(stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  ", file->runs, file->extents,
+		        file->ideal_extents, size_of(report, file->blocks).text);
+		print_path(stream, file->path, file->ino);
 	}
 }
 
-static void print_by_directory(const struct form *form)
+static void print_by_directory(const struct report *report, FILE *stream)
 {
-	fprintf(form->stream, "\nBY DIRECTORY\n  %5s %9s %10s %10s %9s %10s  %s\n", "score", "files", "runs", "extents",
+	fprintf(stream, "\nBY DIRECTORY\n  %5s %9s %10s %10s %9s %10s  %s\n", "score", "files", "runs", "extents",
 	        "ideal", "size", "path");
-	for (size_t n = 0; n < form->report->by_directory_count; n++) {
-		const struct report_directory *directory = &form->report->by_directory[n];
+	for (size_t n = 0; n < report->by_directory_count; n++) {
+		const struct report_directory *directory = &report->by_directory[n];
 
-		fprintf(form->stream, "  %5.0f %9" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9" PRIu64 " %10s  ",
+		fprintf(stream, "  %5.0f %9" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9" PRIu64 " %10s  ",
 		        directory->score, directory->files, directory->runs, directory->extents,
-		        directory->ideal_extents, size_of(form, directory->blocks).text);
-		print_path(form, directory->path, directory->ino);
+		        directory->ideal_extents, size_of(report, directory->blocks).text);
+		print_path(stream, directory->path, directory->ino);
 	}
 }
 
-static void print_costly(const struct form *form, const struct report_unlink *unlink)
+static void print_costly(const struct report_unlink *unlink, FILE *stream)
 {
 	fputs("                         block  of them    inode\n"
 	      "     writes     files  bitmaps   shared  bitmaps  path\n",
-	      form->stream);
+	      stream);
 	for (size_t n = 0; n < unlink->costly_count; n++) {
 		const struct report_unlink_directory *row = &unlink->costly[n];
 
-		fprintf(form->stream, "  %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ",
+		fprintf(stream, "  %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ",
 		        row->writes, row->files, row->block_bitmaps, row->shared_bitmaps, row->inode_bitmaps);
-		print_path(form, row->path, row->ino);
+		print_path(stream, row->path, row->ino);
 	}
 }
 
-static void print_shared(const struct form *form, const struct report_unlink *unlink)
+static void print_shared(const struct report_unlink *unlink, FILE *stream)
 {
-	fprintf(form->stream, "  block bitmaps that directories share: %" PRIu64 "\n", unlink->shared_bitmaps);
+	fprintf(stream, "  block bitmaps that directories share: %" PRIu64 "\n", unlink->shared_bitmaps);
 	if (unlink->shared_count)
-		fprintf(form->stream, "  %9s %11s %9s  %s\n", "group", "directories", "files", "most of them in");
+		fprintf(stream, "  %9s %11s %9s  %s\n", "group", "directories", "files", "most of them in");
 	for (size_t n = 0; n < unlink->shared_count; n++) {
 		const struct report_shared_bitmap *shared = &unlink->shared[n];
 
-		fprintf(form->stream, "  %9u %11u", shared->group, shared->directories);
+		fprintf(stream, "  %9u %11u", shared->group, shared->directories);
 		for (unsigned int sharer = 0; sharer < REPORT_SHARERS && shared->most[sharer].files; sharer++) {
-			fprintf(form->stream, sharer ? "%34" PRIu64 "  " : " %9" PRIu64 "  ",
-			        shared->most[sharer].files);
-			print_path(form, shared->most[sharer].path, shared->most[sharer].ino);
+			fprintf(stream, sharer ? "%34" PRIu64 "  " : " %9" PRIu64 "  ", shared->most[sharer].files);
+			print_path(stream, shared->most[sharer].path, shared->most[sharer].ino);
 		}
 	}
 }
 
-static void print_unlink(const struct form *form)
+static void print_unlink(const struct report *report, FILE *stream)
 {
-	const struct report_unlink *unlink = form->report->unlink;
+	const struct report_unlink *unlink = report->unlink;
 	uint64_t bitmaps = unlink->block_bitmaps + unlink->inode_bitmaps;
 
-	fprintf(form->stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
-	fprintf(form->stream,
+	fprintf(stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
+	fprintf(stream,
 	        "  all %" PRIu64 " file%s of %" PRIu64 " director%s: %" PRIu64 " block bitmap%s, %" PRIu64
 	        " inode bitmap%s\n",
 	        unlink->files, units_plural(unlink->files), unlink->directories,
 	        unlink->directories == 1 ? "y" : "ies", unlink->block_bitmaps, units_plural(unlink->block_bitmaps),
 	        unlink->inode_bitmaps, units_plural(unlink->inode_bitmaps));
-	fprintf(form->stream, "  %" PRIu64 " bitmap write%s, %.1f per bitmap\n", unlink->writes,
+	fprintf(stream, "  %" PRIu64 " bitmap write%s, %.1f per bitmap\n", unlink->writes,
 	        units_plural(unlink->writes), report_ratio(unlink->writes, bitmaps));
 	if (!unlink->costly_count)
 		return;
-	print_costly(form, unlink);
-	print_shared(form, unlink);
+	print_costly(unlink, stream);
+	print_shared(unlink, stream);
 }
 
 void form_damage(const struct report *report, const char *indent, FILE *stream)
@@ -341,38 +330,36 @@ void form_damage(const struct report *report, const char *indent, FILE *stream)
 		fprintf(stream, "%sand %" PRIu64 " more\n", indent, list->count - list->kept);
 }
 
-static void print_verdict(const struct form *form)
+static void print_verdict(const struct report *report, FILE *stream)
 {
-	const struct report_verdict *verdict = &form->report->verdict;
+	const struct report_verdict *verdict = &report->verdict;
 
-	fprintf(form->stream, "\nSCORE: %.0f of 100, %s (0-30 fine, 31-55 a little, 56- defragment)\n", verdict->score,
+	fprintf(stream, "\nSCORE: %.0f of 100, %s (0-30 fine, 31-55 a little, 56- defragment)\n", verdict->score,
 	        score_band_words(verdict->band));
 	for (unsigned int n = 0; n < verdict->advice_count; n++)
-		fprintf(form->stream, "  %s\n", verdict->advice[n]);
+		fprintf(stream, "  %s\n", verdict->advice[n]);
 }
 
 errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
 {
-	struct form form = { report, stream };
-
-	print_filesystem(&form);
+	print_filesystem(report, stream);
 	if (parts->free_space)
-		print_free(&form, parts->groups);
+		print_free(report, stream, parts->groups);
 	if (parts->files) {
-		print_files(&form);
+		print_files(report, stream);
 		if (!report->quick.seconds)
-			print_directories(&form);
-		print_worst(&form);
+			print_directories(report, stream);
+		print_worst(report, stream);
 		if (parts->by_directory)
-			print_by_directory(&form);
+			print_by_directory(report, stream);
 		if (parts->unlink)
-			print_unlink(&form);
+			print_unlink(report, stream);
 	}
 	if (report->damage.count) {
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);
 	}
 	if (parts->files)
-		print_verdict(&form);
+		print_verdict(report, stream);
 	return flush_output(stream);
 }

@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 
-#include "analyze/report/report.h"
 #include "analyze/read/volume.h"
 #include "analyze/report/figures.h"
 #include "support/text/json.h"
@@ -62,11 +61,13 @@ MUST_CHECK errcode_t form_json(const struct report *report, const struct form_pa
 MUST_CHECK errcode_t form_compare_json(const struct compared *before, const struct compared *after,
                                        const struct form_parts *parts, FILE *stream);
 
-/* As e2freefrag(8) prints it, with right numbers where it is wrong (bigalloc, the number of chunks). */
-MUST_CHECK errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts, FILE *stream);
-
-/* As e4defrag(8) -c prints it for a whole filesystem. */
-MUST_CHECK errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts, FILE *stream);
+/*
+ * One file's extents, as filefrag(8) shows them, written to stream as they are read: with a row for each record of the
+ * map, or only how many extents there are. name: how to call the file. What cannot be read is damage. Errors:
+ * EXT2_ET_BAD_INODE_NUM, ENOENT (not in use), ENOMEM, errors in reading.
+ */
+MUST_CHECK errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const char *name, bool with_rows,
+                                        struct damage_list *damage, FILE *stream);
 
 /* For node_exporter's textfile collector: text that is OpenMetrics, and what Prometheus read before it. */
 MUST_CHECK errcode_t form_openmetrics(const struct report *report, const struct form_parts *parts, FILE *stream);

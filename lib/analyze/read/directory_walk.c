@@ -27,7 +27,6 @@ errcode_t directory_walker_open(const struct volume *volume, struct damage_list 
 	if (error)
 		return error;
 	walker->blocks_read = directory_blocks_read;
-	walker->buffer_blocks = BUFFER_BYTES >> volume->format.block_bits;
 	walker->bytes = malloc(BUFFER_BYTES);
 	if (walker->bytes)
 		return 0;
@@ -90,7 +89,7 @@ static void take_blocks(struct walk *walk, uint64_t logical, uint64_t block, uin
 static void take_record(void *context, const struct map_record *record)
 {
 	struct walk *walk = context;
-	uint32_t most = walk->walker->buffer_blocks;
+	uint32_t most = BUFFER_BYTES >> walk->walker->map.volume->format.block_bits;
 
 	if (walk->layout)
 		layout_add(walk->layout, record, walk->far_blocks, NULL);

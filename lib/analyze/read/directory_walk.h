@@ -9,7 +9,6 @@ struct directory_walker {
 	struct map_walker map;
 	uint64_t *blocks_read; /* of directories, shared and limited like the map's */
 	uint8_t *bytes;        /* of blocks that are being read */
-	uint32_t buffer_blocks;
 };
 
 /* What a walk says of the directory itself. */

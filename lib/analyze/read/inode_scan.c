@@ -71,9 +71,16 @@ static void see_record(void *context, const struct map_record *record)
 	}
 }
 
-static void add_to_sums(struct report_sums *sums, const struct file_layout *layout, const struct map_shape *shape,
-                        uint64_t ideal)
+static uint64_t ideal_extents(const struct run *run, const struct file_layout *layout)
 {
+	return score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
+}
+
+static void add_to_sums(const struct run *run, struct report_sums *sums, const struct file_layout *layout,
+                        const struct map_shape *shape)
+{
+	uint64_t ideal = ideal_extents(run, layout);
+
 	sums->files += !!layout->blocks;
 	sums->blocks += layout->blocks;
 	sums->records += layout->records;
@@ -93,13 +100,12 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 {
 	const struct file_layout *layout = &walk->layout;
 	struct report_files *files = &run->workers[index].files;
-	uint64_t ideal = score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
 
 	if (!layout->blocks) {
 		files->empty++;
 		return 0;
 	}
-	add_to_sums(&files->regular, layout, &walk->shape, ideal);
+	add_to_sums(run, &files->regular, layout, &walk->shape);
 	histogram_add(&files->extents_per_file, layout->extents);
 	if (inode->flags & EXT4_EXTENTS_FL) {
 		files->by_extents++;
@@ -109,15 +115,14 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 		files->by_indirect++;
 	}
 	for (size_t n = 0; n < run->visitor_count; n++)
-		run->visitors[n].file(run->visitors[n].context, index,
-		                      &(struct visited_inode){ ino, run->scan->parents[ino], inode, layout });
+		run->visitors[n].file(run->visitors[n].context, index, ino, run->scan->parents[ino], layout);
 	return worst_add(&run->workers[index].worst, &(struct report_file){
 							     .ino = ino,
 							     .blocks = layout->blocks,
 							     .extents = layout->extents,
 							     .runs = layout->runs,
 							     .records = layout->records,
-							     .ideal_extents = ideal,
+							     .ideal_extents = ideal_extents(run, layout),
 							     .size_bytes = inode->size_bytes,
 						     });
 }
@@ -155,7 +160,7 @@ static void walk_other(const struct run *run, unsigned int index, uint32_t ino, 
 	struct file_walk walk = { .run = run, .ino = ino };
 
 	map_walk(&run->workers[index].walker.map, ino, inode, see_record, &walk, &walk.shape);
-	add_to_sums(sums, &walk.layout, &walk.shape, score_ideal(walk.layout.blocks, run->scan->report->filesystem.span_blocks));
+	add_to_sums(run, sums, &walk.layout, &walk.shape);
 }
 
 /* The next file: counts the step to it, or begins a segment with it. */
@@ -246,7 +251,7 @@ static errcode_t take_directory(const struct run *run, unsigned int index, uint3
 	else
 		report->linear++;
 	histogram_add(&report->blocks_per_directory, layout.blocks);
-	add_to_sums(&report->sums, &layout, &shape.map, score_ideal(layout.blocks, run->scan->report->filesystem.span_blocks));
+	add_to_sums(run, &report->sums, &layout, &shape.map);
 	return 0;
 }
 
@@ -505,8 +510,8 @@ static errcode_t open_worker(struct inode_scan *scan, struct scan_worker *worker
 	worker->table = malloc(CHUNK_BYTES);
 	if (!worker->table)
 		return ENOMEM;
-	return directory_walker_open(scan->volume, &worker->damage, &scan->map_blocks_read, &scan->directory_blocks_read,
-	                             &worker->walker);
+	return directory_walker_open(scan->volume, &worker->damage, &scan->map_blocks_read,
+	                             &scan->directory_blocks_read, &worker->walker);
 }
 
 static void close_worker(struct scan_worker *worker)

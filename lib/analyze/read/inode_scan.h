@@ -13,21 +13,15 @@
 #define INODE_SCAN_DIRECTORIES 0x1u /* read directories: who is whose parent */
 #define INODE_SCAN_FILES 0x2u       /* add up all else; with visitors, after the directories are known */
 
-/* What a visitor is shown of an inode that has blocks. */
-struct visited_inode {
-	uint32_t ino;
-	uint32_t directory; /* one that names it: the lowest inode number of these; 0: none does, or not known yet */
-	const struct inode_view *inode;
-	const struct file_layout *layout; /* ended; of regular files only */
-};
-
 /*
  * Called for every regular file with blocks, in several threads, each worker number in one at a time. record is called
- * before it for each record of the file's map (NULL: not wanted); all calls for a file come together.
+ * before it for each record of the file's map (NULL: not wanted); all calls for a file come together. directory: the
+ * one that names it, of several that with the lowest inode number; 0: none does.
  */
 struct inode_visitor {
 	void (*record)(void *context, unsigned int worker, uint32_t ino, const struct map_record *record);
-	void (*file)(void *context, unsigned int worker, const struct visited_inode *file);
+	void (*file)(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
+	             const struct file_layout *layout);
 	errcode_t (*finish)(void *context); /* after the scan: what was seen goes into the report */
 	void (*close)(void *context);
 	void *context;

@@ -41,7 +41,6 @@ void map_walker_close(struct map_walker *walker)
 
 static void lose(struct walk *walk, uint64_t block, const char *what)
 {
-	walk->shape->is_damaged = true;
 	damage_add(walk->walker->damage, walk->ino, block, what);
 }
 

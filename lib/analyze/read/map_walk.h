@@ -24,8 +24,7 @@ struct map_walker {
 struct map_shape {
 	uint64_t blocks;    /* of the map, without the inode */
 	unsigned int depth; /* 0: all is in the inode */
-	bool is_damaged;    /* and so not all records were seen */
-	bool is_left_out;   /* the same, because the volume's budget was spent */
+	bool is_left_out;   /* not all records were seen, because the volume's budget was spent */
 };
 
 /* Is shown each record, in logical order. */

@@ -60,7 +60,8 @@ bool volume_owns_inode(const struct volume *volume, uint32_t ino);
 MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes);
 
 /* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. Any thread. */
-MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode);
+MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes,
+                                       struct inode_view *inode);
 
 /* Tells the system that they will be read soon. Any thread. */
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);

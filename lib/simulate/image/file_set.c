@@ -145,6 +145,19 @@ errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worke
 	return 0;
 }
 
+errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file, struct ext2mb_worker *worker,
+                                uint32_t blocks, uint32_t flags)
+{
+	struct ext2mb_file *handle;
+	errcode_t error = simulated_file_open(set, file, blocks, worker, &handle);
+
+	if (error)
+		return error;
+	error = simulated_file_append(file, worker, handle, blocks, flags);
+	ext2mb_file_close(worker, handle);
+	return error;
+}
+
 errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_worker *worker, uint64_t goal,
                                      uint32_t blocks)
 {

@@ -68,9 +68,13 @@ MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, const struc
 MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker,
                                            struct ext2mb_file *handle, uint32_t blocks, uint32_t flags);
 
+/* The same through a handle of its own, which knows that these are all blocks. */
+MUST_CHECK errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file,
+                                           struct ext2mb_worker *worker, uint32_t blocks, uint32_t flags);
+
 /* The same without a handle, as near to the goal as can be. Errors of ext2mb_alloc(). */
-MUST_CHECK errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_worker *worker, uint64_t goal,
-                                                uint32_t blocks);
+MUST_CHECK errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_worker *worker,
+                                                uint64_t goal, uint32_t blocks);
 
 /* Frees all but its first blocks; its map must not have been placed yet. */
 MUST_CHECK errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks);

@@ -140,6 +140,7 @@ static errcode_t place_directory(struct image *image, struct file_set *set)
 {
 	struct directory_layout *layout = NULL;
 	struct listing listing = { 0 };
+	uint64_t goal = goal_of(image, &set->directory);
 	uint32_t needed = 0;
 	errcode_t error = list(set, &listing);
 
@@ -148,7 +149,7 @@ static errcode_t place_directory(struct image *image, struct file_set *set)
 	directory_layout_free(layout);
 	free(listing.entries);
 	if (!error)
-		error = simulated_file_append_near(&set->directory, image->worker, goal_of(image, &set->directory), needed);
+		error = simulated_file_append_near(&set->directory, image->worker, goal, needed);
 	return error ? error : place_map(image, &set->directory);
 }
 

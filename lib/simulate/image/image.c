@@ -230,8 +230,9 @@ errcode_t image_read_inode_block(struct image *image, uint32_t ino, void *bytes)
 errcode_t image_write_inode(struct image *image, uint32_t ino, const void *bytes)
 {
 	uint32_t index = (uint32_t)(table_offset(image, ino) / image->format.block_bytes);
+	uint32_t group = (ino - 1) / image->geometry.inodes_per_group;
 	SCOPE_FREE char *buffer = malloc(image->format.block_bytes);
-	errcode_t error = buffer ? initialise_table(image, (ino - 1) / image->geometry.inodes_per_group, index) : ENOMEM;
+	errcode_t error = buffer ? initialise_table(image, group, index) : ENOMEM;
 
 	if (!error)
 		error = image_read_inode_block(image, ino, buffer);

@@ -42,7 +42,8 @@ MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const 
  * that are mounted. It lies in file; path is what messages call it.
  */
 MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *directory,
-                                const struct policy_options *options, bool writable, struct image *image, struct problem *problem);
+                                const struct policy_options *options, bool writable, struct image *image,
+                                struct problem *problem);
 
 /*
  * Once file_set_write() has written the files: bitmaps and descriptors, the directory's entry in the root, the

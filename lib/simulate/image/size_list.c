@@ -21,7 +21,6 @@ static errcode_t add_file(struct size_list *list, uint64_t bytes)
 	if (error)
 		return error;
 	list->bytes[list->count++] = bytes;
-	list->sum_bytes += bytes;
 	return 0;
 }
 

@@ -13,7 +13,6 @@ struct size_list {
 	size_t *ends;    /* owned; by directory: the index after its last file */
 	size_t count, capacity;
 	size_t directories, directories_capacity;
-	uint64_t sum_bytes;
 };
 
 /*

@@ -114,8 +114,8 @@ static void list_policies(struct list *list, const struct policy_options *option
 
 	for (size_t policy = 0; policy < sizeof(older) / sizeof(*older); policy++) {
 		variant.policy = older[policy];
-		for (variant.allocator.optimize_scan = EXT2MB_SCAN_LINEAR; variant.allocator.optimize_scan <= EXT2MB_SCAN_INDEXED;
-		     variant.allocator.optimize_scan++)
+		for (variant.allocator.optimize_scan = EXT2MB_SCAN_LINEAR;
+		     variant.allocator.optimize_scan <= EXT2MB_SCAN_INDEXED; variant.allocator.optimize_scan++)
 			add(list, &variant, "%s", name_of(variant.policy));
 	}
 	variant.policy = POLICY_EXT2MB;

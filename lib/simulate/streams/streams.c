@@ -169,11 +169,12 @@ static errcode_t pretend_checksums(struct run *run)
 static errcode_t pretend_processors(struct run *run)
 {
 	struct simulation *simulation = run->simulation;
-	errcode_t error;
+	uint32_t groups = simulation->image->geometry.groups;
 
 	if (simulation->threads || simulation->processors < 2)
 		return 0;
-	error = processors_create(simulation->processors, run->count, simulation->image->geometry.groups, &run->processors);
+	errcode_t error = processors_create(simulation->processors, run->count, groups, &run->processors);
+
 	if (!error)
 		contention_simulate(simulation->image->mb, processors_contention(run->processors));
 	return error;

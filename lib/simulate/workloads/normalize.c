@@ -287,7 +287,6 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker, uint32_t index, uint32_t more)
 {
 	struct simulated_file *file = &job->files->files[index];
-	struct ext2mb_file *handle;
 	errcode_t error = 0;
 
 	if (!file->ino) {
@@ -295,14 +294,10 @@ static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker,
 		/* Every fourth one is made by fallocate(2). */
 		file->map.is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
 	}
-	if (!error)
-		error = simulated_file_open(job->files, file, file->blocks + more, worker, &handle);
 	if (error)
 		return error;
-	error = simulated_file_append(file, worker, handle, file->blocks + more,
-	                              file->map.is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
-	ext2mb_file_close(worker, handle);
-	return error;
+	return simulated_file_finish(job->files, file, worker, file->blocks + more,
+	                             file->map.is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
 }
 
 static errcode_t mix_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)

@@ -55,12 +55,6 @@ struct unlink_job {
 	pthread_mutex_t making; /* a directory that is made with its first file */
 };
 
-static struct simulated_file *file_at(const struct unlink_job *job, uint32_t number, struct file_set **set)
-{
-	*set = job->directories[number % job->directory_count];
-	return &(*set)->files[number / job->directory_count];
-}
-
 /* The same for a file whenever and by whomever it is extracted. */
 static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 {
@@ -69,19 +63,6 @@ static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 	if (random_below(&random, 100) < SINGLE_BLOCK_PERCENT)
 		return 1;
 	return 2 + random_below(&random, MOST_BLOCKS - 1);
-}
-
-static errcode_t extract_in_windows(const struct file_set *set, struct ext2mb_worker *worker,
-                                    struct simulated_file *file, uint32_t blocks)
-{
-	struct ext2mb_file *handle;
-	errcode_t error = simulated_file_open(set, file, blocks, worker, &handle);
-
-	if (error)
-		return error;
-	error = simulated_file_append(file, worker, handle, blocks, 0);
-	ext2mb_file_close(worker, handle);
-	return error;
 }
 
 /* Unless there is one already: which thread comes first makes it. */
@@ -99,26 +80,27 @@ static errcode_t make_late(struct unlink_job *job, struct file_set *set, struct 
 static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	struct unlink_job *job = context;
-	struct file_set *set;
+	const struct image *image = job->simulation->image;
 
 	if (job->next[stream] == job->ends[stream]) {
 		*is_over = true;
 		return 0;
 	}
 	uint32_t number = job->order[job->next[stream]++];
-	struct simulated_file *file = file_at(job, number, &set);
+	struct file_set *set = job->directories[number % job->directory_count];
+	size_t index = number / job->directory_count;
+	struct simulated_file *file = &set->files[index];
 	uint32_t blocks = blocks_of(job, number);
 	errcode_t error = job->simulation->settings[LATE].number ? make_late(job, set, worker) : 0;
 
 	if (!error)
-		error = file_set_take_inode(set, number / job->directory_count, worker);
+		error = file_set_take_inode(set, index, worker);
 	if (error)
 		return error;
 	/* Windows off: each file as near to its inode's group as can be, as ext3 does it. */
 	if (job->simulation->options->allocator.locality == EXT2MB_LOCALITY_NONE)
-		return simulated_file_append_near(file, worker, image_inode_group_start(job->simulation->image, file->ino),
-		                                  blocks);
-	return extract_in_windows(set, worker, file, blocks);
+		return simulated_file_append_near(file, worker, image_inode_group_start(image, file->ino), blocks);
+	return simulated_file_finish(set, file, worker, blocks, 0);
 }
 
 static void shuffle(struct unlink_job *job, uint64_t seed)
