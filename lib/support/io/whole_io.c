@@ -2,38 +2,35 @@
 #include "support/io/whole_io.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <unistd.h>
 
-errcode_t whole_read(int descriptor, void *bytes, size_t count, uint64_t offset)
+static errcode_t transfer(int descriptor, char *bytes, size_t count, uint64_t offset, bool is_write)
 {
-	for (char *to = bytes; count;) {
-		ssize_t got = pread(descriptor, to, count, (off_t)offset);
+	while (count) {
+		ssize_t moved = is_write ? pwrite(descriptor, bytes, count, (off_t)offset) :
+		                           pread(descriptor, bytes, count, (off_t)offset);
 
-		if (got < 0 && errno == EINTR)
+		if (moved < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
-			return got ? errno : ENODATA;
-		to += got;
-		count -= (size_t)got;
-		offset += (uint64_t)got;
+		if (moved <= 0)
+			return moved ? errno : is_write ? EIO : ENODATA;
+		bytes += moved;
+		count -= (size_t)moved;
+		offset += (uint64_t)moved;
 	}
 	return 0;
 }
 
+errcode_t whole_read(int descriptor, void *bytes, size_t count, uint64_t offset)
+{
+	return transfer(descriptor, bytes, count, offset, false);
+}
+
 errcode_t whole_write(int descriptor, const void *bytes, size_t count, uint64_t offset)
 {
-	for (const char *from = bytes; count;) {
-		ssize_t written = pwrite(descriptor, from, count, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? errno : EIO;
-		from += written;
-		count -= (size_t)written;
-		offset += (uint64_t)written;
-	}
-	return 0;
+	/* It is only read. */
+	return transfer(descriptor, (char *)(uintptr_t)bytes, count, offset, true);
 }
 
 errcode_t flush_output(FILE *stream)
