@@ -105,21 +105,9 @@ static void take_group(const struct reading *reading, struct worker *worker, uin
 /* A bitmap that was never written has only the filesystem's own metadata in use. */
 static void make_bitmap(const struct volume *volume, uint32_t number, uint64_t *bitmap)
 {
-	const struct geometry *geometry = &volume->geometry;
-	uint64_t start = geometry_block(geometry, number, 0);
-	uint64_t end = geometry_block(geometry, number, geometry_group_clusters(geometry, number));
-	uint64_t round_up = (UINT64_C(1) << geometry->cluster_bits) - 1;
-
 	memset(bitmap, 0, volume->format.block_bytes);
-	for (size_t index = fs_zones_search(&volume->zones, start);
-	     index < volume->zones.count && volume->zones.items[index].start < end; index++) {
-		const struct fs_zone *zone = &volume->zones.items[index];
-		uint64_t from = zone->start > start ? zone->start - start : 0;
-		uint64_t to = (zone->start + zone->count < end ? zone->start + zone->count : end) - start;
-
-		bits_set_range(bitmap, (uint32_t)(from >> geometry->cluster_bits),
-		               (uint32_t)((to + round_up) >> geometry->cluster_bits));
-	}
+	for (struct zone_walk walk = { 0 }; fs_zones_next(&volume->zones, &volume->geometry, number, &walk);)
+		bits_set_range(bitmap, walk.from, walk.end);
 }
 
 /* How many groups from this one on have bitmaps on disk that lie side by side. */

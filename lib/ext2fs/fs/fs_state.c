@@ -135,32 +135,6 @@ static bool is_descriptor_right(struct fs_state *state, uint32_t group)
 	return is_right;
 }
 
-/* The clusters of the group that the filesystem's own metadata occupies, zone by zone. */
-struct zone_walk {
-	size_t index;
-	uint32_t from;
-	uint32_t end;
-};
-
-static bool next_zone(const struct fs_state *state, uint32_t group, struct zone_walk *walk)
-{
-	const struct geometry *geometry = &state->geometry;
-	uint64_t start = geometry_block(geometry, group, 0);
-	uint64_t end = geometry_block(geometry, group, geometry_group_clusters(geometry, group));
-	uint64_t round_up = geometry_cluster_blocks(geometry) - 1;
-
-	if (!walk->end)
-		walk->index = fs_zones_search(&state->zones, start);
-	if (walk->index == state->zones.count || state->zones.items[walk->index].start >= end)
-		return false;
-
-	const struct fs_zone *zone = &state->zones.items[walk->index++];
-	uint64_t zone_end = zone->start + zone->count;
-	walk->from = zone->start > start ? (uint32_t)geometry_to_clusters(geometry, zone->start - start) : 0;
-	walk->end = (uint32_t)geometry_to_clusters(geometry, (zone_end < end ? zone_end : end) - start + round_up);
-	return true;
-}
-
 /* Of the group's clusters in libext2fs's own bitmap. */
 static uint64_t first_bit(const struct fs_state *state, uint32_t group)
 {
@@ -197,14 +171,14 @@ errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t 
 	if (!is_descriptor_right(state, group))
 		return EXT2MB_ET_CORRUPT_GROUP;
 	if (is_uninitialised(state, group, EXT2_BG_BLOCK_UNINIT)) {
-		for (struct zone_walk walk = { 0 }; next_zone(state, group, &walk);)
+		for (struct zone_walk walk = { 0 }; fs_zones_next(&state->zones, &state->geometry, group, &walk);)
 			bits_set_range(words, walk.from, walk.end);
 	} else {
 		errcode_t error = read_block_bitmap(state, group, words);
 		if (error)
 			return error;
 		bits_from_disk(words, geometry_block_bytes(&state->geometry) / sizeof(*words));
-		for (struct zone_walk walk = { 0 }; next_zone(state, group, &walk);)
+		for (struct zone_walk walk = { 0 }; fs_zones_next(&state->zones, &state->geometry, group, &walk);)
 			if (bits_next_zero(words, walk.from, walk.end) != walk.end)
 				return EXT2MB_ET_CORRUPT_GROUP;
 	}

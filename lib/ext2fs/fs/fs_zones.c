@@ -2,7 +2,6 @@
 #include "ext2fs/fs/fs_zones.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "ext2fs/core/bits.h"
 #include "support/bisect.h"
@@ -143,4 +142,23 @@ void fs_zones_free(struct fs_zones *zones)
 size_t fs_zones_search(const struct fs_zones *zones, uint64_t block)
 {
 	return BISECT(zones->count, item, zones->items[item].start + zones->items[item].count > block);
+}
+
+bool fs_zones_next(const struct fs_zones *zones, const struct geometry *geometry, uint32_t group,
+                   struct zone_walk *walk)
+{
+	uint64_t start = geometry_block(geometry, group, 0);
+	uint64_t end = geometry_block(geometry, group, geometry_group_clusters(geometry, group));
+	uint64_t round_up = geometry_cluster_blocks(geometry) - 1;
+
+	if (!walk->end)
+		walk->index = fs_zones_search(zones, start);
+	if (walk->index == zones->count || zones->items[walk->index].start >= end)
+		return false;
+
+	const struct fs_zone *zone = &zones->items[walk->index++];
+	uint64_t zone_end = zone->start + zone->count;
+	walk->from = zone->start > start ? (uint32_t)geometry_to_clusters(geometry, zone->start - start) : 0;
+	walk->end = (uint32_t)geometry_to_clusters(geometry, (zone_end < end ? zone_end : end) - start + round_up);
+	return true;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,3 +35,14 @@ void fs_zones_free(struct fs_zones *zones);
 
 /* The index of the first zone that ends after block; count if there is none. Any thread. */
 size_t fs_zones_search(const struct fs_zones *zones, uint64_t block);
+
+/* The clusters of a group that a zone occupies, while one goes from zone to zone. Zero-initialise. */
+struct zone_walk {
+	size_t index;
+	uint32_t from;
+	uint32_t end;
+};
+
+/* The next zone; false after the last one. Any thread. */
+bool fs_zones_next(const struct fs_zones *zones, const struct geometry *geometry, uint32_t group,
+                   struct zone_walk *walk);
