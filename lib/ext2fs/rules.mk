@@ -37,10 +37,6 @@ ext2mb_sources := \
 	lib/ext2fs/preallocation/file_search.c \
 	lib/ext2fs/preallocation/locality_group.c \
 	lib/ext2fs/preallocation/normalize.c \
-	lib/ext2fs/preallocation/normalize_ext2mb.c \
-	lib/ext2fs/preallocation/normalize_goal.c \
-	lib/ext2fs/preallocation/normalize_pow2.c \
-	lib/ext2fs/preallocation/normalize_table.c \
 	lib/ext2fs/preallocation/preallocation.c \
 	lib/ext2fs/preallocation/preallocation_list.c \
 	lib/ext2fs/preallocation/preallocation_register.c \

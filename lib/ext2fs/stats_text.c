@@ -155,7 +155,7 @@ errcode_t ext2mb_write_mb_structs_summary(struct ext2mb *mb, ext2mb_write_functi
 {
 	struct writer writer = { write, context, 0 };
 
-	put(&writer, "optimize_scan: %d\n", atomic_load_explicit(&mb->is_indexed, memory_order_relaxed));
+	put(&writer, "optimize_scan: %d\n", group_index_is_on(mb));
 	put_sets(&writer, mb, INDEX_LARGEST, "max_free_order_lists");
 	put_sets(&writer, mb, INDEX_AVERAGE, "avg_fragment_size_lists");
 	return writer.error;

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "ext2fs/core/bits.h"
-#include "ext2fs/preallocation/normalize_goal.h"
+#include "ext2fs/core/arithmetic.h"
+#include "ext2fs/preallocation/normalize.h"
 #include "seeded_random.h"
 #include "unit.h"
 

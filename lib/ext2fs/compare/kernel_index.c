@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/compare/kernel_policy.h"
 
-static bool is_on(const struct ext2mb *mb)
-{
-	return atomic_load_explicit(&mb->is_indexed, memory_order_relaxed);
-}
-
 /* NULL: this policy has sets. */
 static struct kernel_lists *lists_of(const struct ext2mb *mb, enum index_kind kind)
 {
@@ -15,7 +10,7 @@ static struct kernel_lists *lists_of(const struct ext2mb *mb, enum index_kind ki
 static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind kind,
                       const struct group_summary *summary)
 {
-	if (!is_on(mb))
+	if (!group_index_is_on(mb))
 		return -1;
 	/* Before patch 10 a full group stayed in the set where its last cluster had left it: a zombie. */
 	if (kind == INDEX_AVERAGE && summary->average_order < 0 && !kernel_chooses(mb, CHOICE_FULL_UNLISTED) &&
@@ -34,7 +29,7 @@ static void update(struct ext2mb *mb, uint32_t number, const struct group_summar
 	struct group *group = &mb->groups[number];
 
 	/* Before patch 11 the order was noted but the set was not left: later it is another set that is left. */
-	if (!is_on(mb) && !kernel_chooses(mb, CHOICE_ALWAYS_LEAVE)) {
+	if (!group_index_is_on(mb) && !kernel_chooses(mb, CHOICE_ALWAYS_LEAVE)) {
 		group->set[INDEX_LARGEST] = (int8_t)summary->largest_order;
 		return;
 	}

@@ -17,11 +17,6 @@ static void processor_pause(void)
 #endif
 }
 
-static void sleep_while(struct lock *lock, uint32_t word)
-{
-	syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, word, NULL, NULL, 0);
-}
-
 void lock_wake(struct lock *lock, uint32_t word)
 {
 	/* One is enough, unless it might be one that must stand back for an impatient one that sleeps on. */
@@ -77,6 +72,6 @@ void lock_wait_slowly(struct lock *lock)
 		    !atomic_compare_exchange_strong_explicit(&lock->word, &word, word | LOCK_SLEEPERS,
 		                                             memory_order_relaxed, memory_order_relaxed))
 			continue;
-		sleep_while(lock, word | LOCK_SLEEPERS);
+		syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, word | LOCK_SLEEPERS, NULL, NULL, 0);
 	}
 }

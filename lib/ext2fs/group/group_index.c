@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/group/group_index.h"
 
-static bool is_on(const struct ext2mb *mb)
-{
-	return atomic_load_explicit(&mb->is_indexed, memory_order_relaxed);
-}
-
 errcode_t group_index_create(struct ext2mb *mb)
 {
 	for (uint32_t order = 0; order < mb->orders; order++) {
@@ -41,7 +36,7 @@ void group_index_move(struct order_set *sets, uint32_t number, int8_t *recorded,
 static int expected(const struct ext2mb *mb, uint32_t number, enum index_kind kind, const struct group_summary *summary)
 {
 	(void)number;
-	return is_on(mb) ? group_summary_order(summary, kind) : -1;
+	return group_index_is_on(mb) ? group_summary_order(summary, kind) : -1;
 }
 
 static void update(struct ext2mb *mb, uint32_t number, const struct group_summary *summary)
@@ -77,7 +72,7 @@ int group_index_largest_of_all(const struct ext2mb *mb)
 
 static int largest_order(const struct ext2mb *mb)
 {
-	if (!is_on(mb))
+	if (!group_index_is_on(mb))
 		return group_index_largest_of_all(mb);
 	for (int order = (int)mb->orders - 1; order >= 0; order--)
 		if (!order_set_is_empty(&mb->index->sets[INDEX_LARGEST][order]))

@@ -36,6 +36,11 @@ struct index_operations {
 	                const struct group_summary *summary);
 };
 
+static inline bool group_index_is_on(const struct ext2mb *mb)
+{
+	return atomic_load_explicit(&mb->is_indexed, memory_order_relaxed);
+}
+
 /* Ours: ordered sets, which full groups leave. */
 extern const struct index_operations group_index_ordered;
 

@@ -35,6 +35,23 @@ errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 	return 0;
 }
 
+errcode_t inode_group_enter(struct ext2mb *mb, ext2_ino_t ino, uint32_t *number, uint32_t *index)
+{
+	*number = (ino - 1) / mb->geometry.inodes_per_group;
+	*index = (ino - 1) % mb->geometry.inodes_per_group;
+	if (ino < mb->geometry.first_inode || *number >= mb->geometry.groups)
+		return EXT2MB_ET_BAD_RANGE;
+
+	struct inode_group *inodes = &mb->groups[*number].inodes;
+	lock_wait(&inodes->lock);
+	errcode_t error = inode_group_load(mb, *number);
+	if (!error && !bits_test(inodes->bitmap, *index))
+		error = EXT2MB_ET_DOUBLE_FREE;
+	if (error)
+		lock_release(&inodes->lock);
+	return error;
+}
+
 /* Only the holder of the lock writes these counts, so that no locked instruction is needed. */
 static void change(_Atomic uint32_t *count, uint32_t difference)
 {

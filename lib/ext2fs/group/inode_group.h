@@ -11,6 +11,12 @@
 MUST_CHECK errcode_t inode_group_load(struct ext2mb *mb, uint32_t number);
 
 /*
+ * Locks and loads the group of an inode that is in use; which one it is there. Else the lock is not held:
+ * EXT2MB_ET_BAD_RANGE (reserved ones too), EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
+ */
+MUST_CHECK errcode_t inode_group_enter(struct ext2mb *mb, ext2_ino_t ino, uint32_t *number, uint32_t *index);
+
+/*
  * With the lock held and the bitmap loaded: takes the first free inode at or after `from` and says which it
  * is; false when there is none.
  */

@@ -8,7 +8,7 @@
  *
  * All of it is hints: read without locks, and nothing is reserved.
  */
-#include "ext2fs/core/minmax.h"
+#include "ext2fs/core/arithmetic.h"
 #include "ext2fs/group/inode_group.h"
 #include "ext2fs/inode/orlov.h"
 

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include "ext2fs/core/bits.h"
 #include "ext2fs/group/inode_group.h"
 #include "ext2fs/group/totals.h"
 
@@ -124,24 +123,14 @@ errcode_t inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_re
 errcode_t inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, bool is_directory)
 {
 	struct ext2mb *mb = worker->mb;
-	uint32_t group = (ino - 1) / mb->geometry.inodes_per_group;
-	uint32_t index = (ino - 1) % mb->geometry.inodes_per_group;
+	uint32_t group, index;
+	errcode_t error = inode_group_enter(mb, ino, &group, &index);
 
-	if (ino < mb->geometry.first_inode || group >= mb->geometry.groups)
-		return EXT2MB_ET_BAD_RANGE;
-
-	struct inode_group *inodes = &mb->groups[group].inodes;
-	lock_wait(&inodes->lock);
-	errcode_t error = inode_group_load(mb, group);
-	if (!error && !bits_test(inodes->bitmap, index))
-		error = EXT2MB_ET_DOUBLE_FREE;
-	if (!error) {
-		atomic_fetch_add(&worker->stats.counters[COUNT_INODE_FREES_BEGUN], 1);
-		inode_group_give(mb, group, index, is_directory);
-	}
-	lock_release(&inodes->lock);
 	if (error)
 		return error;
+	atomic_fetch_add(&worker->stats.counters[COUNT_INODE_FREES_BEGUN], 1);
+	inode_group_give(mb, group, index, is_directory);
+	lock_release(&mb->groups[group].inodes.lock);
 	stats_add(&worker->stats, COUNT_INODES_FREED, 1);
 	if (is_directory)
 		atomic_fetch_sub_explicit(&mb->directories, 1, memory_order_relaxed);

@@ -9,8 +9,6 @@
 #include "ext2fs/fs/fs_errors.h"
 #include "ondisk/orphan_block.h"
 
-#define HUGE_BLOCK(block) ((unsigned long long)(block))
-
 /* Where each block of the file lies. */
 static errcode_t map_blocks(struct fs_orphan *state, struct ext2_inode *inode, const struct orphan_message *why)
 {
@@ -121,8 +119,7 @@ errcode_t fs_orphan_read_block(struct fs_orphan *state, uint32_t block, uint32_t
 		error = check_block(state, block, entries);
 	if (error)
 		orphan_message_say(why, "block %u of the orphan file (inode %u), at block %llu of the filesystem",
-		                   block,
-		               state->file_ino, HUGE_BLOCK(state->physical[block]));
+		                   block, state->file_ino, (unsigned long long)state->physical[block]);
 	return error;
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ext2fs/core/bits.h"
 #include "ext2fs/fs/fs_errors.h"
 #include "ext2fs/orphan/fs_orphan.h"
 #include "ext2fs/fs/fs_state.h"
@@ -86,18 +85,12 @@ void orphan_release_end(struct orphan_release *release)
 
 static errcode_t check_in_use(struct ext2mb *mb, ext2_ino_t ino)
 {
-	uint32_t group = (ino - 1) / mb->geometry.inodes_per_group;
+	uint32_t group, index;
+	errcode_t error = inode_group_enter(mb, ino, &group, &index);
 
-	if (ino < mb->geometry.first_inode || group >= mb->geometry.groups)
-		return EXT2MB_ET_ORPHAN_INODE;
-
-	struct inode_group *inodes = &mb->groups[group].inodes;
-	lock_wait(&inodes->lock);
-	errcode_t error = inode_group_load(mb, group);
-	if (!error && !bits_test(inodes->bitmap, (ino - 1) % mb->geometry.inodes_per_group))
-		error = EXT2MB_ET_ORPHAN_INODE;
-	lock_release(&inodes->lock);
-	return error;
+	if (!error)
+		lock_release(&mb->groups[group].inodes.lock);
+	return error == EXT2MB_ET_BAD_RANGE || error == EXT2MB_ET_DOUBLE_FREE ? EXT2MB_ET_ORPHAN_INODE : error;
 }
 
 static bool can_be_its_own(const struct orphan_release *release, uint64_t block)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ext2fs/core/allocator.h"
-#include "ext2fs/core/minmax.h"
+#include "ext2fs/core/arithmetic.h"
 #include "ext2fs/preallocation/preallocation.h"
 
 void directory_localities_init(struct directory_localities *table)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ext2fs/core/minmax.h"
+#include "ext2fs/core/arithmetic.h"
 #include "ext2fs/core/sized_struct.h"
 #include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/preallocation.h"
@@ -156,7 +156,7 @@ static errcode_t take_own(struct ext2mb_worker *worker, struct ext2mb_file *file
 	if (error || !taken->count)
 		return error;
 	stats_add(&worker->stats, COUNT_PREALLOCATION_HITS, 1);
-	preallocation_serve(worker, taken->count);
+	stats_add(&worker->stats, COUNT_CLUSTERS_SERVED, taken->count);
 	return 0;
 }
 

@@ -5,9 +5,9 @@
  */
 #include "ext2fs/preallocation/file.h"
 
+#include "ext2fs/core/arithmetic.h"
 #include "ext2fs/group/group_reserved.h"
 #include "ext2fs/preallocation/directory_locality.h"
-#include "ext2fs/preallocation/normalize_goal.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/preallocation/reclaim.h"
 #include "ext2fs/search/empty_groups.h"
@@ -52,8 +52,8 @@ static void find_hole(struct need *need)
 		need->hole_start = request->hole_start;
 		need->hole_end = request->hole_end;
 	} else if (request->logical >= file->end) {
-		need->hole_start = min_u64(normalize_round_up(file->end, cluster), request->logical);
-		need->hole_end = normalize_round_down(NORMALIZE_END, cluster);
+		need->hole_start = min_u64(round_up(file->end, cluster), request->logical);
+		need->hole_end = round_down(NORMALIZE_END, cluster);
 	} else {
 		need->hole_start = request->logical;
 		need->hole_end = request->logical + request->count;
@@ -99,7 +99,7 @@ static void clip_at_extent(struct need *need)
 {
 	uint64_t stripe = need->mb->stripe.blocks;
 	uint64_t unit = max_u64(NORMALIZE_WRITTEN_MAX, geometry_cluster_blocks(&need->mb->geometry));
-	uint64_t end = normalize_round_up(need->request->logical + need->count, unit);
+	uint64_t end = round_up(need->request->logical + need->count, unit);
 
 	if (!preallocation_is_ours(need->mb) || (stripe && end % stripe) ||
 	    need->count > unit - need->request->logical % unit || end >= need->hole_end)
@@ -557,6 +557,6 @@ errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, co
 	if (error == EXT2MB_ET_NO_SPACE)
 		return take_last(&need, taken);
 	if (!error)
-		preallocation_serve(worker, taken->count);
+		stats_add(&worker->stats, COUNT_CLUSTERS_SERVED, taken->count);
 	return error;
 }

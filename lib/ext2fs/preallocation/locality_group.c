@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ext2fs/preallocation/locality_group.h"
 
-#include "ext2fs/preallocation/normalize_goal.h"
+#include "ext2fs/core/arithmetic.h"
 #include "ext2fs/preallocation/preallocation.h"
 
 #define SHARE 4u /* all preallocations together get at most one part in so many of the free space */
@@ -33,7 +33,7 @@ static uint32_t next_clusters(const struct ext2mb_worker *worker, const struct l
 	const struct normalize_hints *hints = &worker->preallocation->hints;
 	uint64_t share = geometry_to_clusters(&worker->mb->geometry, hints->free_blocks) /
 	                 (SHARE * ((uint64_t)hints->open_preallocations + 1));
-	uint64_t clusters = share < pool->next_clusters ? normalize_power_below(share | 1) : pool->next_clusters;
+	uint64_t clusters = share < pool->next_clusters ? power_below(share | 1) : pool->next_clusters;
 
 	return (uint32_t)max_u64(clusters, least);
 }

@@ -61,7 +61,3 @@ struct normalize_goal {
 
 /* Not EXT2MB_NORMALIZE_DEFAULT. */
 struct normalize_goal normalize(enum ext2mb_normalization normalization, const struct normalize_request *request);
-
-struct normalize_goal normalize_table(const struct normalize_request *request);
-struct normalize_goal normalize_pow2(const struct normalize_request *request);
-struct normalize_goal normalize_ext2mb(const struct normalize_request *request);

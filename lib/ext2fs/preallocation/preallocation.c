@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ext2fs/preallocation/preallocation.h"
 
-#include "ext2fs/core/minmax.h"
+#include "ext2fs/core/arithmetic.h"
 #include "ext2fs/group/group_index.h"
 #include "ext2fs/group/totals.h"
 

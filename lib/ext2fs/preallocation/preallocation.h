@@ -57,11 +57,5 @@ static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 MUST_CHECK errcode_t preallocation_take(struct ext2mb_worker *worker, const struct scan_request *request,
                                         struct preallocation *taken);
 
-/* Counts preallocated clusters as handed out. */
-static inline void preallocation_serve(struct ext2mb_worker *worker, uint64_t clusters)
-{
-	stats_add(&worker->stats, COUNT_CLUSTERS_SERVED, clusters);
-}
-
 /* Brings the worker's hints up to date, unless they are as good as new. */
 void preallocation_renew_hints(struct ext2mb_worker *worker);

@@ -206,8 +206,7 @@ static errcode_t wait_for_busy(struct search *search)
 
 static errcode_t sweep(struct search *search)
 {
-	if (search->criterion >= GOAL_LENGTH_SLOW ||
-	    !atomic_load_explicit(&search->mb->is_indexed, memory_order_relaxed))
+	if (search->criterion >= GOAL_LENGTH_SLOW || !group_index_is_on(search->mb))
 		return sweep_all(search, false);
 	return search->mb->policy.search->sweep(search);
 }
