@@ -11,10 +11,8 @@
 #define OPEN (UINT32_MAX - 1)
 
 struct row {
-	uint32_t ino;
-	uint32_t depth;
 	uint32_t parent; /* row; NO_ROW: none */
-	uint64_t files, blocks, extents, runs, ideal;
+	struct report_directory sums;
 };
 
 struct by_directory {
@@ -25,16 +23,6 @@ struct by_directory {
 	struct row *rows;
 	uint32_t row_count;
 };
-
-static void new_row(struct by_directory *totals, size_t place, uint32_t depth, uint32_t parent)
-{
-	totals->row_of[place] = totals->row_count;
-	totals->rows[totals->row_count++] = (struct row){
-		.ino = totals->scan->directories[place],
-		.depth = depth,
-		.parent = parent,
-	};
-}
 
 /* Up to the first directory that is known, and from there down again; damage may have made a circle of them. */
 static void settle(struct by_directory *totals, size_t place, size_t *way, unsigned int depth)
@@ -64,17 +52,22 @@ static void settle(struct by_directory *totals, size_t place, size_t *way, unsig
 		uint32_t parent = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
 
 		totals->depths[below] = own;
+		totals->row_of[below] = own <= depth ? totals->row_count : parent;
 		if (own <= depth)
-			new_row(totals, below, own, parent);
-		else
-			totals->row_of[below] = parent;
+			totals->rows[totals->row_count++] =
+				(struct row){ .parent = parent, .sums = { .ino = scan->directories[below] } };
 		place = below;
 	}
 }
 
-static void add(uint64_t *sum, uint64_t count)
+/* Any thread. */
+static void add_sums(struct report_directory *to, const struct report_directory *from)
 {
-	__atomic_fetch_add(sum, count, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->files, from->files, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->blocks, from->blocks, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->extents, from->extents, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->runs, from->runs, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->ideal_extents, from->ideal_extents, __ATOMIC_RELAXED);
 }
 
 static void take_file(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
@@ -88,13 +81,14 @@ static void take_file(void *context, unsigned int worker, uint32_t ino, uint32_t
 	(void)ino;
 	if (number == NO_ROW)
 		return;
-	struct row *row = &totals->rows[number];
-
-	add(&row->files, 1);
-	add(&row->blocks, layout->blocks);
-	add(&row->extents, layout->extents);
-	add(&row->runs, layout->runs);
-	add(&row->ideal, score_ideal(layout->blocks, totals->scan->report->filesystem.span_blocks));
+	add_sums(&totals->rows[number].sums,
+	         &(struct report_directory){
+			 .files = 1,
+			 .blocks = layout->blocks,
+			 .extents = layout->extents,
+			 .runs = layout->runs,
+			 .ideal_extents = score_ideal(layout->blocks, totals->scan->report->filesystem.span_blocks),
+		 });
 }
 
 /* Every row comes after that of its parent. */
@@ -103,15 +97,8 @@ static void add_up(struct by_directory *totals)
 	for (uint32_t number = totals->row_count; number-- > 0;) {
 		const struct row *row = &totals->rows[number];
 
-		if (row->parent == NO_ROW)
-			continue;
-		struct row *parent = &totals->rows[row->parent];
-
-		parent->files += row->files;
-		parent->blocks += row->blocks;
-		parent->extents += row->extents;
-		parent->runs += row->runs;
-		parent->ideal += row->ideal;
+		if (row->parent != NO_ROW)
+			add_sums(&totals->rows[row->parent].sums, &row->sums);
 	}
 }
 
@@ -128,19 +115,6 @@ static int by_path(const void *left, const void *right)
 	return first - second;
 }
 
-static struct report_directory directory_of(const struct row *row)
-{
-	return (struct report_directory){
-		.ino = row->ino,
-		.files = row->files,
-		.blocks = row->blocks,
-		.extents = row->extents,
-		.runs = row->runs,
-		.ideal_extents = row->ideal,
-		.score = score_of(row->runs, row->ideal, row->blocks),
-	};
-}
-
 /* What is below a directory is added to it, too, and the rows that have files are handed over, by path. */
 static errcode_t finish(void *context)
 {
@@ -154,10 +128,13 @@ static errcode_t finish(void *context)
 		return ENOMEM;
 	add_up(totals);
 	for (uint32_t number = 0; number < totals->row_count; number++) {
-		if (!totals->rows[number].files)
+		struct report_directory *sums = &totals->rows[number].sums;
+
+		if (!sums->files)
 			continue;
-		wanted[count] = (struct path_wanted){ totals->rows[number].ino, &report->by_directory[count].path };
-		report->by_directory[count++] = directory_of(&totals->rows[number]);
+		sums->score = score_of(sums->runs, sums->ideal_extents, sums->blocks);
+		wanted[count] = (struct path_wanted){ sums->ino, &report->by_directory[count].path };
+		report->by_directory[count++] = *sums;
 	}
 	errcode_t error = paths_find(totals->scan, wanted, count);
 

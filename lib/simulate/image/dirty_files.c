@@ -14,15 +14,6 @@ errcode_t dirty_files_open(struct dirty_files *dirty, const struct image *image,
 	return ext2mb_worker_open(image->mb, &dirty->worker);
 }
 
-errcode_t dirty_files_begin(const struct file_set *set, struct simulated_file *file, struct written_file **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return ENOMEM;
-	**ret = (struct written_file){ .set = set, .file = file };
-	return 0;
-}
-
 void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 {
 	if (!file)

@@ -16,7 +16,7 @@
 
 struct image;
 
-/* A file that is being written. */
+/* A file that is being written: allocated with its first two members by who writes it. */
 struct written_file {
 	const struct file_set *set;
 	struct simulated_file *file; /* has an inode */
@@ -38,10 +38,6 @@ struct dirty_files {
 
 /* most_bytes: so much may be dirty. Errors of ext2mb_worker_open(). After an error, too, it is to be closed. */
 MUST_CHECK errcode_t dirty_files_open(struct dirty_files *dirty, const struct image *image, uint64_t most_bytes);
-
-/* Begins a file of the set that has an inode. ENOMEM. Any thread. */
-MUST_CHECK errcode_t dirty_files_begin(const struct file_set *set, struct simulated_file *file,
-                                       struct written_file **ret);
 
 /*
  * More is written to the file's end, and it is closed, if the caller says so, and no longer the caller's. May write

@@ -84,8 +84,13 @@ static errcode_t begin_file(struct normalize *job, struct tree_stream *tree, str
 
 	if (error)
 		return error;
-	if (job->is_delayed)
-		return dirty_files_begin(set, &set->files[index], &tree->written);
+	if (job->is_delayed) {
+		tree->written = calloc(1, sizeof(*tree->written));
+		if (!tree->written)
+			return ENOMEM;
+		*tree->written = (struct written_file){ .set = set, .file = &set->files[index] };
+		return 0;
+	}
 	return simulated_file_open(set, &set->files[index], image_blocks_of(job->simulation->image, bytes), worker,
 	                           &tree->handle);
 }
