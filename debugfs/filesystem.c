@@ -51,12 +51,12 @@ static errcode_t refuse_mounted(const char *path, struct problem *problem)
 static errcode_t open_on(struct filesystem *filesystem, const struct policy_options *policy, struct problem *problem)
 {
 	const char *path = filesystem->target.path;
-	int flags = EXT2_FLAG_64BITS | (filesystem->is_writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
+	int flags = filesystem->is_writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0;
 	errcode_t error = filesystem->is_writable ? refuse_mounted(path, problem) : 0;
 
 	if (error)
 		return error;
-	error = fs_open(path, NULL, flags, &filesystem->fs);
+	error = fs_open(path, 0, flags, &filesystem->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	/* Wrong descriptors may be looked at: their groups are left out. */

@@ -142,7 +142,7 @@ int main(int count, char **arguments)
 	initialize_e2mb_error_table();
 	if (count != 2)
 		return 2;
-	errcode_t error = fs_open(arguments[1], NULL, EXT2_FLAG_RW | EXT2_FLAG_64BITS, &fs);
+	errcode_t error = fs_open(arguments[1], 0, EXT2_FLAG_RW, &fs);
 	if (!error)
 		error = use_filesystem(fs, &use);
 	if (fs)

@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <blkid/blkid.h>
+
+#include "ext2fs/fs/fs_errors.h"
 
 #define SECTOR_BYTES 512 /* libblkid's, whatever the device's own */
 
@@ -40,14 +41,6 @@ static errcode_t find_partition(struct target *target, unsigned int partition, s
 	return 0;
 }
 
-/* Only these are opened: a fifo would be waited for. What is not there is said to be missing. */
-static bool can_hold_filesystem(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
-}
-
 /* A tag, unless there is a file of that name. */
 static bool is_tag(const char *name)
 {
@@ -65,7 +58,7 @@ errcode_t target_find(const char *name, uint64_t offset_bytes, unsigned int part
 		return is_tag(name) ? problem_set_reason(problem, ENODEV, name, "cannot find the filesystem",
 		                                         "no device has this tag") :
 		                      problem_set(problem, ENOMEM, name, "cannot find the filesystem");
-	errcode_t error = can_hold_filesystem(target->path) ?
+	errcode_t error = fs_may_be_at(target->path) ?
 	                          0 :
 	                          problem_set_reason(problem, EINVAL, name, "cannot open the filesystem",
 	                                             "it is neither a regular file nor a block device");

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include <uuid/uuid.h>
@@ -155,19 +154,14 @@ static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume,
 errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
                       struct report_filesystem *filesystem, struct problem *problem)
 {
-	char io_options[64] = "";
 	ext2_filsys fs;
 
 	*volume = (struct volume){ .descriptor = -1, .path = path, .offset_bytes = offset_bytes };
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return problem_set(problem, errno, path, "cannot open");
-	if (offset_bytes)
-		snprintf(io_options, sizeof(io_options), "offset=%" PRIu64, offset_bytes);
-	errcode_t error = fs_open(path, offset_bytes ? io_options : NULL,
-	                          EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP | EXT2_FLAG_IGNORE_CSUM_ERRORS |
-	                                  EXT2_FLAG_SOFTSUPP_FEATURES,
-	                          &fs);
+	errcode_t error = fs_open(path, offset_bytes,
+	                          EXT2_FLAG_SKIP_MMP | EXT2_FLAG_IGNORE_CSUM_ERRORS | EXT2_FLAG_SOFTSUPP_FEATURES, &fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = read_all(fs, descriptor, volume, filesystem);

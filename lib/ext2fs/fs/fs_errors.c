@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ext2fs/fs/fs_errors.h"
 
+#include <inttypes.h>
+#include <sys/stat.h>
+
 /* More than its caches of blocks, 32 of up to 64 KiB, and of inodes. */
 #define OPEN_BYTES (3 * 1024 * 1024)
 
@@ -25,13 +28,24 @@ errcode_t fs_error_of(errcode_t returned)
 	return !returned && (errno == ENOMEM || errno == EIO) ? errno : returned;
 }
 
-errcode_t fs_open(const char *path, const char *io_options, int flags, ext2_filsys *fs)
+bool fs_may_be_at(const char *path)
 {
+	struct stat status;
+
+	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
+errcode_t fs_open(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
+{
+	char io_options[32];
+
+	snprintf(io_options, sizeof(io_options), "offset=%" PRIu64, offset_bytes);
 	*fs = NULL;
 	errcode_t error = fs_memory_ahead(OPEN_BYTES);
 
 	if (!error)
-		error = FS_ERROR_OF(ext2fs_open2(path, io_options, flags, 0, 0, unix_io_manager, fs));
+		error = FS_ERROR_OF(ext2fs_open2(path, offset_bytes ? io_options : NULL, flags | EXT2_FLAG_64BITS, 0,
+		                                 0, unix_io_manager, fs));
 	if (!error)
 		error = FS_ERROR_OF(ext2fs_create_inode_cache(*fs, CACHED_INODES));
 	if (error && *fs)

@@ -7,16 +7,24 @@
 #pragma once
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include <ext2fs/ext2fs.h>
 
 #include "support/cleanup.h"
 
 /*
- * ext2fs_open2() with unix_io, for those who read inodes: libext2fs's caches have their memory afterwards. ENOMEM where
- * libext2fs says EXT2_ET_NO_MEMORY. *fs is NULL after an error; else the caller frees it with ext2fs_free().
+ * ext2fs_open2() with unix_io, for those who read inodes: libext2fs's caches have their memory afterwards. The
+ * filesystem begins at offset_bytes; 64-bit ones are opened, too. ENOMEM where libext2fs says EXT2_ET_NO_MEMORY. *fs is
+ * NULL after an error; else the caller frees it with ext2fs_free().
  */
-errcode_t fs_open(const char *path, const char *io_options, int flags, ext2_filsys *fs) MUST_CHECK;
+errcode_t fs_open(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs) MUST_CHECK;
+
+/*
+ * Whether to open it: open(2) would wait for a fifo's writer. A path that is missing is opened, for its error, and so
+ * is a directory.
+ */
+bool fs_may_be_at(const char *path);
 
 /*
  * Returns 0 if that much memory can be had. It is given back at once, for the calls of libext2fs that follow and crash

@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/quota.h>
 #include <sys/stat.h>
@@ -15,10 +14,7 @@
 /* No other program has the image open: the block against multiple mounts stays as mke2fs left it. */
 errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
-	char options[32];
-
-	snprintf(options, sizeof(options), "offset=%" PRIu64, offset_bytes);
-	return fs_open(path, offset_bytes ? options : NULL, flags | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, fs);
+	return fs_open(path, offset_bytes, flags | EXT2_FLAG_SKIP_MMP, fs);
 }
 
 errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)

@@ -27,14 +27,6 @@ static bool is_same(const char *path, const char *image)
 	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-/* Only these are opened: open(2) would wait for a fifo's writer. A path that is missing is opened, for its error. */
-static bool can_hold_filesystem(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
-}
-
 void base_image_close(struct base_image *base)
 {
 	if (!base)
@@ -116,7 +108,7 @@ errcode_t base_image_open(struct build *build)
 	if (build->in_place && is_same(path, build->options->image))
 		return problem_set_reason(build->problem, EINVAL, path, "cannot keep its layout",
 		                          "it is what is to be written to; give a copy of it");
-	if (!can_hold_filesystem(path))
+	if (!fs_may_be_at(path))
 		return problem_set_reason(build->problem, EINVAL, path, "cannot open the earlier image",
 		                          "it is neither a regular file nor a block device");
 	struct base_image *base = build->base = calloc(1, sizeof(*base));

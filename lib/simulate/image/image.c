@@ -151,10 +151,10 @@ static errcode_t attach(struct image *image, const struct policy_options *option
 errcode_t image_open(const char *path, const char *file, const char *directory,
                      const struct policy_options *options, bool writable, struct image *image, struct problem *problem)
 {
-	int flags = EXT2_FLAG_64BITS | (writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0);
+	int flags = writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0;
 
 	*image = (struct image){ .path = path, .directory = directory };
-	errcode_t error = fs_open(file, NULL, flags, &image->fs);
+	errcode_t error = fs_open(file, 0, flags, &image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = check_state(image, problem);
