@@ -83,7 +83,8 @@ struct wish {
 	const char *flags;
 };
 
-static errcode_t read_wish(int count, char **words, struct wish *wish, struct problem *problem)
+static errcode_t read_wish(int count, char **words, uint64_t cluster_blocks, struct wish *wish,
+                           struct problem *problem)
 {
 	errcode_t error = 0;
 	int option;
@@ -113,7 +114,7 @@ static errcode_t read_wish(int count, char **words, struct wish *wish, struct pr
 		return WRONG_USAGE;
 	if (wish->parent && !wish->ino)
 		return words_refuse(problem, "-p", "it needs -i");
-	return words_number(words[optind], 1, INT64_MAX, &wish->length, problem);
+	return words_length(words[optind], cluster_blocks, INT64_MAX, &wish->length, problem);
 }
 
 static errcode_t read_flags(const struct wish *wish, uint64_t *value, struct problem *problem)
@@ -187,7 +188,7 @@ errcode_t request_alloc(struct shell *shell, int count, char **words, struct pro
 	struct listing listing;
 	struct wish wish;
 	uint64_t value;
-	errcode_t error = read_wish(count, words, &wish, problem);
+	errcode_t error = read_wish(count, words, geometry_cluster_blocks(geometry), &wish, problem);
 
 	if (!error)
 		error = read_flags(&wish, &value, problem);

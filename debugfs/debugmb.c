@@ -160,9 +160,13 @@ static int run(struct shell *shell, const struct command *command)
 	if (start(shell))
 		return EXIT_FAILURE;
 	if (command->name) {
-		const char *const words[] = { "open", command->is_writable ? "-w" : command->name, command->name, NULL };
+		const char *const words[] = { "open", "--", command->name, NULL };
+		const char *const words_to_write[] = { "open", "-w", "--", command->name, NULL };
 
-		run_request(command->is_writable ? 3 : 2, words, shell->invocation, shell);
+		if (command->is_writable)
+			run_request(4, words_to_write, shell->invocation, shell);
+		else
+			run_request(3, words, shell->invocation, shell);
 	}
 	/* Without the filesystem a script's commands would fail one after the other; a user may try again. */
 	bool is_user = !command->request && !command->script && isatty(STDIN_FILENO);

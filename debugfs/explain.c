@@ -29,9 +29,10 @@ enum verdict {
 	VERDICT_CORRUPT,
 	VERDICT_FULL,
 	VERDICT_DIRECTORIES,
-	VERDICT_LARGEST, /* with the order */
-	VERDICT_AVERAGE, /* with the clusters */
-	VERDICT_FREE,    /* with the clusters */
+	/* Those that have a value, in clusters: */
+	VERDICT_LARGEST,
+	VERDICT_AVERAGE,
+	VERDICT_FREE,
 };
 
 /* A look at a group, or at several in a row with the same result. */
@@ -53,9 +54,10 @@ struct explanation {
 	struct ext2mb *mb;
 	struct looks looks;
 	struct search searches[CRITERIA]; /* as each criterion looked for the last time */
-	enum criterion criterion;         /* of the last look, at this group: whether it takes from it is not known yet */
-	uint32_t group;
-	bool has_group;
+	uint64_t failures[CRITERIA];      /* that each had before */
+	enum criterion criterion;         /* of the last look, */
+	uint32_t group;                   /* at this group: */
+	bool has_group;                   /* whether it takes from it is not known yet */
 };
 
 /* Looks with the same result at one group after the other become one. */
@@ -93,7 +95,7 @@ static struct look judge(const struct search *search, uint32_t number)
 		look.verdict = VERDICT_DIRECTORIES;
 	} else if (search->criterion == POWER_OF_TWO || search->by_order) {
 		look.verdict = VERDICT_LARGEST;
-		look.value = (uint32_t)summary.largest_order;
+		look.value = UINT32_C(1) << summary.largest_order;
 	} else if (search->criterion < GOAL_LENGTH_SLOW) {
 		look.verdict = VERDICT_AVERAGE;
 		look.value = summary.free_clusters / summary.fragments;
@@ -128,6 +130,20 @@ static void nothing_more(void *context, uint32_t group)
 	(void)group;
 }
 
+/* How often the criterion has been gone through in vain. */
+static uint64_t failures_of(struct ext2mb *mb, enum criterion criterion)
+{
+	return totals_count(mb, COUNT_CRITERION_FAILURES + criterion);
+}
+
+/* Nothing has been looked at yet. */
+static void begin(struct explanation *explanation)
+{
+	explanation->looks.count = 0;
+	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++)
+		explanation->failures[criterion] = failures_of(explanation->mb, criterion);
+}
+
 static void consider(void *context, const struct search *search, uint32_t group)
 {
 	struct explanation *explanation = context;
@@ -135,7 +151,7 @@ static void consider(void *context, const struct search *search, uint32_t group)
 	pass_over(explanation);
 	/* From the beginning once more, after preallocations were given back: what counts is the last attempt. */
 	if (search->criterion < explanation->criterion)
-		explanation->looks.count = 0;
+		begin(explanation);
 	explanation->searches[search->criterion] = *search;
 	explanation->criterion = search->criterion;
 	explanation->group = group;
@@ -150,34 +166,23 @@ _Static_assert(sizeof(criterion_names) / sizeof(*criterion_names) == CRITERIA, "
 
 #define REASON_BYTES 96
 
+static const char *const verdict_texts[] = {
+	[VERDICT_TAKEN] = "taken",
+	[VERDICT_NO_RUN] = "looked through, no run was what is wanted",
+	[VERDICT_CORRUPT] = "corrupt",
+	[VERDICT_FULL] = "full",
+	[VERDICT_DIRECTORIES] = "the first of its flex group, kept for directories",
+	[VERDICT_LARGEST] = "largest free buddy of",
+	[VERDICT_AVERAGE] = "average free extent of",
+	[VERDICT_FREE] = "free clusters:",
+};
+
 static void describe(const struct look *look, char reason[REASON_BYTES])
 {
-	switch (look->verdict) {
-	case VERDICT_TAKEN:
-		snprintf(reason, REASON_BYTES, "taken");
-		break;
-	case VERDICT_NO_RUN:
-		snprintf(reason, REASON_BYTES, "looked through, no run was what is wanted");
-		break;
-	case VERDICT_CORRUPT:
-		snprintf(reason, REASON_BYTES, "corrupt");
-		break;
-	case VERDICT_FULL:
-		snprintf(reason, REASON_BYTES, "full");
-		break;
-	case VERDICT_DIRECTORIES:
-		snprintf(reason, REASON_BYTES, "the first of its flex group, kept for directories");
-		break;
-	case VERDICT_LARGEST:
-		snprintf(reason, REASON_BYTES, "largest free buddy of %u", 1u << look->value);
-		break;
-	case VERDICT_AVERAGE:
-		snprintf(reason, REASON_BYTES, "average free extent of %u", look->value);
-		break;
-	case VERDICT_FREE:
-		snprintf(reason, REASON_BYTES, "%u free", look->value);
-		break;
-	}
+	int bytes = snprintf(reason, REASON_BYTES, "%s", verdict_texts[look->verdict]);
+
+	if (look->verdict >= VERDICT_LARGEST)
+		snprintf(reason + bytes, REASON_BYTES - (size_t)bytes, " %" PRIu32, look->value);
 }
 
 static void print_look(const struct look *look, const char *note)
@@ -217,7 +222,7 @@ static void tell_looks(struct json *json, const struct looks *looks, enum criter
 	}
 }
 
-/* Groups that the search did not look at for the criterion, for the index did not name them, and that do not suit it. */
+/* Groups that do not suit the criterion and at which the search did not look, for the index did not name them. */
 static errcode_t find_left_out(const struct explanation *explanation, enum criterion criterion, struct looks *left_out)
 {
 	struct ext2mb *mb = explanation->mb;
@@ -291,12 +296,6 @@ static void tell_taken(struct json *json, const struct ext2mb *mb, const struct 
 	}
 }
 
-/* How often the criterion has been gone through in vain. */
-static uint64_t failures_of(struct ext2mb *mb, enum criterion criterion)
-{
-	return totals_count(mb, COUNT_CRITERION_FAILURES + criterion);
-}
-
 /* --- The search ------------------------------------------------------------------------------------------------- */
 
 /* Allocates, and gives back at once. extent->count is 0 where nothing was to be had. */
@@ -341,18 +340,18 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 	struct explanation explanation = { .mb = mb };
 	struct json document = { .stream = stdout };
 	struct json *json = shell->is_json ? &document : NULL;
+	uint64_t wanted = geometry_to_clusters(&mb->geometry, request->count);
+	uint32_t per_group = mb->geometry.clusters_per_group;
 	struct ext2mb_extent extent;
-	uint64_t failures[CRITERIA];
 
-	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++) {
-		failures[criterion] = failures_of(mb, criterion);
+	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++)
 		explanation.searches[criterion] = (struct search){
 			.mb = mb,
 			.criterion = criterion,
-			.wanted = (uint32_t)geometry_to_clusters(&mb->geometry, request->count),
+			.wanted = wanted < per_group ? (uint32_t)wanted : per_group,
 			.least = 1,
 		};
-	}
+	begin(&explanation);
 	errcode_t error = search_and_watch(&explanation, shell->filesystem.worker, request, &extent);
 
 	if (error)
@@ -362,7 +361,7 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 		json_open_array(json, "criteria");
 	}
 	for (unsigned int criterion = 0; criterion < CRITERIA && !error; criterion++) {
-		bool is_in_vain = failures_of(mb, criterion) != failures[criterion];
+		bool is_in_vain = failures_of(mb, criterion) != explanation.failures[criterion];
 
 		if (is_in_vain || (explanation.looks.count && explanation.criterion == criterion))
 			error = tell_criterion(json, &explanation, criterion, is_in_vain || !extent.count);
@@ -397,8 +396,9 @@ static int explain_in_child(struct shell *shell, const struct ext2mb_request *re
 errcode_t request_explain(struct shell *shell, int count, char **words, struct problem *problem)
 {
 	struct ext2mb_request request = { .struct_bytes = sizeof(request) };
-	uint64_t most = shell->filesystem.mb->geometry.end_block - 1;
-	errcode_t error = words_number(words[1], 1, most, &request.count, problem);
+	const struct geometry *geometry = &shell->filesystem.mb->geometry;
+	uint64_t most = geometry->end_block - 1;
+	errcode_t error = words_length(words[1], geometry_cluster_blocks(geometry), most, &request.count, problem);
 	int status;
 
 	if (!error && count > 2)

@@ -75,16 +75,16 @@ static errcode_t load_all(struct ext2mb *mb)
 
 static errcode_t load_all_inodes(struct ext2mb *mb)
 {
-	errcode_t error = 0;
-
-	for (uint32_t number = 0; number < mb->geometry.groups && (!error || error == EXT2MB_ET_CORRUPT_GROUP); number++) {
+	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
 		struct lock *lock = &mb->groups[number].inodes.lock;
 
 		lock_wait(lock);
-		error = inode_group_load(mb, number);
+		errcode_t error = inode_group_load(mb, number);
 		lock_release(lock);
+		if (error && error != EXT2MB_ET_CORRUPT_GROUP)
+			return error;
 	}
-	return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+	return 0;
 }
 
 errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem)

@@ -39,8 +39,8 @@ errcode_t listing_print(void *stream, const char *text, size_t bytes);
 /*
  * Prints one of the kernel's forms, as it is or as JSON.
  *
- * As JSON: a text of lines `NAME: VALUE`, with a tab for each level of indent, as an object of JSON: a line without a value is an
- * object that has the deeper lines.
+ * They are lines `NAME: VALUE`, with a tab for each level of indent. As JSON a line without a value is an object that
+ * has the deeper lines.
  */
 MUST_CHECK errcode_t listing_kernel_form(bool is_json,
                                          errcode_t (*write_form)(struct ext2mb *mb, ext2mb_write_function write,

@@ -30,7 +30,7 @@ static const struct request {
 	int least, most; /* words after the name, options included */
 	request_function run;
 } requests[] = {
-	{ "open", "[-w] IMAGE|DEVICE|LABEL=...|UUID=...", NEEDS_NOTHING, 1, 2, request_open },
+	{ "open", "[-w] IMAGE|DEVICE|LABEL=...|UUID=...", NEEDS_NOTHING, 1, 3, request_open },
 	{ "close", "", NEEDS_FILESYSTEM, 0, 0, request_close },
 	{ "mb_groups", "[GROUP|FIRST-LAST|FIRST-]", NEEDS_FILESYSTEM, 0, 1, request_mb_groups },
 	{ "mb_stats", "", NEEDS_FILESYSTEM, 0, 0, request_mb_stats },

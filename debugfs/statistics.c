@@ -42,9 +42,10 @@ _Static_assert(sizeof(struct ext2mb_stats) - offsetof(struct ext2mb_stats, reque
 
 static uint64_t counter_of(const struct ext2mb_stats *stats, size_t index)
 {
+	const char *first = (const char *)stats + offsetof(struct ext2mb_stats, requests);
 	uint64_t value;
 
-	memcpy(&value, (const char *)stats + offsetof(struct ext2mb_stats, requests) + index * sizeof(value), sizeof(value));
+	memcpy(&value, first + index * sizeof(value), sizeof(value));
 	return value;
 }
 

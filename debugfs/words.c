@@ -29,6 +29,18 @@ errcode_t words_number(const char *word, uint64_t minimum, uint64_t maximum, uin
 	               0;
 }
 
+errcode_t words_length(const char *word, uint64_t cluster_blocks, uint64_t most, uint64_t *blocks,
+                       struct problem *problem)
+{
+	errcode_t error = words_number(word, 1, most, blocks, problem);
+
+	if (error || *blocks % cluster_blocks == 0)
+		return error;
+	problem_set_reason(problem, EINVAL, NULL, "wrong argument", "%s: it is not a multiple of %" PRIu64 ", a cluster",
+	                   word, cluster_blocks);
+	return WRONG_USAGE;
+}
+
 errcode_t words_range(const char *word, uint32_t groups, struct group_range *range, struct problem *problem)
 {
 	uint64_t first, last = groups - 1;

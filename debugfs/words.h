@@ -16,6 +16,10 @@ errcode_t words_refuse(struct problem *problem, const char *word, const char *wh
 MUST_CHECK errcode_t words_number(const char *word, uint64_t minimum, uint64_t maximum, uint64_t *number,
                                   struct problem *problem);
 
+/* A number of blocks that is whole clusters. */
+MUST_CHECK errcode_t words_length(const char *word, uint64_t cluster_blocks, uint64_t most, uint64_t *blocks,
+                                  struct problem *problem);
+
 struct group_range {
 	uint32_t first;
 	uint32_t end;
