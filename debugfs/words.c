@@ -36,8 +36,8 @@ errcode_t words_length(const char *word, uint64_t cluster_blocks, uint64_t most,
 
 	if (error || *blocks % cluster_blocks == 0)
 		return error;
-	problem_set_reason(problem, EINVAL, NULL, "wrong argument", "%s: it is not a multiple of %" PRIu64 ", a cluster",
-	                   word, cluster_blocks);
+	problem_set_reason(problem, EINVAL, NULL, "wrong argument",
+	                   "%s: it is not a multiple of %" PRIu64 ", a cluster", word, cluster_blocks);
 	return WRONG_USAGE;
 }
 
