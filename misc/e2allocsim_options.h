@@ -5,7 +5,6 @@
 #include "mke2fs_options.h"
 #include "simulate/overview/overview.h"
 #include "simulate/simulate.h"
-#include "simulate/workloads/workloads.h"
 
 struct command {
 	bool is_all; /* `e2allocsim all`: overview is set, and nothing that follows it */

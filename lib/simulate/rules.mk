@@ -20,5 +20,4 @@ simulate_sources := \
 	lib/simulate/workloads/append.c \
 	lib/simulate/workloads/normalize.c \
 	lib/simulate/workloads/orphans.c \
-	lib/simulate/workloads/unlink.c \
-	lib/simulate/workloads/workloads.c
+	lib/simulate/workloads/unlink.c

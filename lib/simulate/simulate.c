@@ -2,6 +2,7 @@
 #include "simulate/simulate.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define WHY_BYTES 256
 
@@ -116,4 +117,27 @@ errcode_t simulate(const struct simulate_options *options, struct measurement **
 	*count = total;
 	*ret = TAKE(runs);
 	return 0;
+}
+
+static const struct workload *const workloads[] = {
+	&fallocate2_workload,
+	&append_workload,
+	&normalize_workload,
+	&truncate_workload,
+	&creat_clo_workload,
+	&unlink_workload,
+	NULL,
+};
+
+const struct workload *workload_get(unsigned int index)
+{
+	return index < sizeof(workloads) / sizeof(*workloads) ? workloads[index] : NULL;
+}
+
+const struct workload *workload_find(const char *name)
+{
+	for (unsigned int index = 0; workloads[index]; index++)
+		if (strcmp(workloads[index]->name, name) == 0)
+			return workloads[index];
+	return NULL;
 }

@@ -12,3 +12,17 @@
  */
 MUST_CHECK errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
                               struct problem *problem);
+
+/* The workloads that there are. */
+extern const struct workload append_workload;
+extern const struct workload creat_clo_workload;
+extern const struct workload fallocate2_workload;
+extern const struct workload normalize_workload;
+extern const struct workload truncate_workload;
+extern const struct workload unlink_workload;
+
+/* All of them; NULL after the last one. */
+const struct workload *workload_get(unsigned int index);
+
+/* NULL: there is none of that name. */
+const struct workload *workload_find(const char *name);

@@ -12,7 +12,6 @@
 #include "simulate/overview/overview_charts.h"
 #include "simulate/results/report.h"
 #include "simulate/simulate.h"
-#include "simulate/workloads/workloads.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 

@@ -3,8 +3,8 @@
  * A workload: what it is called, what can be set, and how it runs. It runs on the metadata of a real image through an
  * allocator that is opened for it, and tells what it found as named values. No data is written.
  *
- * A new workload: a file of workloads/ with a `const struct workload`, named in workloads/workloads.h, in workloads.c and
- * in rules.mk; a section of misc/e2allocsim.8; and, to be part of `e2allocsim all`, an experiment in
+ * A new workload: a file of workloads/ with a `const struct workload`, named in ../simulate.h, in simulate.c and in
+ * rules.mk; a section of misc/e2allocsim.8; and, to be part of `e2allocsim all`, an experiment in
  * overview/overview.c.
  */
 #pragma once
