@@ -17,8 +17,8 @@ struct command {
 	const char *type; /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
 	struct argument_list sources, casefolded;
 	struct argument_list mke2fs; /* what is passed on */
-	char *extended;          /* all -E, owned */
-	struct exclude *exclude; /* owned; NULL: nothing is left out */
+	char *extended;              /* all -E, owned */
+	struct exclude *exclude;     /* owned; NULL: nothing is left out */
 	struct owner_map owners;
 	struct problem problem; /* of an option that was just read */
 };
