@@ -38,6 +38,8 @@ bool search_suits(const struct search *search, uint32_t number)
 		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
 	case GOAL_LENGTH_FAST:
 	case BEST_AVAILABLE:
+		if (search->measures)
+			return group_longest(&search->mb->groups[number]) > search->best.count;
 		if (search->by_order)
 			return summary.largest_order >= (int)search->order &&
 			       (!search->needs_all || group_longest(&search->mb->groups[number]) >= search->wanted);
@@ -177,6 +179,22 @@ static void take_long_enough(struct search *search, uint32_t number)
 		take_measured(search, number, start, search->wanted);
 }
 
+/* Remembers the longest run, if it is longer than the best one so far. */
+static void measure_longest(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	struct group_piece *best = &search->best;
+	uint32_t end = 0, start, longest = 0;
+
+	for (start = buddy_next_run(buddy, 0, best->count + 1, &end); start != buddy->clusters;
+	     start = buddy_next_run(buddy, end, longest + 1, &end)) {
+		longest = end - start;
+		*best = (struct group_piece){ number, start, longest };
+	}
+	group_note_longest(search->mb, number, longest > end ? longest : end);
+	count_extents(search, 1);
+}
+
 /* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in, if that will do. */
 static void take_largest(struct search *search, uint32_t number)
 {
@@ -228,6 +246,8 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 	stats_add(&search->worker->stats, COUNT_GROUPS_SCANNED, 1);
 	if (search->criterion == POWER_OF_TWO)
 		take_buddy(search, number);
+	else if (search->measures)
+		measure_longest(search, number);
 	else if (search->by_order && search->needs_all)
 		take_long_enough(search, number);
 	else if (search->by_order)

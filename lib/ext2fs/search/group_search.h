@@ -32,6 +32,7 @@ struct search {
 	bool may_go_by_order;
 	bool by_order;      /* BEST_AVAILABLE goes by groups' largest buddies: see scan.c */
 	bool needs_all;     /* then: runs that are shorter than wanted do not do yet */
+	bool measures;      /* then: the longest run of all groups is looked for, and remembered */
 	unsigned int order; /* and the buddy that the group must have */
 	enum search_status status;
 	uint32_t found;          /* runs looked at */

@@ -10,6 +10,8 @@
 
 #define MOST_OF_FIRST 16     /* groups of the first set, whose averages may be too short */
 #define VAIN_SEARCHES 64     /* for which it is believed that nothing is long enough */
+#define MOST_TO_MEASURE 256u /* groups, for the longest run of them all */
+#define CLUSTERS_A_MEASURE 16u /* wanted, for each further group that is measured */
 
 static bool goes_on(const struct search *search, errcode_t error)
 {
@@ -18,11 +20,7 @@ static bool goes_on(const struct search *search, errcode_t error)
 
 static bool goes_by_order(const struct search *search)
 {
-	const struct ext2mb *mb = search->mb;
-	const struct order_set *top = &mb->index->sets[INDEX_LARGEST][mb->orders - 1];
-
-	return search->may_go_by_order && !stripe_divides(&mb->stripe, search->wanted) &&
-	       (last_set(search->wanted - 1) < mb->orders || order_set_is_empty(top));
+	return search->may_go_by_order && !stripe_divides(&search->mb->stripe, search->wanted);
 }
 
 /* Tries so many members of a set in [from, end), but the start group if it has had its turn with this length. */
@@ -74,6 +72,14 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 
 static errcode_t wait_for_busy(struct search *search);
 
+/* Up to so many of the set's groups: from the start group on, then before it as many again. */
+static errcode_t sweep_both_ways(struct search *search, const struct order_set *set, uint32_t most)
+{
+	errcode_t error = sweep_set(search, set, search->start_group, search->mb->geometry.groups, most);
+
+	return goes_on(search, error) ? sweep_set(search, set, 0, search->start_group, most) : error;
+}
+
 /* All groups whose largest buddy is of the order, the start group and those after it first. */
 static errcode_t sweep_largest(struct search *search, unsigned int order)
 {
@@ -83,9 +89,7 @@ static errcode_t sweep_largest(struct search *search, unsigned int order)
 	if (order_set_is_empty(set))
 		return 0;
 	search->order = order;
-	error = sweep_set(search, set, search->start_group, search->mb->geometry.groups, UINT32_MAX);
-	if (goes_on(search, error))
-		error = sweep_set(search, set, 0, search->start_group, UINT32_MAX);
+	error = sweep_both_ways(search, set, UINT32_MAX);
 	return goes_on(search, error) ? wait_for_busy(search) : error;
 }
 
@@ -112,6 +116,33 @@ static errcode_t sweep_unaligned(struct search *search, unsigned int order)
 }
 
 /*
+ * Where nothing is long enough: the longest run that can be found soon, all of it. Such a run ends nobody's wait for a
+ * better one, leaves nothing behind, and a large file is in as few extents as there can be.
+ */
+static errcode_t sweep_longest(struct search *search, unsigned int order)
+{
+	const struct order_set *largest = search->mb->index->sets[INDEX_LARGEST];
+	uint32_t most = 1 + search->wanted / CLUSTERS_A_MEASURE;
+	errcode_t error = 0;
+
+	if (most > MOST_TO_MEASURE)
+		most = MOST_TO_MEASURE;
+	search->measures = true;
+	search->best.count = 0;
+	for (int below = 0; below < 2 && (int)order - below >= 0 && !error; below++) {
+		search->order = order - (unsigned int)below;
+		error = sweep_both_ways(search, &largest[search->order], most);
+	}
+	search->measures = false;
+	if (search->best.count && search->best.count >= search->least)
+		search->status = SEARCH_IS_OVER;
+	else
+		search->best.count = 0;
+	search->busy_count = 0;
+	return error;
+}
+
+/*
  * Our own way where no group's average is long enough: by the largest buddies. The shortest that are long enough, else
  * runs that are, else the longest buddies that there are, with what is free around them.
  */
@@ -132,6 +163,8 @@ static errcode_t sweep_by_order(struct search *search)
 			break;
 		if (is_longest)
 			error = sweep_unaligned(search, order);
+		if (is_longest && goes_on(search, error))
+			error = sweep_longest(search, order);
 		if (goes_on(search, error))
 			error = sweep_largest(search, order);
 		is_longest = false;
