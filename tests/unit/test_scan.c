@@ -288,10 +288,11 @@ START_TEST(test_by_largest)
 		uint32_t start;
 		uint32_t taken;
 		uint32_t considered; /* groups: the start group for each criterion, and those that are tried */
+		uint32_t measured;   /* runs */
 	} requests[] = {
-		{ 64, 0, 0, 1530, 42, 4 }, { 40, EXT2MB_ALLOC_WHOLE, 0, 1530, 40, 2 + GROUPS },
-		{ 50, 0, 0, 1530, 42, 3 }, { 32, 0, 0, 1536, 32, 4 },
-		{ 20, 0, 0, 1536, 20, 2 }, { 16, 0, 20, 1040, 16, 3 },
+		{ 64, 0, 0, 1530, 42, 5, 2 }, { 40, EXT2MB_ALLOC_WHOLE, 0, 1530, 40, 2 + GROUPS, 1 },
+		{ 50, 0, 0, 1530, 42, 4, 1 }, { 32, 0, 0, 1536, 32, 4, 1 },
+		{ 20, 0, 0, 1536, 20, 2, 1 }, { 16, 0, 20, 1040, 16, 3, 1 },
 	};
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	struct ext2mb_extent extent;
@@ -312,9 +313,27 @@ START_TEST(test_by_largest)
 		ck_assert_uint_eq(extent.count, requests[index].taken);
 		ck_assert_uint_le(test.visits, requests[index].considered);
 		ck_assert_ok(ext2mb_read_stats(test.mb, &stats));
-		ck_assert_uint_eq(stats.extents_scanned, extents + 1);
+		ck_assert_uint_eq(stats.extents_scanned, extents + requests[index].measured);
 		ck_assert_ok(ext2mb_free(test.worker, extent.start, extent.count));
 		ck_assert_ok(ext2mb_commit(test.mb));
+	}
+	close_full();
+}
+END_TEST
+
+/* Where nothing is long enough: the longest run first, wherever it is and whatever buddies it has, and all of it. */
+START_TEST(test_longest)
+{
+	static const struct cluster_run runs[] = { { 7, 1030, 60 }, { 12, 1020, 46 }, { 3, 1024, 40 }, { 9, 1040, 32 } };
+	struct ext2mb_extent extent;
+
+	open_full();
+	for (unsigned int index = 0; index < sizeof(runs) / sizeof(*runs); index++)
+		make_free(runs[index].group, runs[index].start, runs[index].count);
+	for (unsigned int index = 0; index < sizeof(runs) / sizeof(*runs); index++) {
+		ck_assert_ok(ask(block_in(5, 1000), 2000, 0, &extent));
+		ck_assert_uint_eq(extent.start, block_in(runs[index].group, runs[index].start));
+		ck_assert_uint_eq(extent.count, runs[index].count);
 	}
 	close_full();
 }
@@ -396,6 +415,7 @@ static Suite *scan_suite(void)
 	tcase_add_test(scan, test_lost_chunk);
 	tcase_add_test(scan, test_trimming);
 	tcase_add_test(scan, test_by_largest);
+	tcase_add_test(scan, test_longest);
 	tcase_add_test(scan, test_go_on);
 	tcase_add_test(scan, test_streams);
 	suite_add_tcase(suite, scan);
