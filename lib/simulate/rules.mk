@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 simulate_sources := \
+	lib/simulate/ageing/profile.c \
 	lib/simulate/image/dirty_blocks.c \
 	lib/simulate/image/dirty_files.c \
 	lib/simulate/image/file_set.c \
@@ -17,7 +18,18 @@ simulate_sources := \
 	lib/simulate/simulate.c \
 	lib/simulate/streams/processors.c \
 	lib/simulate/streams/streams.c \
+	lib/simulate/workloads/age.c \
 	lib/simulate/workloads/append.c \
 	lib/simulate/workloads/normalize.c \
 	lib/simulate/workloads/orphans.c \
 	lib/simulate/workloads/unlink.c
+
+simulate_texts := lib/simulate/ageing/agrawal.profile \
+	lib/simulate/ageing/dabre.profile \
+	lib/simulate/ageing/douceur.profile \
+	lib/simulate/ageing/grundman.profile \
+	lib/simulate/ageing/halves.profile \
+	lib/simulate/ageing/meyer.profile \
+	lib/simulate/ageing/pramod.profile \
+	lib/simulate/ageing/wang_lanl.profile \
+	lib/simulate/ageing/wang_os.profile

@@ -126,6 +126,7 @@ static const struct workload *const workloads[] = {
 	&truncate_workload,
 	&creat_clo_workload,
 	&unlink_workload,
+	&age_workload,
 	NULL,
 };
 

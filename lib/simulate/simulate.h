@@ -14,6 +14,7 @@ MUST_CHECK errcode_t simulate(const struct simulate_options *options, struct mea
                               struct problem *problem);
 
 /* The workloads that there are. */
+extern const struct workload age_workload;
 extern const struct workload append_workload;
 extern const struct workload creat_clo_workload;
 extern const struct workload fallocate2_workload;

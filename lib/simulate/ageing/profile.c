@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/ageing/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulate/image/random.h"
+#include "support/text/text_line.h"
+
+extern const char agrawal_profile[], dabre_profile[], douceur_profile[], grundman_profile[], halves_profile[],
+	meyer_profile[], pramod_profile[], wang_lanl_profile[], wang_os_profile[];
+
+static const struct built_in {
+	const char *name, *text;
+} built_in[] = {
+	{ "agrawal", agrawal_profile },   { "dabre", dabre_profile }, { "douceur", douceur_profile },
+	{ "grundman", grundman_profile }, { "halves", halves_profile }, { "meyer", meyer_profile },
+	{ "pramod", pramod_profile },     { "wang_lanl", wang_lanl_profile }, { "wang_os", wang_os_profile },
+};
+
+#define BUILT_IN (sizeof(built_in) / sizeof(*built_in))
+#define MOST_BYTES ((double)(UINT64_C(1) << 44))
+#define MOST_WEIGHT ((double)(UINT64_C(1) << 40))
+#define MOST_PARTS 65536
+#define MOST_STREAMS 1024
+
+/* Where a profile does not say it: half of the files by one write, the others in parts as programs write them. */
+static const struct weights usual_steps = {
+	.list = { { 1, 0, 3, 3 }, { 3, 0, 1, 4 }, { 7, 0, 1, 5 }, { 20, 0, 1, 6 } },
+	.count = 4,
+};
+static const struct weights some_directories = { .list = { { 1, 100, 1, 1 } }, .count = 1 };
+
+const char *profile_name(unsigned int index)
+{
+	return index < BUILT_IN ? built_in[index].name : NULL;
+}
+
+/* --- Reading ------------------------------------------------------------------------------------------------ */
+
+/* Up to `most` numbers that are not negative; how many there are, -1 if there is anything else. */
+static int read_numbers(char *words, double *numbers, int most)
+{
+	int count = 0;
+	char *left = NULL;
+
+	for (char *word = strtok_r(words, " \t\n", &left); word; word = strtok_r(NULL, " \t\n", &left)) {
+		char *end;
+
+		if (count == most)
+			return -1;
+		numbers[count] = strtod(word, &end);
+		if (*end || !isfinite(numbers[count]) || numbers[count] < 0)
+			return -1;
+		count++;
+	}
+	return count;
+}
+
+/* Whole directories and weights, and more than the line before. */
+static const char *add_weight(struct weights *weights, double most, const double *numbers)
+{
+	const struct weight *last = weights->count ? &weights->list[weights->count - 1] : NULL;
+
+	if (weights->count == PROFILE_MOST_WEIGHTS)
+		return "there are too many such lines";
+	if (numbers[0] > most || numbers[1] > MOST_WEIGHT || numbers[2] > PROFILE_MOST_DIRECTORIES)
+		return "a number is too large";
+	if (last && numbers[0] <= last->value)
+		return "it should be more than the line before";
+	weights->list[weights->count++] = (struct weight){
+		.value = numbers[0],
+		.count = (uint32_t)numbers[2],
+		.weight = (uint64_t)numbers[1],
+		.sum = (last ? last->sum : 0) + (uint64_t)numbers[1],
+	};
+	return NULL;
+}
+
+static const char *set_number(uint32_t *number, double least, double most, double value)
+{
+	if (value < least || value > most)
+		return "the number is out of range";
+	*number = (uint32_t)value;
+	return NULL;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *take_words(struct profile *profile, const char *key, char *words)
+{
+	const struct {
+		const char *name;
+		struct weights *weights;
+		double most;
+		int numbers;
+	} lists[] = {
+		{ "size", &profile->sizes, MOST_BYTES, 2 },
+		{ "age", &profile->ages, MOST_WEIGHT, 2 },
+		{ "depth", &profile->depths, PROFILE_MOST_DEPTH, 3 },
+		{ "step", &profile->steps, MOST_PARTS, 2 },
+	};
+	const struct {
+		const char *name;
+		uint32_t *number, least, most;
+	} single[] = {
+		{ "fallocate", &profile->fallocate_percent, 0, 100 },
+		{ "streams", &profile->streams, 1, MOST_STREAMS },
+		{ "delete", &profile->delete_percent, 1, 99 },
+	};
+	double numbers[3] = { 0 };
+	int count = read_numbers(words, numbers, 3);
+
+	for (size_t index = 0; index < sizeof(lists) / sizeof(*lists); index++)
+		if (!strcmp(key, lists[index].name))
+			return count == lists[index].numbers ?
+			               add_weight(lists[index].weights, lists[index].most, numbers) :
+			               "there should be numbers after it, as e2allocsim(8) says";
+	for (size_t index = 0; index < sizeof(single) / sizeof(*single); index++)
+		if (!strcmp(key, single[index].name))
+			return count == 1 ? set_number(single[index].number, single[index].least, single[index].most,
+			                               numbers[0]) :
+			                    "there should be one number after it";
+	return "there is no such word";
+}
+
+static errcode_t take_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
+{
+	size_t blank = strspn(line, " \t\n");
+
+	(void)bytes;
+	line[strcspn(line, "#\n")] = '\0';
+	if (blank >= strlen(line))
+		return 0;
+	char *key = line + blank, *words = key + strcspn(key, " \t");
+	if (*words)
+		*words++ = '\0';
+	const char *why = take_words(context, key, words);
+
+	return why ? problem_set_reason(problem, EINVAL, origin, "cannot read the profile", "\"%s\": %s", key, why) : 0;
+}
+
+static errcode_t take_text(const struct built_in *from, struct profile *profile, struct problem *problem)
+{
+	SCOPE_FREE char *text = strdup(from->text);
+	char *left = NULL;
+
+	if (!text)
+		return problem_set(problem, ENOMEM, from->name, "cannot read the profile");
+	for (char *line = strtok_r(text, "\n", &left); line; line = strtok_r(NULL, "\n", &left)) {
+		errcode_t error = take_line(profile, from->name, line, strlen(line), problem);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static uint64_t sum_of(const struct weights *weights)
+{
+	return weights->count ? weights->list[weights->count - 1].sum : 0;
+}
+
+static const char *check(struct profile *profile)
+{
+	uint64_t directories = 0;
+
+	if (!profile->depths.count)
+		profile->depths = some_directories;
+	if (!profile->steps.count)
+		profile->steps = usual_steps;
+	for (size_t index = 0; index < profile->depths.count; index++) {
+		struct weight *depth = &profile->depths.list[index];
+
+		/* Files may lie where no directory is named, as in some that are published. */
+		if (!depth->count || !depth->value)
+			depth->count = 1;
+		directories += depth->count;
+	}
+	if (!sum_of(&profile->sizes) || profile->sizes.list[profile->sizes.count - 1].value < 1)
+		return "there are no sizes";
+	if (!sum_of(&profile->depths) || !sum_of(&profile->steps) || (profile->ages.count && !sum_of(&profile->ages)) ||
+	    profile->steps.list[0].value < 1)
+		return "the weights of a list are all 0";
+	return directories > PROFILE_MOST_DIRECTORIES ? "there are too many directories" : NULL;
+}
+
+errcode_t profile_read(const char *name, struct profile *profile, struct problem *problem)
+{
+	const struct built_in *from = NULL;
+
+	*profile = (struct profile){ .fallocate_percent = 10, .streams = 4, .delete_percent = 2 };
+	for (size_t index = 0; index < BUILT_IN; index++)
+		if (!strcmp(name, built_in[index].name))
+			from = &built_in[index];
+	errcode_t error = from ? take_text(from, profile, problem) : text_line_each(name, take_line, profile, problem);
+	const char *why = error ? NULL : check(profile);
+
+	return why ? problem_set_reason(problem, EINVAL, name, "cannot read the profile", "%s", why) : error;
+}
+
+/* --- Choosing ----------------------------------------------------------------------------------------------- */
+
+size_t profile_choose(const struct weights *weights, uint64_t *random)
+{
+	uint64_t drawn = random_next(random) % sum_of(weights);
+	size_t index = 0;
+
+	while (weights->list[index].sum <= drawn)
+		index++;
+	return index;
+}
+
+uint64_t profile_choose_size(const struct profile *profile, uint64_t *random)
+{
+	size_t index = profile_choose(&profile->sizes, random);
+	uint64_t least = index ? (uint64_t)profile->sizes.list[index - 1].value + 1 : 0;
+	uint64_t most = (uint64_t)profile->sizes.list[index].value;
+
+	return most > least ? least + random_next(random) % (most - least + 1) : most;
+}
+
+double profile_mean_size(const struct profile *profile)
+{
+	double sum = 0, before = 0;
+
+	for (size_t index = 0; index < profile->sizes.count; index++) {
+		const struct weight *size = &profile->sizes.list[index];
+
+		sum += (before + size->value) / 2 * (double)size->weight;
+		before = size->value;
+	}
+	return sum / (double)sum_of(&profile->sizes);
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A filesystem grows old: it is filled, something is deleted, and it is filled again, as a profile says. What tells two
+ * allocation policies apart on an empty disk may tell them apart the other way round on an old one (Kadekodi, Nagarajan,
+ * Ganger: Geriatrix, USENIX ATC 2018).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "simulate/ageing/profile.h"
+#include "simulate/image/random.h"
+#include "simulate/results/layout_values.h"
+#include "simulate/streams/streams.h"
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+
+enum { PROFILE, FILL, CHURN };
+
+static const struct workload_option age_options[] = {
+	[PROFILE] = { "profile", "NAME", SETTING_TEXT, 0, 0, 0,
+	              "how, or a file that says it (default: halves; see e2allocsim(8))" },
+	[FILL] = { "fill", "PERCENT", SETTING_NUMBER, 85, 1, 99, "how full the filesystem gets" },
+	[CHURN] = { "churn", "N", SETTING_NUMBER, 6, 1, 1000, "how many times that much is written in all" },
+	{ 0 },
+};
+
+#define MOST_FILES UINT32_C(1000000000)
+#define SPARE_FILES 64         /* room for so many more in each directory, and */
+#define SPARE_SHARE 2          /* one part in so many, as directories fill at random */
+
+/* A file by its birth. */
+struct birth {
+	uint64_t number : 63; /* of files that were born before it */
+	uint64_t is_gone : 1; /* it has been deleted: forgotten after the deletions that it is one of */
+	uint32_t directory, index;
+};
+
+/* What a stream is writing. */
+struct stream {
+	struct ext2mb_file *handle; /* NULL: nothing */
+	struct birth file;
+	uint32_t blocks, step_blocks;
+	uint32_t flags;
+};
+
+struct ageing {
+	struct simulation *simulation;
+	struct profile profile;
+	struct file_set **directories;
+	uint32_t *room_from;  /* by directory: where to look for room */
+	uint32_t *first_of;   /* by the profile's depths: the first of its directories */
+	uint32_t directory_count;
+	struct stream *streams;
+	struct birth *living; /* ascending */
+	size_t living_count, living_capacity;
+	uint64_t born; /* files so far */
+	uint64_t written_blocks, to_write_blocks;
+	uint64_t least_free_blocks; /* below that the filesystem is full */
+	uint64_t random;
+	bool is_full;
+};
+
+/* --- Directories -------------------------------------------------------------------------------------------- */
+
+/* Files that may be there at the same time, of which each directory has its share. */
+static double expected_files(const struct ageing *ageing)
+{
+	const struct image *image = ageing->simulation->image;
+	uint32_t block_bytes = image->format.block_bytes;
+	/* A file of few bytes takes a block. */
+	double blocks = ceil(profile_mean_size(&ageing->profile) / block_bytes + 0.5);
+
+	return (double)image->blocks * (double)ageing->simulation->settings[FILL].number / 100 / blocks;
+}
+
+/* The chain to a depth is that of the first directories; the others are sisters of the last one. */
+static errcode_t make_depth(struct ageing *ageing, const struct weight *depth, double files, struct file_set **chain)
+{
+	struct image *image = ageing->simulation->image;
+	struct file_set *parent = chain[depth->value ? (size_t)depth->value - 1 : 0];
+	size_t room = (size_t)(files * (1 + 1.0 / SPARE_SHARE) / depth->count) + SPARE_FILES;
+	errcode_t error = 0;
+
+	for (uint32_t number = 0; !error && number < depth->count; number++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "d%u-%05u", (unsigned int)depth->value, number);
+		error = file_set_create(image, parent, name, room, &ageing->directories[ageing->directory_count]);
+		if (!error && !number)
+			chain[(size_t)depth->value] = ageing->directories[ageing->directory_count];
+		ageing->directory_count++;
+	}
+	return error;
+}
+
+static errcode_t make_directories(struct ageing *ageing)
+{
+	const struct weights *depths = &ageing->profile.depths;
+	struct file_set *chain[PROFILE_MOST_DEPTH + 2] = { NULL };
+	double files = expected_files(ageing), weights = (double)depths->list[depths->count - 1].sum;
+	uint32_t total = 0;
+	errcode_t error = files > MOST_FILES ? EFBIG : file_set_create(ageing->simulation->image, NULL,
+	                                                               ageing->simulation->image->directory, 0,
+	                                                               &chain[0]);
+
+	for (size_t index = 0; index < depths->count; index++)
+		total += depths->list[index].count;
+	ageing->directories = calloc(total, sizeof(struct file_set *));
+	ageing->room_from = calloc(total, sizeof(*ageing->room_from));
+	ageing->first_of = calloc(depths->count, sizeof(*ageing->first_of));
+	ageing->streams = calloc(ageing->profile.streams, sizeof(*ageing->streams));
+	if (!error && (!ageing->directories || !ageing->room_from || !ageing->first_of || !ageing->streams))
+		error = ENOMEM;
+	for (size_t index = 0; !error && index < depths->count; index++) {
+		const struct weight *depth = &depths->list[index];
+
+		/* Depths that the profile leaves out: in the deepest that there is. */
+		for (size_t above = 1; above < (size_t)depth->value + 1; above++)
+			if (!chain[above])
+				chain[above] = chain[above - 1];
+		chain[(size_t)depth->value] = NULL;
+		ageing->first_of[index] = ageing->directory_count;
+		error = make_depth(ageing, depth, files * (double)depth->weight / weights, chain);
+	}
+	return error;
+}
+
+/* A file's place in a directory that the profile would choose; false: there is no room in any. */
+static bool find_room(struct ageing *ageing, struct birth *place)
+{
+	size_t depth = profile_choose(&ageing->profile.depths, &ageing->random);
+	uint32_t directory =
+		ageing->first_of[depth] + random_below(&ageing->random, ageing->profile.depths.list[depth].count);
+
+	for (uint32_t tried = 0; tried < ageing->directory_count; tried++) {
+		const struct file_set *set = ageing->directories[directory];
+		uint32_t index = ageing->room_from[directory];
+
+		for (size_t looked = 0; looked < set->count; looked++, index++) {
+			if (index == set->count)
+				index = 0;
+			if (!set->files[index].ino) {
+				ageing->room_from[directory] = index + 1 == set->count ? 0 : index + 1;
+				*place = (struct birth){ .number = ageing->born, .directory = directory, .index = index };
+				return true;
+			}
+		}
+		directory = directory + 1 == ageing->directory_count ? 0 : directory + 1;
+	}
+	return false;
+}
+
+static struct simulated_file *file_of(const struct ageing *ageing, const struct birth *birth)
+{
+	return &ageing->directories[birth->directory]->files[birth->index];
+}
+
+/* --- Filling ------------------------------------------------------------------------------------------------ */
+
+static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker, struct stream *stream)
+{
+	const struct profile *profile = &ageing->profile;
+	const struct image *image = ageing->simulation->image;
+	uint32_t block_bytes = image->format.block_bytes;
+	uint64_t blocks = profile_choose_size(profile, &ageing->random) / block_bytes + 1;
+	uint32_t parts = (uint32_t)profile->steps.list[profile_choose(&profile->steps, &ageing->random)].value;
+	bool reserves = image->format.extents && random_below(&ageing->random, 100) < profile->fallocate_percent;
+
+	if (!find_room(ageing, &stream->file))
+		return EXT2MB_ET_NO_INODES;
+	struct file_set *set = ageing->directories[stream->file.directory];
+	struct simulated_file *file = file_of(ageing, &stream->file);
+	errcode_t error = file_set_take_inode(set, stream->file.index, worker);
+
+	if (error)
+		return error;
+	file->is_unwritten = reserves;
+	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
+	stream->blocks = blocks < UINT32_MAX / 2 ? (uint32_t)blocks : UINT32_MAX / 2;
+	stream->step_blocks = reserves ? stream->blocks : (stream->blocks + parts - 1) / parts;
+	/* What is written at once is allocated when its end is known: Linux delays it. */
+	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
+	                            &stream->handle);
+	if (!error)
+		error = vector_reserve(&ageing->living, &ageing->living_capacity, ageing->living_count + 1,
+		                       sizeof(*ageing->living));
+	if (error)
+		return error;
+	ageing->living[ageing->living_count++] = stream->file;
+	ageing->born++;
+	return 0;
+}
+
+static void end_file(struct stream *stream, struct ext2mb_worker *worker)
+{
+	ext2mb_file_close(worker, stream->handle);
+	stream->handle = NULL;
+}
+
+/* One write of one file. No room, be it for blocks or for files, ends the filling, with what has been written. */
+static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned int number, bool *is_over)
+{
+	struct ageing *ageing = context;
+	struct stream *stream = &ageing->streams[number];
+	errcode_t error = 0;
+
+	if (!stream->handle) {
+		*is_over = ageing->is_full || ext2mb_free_blocks(ageing->simulation->image->mb) < ageing->least_free_blocks;
+		if (*is_over)
+			return 0;
+		error = begin_file(ageing, worker, stream);
+	}
+	if (!error) {
+		struct simulated_file *file = file_of(ageing, &stream->file);
+		uint32_t before = file->blocks, left = stream->blocks - before;
+
+		error = simulated_file_append(file, worker, stream->handle,
+		                              before + (left < stream->step_blocks ? left : stream->step_blocks),
+		                              stream->flags);
+		ageing->written_blocks += file->blocks - before;
+		if (error || file->blocks == stream->blocks)
+			end_file(stream, worker);
+	}
+	if (error != EXT2MB_ET_NO_SPACE && error != EXT2MB_ET_NO_INODES)
+		return error;
+	ageing->is_full = *is_over = true;
+	return 0;
+}
+
+static errcode_t fill(struct ageing *ageing)
+{
+	struct simulation *simulation = ageing->simulation;
+	struct streams_cost cost;
+	uint64_t before = ageing->written_blocks;
+
+	ageing->is_full = false;
+	errcode_t error = streams_run(simulation, ageing->profile.streams, fill_step, ageing, 0, "cannot fill", &cost);
+
+	for (uint32_t number = 0; number < ageing->profile.streams; number++)
+		end_file(&ageing->streams[number], simulation->image->worker);
+	progress_add(simulation->progress, (ageing->written_blocks - before) * simulation->image->format.block_bytes, 0);
+	return error;
+}
+
+/* --- Deleting ----------------------------------------------------------------------------------------------- */
+
+/* How many of those that live were born before so many files had been. */
+static size_t born_before(const struct ageing *ageing, uint64_t number)
+{
+	size_t from = 0, end = ageing->living_count;
+
+	while (from < end) {
+		size_t middle = from + (end - from) / 2;
+
+		if (ageing->living[middle].number < number)
+			from = middle + 1;
+		else
+			end = middle;
+	}
+	return from;
+}
+
+/* Where each of the profile's ages begins and ends among those that live, from the youngest to the oldest. */
+static void cut_at_ages(const struct ageing *ageing, size_t *ends)
+{
+	const struct weights *ages = &ageing->profile.ages;
+
+	ends[0] = ageing->living_count;
+	for (size_t age = 0; age < ages->count; age++) {
+		double part = ages->list[age].value / ages->list[ages->count - 1].value;
+
+		ends[age + 1] = born_before(ageing, ageing->born - (uint64_t)(part * (double)ageing->born));
+	}
+	ends[ages->count ? ages->count : 1] = 0;
+}
+
+/* The age of which there is most too much; the only one, where the profile has none. */
+static size_t choose_age(const struct ageing *ageing, const size_t *counts)
+{
+	const struct weights *ages = &ageing->profile.ages;
+	size_t chosen = 0;
+	double most = -INFINITY;
+
+	for (size_t age = 0; age < ages->count; age++) {
+		double should = (double)ages->list[age].weight / (double)ages->list[ages->count - 1].sum;
+		double surplus = (double)counts[age] / (double)ageing->living_count - should;
+
+		if (counts[age] && surplus > most) {
+			most = surplus;
+			chosen = age;
+		}
+	}
+	return chosen;
+}
+
+static errcode_t delete_one(struct ageing *ageing, size_t from, size_t end)
+{
+	size_t index = from + (size_t)(random_next(&ageing->random) % (end - from));
+
+	while (ageing->living[index].is_gone)
+		index = index + 1 == end ? from : index + 1;
+	ageing->living[index].is_gone = true;
+	return simulated_file_delete(file_of(ageing, &ageing->living[index]), ageing->simulation->image->worker);
+}
+
+static void forget_gone(struct ageing *ageing)
+{
+	size_t kept = 0;
+
+	for (size_t index = 0; index < ageing->living_count; index++)
+		if (!ageing->living[index].is_gone)
+			ageing->living[kept++] = ageing->living[index];
+	ageing->living_count = kept;
+}
+
+static errcode_t delete_some(struct ageing *ageing)
+{
+	size_t ends[PROFILE_MOST_WEIGHTS + 1], counts[PROFILE_MOST_WEIGHTS];
+	size_t ages = ageing->profile.ages.count ? ageing->profile.ages.count : 1;
+	size_t left = ageing->living_count * ageing->profile.delete_percent / 100 + 1;
+	errcode_t error = 0;
+
+	cut_at_ages(ageing, ends);
+	for (size_t age = 0; age < ages; age++)
+		counts[age] = ends[age] - ends[age + 1];
+	while (!error && left--) {
+		size_t age = choose_age(ageing, counts);
+
+		counts[age]--;
+		error = interrupt_pending() ? EINTR : delete_one(ageing, ends[age + 1], ends[age]);
+	}
+	forget_gone(ageing);
+	return error ? error : ext2mb_commit(ageing->simulation->image->mb);
+}
+
+/* --- The workload ------------------------------------------------------------------------------------------- */
+
+static errcode_t grow_old(struct ageing *ageing)
+{
+	struct simulation *simulation = ageing->simulation;
+	struct image *image = simulation->image;
+	errcode_t error = make_directories(ageing);
+
+	if (error)
+		return problem_set(simulation->problem, error, image->path, "cannot make directories");
+	while (!error && ageing->written_blocks < ageing->to_write_blocks) {
+		uint64_t before = ageing->written_blocks;
+
+		if (ageing->living_count)
+			error = delete_some(ageing);
+		if (error)
+			return problem_set(simulation->problem, error, image->path, "cannot delete");
+		error = fill(ageing);
+		if (!error && ageing->written_blocks == before && !ageing->living_count)
+			return problem_set(simulation->problem, EXT2MB_ET_NO_SPACE, image->path, "cannot fill");
+	}
+	return error;
+}
+
+static void add_values(const struct ageing *ageing)
+{
+	const struct result_value values[] = {
+		{ NULL, "files_written", "Files written", RESULT_COUNTED, (double)ageing->born, 0 },
+		{ NULL, "files_left", "Files that are left", RESULT_COUNTED, (double)ageing->living_count, 0 },
+		{ NULL, "blocks_written", "Blocks written", RESULT_COUNTED, (double)ageing->written_blocks, 0 },
+	};
+
+	result_add(ageing->simulation->result, values, sizeof(values) / sizeof(*values));
+}
+
+static errcode_t age_run(struct simulation *simulation)
+{
+	const struct setting *settings = simulation->settings;
+	const struct image *image = simulation->image;
+	const char *name = settings[PROFILE].text ? settings[PROFILE].text : "halves";
+	uint64_t full = image->blocks / 100 * settings[FILL].number;
+	struct ageing ageing = {
+		.simulation = simulation,
+		.to_write_blocks = full * settings[CHURN].number,
+		.least_free_blocks = image->blocks - full,
+		.random = simulation->seed,
+	};
+
+	if (simulation->threads)
+		return problem_set_reason(simulation->problem, EINVAL, image->path, "cannot age",
+		                          "it is done by one thread: leave out --threads");
+	errcode_t error = profile_read(name, &ageing.profile, simulation->problem);
+	if (!error) {
+		progress_stage(simulation->progress, "age", ageing.to_write_blocks * image->format.block_bytes, 0);
+		error = grow_old(&ageing);
+	}
+	if (!error)
+		add_values(&ageing);
+	free(ageing.directories);
+	free(ageing.room_from);
+	free(ageing.first_of);
+	free(ageing.streams);
+	free(ageing.living);
+	return error;
+}
+
+static errcode_t age_measure(struct simulation *simulation)
+{
+	return layout_values_add(simulation, NULL, simulation->image->files);
+}
+
+const struct workload age_workload = {
+	.name = "age",
+	.summary = "a filesystem grows old: filled, in part deleted and filled again, as a profile says",
+	.options = age_options,
+	.run = age_run,
+	.measure = age_measure,
+};
