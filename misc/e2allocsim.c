@@ -14,6 +14,8 @@ static errcode_t run_simulation(struct command *command, struct measurement **me
 {
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
+	if (!error && command->is_aged)
+		error = simulate_age(&command->options, problem);
 	if (!error)
 		error = simulate(&command->options, measurements, count, problem);
 	progress_end(command->options.progress);

@@ -159,6 +159,8 @@ static const struct option_row run_rows[] = {
 	  .take = take_directory,
 	  .help = "directory for the files, made in the image's root (default: the workload's name)" },
 	{ .letter = 'n', FIELD(options.dry_run), .help = "leave the image as it is" },
+	{ .name = "aged", FIELD(is_aged),
+	  .help = "with SIZE: make the new image old first, as the workload age does it" },
 	{ .letter = 'F', FIELD(force), .help = "with SIZE: replace a file that exists" },
 	{ .name = "json", FIELD(json), .help = "results as JSON" },
 	{ 0 },
@@ -235,6 +237,8 @@ static void take_image(struct command *command, int count, char **arguments)
 	if (!command->size && command->mke2fs.count)
 		usage_error("%s is for mke2fs(8), which makes a new image: give its SIZE, too",
 		            command->mke2fs.list[0]);
+	if (command->is_aged && !command->size)
+		usage_error("--aged makes a new image old: give its SIZE, too, or run e2allocsim age on IMAGE first");
 	if (command->size && !command->type_given) {
 		mke2fs_arguments_add(&command->mke2fs, 't', "ext4");
 		mke2fs_arguments_add(&command->mke2fs, 'O', "orphan_file");

@@ -17,6 +17,7 @@ struct command {
 	unsigned int *threads;                /* owned */
 	const char *size;                     /* to make the image with; NULL: it is there */
 	bool force;
+	bool is_aged; /* the new image, before the workload */
 	struct argument_list mke2fs;
 	bool type_given;     /* -t, -T or -O: we add none of our own */
 	bool extended_given; /* -E */

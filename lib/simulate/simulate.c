@@ -142,3 +142,18 @@ const struct workload *workload_find(const char *name)
 			return workloads[index];
 	return NULL;
 }
+
+errcode_t simulate_age(const struct simulate_options *options, struct problem *problem)
+{
+	const struct configuration as_linux = { .options.policy = POLICY_SERIES };
+	struct setting settings[WORKLOAD_MOST_OPTIONS] = { 0 };
+	struct measurement measurement = { .configuration = &as_linux };
+	struct simulate_options ageing = *options;
+
+	ageing.workload = &age_workload;
+	ageing.settings = settings;
+	ageing.directory = NULL;
+	for (unsigned int index = 0; age_workload.options[index].name; index++)
+		settings[index].number = age_workload.options[index].preset;
+	return measure(&ageing, &measurement, true, problem);
+}

@@ -27,3 +27,9 @@ const struct workload *workload_get(unsigned int index);
 
 /* NULL: there is none of that name. */
 const struct workload *workload_find(const char *name);
+
+/*
+ * Makes the image of the options old, before anything is measured on it: as the workload `age` does it with what it
+ * presets, under the policy of Linux. The image is written. Main thread.
+ */
+MUST_CHECK errcode_t simulate_age(const struct simulate_options *options, struct problem *problem);

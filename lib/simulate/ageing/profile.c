@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "simulate/image/random.h"
 #include "support/text/text_line.h"
@@ -32,11 +33,6 @@ static const struct weights usual_steps = {
 	.count = 4,
 };
 static const struct weights some_directories = { .list = { { 1, 100, 1, 1 } }, .count = 1 };
-
-const char *profile_name(unsigned int index)
-{
-	return index < BUILT_IN ? built_in[index].name : NULL;
-}
 
 /* --- Reading ------------------------------------------------------------------------------------------------ */
 
@@ -194,6 +190,9 @@ errcode_t profile_read(const char *name, struct profile *profile, struct problem
 	for (size_t index = 0; index < BUILT_IN; index++)
 		if (!strcmp(name, built_in[index].name))
 			from = &built_in[index];
+	if (!from && access(name, F_OK))
+		return problem_set_reason(problem, errno, name, "cannot open", "%s, and no such profile is built in",
+		                          error_message(errno));
 	errcode_t error = from ? take_text(from, profile, problem) : text_line_each(name, take_line, profile, problem);
 	const char *why = error ? NULL : check(profile);
 

@@ -55,6 +55,3 @@ uint64_t profile_choose_size(const struct profile *profile, uint64_t *random);
 
 /* Bytes of the average file. */
 double profile_mean_size(const struct profile *profile);
-
-/* The name of a profile that is built in; NULL after the last one. */
-const char *profile_name(unsigned int index);

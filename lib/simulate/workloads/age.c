@@ -10,7 +10,7 @@
 
 #include "simulate/ageing/profile.h"
 #include "simulate/image/random.h"
-#include "simulate/results/layout_values.h"
+#include "simulate/results/counted_values.h"
 #include "simulate/streams/streams.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
@@ -28,6 +28,7 @@ static const struct workload_option age_options[] = {
 #define MOST_FILES UINT32_C(1000000000)
 #define SPARE_FILES 64         /* room for so many more in each directory, and */
 #define SPARE_SHARE 2          /* one part in so many, as directories fill at random */
+#define LARGEST_SHARE 16       /* of a filesystem, for one file */
 
 /* A file by its birth. */
 struct birth {
@@ -56,6 +57,7 @@ struct ageing {
 	size_t living_count, living_capacity;
 	uint64_t born; /* files so far */
 	uint64_t written_blocks, to_write_blocks;
+	uint64_t free_blocks;       /* that no file has, but perhaps a preallocation */
 	uint64_t least_free_blocks; /* below that the filesystem is full */
 	uint64_t random;
 	bool is_full;
@@ -71,10 +73,10 @@ static double expected_files(const struct ageing *ageing)
 	/* A file of few bytes takes a block. */
 	double blocks = ceil(profile_mean_size(&ageing->profile) / block_bytes + 0.5);
 
-	return (double)image->blocks * (double)ageing->simulation->settings[FILL].number / 100 / blocks;
+	return (double)image->geometry.end_block * (double)ageing->simulation->settings[FILL].number / 100 / blocks;
 }
 
-/* The chain to a depth is that of the first directories; the others are sisters of the last one. */
+/* The chain to a depth is that of the first directories; the others are sisters of the last one. Depth 0 has one. */
 static errcode_t make_depth(struct ageing *ageing, const struct weight *depth, double files, struct file_set **chain)
 {
 	struct image *image = ageing->simulation->image;
@@ -87,7 +89,7 @@ static errcode_t make_depth(struct ageing *ageing, const struct weight *depth, d
 
 		snprintf(name, sizeof(name), "d%u-%05u", (unsigned int)depth->value, number);
 		error = file_set_create(image, parent, name, room, &ageing->directories[ageing->directory_count]);
-		if (!error && !number)
+		if (!error && !number && depth->value)
 			chain[(size_t)depth->value] = ageing->directories[ageing->directory_count];
 		ageing->directory_count++;
 	}
@@ -119,7 +121,6 @@ static errcode_t make_directories(struct ageing *ageing)
 		for (size_t above = 1; above < (size_t)depth->value + 1; above++)
 			if (!chain[above])
 				chain[above] = chain[above - 1];
-		chain[(size_t)depth->value] = NULL;
 		ageing->first_of[index] = ageing->directory_count;
 		error = make_depth(ageing, depth, files * (double)depth->weight / weights, chain);
 	}
@@ -158,12 +159,25 @@ static struct simulated_file *file_of(const struct ageing *ageing, const struct 
 
 /* --- Filling ------------------------------------------------------------------------------------------------ */
 
+/* No more than a part of the filesystem that profiles of larger ones forget, and than there is to be filled. */
+static uint32_t choose_blocks(struct ageing *ageing)
+{
+	const struct image *image = ageing->simulation->image;
+	uint64_t blocks = profile_choose_size(&ageing->profile, &ageing->random) / image->format.block_bytes + 1;
+	uint64_t full = ageing->least_free_blocks;
+	uint64_t room = ageing->free_blocks > full ? ageing->free_blocks - full : 1;
+	uint64_t most = image->geometry.end_block / LARGEST_SHARE + 1;
+
+	most = most < UINT32_MAX / 2 ? most : UINT32_MAX / 2;
+	most = most < room ? most : room;
+	return (uint32_t)(blocks < most ? blocks : most);
+}
+
 static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker, struct stream *stream)
 {
 	const struct profile *profile = &ageing->profile;
 	const struct image *image = ageing->simulation->image;
-	uint32_t block_bytes = image->format.block_bytes;
-	uint64_t blocks = profile_choose_size(profile, &ageing->random) / block_bytes + 1;
+	uint32_t blocks = choose_blocks(ageing);
 	uint32_t parts = (uint32_t)profile->steps.list[profile_choose(&profile->steps, &ageing->random)].value;
 	bool reserves = image->format.extents && random_below(&ageing->random, 100) < profile->fallocate_percent;
 
@@ -177,7 +191,7 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 		return error;
 	file->is_unwritten = reserves;
 	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
-	stream->blocks = blocks < UINT32_MAX / 2 ? (uint32_t)blocks : UINT32_MAX / 2;
+	stream->blocks = blocks;
 	stream->step_blocks = reserves ? stream->blocks : (stream->blocks + parts - 1) / parts;
 	/* What is written at once is allocated when its end is known: Linux delays it. */
 	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
@@ -206,7 +220,7 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 	errcode_t error = 0;
 
 	if (!stream->handle) {
-		*is_over = ageing->is_full || ext2mb_free_blocks(ageing->simulation->image->mb) < ageing->least_free_blocks;
+		*is_over = ageing->is_full || ageing->free_blocks < ageing->least_free_blocks;
 		if (*is_over)
 			return 0;
 		error = begin_file(ageing, worker, stream);
@@ -219,6 +233,7 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 		                              before + (left < stream->step_blocks ? left : stream->step_blocks),
 		                              stream->flags);
 		ageing->written_blocks += file->blocks - before;
+		ageing->free_blocks -= file->blocks - before;
 		if (error || file->blocks == stream->blocks)
 			end_file(stream, worker);
 	}
@@ -300,8 +315,10 @@ static errcode_t delete_one(struct ageing *ageing, size_t from, size_t end)
 
 	while (ageing->living[index].is_gone)
 		index = index + 1 == end ? from : index + 1;
+	struct simulated_file *file = file_of(ageing, &ageing->living[index]);
 	ageing->living[index].is_gone = true;
-	return simulated_file_delete(file_of(ageing, &ageing->living[index]), ageing->simulation->image->worker);
+	ageing->free_blocks += file->blocks;
+	return simulated_file_delete(file, ageing->simulation->image->worker);
 }
 
 static void forget_gone(struct ageing *ageing)
@@ -344,6 +361,8 @@ static errcode_t grow_old(struct ageing *ageing)
 
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot make directories");
+	/* They get their blocks in the end. */
+	ageing->least_free_blocks += ageing->directory_count;
 	while (!error && ageing->written_blocks < ageing->to_write_blocks) {
 		uint64_t before = ageing->written_blocks;
 
@@ -358,15 +377,23 @@ static errcode_t grow_old(struct ageing *ageing)
 	return error;
 }
 
+/* Of the files that are left, in files that were written since, of all that were written. */
+static double median_age_percent(const struct ageing *ageing)
+{
+	if (!ageing->living_count)
+		return 0;
+	return 100.0 * (double)(ageing->born - ageing->living[ageing->living_count / 2].number) / (double)ageing->born;
+}
+
 static void add_values(const struct ageing *ageing)
 {
-	const struct result_value values[] = {
-		{ NULL, "files_written", "Files written", RESULT_COUNTED, (double)ageing->born, 0 },
-		{ NULL, "files_left", "Files that are left", RESULT_COUNTED, (double)ageing->living_count, 0 },
-		{ NULL, "blocks_written", "Blocks written", RESULT_COUNTED, (double)ageing->written_blocks, 0 },
-	};
-
-	result_add(ageing->simulation->result, values, sizeof(values) / sizeof(*values));
+	result_add(ageing->simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
+		{ "files_written", "Files written", (double)ageing->born, 0 },
+		{ "files_left", "Files that are left", (double)ageing->living_count, 0 },
+		{ "median_age_percent", "Their median age (%)", median_age_percent(ageing), 1 },
+		{ "blocks_written", "Blocks written", (double)ageing->written_blocks, 0 },
+		{ 0 },
+	});
 }
 
 static errcode_t age_run(struct simulation *simulation)
@@ -374,11 +401,12 @@ static errcode_t age_run(struct simulation *simulation)
 	const struct setting *settings = simulation->settings;
 	const struct image *image = simulation->image;
 	const char *name = settings[PROFILE].text ? settings[PROFILE].text : "halves";
-	uint64_t full = image->blocks / 100 * settings[FILL].number;
+	uint64_t full = image->geometry.end_block / 100 * settings[FILL].number;
 	struct ageing ageing = {
 		.simulation = simulation,
 		.to_write_blocks = full * settings[CHURN].number,
-		.least_free_blocks = image->blocks - full,
+		.free_blocks = ext2mb_free_blocks(image->mb),
+		.least_free_blocks = image->geometry.end_block - full,
 		.random = simulation->seed,
 	};
 
