@@ -189,7 +189,7 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 
 	if (error)
 		return error;
-	file->is_unwritten = reserves;
+	file->map.is_unwritten = reserves;
 	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
 	stream->blocks = blocks;
 	stream->step_blocks = reserves ? stream->blocks : (stream->blocks + parts - 1) / parts;
