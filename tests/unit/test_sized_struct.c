@@ -7,22 +7,23 @@
 #include "mb_image.h"
 #include "unit.h"
 
+/* No padding anywhere, not on machines of 32 bits: bytes are compared. */
 struct first_version {
 	size_t struct_bytes;
-	uint64_t a;
+	size_t a;
 };
 
 struct ours {
 	size_t struct_bytes;
-	uint64_t a;
-	uint64_t b;
+	size_t a;
+	size_t b;
 };
 
 struct newer {
 	size_t struct_bytes;
-	uint64_t a;
-	uint64_t b;
-	uint8_t c[16]; /* no padding: its bytes are compared */
+	size_t a;
+	size_t b;
+	uint8_t c[16];
 };
 
 #define LEAST SIZED_STRUCT_LEAST(struct ours, a)
