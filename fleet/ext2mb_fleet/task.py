@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -20,7 +21,7 @@ KEYS = {
 }
 REQUIRED = {"build": ("source", "image"), "score": ("image",), "replay": ("workload", "size")}
 
-# Statuses that are not the tool's own are those of timeout(1).
+# Statuses that are not the tool's own are as timeout(1) has them.
 STATUS_TIME_LIMIT = 124
 STATUS_NOT_RUN = 125
 
@@ -138,11 +139,14 @@ def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
     return command + [task.size] if task.size else command
 
 
-def limited(command: list[str], settings: Settings) -> list[str]:
-    """The command as it ends with us, and after its time, whoever of its children still runs."""
-    # timeout(1) passes the signal on; what it runs cannot outlive a worker that has died.
-    limit = ["timeout", f"--kill-after={SECONDS_UNTIL_KILL}", str(settings.seconds)]
-    return ["setpriv", "--pdeathsig", "TERM", *limit, *command]
+def end_process(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Ends it with all that it has started; what it has printed."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        return process.communicate(timeout=SECONDS_UNTIL_KILL)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()
 
 
 def last_line(errors: bytes) -> str | None:
@@ -174,23 +178,31 @@ def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | No
     os.makedirs(folder, exist_ok=True)
     environment = dict(os.environ, TMPDIR=folder, LC_ALL="C")
     environment["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), *TOOL_FOLDERS))
-    done = subprocess.run(
-        limited(tool_command(task, settings, folder), settings),
+    process = subprocess.Popen(
+        # It cannot outlive a worker that has died.
+        ["setpriv", "--pdeathsig", "KILL", *tool_command(task, settings, folder)],
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         cwd=settings.folder,
         env=environment,
-        check=False,
+        start_new_session=True,
     )
-    error = last_line(done.stderr.replace(os.path.join(folder, "image").encode(), task.image.encode()))
-    if done.returncode == STATUS_TIME_LIMIT or done.returncode in (137, -9):
-        error = f"ended after {settings.seconds:g} s (or killed)" + (f": {error}" if error else "")
-    report = parse_report(done.stdout)
-    if task.kind == "build" and done.returncode == 0:
+    try:
+        output, errors = process.communicate(timeout=settings.seconds or None)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        output, errors = end_process(process)
+        status = STATUS_TIME_LIMIT
+    error = last_line(errors.replace(os.path.join(folder, "image").encode(), task.image.encode()))
+    if status == STATUS_TIME_LIMIT:
+        error = f"ended after {settings.seconds:g} s" + (f": {error}" if error else "")
+    report = parse_report(output)
+    if task.kind == "build" and status == 0:
         os.replace(os.path.join(folder, "image"), os.path.join(settings.folder, task.image))
         if isinstance(report, dict) and isinstance(report.get("image"), dict):
             report["image"]["path"] = task.image
-    return done.returncode, error, report
+    return status, error, report
 
 
 def run_task(task: Task, settings: Settings) -> Result:
