@@ -123,11 +123,12 @@ errcode_t analyze(const struct volume *volume, const struct analyze_options *opt
 	struct pool *pool;
 	errcode_t error = pool_create(options->threads, &pool);
 
-	if (options->quick_seconds)
+	if (options->quick_seconds) {
 		limited.budget = &budget;
-	report->quick.seconds = options->quick_seconds;
-	report->quick.most_bytes = options->quick_seconds * QUICK_BYTES_A_SECOND;
-	report->quick.inodes_in_use = inodes_to_scan(volume);
+		report->quick.seconds = options->quick_seconds;
+		report->quick.most_bytes = options->quick_seconds * QUICK_BYTES_A_SECOND;
+		report->quick.inodes_in_use = inodes_to_scan(volume);
+	}
 	if (!error) {
 		error = analyze_parts(&limited, pool, options, started, report);
 		pool_destroy(pool);
