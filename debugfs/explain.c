@@ -387,8 +387,9 @@ static int explain_in_child(struct shell *shell, const struct ext2mb_request *re
 
 	if (!error)
 		error = flush_output(stdout);
+	/* The parent process does not learn which groups the search has found to be corrupt. */
 	if (!error)
-		return EXIT_SUCCESS;
+		return shell_tell_corruption(shell);
 	problem_set(&problem, error, NULL, "explain");
 	return print_problem(&problem);
 }

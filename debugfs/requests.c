@@ -155,8 +155,7 @@ static int tell(const struct request *request, errcode_t error, struct problem *
 	return EXIT_USAGE;
 }
 
-/* Groups that have turned out to be corrupt, once for all that a command finds. */
-static void tell_corruption(struct shell *shell)
+int shell_tell_corruption(struct shell *shell)
 {
 	struct filesystem *filesystem = &shell->filesystem;
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -164,12 +163,13 @@ static void tell_corruption(struct shell *shell)
 
 	if (!filesystem_is_open(filesystem) || ext2mb_read_stats(filesystem->mb, &stats) ||
 	    stats.corrupt_groups == filesystem->corrupt_groups)
-		return;
+		return EXIT_SUCCESS;
 	filesystem->corrupt_groups = stats.corrupt_groups;
 	problem_set_reason(&problem, EXT2MB_ET_CORRUPT_GROUP, filesystem->target.path, "the filesystem is damaged",
 	                   "%" PRIu64 " group%s corrupt and left out: run e2fsck", stats.corrupt_groups,
 	                   stats.corrupt_groups == 1 ? " is" : "s are");
 	shell_fail(shell, print_problem(&problem));
+	return EXIT_FAILURE;
 }
 
 void run_request(int count, const char *const *words, int invocation, void *context)
@@ -188,6 +188,6 @@ void run_request(int count, const char *const *words, int invocation, void *cont
 	errcode_t error = run(shell, request, count, (char **)(uintptr_t)words, &problem);
 	if (error)
 		shell_fail(shell, tell(request, error, &problem));
-	tell_corruption(shell);
+	shell_tell_corruption(shell);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }

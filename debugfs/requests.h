@@ -34,6 +34,12 @@ void run_request(int count, const char *const *words, int invocation, void *shel
 /* Remembers the status of a command that failed, if it is the first one. */
 void shell_fail(struct shell *shell, int status);
 
+/*
+ * Tells of groups that have turned out to be corrupt since the user was told last, once for all that a command finds.
+ * Returns the command's status so far: EXIT_FAILURE if there were any.
+ */
+int shell_tell_corruption(struct shell *shell);
+
 errcode_t request_open(struct shell *shell, int count, char **words, struct problem *problem);
 errcode_t request_close(struct shell *shell, int count, char **words, struct problem *problem);
 errcode_t request_mb_groups(struct shell *shell, int count, char **words, struct problem *problem);
