@@ -91,7 +91,14 @@ static errcode_t run_script_line(void *context, const char *origin, char *line, 
 
 	(void)origin;
 	if (bytes && line[bytes - 1] == '\n')
-		line[bytes - 1] = '\0';
+		line[--bytes] = '\0';
+	/* Of an editor that ends lines with both. */
+	if (bytes && line[bytes - 1] == '\r')
+		line[--bytes] = '\0';
+	if (strlen(line) < bytes) {
+		shell_fail(shell, complain(line, "the line has a byte of zero"));
+		return 0;
+	}
 	if (shell->is_over || !line[strspn(line, " \t")])
 		return 0;
 	if (!shell->is_json)
