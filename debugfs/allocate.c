@@ -83,9 +83,10 @@ struct wish {
 	const char *flags;
 };
 
-static errcode_t read_wish(int count, char **words, uint64_t cluster_blocks, struct wish *wish,
+static errcode_t read_wish(int count, char **words, const struct geometry *geometry, struct wish *wish,
                            struct problem *problem)
 {
+	uint64_t inodes = (uint64_t)geometry->inodes_per_group * geometry->groups;
 	errcode_t error = 0;
 	int option;
 
@@ -93,13 +94,13 @@ static errcode_t read_wish(int count, char **words, uint64_t cluster_blocks, str
 	while (!error && (option = getopt(count, words, "g:i:p:f:")) != -1) {
 		switch (option) {
 		case 'g':
-			error = words_number(optarg, 1, INT64_MAX, &wish->goal, problem);
+			error = words_number(optarg, 1, geometry->end_block - 1, &wish->goal, problem);
 			break;
 		case 'i':
-			error = words_number(optarg, 1, UINT32_MAX, &wish->ino, problem);
+			error = words_number(optarg, 1, inodes, &wish->ino, problem);
 			break;
 		case 'p':
-			error = words_number(optarg, 1, UINT32_MAX, &wish->parent, problem);
+			error = words_number(optarg, 1, inodes, &wish->parent, problem);
 			break;
 		case 'f':
 			wish->flags = optarg;
@@ -114,7 +115,8 @@ static errcode_t read_wish(int count, char **words, uint64_t cluster_blocks, str
 		return WRONG_USAGE;
 	if (wish->parent && !wish->ino)
 		return words_refuse(problem, "-p", "it needs -i");
-	return words_length(words[optind], cluster_blocks, INT64_MAX, &wish->length, problem);
+	return words_length(words[optind], geometry_cluster_blocks(geometry), wish->ino ? UINT32_MAX : INT64_MAX,
+	                    &wish->length, problem);
 }
 
 static errcode_t read_flags(const struct wish *wish, uint64_t *value, struct problem *problem)
@@ -188,7 +190,7 @@ errcode_t request_alloc(struct shell *shell, int count, char **words, struct pro
 	struct listing listing;
 	struct wish wish;
 	uint64_t value;
-	errcode_t error = read_wish(count, words, geometry_cluster_blocks(geometry), &wish, problem);
+	errcode_t error = read_wish(count, words, geometry, &wish, problem);
 
 	if (!error)
 		error = read_flags(&wish, &value, problem);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ext2fs/core/allocator.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"
@@ -40,8 +41,10 @@ static errcode_t add(struct filesystem *filesystem, ext2_ino_t ino, struct probl
 	unsigned int links;
 	bool is_in_use;
 	uint32_t index;
-	errcode_t error = filesystem_inode_links(filesystem, ino, &links, &is_in_use);
 
+	if (ino < filesystem->mb->geometry.first_inode)
+		return problem_set_reason(problem, EINVAL, NULL, "orphans", "inode %u is the filesystem's own", ino);
+	errcode_t error = filesystem_inode_links(filesystem, ino, &links, &is_in_use);
 	if (error)
 		return error;
 	if (!is_in_use)
