@@ -160,7 +160,24 @@ static errcode_t read_value(const struct tunable *tunable, const char *text, uin
 	for (*value = 0; tunable->words[*value]; ++*value)
 		if (strcmp(tunable->words[*value], text) == 0)
 			return 0;
-	return words_refuse(problem, text, "there is no such value");
+	return words_refuse(problem, text,
+	                    tunable->get == policy ? "there is no such policy" : "there is no such value");
+}
+
+/* Attaches another allocator, which must have the value: it may round it, or have none for this filesystem. */
+static errcode_t attach(struct shell *shell, const struct tunable *tunable, uint64_t value, struct problem *problem)
+{
+	errcode_t error = filesystem_attach(&shell->filesystem, &shell->policy);
+
+	if (error)
+		return problem_set(problem, error, NULL, "policy");
+	uint64_t had = tunable->get(shell);
+
+	if (had == value)
+		return 0;
+	return problem_set_reason(problem, EINVAL, NULL, tunable->name,
+	                          "%" PRIu64 " cannot be had with this filesystem and policy: it would be %" PRIu64,
+	                          value, had);
 }
 
 /* What is set for the whole of an allocator needs another one, and what the old one has not written would be lost. */
@@ -177,21 +194,23 @@ static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint6
 		shell->policy = options;
 		return 0;
 	}
-	errcode_t error = filesystem_attach(filesystem, &options);
+	const struct policy_options before = shell->policy;
+
+	shell->policy = options;
+	errcode_t error = attach(shell, tunable, value, problem);
 
 	if (error) {
-		problem_set(problem, error, NULL, "policy");
 		/* As it was, or closed if that cannot be; what is said is why the new one could not be had. */
+		shell->policy = before;
 		errcode_t second = filesystem_attach(filesystem, &shell->policy);
 
 		if (second)
 			second = filesystem_close(filesystem, problem);
-		return second ? second : error;
+		error = second ? second : error;
 	}
-	shell->policy = options;
 	shell->counted = (struct ext2mb_stats){ .struct_bytes = sizeof(shell->counted) };
 	filesystem->corrupt_groups = 0;
-	return 0;
+	return error;
 }
 
 errcode_t request_policy(struct shell *shell, int count, char **words, struct problem *problem)
