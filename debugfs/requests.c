@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -99,12 +98,6 @@ static errcode_t request_quit(struct shell *shell, int count, char **words, stru
 	return 0;
 }
 
-void shell_fail(struct shell *shell, int status)
-{
-	if (!shell->status)
-		shell->status = status;
-}
-
 static errcode_t check_need(const struct shell *shell, const struct request *request, struct problem *problem)
 {
 	if (request->need == NEEDS_NOTHING)
@@ -153,23 +146,6 @@ static int tell(const struct request *request, errcode_t error, struct problem *
 		print_usage(request, stderr);
 	}
 	return EXIT_USAGE;
-}
-
-int shell_tell_corruption(struct shell *shell)
-{
-	struct filesystem *filesystem = &shell->filesystem;
-	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
-	struct problem problem = { 0 };
-
-	if (!filesystem_is_open(filesystem) || ext2mb_read_stats(filesystem->mb, &stats) ||
-	    stats.corrupt_groups == filesystem->corrupt_groups)
-		return EXIT_SUCCESS;
-	filesystem->corrupt_groups = stats.corrupt_groups;
-	problem_set_reason(&problem, EXT2MB_ET_CORRUPT_GROUP, filesystem->target.path, "the filesystem is damaged",
-	                   "%" PRIu64 " group%s corrupt and left out: run e2fsck", stats.corrupt_groups,
-	                   stats.corrupt_groups == 1 ? " is" : "s are");
-	shell_fail(shell, print_problem(&problem));
-	return EXIT_FAILURE;
 }
 
 void run_request(int count, const char *const *words, int invocation, void *context)

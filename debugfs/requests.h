@@ -5,19 +5,7 @@
  */
 #pragma once
 
-#include "filesystem.h"
-
-struct shell {
-	struct filesystem filesystem;
-	struct policy_options policy; /* of the next allocator */
-	struct ext2mb_stats counted;  /* by this allocator when stats -r was given last */
-	int invocation;               /* libss's number of the shell */
-	int status;                   /* the exit status: that of the first command that failed */
-	bool is_json;
-	bool is_interactive;
-	bool is_over;        /* quit was given */
-	bool is_output_lost; /* and the user knows */
-};
+#include "shell.h"
 
 /* What a command returns where somebody else has told the user of the failure; see also words.h. */
 #define FAILURE_IS_TOLD ((errcode_t)-2)
@@ -30,15 +18,6 @@ void requests_print_usages(void);
 
 /* What all of debugmb.ct calls. */
 void run_request(int count, const char *const *words, int invocation, void *shell);
-
-/* Remembers the status of a command that failed, if it is the first one. */
-void shell_fail(struct shell *shell, int status);
-
-/*
- * Tells of groups that have turned out to be corrupt since the user was told last, once for all that a command finds.
- * Returns the command's status so far: EXIT_FAILURE if there were any.
- */
-int shell_tell_corruption(struct shell *shell);
 
 errcode_t request_open(struct shell *shell, int count, char **words, struct problem *problem);
 errcode_t request_close(struct shell *shell, int count, char **words, struct problem *problem);

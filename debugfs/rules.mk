@@ -11,6 +11,7 @@ debugmb_sources := \
 	debugfs/orphans.c \
 	debugfs/policy.c \
 	debugfs/requests.c \
+	debugfs/shell.c \
 	debugfs/statistics.c \
 	debugfs/words.c \
 	$(tool_sources)
