@@ -118,7 +118,7 @@ def parse_task(kind: str, line: str) -> Task:
 
 
 def work_folder(task: Task, settings: Settings) -> str:
-    """The folder in which the task works, known by its key: whoever tries again removes what an earlier try left.
+    """The folder in which the task works, known by its key: the next attempt removes what an earlier one left.
 
     An image is built beside its place, so that it can be renamed into it.
     """

@@ -66,7 +66,7 @@ MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino
 /* Tells the system that they will be read soon. Any thread. */
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);
 
-/* True once the budget is used up: whoever asks leaves out what it was about to read, and counts it in the report. */
+/* True once the budget is used up: the caller leaves out what it was about to read, and counts it in the report. */
 bool volume_is_spent(const struct volume *volume);
 
 /*

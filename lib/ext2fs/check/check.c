@@ -123,7 +123,7 @@ static const char *check_one(const struct ext2mb *mb, const struct preallocation
 		if (!group_reserved_overlaps(mb, number, cluster, 1))
 			return "has clusters that are not marked as reserved";
 	if (found[1].count && found->position + found->count > found[1].position)
-		return "lies in another window";
+		return "lies in another preallocation";
 	return NULL;
 }
 
@@ -146,7 +146,7 @@ static errcode_t check_preallocations(struct ext2mb *mb, const struct report *re
 		const char *wrong = check_one(mb, &found[index]);
 
 		if (wrong)
-			return fails(report, "the window at cluster %llu %s",
+			return fails(report, "the preallocation at cluster %llu %s",
 			             (unsigned long long)found[index].position, wrong);
 		clusters += found[index].count;
 	}
@@ -154,7 +154,7 @@ static errcode_t check_preallocations(struct ext2mb *mb, const struct report *re
 		marked += group_reserved_count(mb, number);
 	uint64_t counted = totals_space(mb).reserved_clusters;
 	if (clusters != counted || clusters != marked)
-		return fails(report, "%llu clusters lie in windows, but %llu are counted and %llu are marked",
+		return fails(report, "%llu clusters lie in preallocations, but %llu are counted and %llu are marked",
 		             (unsigned long long)clusters, (unsigned long long)counted, (unsigned long long)marked);
 	return 0;
 }
