@@ -101,12 +101,17 @@ static errcode_t read_parts(struct ext2mb *mb, uint32_t number, struct part *par
 			return error;
 		uint32_t run_end = cluster + (uint32_t)geometry_to_clusters(geometry, alike);
 
-		for (; cluster < run_end; cluster++) {
-			struct part *part = &parts[(uint64_t)cluster * count / clusters];
+		while (cluster < run_end) {
+			uint32_t index = (uint32_t)((uint64_t)cluster * count / clusters);
+			/* Of the next part the first cluster. */
+			uint32_t end = (uint32_t)(((uint64_t)(index + 1) * clusters + count - 1) / count);
+			uint32_t alike_here = (end < run_end ? end : run_end) - cluster;
+			struct part *part = &parts[index];
 
-			part->clusters++;
-			part->used += use == EXT2MB_BLOCKS_USED;
-			part->preallocated += use == EXT2MB_BLOCKS_RESERVED;
+			part->clusters += alike_here;
+			part->used += use == EXT2MB_BLOCKS_USED ? alike_here : 0;
+			part->preallocated += use == EXT2MB_BLOCKS_RESERVED ? alike_here : 0;
+			cluster += alike_here;
 		}
 	}
 	return 0;
