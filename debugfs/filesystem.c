@@ -96,9 +96,10 @@ static errcode_t write_state(struct filesystem *filesystem)
 		error = ext2mb_orphan_sync(filesystem->orphans);
 	if (!error)
 		error = ext2mb_sync(filesystem->mb);
+	/* After an error, too, but only in memory: whoever succeeds later writes all that failed. */
+	fs->super->s_state |= valid;
 	if (error)
 		return error;
-	fs->super->s_state |= valid;
 	ext2fs_mark_super_dirty(fs);
 	return ext2fs_flush(fs);
 }
