@@ -31,6 +31,7 @@ enum verdict {
 	VERDICT_DIRECTORIES,
 	/* Those that have a value, in clusters: */
 	VERDICT_LARGEST,
+	VERDICT_LONGEST,
 	VERDICT_AVERAGE,
 	VERDICT_FREE,
 };
@@ -93,6 +94,9 @@ static struct look judge(const struct search *search, uint32_t number)
 		look.verdict = VERDICT_NO_RUN;
 	} else if (search->criterion == POWER_OF_TWO && geometry_is_kept_for_directories(geometry, number)) {
 		look.verdict = VERDICT_DIRECTORIES;
+	} else if (search->measures) {
+		look.verdict = VERDICT_LONGEST;
+		look.value = group_longest(&search->mb->groups[number]);
 	} else if (search->criterion == POWER_OF_TWO || search->by_order) {
 		look.verdict = VERDICT_LARGEST;
 		look.value = UINT32_C(1) << summary.largest_order;
@@ -173,6 +177,7 @@ static const char *const verdict_texts[] = {
 	[VERDICT_FULL] = "full",
 	[VERDICT_DIRECTORIES] = "the first of its flex group, kept for directories",
 	[VERDICT_LARGEST] = "largest free buddy of",
+	[VERDICT_LONGEST] = "no free extent longer than",
 	[VERDICT_AVERAGE] = "average free extent of",
 	[VERDICT_FREE] = "free clusters:",
 };
