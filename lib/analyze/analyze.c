@@ -6,6 +6,7 @@
 #include "analyze/directories/directory_totals.h"
 #include "analyze/directories/unlink_cost.h"
 #include "analyze/read/paths.h"
+#include "analyze/report/verdict.h"
 #include "support/seconds.h"
 
 #define QUICK_BYTES_A_SECOND (UINT64_C(32) << 20)
@@ -96,6 +97,8 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 {
 	errcode_t error = 0;
 
+	report->has_free = !options->without_free;
+	report->has_files = !options->without_files;
 	report->free.chunk_blocks = options->chunk_blocks;
 	report->worst.limit = options->worst_limit;
 	if (!options->without_free) {

@@ -1,50 +1,138 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What e2frag advises for which figures. */
-#include "analyze/report/report.h"
+/* What e2frag says of which figures, and what it advises. */
+#include "analyze/report/verdict.h"
 
 #include "unit.h"
 
+#define MIB 256 /* in blocks of 4 KiB */
+
+/* So many files alike: each of so many pieces of so many blocks, after `gap` blocks on the disk and `hole` in the file. */
+struct alike {
+	unsigned int files, pieces, blocks;
+	unsigned int gap, hole;
+	unsigned int map_blocks;
+};
+
 struct figures {
-	uint64_t extents, ideal_extents, runs, blocks;
-	uint64_t free_runs, free_blocks; /* so many runs of so many blocks */
+	struct alike files[2];
+	uint64_t free_runs, free_run_blocks;
+	uint64_t filesystem_blocks; /* 0: twice what is free */
+	enum verdict_kind kind;
 	const char *advice;
 };
 
 static const struct figures cases[] = {
-	{ 100, 100, 100, 10000, 1, 5000, "Nothing needs to be done." },
-	{ 9000, 100, 9000, 10000, 2, 5000, "e4defrag on the worst files (mounted) can join them." },
-	{ 9000, 100, 9000, 10000, 5000, 3,
-	  "Half of the free space lies in pieces below 1 MiB: free some first, or copy everything." },
-	{ 9000, 100, 9000, 10000, 0, 0, "Nothing is free to join extents with: free some space first." },
-	/* Parted by holes only. */
-	{ 100, 100, 9000, 10000, 2, 5000, "Holes and unwritten blocks make this score: the files lie well." },
+	{ { { 100, 1, 100, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FINE, "Nothing needs to be done." },
+	{ { { 0 } }, 2, 500 * MIB, 0, VERDICT_FINE, "Nothing needs to be done." },
+	/* A hundredth of the blocks; and less. */
+	{ { { 1, 10, 10, 5, 0, 0 }, { 1, 1, 9900, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FILES,
+	  "e4defrag on the worst files (mounted) can join them." },
+	{ { { 1, 10, 10, 5, 0, 0 }, { 1, 1, 9901, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FINE,
+	  "Nothing needs to be done." },
+	/* A tenth of the larger files, though they hold little; one less. */
+	{ { { 10, 6, 10, 5, 0, 0 }, { 90, 1, 9000, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FILES,
+	  "e4defrag on the worst files (mounted) can join them." },
+	{ { { 9, 6, 10, 5, 0, 0 }, { 2, 1, 90000, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FINE,
+	  "Nothing needs to be done." },
+	/* Five pieces are few; of 256 KiB they are long. */
+	{ { { 1, 5, 10, 5, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FINE, "Nothing needs to be done." },
+	{ { { 1, 6, 10, 5, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FILES,
+	  "e4defrag on the worst files (mounted) can join them." },
+	{ { { 1, 60, 64, 5, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FINE, "Nothing needs to be done." },
+	{ { { 1, 60, 63, 5, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FILES,
+	  "e4defrag on the worst files (mounted) can join them." },
+	/* Past blocks of the map, at most as many as there are. */
+	{ { { 1, 60, 10, 1, 0, 51 } }, 2, 500 * MIB, 0, VERDICT_FINE, "Nothing needs to be done." },
+	{ { { 1, 60, 10, 1, 0, 50 } }, 2, 500 * MIB, 0, VERDICT_FILES,
+	  "e4defrag on the worst files (mounted) can join them." },
+	{ { { 1, 60, 10, 4, 0, 59 } }, 2, 500 * MIB, 0, VERDICT_FILES,
+	  "e4defrag on the worst files (mounted) can join them." },
+	{ { { 1, 60, 10, 1000, 7, 0 } }, 2, 500 * MIB, 0, VERDICT_SPARSE,
+	  "Nothing needs to be done: holes and unwritten parts make the pieces." },
+	{ { { 10, 2, 1, 5, 0, 0 }, { 90, 1, 90, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_SPLIT,
+	  "Nothing needs to be done: they cost a seek more each." },
+	{ { { 10, 2, 1, 5, 0, 0 }, { 91, 1, 90, 0, 0, 0 } }, 2, 500 * MIB, 0, VERDICT_FINE,
+	  "Nothing needs to be done." },
+	/* Extents of 4 MiB are good enough. */
+	{ { { 100, 1, 100, 0, 0, 0 } }, 500, 4 * MIB, 0, VERDICT_FINE, "Nothing needs to be done." },
+	{ { { 100, 1, 100, 0, 0, 0 } }, 500, 2 * MIB, 0, VERDICT_FREE_SPACE,
+	  "New files will be in short pieces: free more, or copy everything." },
+	{ { { 1, 10, 10, 5, 0, 0 } }, 5000, 3, 0, VERDICT_BOTH,
+	  "e4defrag finds no room to join files: free more first, or copy everything." },
+	/* Of a little, one sixty-fourth. */
+	{ { { 100, 1, 100, 0, 0, 0 } }, 64, 16, 0, VERDICT_FINE, "Nothing needs to be done." },
+	{ { { 100, 1, 100, 0, 0, 0 } }, 68, 16, 0, VERDICT_FREE_SPACE,
+	  "New files will be in short pieces: free more, or copy everything." },
+	/* Nearly full. */
+	{ { { 100, 1, 100, 0, 0, 0 } }, 5000, 3, 15000 * 20 + 1, VERDICT_FINE,
+	  "It is nearly full: new files will be in short pieces. Free some space." },
+	{ { { 1, 10, 10, 5, 0, 0 } }, 0, 0, 1000, VERDICT_FILES,
+	  "Too little is free to join the pieces of files: free some space first." },
 };
 
-START_TEST(test_advice)
+static void take(struct report_kinds *kinds, const struct alike *alike)
+{
+	struct file_layout layout = { 0 };
+	struct map_record record = { .physical = 1000, .count = alike->blocks };
+
+	for (unsigned int piece = 0; piece < alike->pieces; piece++) {
+		layout_add(&layout, &record, 32768, NULL);
+		record.physical += alike->blocks + alike->gap;
+		record.logical += alike->blocks + alike->hole;
+	}
+	for (unsigned int file = 0; file < alike->files; file++)
+		verdict_take(kinds, &layout, alike->map_blocks, 1, 4096);
+}
+
+START_TEST(test_verdict)
 {
 	const struct figures *figures = &cases[_i];
 	static struct report report;
+	uint64_t free_blocks = figures->free_runs * figures->free_run_blocks;
 
 	report = (struct report){
-		.filesystem = { .block_bytes = 4096, .blocks_per_group = 32768, .has_extents = true },
-		.files.regular = { .extents = figures->extents, .ideal_extents = figures->ideal_extents,
-		                   .runs = figures->runs, .blocks = figures->blocks },
-		.files.score = score_of(figures->runs, figures->ideal_extents, figures->blocks),
+		.filesystem = { .block_bytes = 4096, .blocks_per_group = 32768, .has_extents = true,
+		                .blocks = figures->filesystem_blocks ? figures->filesystem_blocks : 2 * free_blocks },
+		.has_free = true,
+		.has_files = true,
 	};
+	take(&report.files.kinds, &figures->files[0]);
+	take(&report.files.kinds, &figures->files[1]);
 	for (uint64_t run = 0; run < figures->free_runs; run++)
-		histogram_add(&report.free.sizes, figures->free_blocks);
+		histogram_add(&report.free.sizes, figures->free_run_blocks);
 	verdict_make(&report);
+	ck_assert_str_eq(verdict_words(report.verdict.kind), verdict_words(figures->kind));
 	ck_assert_uint_eq(report.verdict.advice_count, 1);
 	ck_assert_str_eq(report.verdict.advice[0], figures->advice);
+}
+END_TEST
+
+/* What could not be read has a reason. */
+START_TEST(test_damage)
+{
+	static struct report report;
+
+	report = (struct report){ .filesystem = { .block_bytes = 4096 }, .damage.count = 1 };
+	verdict_make(&report);
+	ck_assert_str_eq(report.verdict.advice[0], "Parts of it cannot be read: run e2fsck first.");
+	report.filesystem.is_mounted = true;
+	verdict_make(&report);
+	ck_assert_str_eq(report.verdict.advice[0],
+	                 "It is mounted and changes while it is read: parts could not be read.");
+	report.filesystem.missing_blocks = 1;
+	verdict_make(&report);
+	ck_assert_str_eq(report.verdict.advice[0], "It is cut off: what is missing is left out. Copy the whole of it.");
+	ck_assert_uint_eq(report.verdict.advice_count, 1);
 }
 END_TEST
 
 int main(void)
 {
 	Suite *suite = suite_create("verdict");
-	TCase *tests = tcase_create("advice");
+	TCase *tests = tcase_create("verdict");
 
-	tcase_add_loop_test(tests, test_advice, 0, sizeof(cases) / sizeof(*cases));
+	tcase_add_loop_test(tests, test_verdict, 0, sizeof(cases) / sizeof(*cases));
+	tcase_add_test(tests, test_damage);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

@@ -40,6 +40,11 @@ static void print_name(const char *title, const struct figure_values *values, FI
 	if (values->damage_count)
 		fprintf(stream, " (%" PRIu64 " pieces of it cannot be read)", values->damage_count);
 	fputc('\n', stream);
+	if (values->verdict) {
+		fputs("        verdict: ", stream);
+		utf8_print(values->verdict, stream);
+		fputc('\n', stream);
+	}
 }
 
 errcode_t form_compare(const struct compared *before, const struct compared *after, const struct form_parts *parts,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "analyze/forms/forms.h"
+#include "analyze/report/verdict.h"
 
 static double block_kilobytes(const struct report *report)
 {
@@ -21,6 +22,7 @@ static void write_filesystem(struct json *json, const struct report *report)
 	json_unsigned(json, "block_bytes", filesystem->block_bytes);
 	json_unsigned(json, "cluster_blocks", filesystem->cluster_blocks);
 	json_unsigned(json, "blocks", filesystem->blocks);
+	json_unsigned(json, "missing_blocks", filesystem->missing_blocks);
 	json_unsigned(json, "blocks_per_group", filesystem->blocks_per_group);
 	json_unsigned(json, "groups", filesystem->groups);
 	json_unsigned(json, "inodes", filesystem->inodes);
@@ -313,13 +315,32 @@ static void write_unlink(struct json *json, const struct report *report)
 	json_close_object(json);
 }
 
+static void write_kind(struct json *json, const char *key, const struct report_kind *kind)
+{
+	json_open_row(json, key);
+	json_unsigned(json, "files", kind->files);
+	json_unsigned(json, "large_files", kind->large_files);
+	json_unsigned(json, "blocks", kind->blocks);
+	json_close_object(json);
+}
+
 static void write_verdict(struct json *json, const struct report *report)
 {
 	const struct report_verdict *verdict = &report->verdict;
+	const struct report_kinds *kinds = &report->files.kinds;
 
 	json_open_object(json, "verdict");
-	json_number(json, "score", verdict->score, 2);
-	json_string(json, "words", score_band_words(verdict->band));
+	json_string(json, "words", verdict_words(verdict->kind));
+	if (report->has_files) {
+		write_kind(json, "all", &kinds->all);
+		write_kind(json, "scattered", &kinds->scattered);
+		write_kind(json, "sparse", &kinds->sparse);
+		write_kind(json, "split", &kinds->split);
+		json_number(json, "score", verdict->score, 2);
+		json_string(json, "score_words", score_band_words(verdict->band));
+	}
+	if (report->has_free)
+		json_number(json, "free_limit_kb", (double)verdict->free_limit_blocks * block_kilobytes(report), 0);
 	json_open_array(json, "advice");
 	for (unsigned int n = 0; n < verdict->advice_count; n++)
 		json_string(json, NULL, verdict->advice[n]);
@@ -372,8 +393,8 @@ void form_json_object(struct json *json, const char *key, const struct report *r
 			write_by_directory(json, report);
 		if (parts->unlink)
 			write_unlink(json, report);
-		write_verdict(json, report);
 	}
+	write_verdict(json, report);
 	write_damage(json, report);
 	if (report->quick.seconds)
 		write_quick(json, &report->quick);

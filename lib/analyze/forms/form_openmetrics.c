@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
+#include "analyze/report/verdict.h"
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
@@ -122,6 +123,19 @@ static void print_files(const struct form *form)
 	            files->extents_per_file.maximum);
 }
 
+/* One sample a verdict, so that an alert can name those that it is for. */
+static void print_verdict(const struct form *form)
+{
+	print_head(form, "verdict", "gauge", "What the layout comes to: 1 for one of the words.");
+	for (unsigned int kind = 0; kind < VERDICT_KINDS; kind++) {
+		char label[64];
+
+		snprintf(label, sizeof(label), "words=\"%s\"", verdict_words(kind));
+		print_name(form, "verdict", label);
+		fprintf(form->stream, "%d\n", form->report->verdict.kind == kind);
+	}
+}
+
 static void print_left_out(const struct form *form, const struct form_parts *parts)
 {
 	const struct report_quick *quick = &form->report->quick;
@@ -146,6 +160,7 @@ errcode_t form_openmetrics(const struct report *report, const struct form_parts 
 		print_free(&form);
 	if (parts->files)
 		print_files(&form);
+	print_verdict(&form);
 	print_count(&form, "unreadable", "Pieces of metadata that could not be read or are wrong.", report->damage.count);
 	print_left_out(&form, parts);
 	print_number(&form, "scan_duration_seconds", "How long it took to read all this.", report->seconds);

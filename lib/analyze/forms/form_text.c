@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
+#include "analyze/report/verdict.h"
 #include "support/io/whole_io.h"
 #include "support/text/units.h"
 #include "support/utf8.h"
@@ -330,14 +331,32 @@ void form_damage(const struct report *report, const char *indent, FILE *stream)
 		fprintf(stream, "%sand %" PRIu64 " more\n", indent, list->count - list->kept);
 }
 
+static void print_kind(const struct report *report, FILE *stream, const struct report_kind *kind, const char *how)
+{
+	const struct report_kind *all = &report->files.kinds.all;
+
+	if (kind->files)
+		fprintf(stream, "  %" PRIu64 " file%s %s, %s (%.1f%%)\n", kind->files, units_plural(kind->files), how,
+		        size_of(report, kind->blocks).text, report_percent(kind->blocks, all->blocks));
+}
+
 static void print_verdict(const struct report *report, FILE *stream)
 {
 	const struct report_verdict *verdict = &report->verdict;
+	const struct report_kinds *kinds = &report->files.kinds;
 
-	fprintf(stream, "\nSCORE: %.0f of 100, %s (0-30 fine, 31-55 a little, 56- defragment)\n", verdict->score,
-	        score_band_words(verdict->band));
+	fprintf(stream, "\nVERDICT: %s\n", verdict_words(verdict->kind));
+	print_kind(report, stream, &kinds->scattered, "in many short pieces");
+	print_kind(report, stream, &kinds->sparse, "in pieces by holes and unwritten parts");
+	print_kind(report, stream, &kinds->split, "in a few short pieces");
+	if (verdict->kind == VERDICT_FREE_SPACE || verdict->kind == VERDICT_BOTH)
+		fprintf(stream, "  half of the free space is in extents below %s\n",
+		        size_of(report, verdict->free_limit_blocks).text);
 	for (unsigned int n = 0; n < verdict->advice_count; n++)
 		fprintf(stream, "  %s\n", verdict->advice[n]);
+	if (report->has_files)
+		fprintf(stream, "e4defrag's score: %.0f of 100, %s (0-30 fine, 56- defragment)\n",
+		        verdict->score, score_band_words(verdict->band));
 }
 
 errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
@@ -359,7 +378,6 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);
 	}
-	if (parts->files)
-		print_verdict(report, stream);
+	print_verdict(report, stream);
 	return flush_output(stream);
 }

@@ -211,20 +211,43 @@ function map_section({ report, map }) {
 // ---- Sections ------------------------------------------------------------------------------------------------------
 
 const bands = { fine: "fine", "a little fragmented": "little", defragment: "bad" };
+const kinds_of_files = [
+	["scattered", "in many short pieces"],
+	["sparse", "in pieces by holes and unwritten parts"],
+	["split", "in a few short pieces"],
+];
 
-function verdict_section({ report }) {
-	const { score, words, advice } = report.verdict;
+function score_parts({ score, score_words }) {
 	const mark = make("i");
 
 	mark.style.left = `${score}%`;
+	return [
+		make("p", {}, `e4defrag's score: ${rounded(score)} of 100, ${score_words}`),
+		make("div", { class: "scale", role: "img", "aria-label": "0 to 30 is fine, 31 to 55 a little fragmented" },
+			mark),
+		make("p", { class: "faint" }, "0 to 30 is fine, 31 to 55 a little fragmented, 56 and more wants defragmentation"),
+	];
+}
+
+function verdict_section({ report }) {
+	const { verdict, filesystem } = report;
+	const has_score = verdict.score !== undefined;
+	const files = kinds_of_files.filter(([kind]) => has_score && verdict[kind].files).map(([kind, how]) => {
+		const { files, blocks } = verdict[kind];
+
+		return make("p", {}, `${number(files)} ${files === 1 ? "file" : "files"} ${how}, ` +
+			`${size(blocks * filesystem.block_bytes)} (${percent(blocks, verdict.all.blocks)})`);
+	});
+
 	return make("section", { class: "verdict" },
-		make("div", { class: `score ${bands[words] || ""}` }, rounded(score)),
+		has_score ? make("div", { class: `score ${bands[verdict.score_words] || ""}` }, rounded(verdict.score)) : null,
 		make("div", { class: "grow" },
-			make("h2", {}, `Score: ${rounded(score)} of 100, ${words}`),
-			make("div", { class: "scale", role: "img", "aria-label": "0 to 30 is fine, 31 to 55 a little fragmented" },
-				mark),
-			make("p", { class: "faint" }, "0 to 30 is fine, 31 to 55 a little fragmented, 56 and more wants defragmentation"),
-			advice.map((sentence) => make("p", {}, sentence))));
+			make("h2", {}, `Verdict: ${verdict.words}`),
+			files,
+			verdict.words === "free space" || verdict.words === "both" ?
+				make("p", {}, `half of the free space is in extents below ${size(verdict.free_limit_kb * 1024)}`) : null,
+			verdict.advice.map((sentence) => make("p", {}, sentence)),
+			has_score ? score_parts(verdict) : null));
 }
 
 function free_section({ report }) {
@@ -334,10 +357,12 @@ function unlink_section({ report }) {
 
 function damage_section({ report }) {
 	const { count, first } = report.unreadable;
+	const why = report.filesystem.missing_blocks ? "the filesystem is cut off" :
+		report.filesystem.mounted ? "the filesystem is mounted and changes while it is read" : "run e2fsck";
 
 	return make("section", {},
 		make("h2", { class: "bad" }, `Cannot be read: ${number(count)}`),
-		make("p", {}, "It is left out of all figures: run e2fsck."),
+		make("p", {}, `It is left out of all figures: ${why}.`),
 		table("The first of it", [
 			["inode", (row) => (row.inode ? number(row.inode) : "")],
 			["block", (row) => (row.block ? number(row.block) : "")],

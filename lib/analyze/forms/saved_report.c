@@ -108,6 +108,7 @@ static errcode_t take(const struct reading *reading, struct saved_report *report
 {
 	struct figure_values *values = &report->figures;
 	const json_object *target = find(reading->document, "filesystem.target");
+	const json_object *verdict = find(reading->document, "verdict.words");
 	double damage;
 
 	if (!json_object_is_type(target, json_type_string) || !find(reading->document, "unreadable"))
@@ -117,6 +118,12 @@ static errcode_t take(const struct reading *reading, struct saved_report *report
 	if (!report->target)
 		return ENOMEM;
 	values->target = report->target;
+	if (json_object_is_type(verdict, json_type_string)) {
+		report->verdict = strdup(json_object_get_string((json_object *)verdict));
+		if (!report->verdict)
+			return ENOMEM;
+	}
+	values->verdict = report->verdict;
 	values->has_free_space = find(reading->document, "free");
 	values->has_files = find(reading->document, "files");
 	errcode_t error = number_at(reading, "unreadable.count", &damage);
@@ -182,5 +189,6 @@ void saved_report_free(struct saved_report *report)
 {
 	free(report->text);
 	free(report->target);
+	free(report->verdict);
 	*report = (struct saved_report){ 0 };
 }

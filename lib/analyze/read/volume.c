@@ -110,6 +110,7 @@ static void describe(ext2_filsys fs, const struct volume *volume, struct report_
 	filesystem->inodes = volume->inodes;
 	filesystem->first_block = volume->geometry.first_block;
 	filesystem->blocks = volume->geometry.end_block;
+	filesystem->missing_blocks = volume->geometry.end_block - volume->readable_end;
 	filesystem->span_blocks = score_span(super->s_blocks_per_group, flex);
 	filesystem->has_extents = volume->format.extents;
 	filesystem->needs_recovery = ext2fs_has_feature_journal_needs_recovery(fs->super);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "analyze/report/verdict.h"
+
 const struct figure figures[FIGURE_COUNT] = {
 	{ "free_kb", "Free space (KiB)", FIGURE_ONE, true, "free.blocks", NULL, 0, FIGURE_ANY, false },
 	{ "free_extents", "Free extents", FIGURE_ONE, false, "free.extents", NULL, 0, FIGURE_LOW, false },
@@ -33,7 +35,7 @@ const struct figure figures[FIGURE_COUNT] = {
 	{ "directory_extents", "Extents of directories", FIGURE_ONE, false, "directories.extents", NULL, 0, FIGURE_LOW,
 	  true },
 	/* The last one, see figures_score(). */
-	{ "score", "Score", FIGURE_SCORE, false, "files.runs", "files.ideal_extents", 1, FIGURE_LOW, true },
+	{ "score", "e4defrag's score", FIGURE_SCORE, false, "files.runs", "files.ideal_extents", 1, FIGURE_LOW, true },
 };
 
 double figure_value(const struct figure *figure, double first, double second, double file_blocks,
@@ -96,6 +98,7 @@ void figures_take(const struct report *report, struct figure_values *values)
 {
 	*values = (struct figure_values){
 		.target = report->filesystem.target,
+		.verdict = verdict_words(report->verdict.kind),
 		.damage_count = report->damage.count,
 		.has_free_space = true,
 		.has_files = true,

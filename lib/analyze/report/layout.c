@@ -17,6 +17,9 @@ void seek_merge(struct seek_counts *to, const struct seek_counts *from)
 	to->backward += from->backward;
 }
 
+/* An indirect map puts its blocks between the file's: one of each height at most. */
+#define MAP_STEP_BLOCKS 3
+
 /* filefrag's rule: next on the disk, or as far on as in the file, which what was a hole once may fill. */
 static bool goes_on(const struct map_record *last, const struct map_record *record)
 {
@@ -49,6 +52,9 @@ void layout_add(struct file_layout *layout, const struct map_record *record, uin
 
 		layout->runs +=
 			!is_next || record->physical != physical_end || record->is_unwritten != last->is_unwritten;
+		layout->cuts += is_next && record->physical != physical_end;
+		layout->short_cuts += is_next && record->physical > physical_end &&
+		                      record->physical <= physical_end + MAP_STEP_BLOCKS;
 		seek_count(&layout->seeks, physical_end, record->physical, far_blocks);
 		if (!goes_on(last, record))
 			begin_extent(layout, sizes);

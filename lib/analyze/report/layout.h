@@ -36,6 +36,8 @@ struct file_layout {
 	uint64_t runs; /* as e4defrag counts: joined are records that follow each other in the file, on the disk and in
 	                  kind */
 	uint64_t holes;
+	uint64_t cuts;       /* where neighbours in the file are none on the disk: with joined files, there are none */
+	uint64_t short_cuts; /* of those: forward past as few blocks as a map may have put there */
 	struct seek_counts seeks;
 	struct map_record last; /* valid if records */
 	uint64_t first_physical;

@@ -26,6 +26,7 @@ struct report_filesystem {
 	uint64_t first_block;
 	uint64_t blocks;
 	uint64_t span_blocks; /* score_span() */
+	uint64_t missing_blocks; /* at the end: the file is cut off, or the device too small */
 	bool has_extents;     /* the feature */
 	bool is_mounted;      /* and may have changed while it was read */
 	bool needs_recovery;  /* the journal holds what is not yet in its place */
@@ -86,8 +87,23 @@ struct report_sums {
 	struct seek_counts inside; /* reading each from its start to its end */
 };
 
+/* Files that lie in one of the ways that verdict_take() tells apart; counts only. */
+struct report_kind {
+	uint64_t files;
+	uint64_t large_files; /* of those: VERDICT_LARGE_BYTES and more */
+	uint64_t blocks;
+};
+
+struct report_kinds {
+	struct report_kind all;
+	struct report_kind scattered; /* in many short pieces that could be joined */
+	struct report_kind sparse;    /* in many short pieces that their holes and unwritten parts make */
+	struct report_kind split;     /* in a few pieces that could be joined */
+};
+
 struct report_files {
 	struct report_sums regular;        /* regular files; others are not in here */
+	struct report_kinds kinds;         /* the same files */
 	uint64_t inodes;                   /* in use, of all kinds, but for the filesystem's own */
 	uint64_t empty;                    /* regular files without any block, not counted in regular.files */
 	uint64_t inline_data;              /* regular files whose content is in their inode; not in regular either */
@@ -199,8 +215,21 @@ struct report_unlink {
 	size_t shared_count;
 };
 
+/* What a person would say of the layout; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong. */
+enum verdict_kind {
+	VERDICT_FINE,
+	VERDICT_SPLIT,
+	VERDICT_SPARSE,
+	VERDICT_FREE_SPACE,
+	VERDICT_FILES,
+	VERDICT_BOTH,
+	VERDICT_KINDS,
+};
+
 struct report_verdict {
-	double score;
+	enum verdict_kind kind;
+	uint64_t free_limit_blocks; /* half of the free space should be in extents of so many; 0: too little is free */
+	double score;               /* e4defrag's, of which the kind knows nothing */
 	enum score_band band;
 	const char *advice[4]; /* whole sentences, literals */
 	unsigned int advice_count;
@@ -228,6 +257,7 @@ struct report_quick {
 
 struct report {
 	struct report_filesystem filesystem;
+	bool has_free, has_files; /* what was looked at */
 	struct report_free free;
 	struct report_files files;
 	struct report_directories directories;
@@ -252,6 +282,3 @@ void worst_sort(struct worst_files *worst);
 
 void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what);
 void damage_merge(struct damage_list *to, const struct damage_list *from);
-
-/* Fills in report->verdict, what the report comes to and what would help, from all the rest. */
-void verdict_make(struct report *report);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analyze/report/verdict.h"
+
+/*
+ * A file's pieces are short below this on average. Reading ahead, the kernel asks for 128 KiB at a time by default: so
+ * short a piece takes a request or two, and even a device without seeks becomes slower.
+ */
+#define SHORT_PIECE_BYTES (256u << 10)
+
+/* Pieces more than needed that are not worth an action: few seeks, however short the file is. */
+#define FEW_PIECES 4
+
+/*
+ * Such files count if they hold one hundredth of what all files hold. A disk with seeks of 10 ms that reads 200 MB/s needs
+ * nine times as long for pieces of 256 KiB, so that from there on reading everything takes a tenth longer, or more.
+ */
+#define BLOCKS_SHARE 100
+
+/* Or if they are a tenth of the larger files, and enough of them that it is no accident. */
+#define FILES_SHARE 10
+#define LEAST_FILES 10
+
+/*
+ * Extents of 4 to 8 MiB are good enough, ext4's maintainers say: a disk that needs 10 ms for a seek reads that long in
+ * 20 to 40 ms. If half of the free space is in shorter ones, new files will be worse than that.
+ */
+#define FREE_EXTENT_BYTES (UINT64_C(4) << 20)
+
+/* Where little is free, one extent cannot be expected to have more than this part of it. */
+#define FREE_EXTENT_SHARE 64
+
+/* Less is free than mke2fs reserves for root by default: what is left is in pieces however well files were laid out. */
+#define LITTLE_FREE_PERCENT 5
+
+/* --- Files ------------------------------------------------------------------------------------------------------- */
+
+static void add_to_kind(struct report_kind *kind, uint64_t blocks, bool is_large)
+{
+	kind->files++;
+	kind->large_files += is_large;
+	kind->blocks += blocks;
+}
+
+static bool is_short(uint64_t blocks, uint64_t more_pieces, uint32_t block_bytes)
+{
+	return blocks * block_bytes / (more_pieces + 1) < SHORT_PIECE_BYTES;
+}
+
+void verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal,
+                  uint32_t block_bytes)
+{
+	uint64_t blocks = layout->blocks;
+	bool is_large = blocks * block_bytes >= VERDICT_LARGE_BYTES;
+	/* Passing a block of the map is no seek. */
+	uint64_t needed = (layout->short_cuts < map_blocks ? layout->short_cuts : map_blocks) + ideal - 1;
+	uint64_t more_pieces = layout->cuts > needed ? layout->cuts - needed : 0;
+	uint64_t forced = layout->runs - 1 - layout->cuts; /* where a hole or unwritten blocks begin or end */
+
+	add_to_kind(&kinds->all, blocks, is_large);
+	if (more_pieces > FEW_PIECES && is_short(blocks, more_pieces, block_bytes))
+		add_to_kind(&kinds->scattered, blocks, is_large);
+	else if (forced > FEW_PIECES && is_short(blocks, forced, block_bytes))
+		add_to_kind(&kinds->sparse, blocks, is_large);
+	else if (more_pieces && is_short(blocks, more_pieces, block_bytes))
+		add_to_kind(&kinds->split, blocks, is_large);
+}
+
+static bool is_much(const struct report_kind *kind, const struct report_kind *all)
+{
+	return kind->files && (kind->blocks * BLOCKS_SHARE >= all->blocks ||
+	                       (kind->large_files >= LEAST_FILES && kind->large_files * FILES_SHARE >= all->large_files));
+}
+
+static bool are_many(const struct report_kind *kind, const struct report_kind *all)
+{
+	return kind->files >= LEAST_FILES && kind->files * FILES_SHARE >= all->files;
+}
+
+/* --- Free space -------------------------------------------------------------------------------------------------- */
+
+/* In what was looked at, which may be less than all of it, the superblock knows better how much is free. */
+static uint64_t free_blocks(const struct report *report)
+{
+	return report->quick.seconds ? report->free.superblock_free_blocks : report->free.sizes.sum;
+}
+
+static bool has_little_free(const struct report *report)
+{
+	return report->has_free && free_blocks(report) * 100 < report->filesystem.blocks * LITTLE_FREE_PERCENT;
+}
+
+static uint64_t least(uint64_t left, uint64_t right)
+{
+	return left < right ? left : right;
+}
+
+/* In how long extents half of the free space should be; where the groups are small, half a group. */
+static uint64_t free_limit(const struct report *report)
+{
+	const struct report_filesystem *filesystem = &report->filesystem;
+
+	return least(least(FREE_EXTENT_BYTES / filesystem->block_bytes, filesystem->blocks_per_group / 2),
+	             free_blocks(report) / FREE_EXTENT_SHARE);
+}
+
+/* --- All of it --------------------------------------------------------------------------------------------------- */
+
+const char *verdict_words(enum verdict_kind kind)
+{
+	static const char *const words[VERDICT_KINDS] = {
+		[VERDICT_FINE] = "fine",
+		[VERDICT_SPLIT] = "fine, many small files in two pieces",
+		[VERDICT_SPARSE] = "sparse by design",
+		[VERDICT_FREE_SPACE] = "free space",
+		[VERDICT_FILES] = "files",
+		[VERDICT_BOTH] = "both",
+	};
+
+	return words[kind];
+}
+
+static enum verdict_kind decide(const struct report *report)
+{
+	const struct report_kinds *kinds = &report->files.kinds;
+	uint64_t limit = report->verdict.free_limit_blocks;
+	bool is_scattered = is_much(&kinds->scattered, &kinds->all);
+
+	if (limit && histogram_weighted_percentile(&report->free.sizes, 50) < limit)
+		return is_scattered ? VERDICT_BOTH : VERDICT_FREE_SPACE;
+	if (is_scattered)
+		return VERDICT_FILES;
+	if (is_much(&kinds->sparse, &kinds->all))
+		return VERDICT_SPARSE;
+	return are_many(&kinds->split, &kinds->all) ? VERDICT_SPLIT : VERDICT_FINE;
+}
+
+static void advise(struct report_verdict *verdict, const char *sentence)
+{
+	if (verdict->advice_count < sizeof(verdict->advice) / sizeof(*verdict->advice))
+		verdict->advice[verdict->advice_count++] = sentence;
+}
+
+static void advise_on_damage(const struct report_filesystem *filesystem, struct report_verdict *verdict)
+{
+	if (filesystem->missing_blocks)
+		advise(verdict, "It is cut off: what is missing is left out. Copy the whole of it.");
+	else if (filesystem->is_mounted)
+		advise(verdict, "It is mounted and changes while it is read: parts could not be read.");
+	else
+		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
+}
+
+static const char *help_for(const struct report *report)
+{
+	static const char *const help[VERDICT_KINDS] = {
+		[VERDICT_FINE] = "Nothing needs to be done.",
+		[VERDICT_SPLIT] = "Nothing needs to be done: they cost a seek more each.",
+		[VERDICT_SPARSE] = "Nothing needs to be done: holes and unwritten parts make the pieces.",
+		[VERDICT_FREE_SPACE] = "New files will be in short pieces: free more, or copy everything.",
+		[VERDICT_FILES] = "e4defrag on the worst files (mounted) can join them.",
+		[VERDICT_BOTH] = "e4defrag finds no room to join files: free more first, or copy everything.",
+	};
+
+	if (report->verdict.kind == VERDICT_FILES && has_little_free(report))
+		return "Too little is free to join the pieces of files: free some space first.";
+	if (report->verdict.kind != VERDICT_FILES && has_little_free(report))
+		return "It is nearly full: new files will be in short pieces. Free some space.";
+	return help[report->verdict.kind];
+}
+
+void verdict_make(struct report *report)
+{
+	const struct report_files *files = &report->files;
+	struct report_verdict *verdict = &report->verdict;
+
+	*verdict = (struct report_verdict){ .score = files->score, .band = score_band(files->score) };
+	if (report->has_free && !has_little_free(report))
+		verdict->free_limit_blocks = free_limit(report);
+	verdict->kind = decide(report);
+	if (report->damage.count || report->filesystem.missing_blocks)
+		advise_on_damage(&report->filesystem, verdict);
+	if (verdict->kind >= VERDICT_FREE_SPACE || !verdict->advice_count || has_little_free(report))
+		advise(verdict, help_for(report));
+	if (files->by_indirect && report->filesystem.has_extents)
+		advise(verdict,
+		       "Files with indirect maps take fewer blocks once they are copied, or chattr +e is run.");
+}
