@@ -47,15 +47,13 @@ static errcode_t open_volume(struct subject *subject, struct problem *problem)
 	const struct target *target = &subject->target;
 	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume,
 	                              &subject->report->filesystem, problem);
-	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes;
-	unsigned int partitions = may_have_partitions ? target_partitions(target->path) : 0;
 
 	subject->is_open = !error;
-	if (!partitions)
-		return error;
-	problem_clear(problem);
-	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
-	                          "it holds %u partitions: choose one with --partition=N", partitions);
+	/* A file of e2image is opened like one that is cut off. */
+	bool may_be_other = error ? error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ :
+	                            subject->report->filesystem.missing_blocks;
+
+	return may_be_other ? target_explain(target, error, problem) : error;
 }
 
 /*
@@ -145,10 +143,20 @@ static int print_damage(const struct subject *subject)
 	const struct report *report = subject->report;
 	struct problem problem = { 0 };
 
-	if (!report || !report->damage.count)
+	if (!report || (!report->damage.count && !report->filesystem.missing_blocks))
 		return EXIT_SUCCESS;
-	problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it",
-	                   "%" PRIu64 " left out:", report->damage.count);
+	const struct report_filesystem *filesystem = &report->filesystem;
+	char left_out[64] = "";
+
+	if (report->damage.count)
+		snprintf(left_out, sizeof(left_out), "%" PRIu64 " left out:", report->damage.count);
+	if (filesystem->missing_blocks)
+		problem_set_reason(&problem, EXT2_ET_SHORT_READ, subject->volume.path, "cannot read all of it",
+		                   "it is cut off: %" PRIu64 " of its %" PRIu64 " blocks are there%s%s",
+		                   filesystem->blocks - filesystem->missing_blocks, filesystem->blocks, *left_out ? "; " : "", left_out);
+	else
+		problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it",
+		                   "%s%s", filesystem->is_mounted ? "it is mounted; " : "", left_out);
 	print_problem(&problem);
 	form_damage(report, "  ", stderr);
 	return EXIT_FAILURE;
@@ -289,6 +297,15 @@ static int compare(struct command *command, const struct subject *subject)
 	return status;
 }
 
+/* As the score is shown: 30.4 is not above 30, and 30.44 not above 30.4. */
+static bool is_above(const struct command *command, double score)
+{
+	char shown[32];
+
+	snprintf(shown, sizeof(shown), "%.*f", (int)command->score_decimals, score);
+	return strtod(shown, NULL) > command->max_score;
+}
+
 static int analyze_and_print(struct command *command, struct subject *subject)
 {
 	struct problem problem = { 0 };
@@ -303,7 +320,7 @@ static int analyze_and_print(struct command *command, struct subject *subject)
 		status = EXIT_FAILURE;
 	double score = subject->saved.text ? figures_score(&subject->saved.figures) : report->verdict.score;
 
-	if (!status && (uint64_t)(score + 0.5) > command->max_score)
+	if (!status && is_above(command, score))
 		status = EXIT_SCORE;
 	return status;
 }

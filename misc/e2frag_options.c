@@ -8,6 +8,7 @@
 #define MOST_PARTITIONS 1024
 #define MOST_WORST 100000
 #define MOST_DEPTH 1000
+#define MOST_DECIMALS 2 /* as the JSON has */
 #define MOST_QUICK_SECONDS 86400
 #define DEFAULT_QUICK_SECONDS 10
 #define DEFAULT_BATCH_FILES 1000
@@ -50,6 +51,25 @@ static void take_chunk(struct command *command, const struct taken_option *optio
 {
 	if (command->chunk_kilobytes & (command->chunk_kilobytes - 1))
 		usage_error("-c: %s is not a power of two", option->argument);
+}
+
+/* "30" or "12.5": the score is compared as it would be shown with as many decimals. */
+static void take_max_score(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	size_t digits = strspn(argument, "0123456789"), decimals = 0;
+	bool has_point = argument[digits] == '.';
+
+	if (has_point)
+		decimals = strspn(argument + digits + 1, "0123456789");
+	bool is_number = digits && has_point == (decimals > 0) && !argument[digits + has_point + decimals];
+
+	if (is_number)
+		command->max_score = strtod(argument, NULL);
+	if (!is_number || decimals > MOST_DECIMALS || command->max_score > 100)
+		usage_error("--max-score: %s is not a number from 0 to 100 with at most %u decimals", argument,
+		            MOST_DECIMALS);
+	command->score_decimals = (unsigned int)decimals;
 }
 
 static void take_by_directory(struct command *command, const struct taken_option *option)
@@ -101,8 +121,8 @@ static const struct option_row options[] = {
 	{ .name = "quick", .argument = "SECONDS", .kind = ARGUMENT_NUMBER, .is_optional = true, .minimum = 1,
 	  .maximum = MOST_QUICK_SECONDS, FIELD(options.quick_seconds), .take = take_quick,
 	  .help = "read for SECONDS (default 10) at most, and 32 MiB for each of them; says what is\nleft out" },
-	{ .name = "max-score", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = 100, FIELD(max_score),
-	  .help = "exit with status 3 if the score is above N" },
+	{ .name = "max-score", .argument = "N", .kind = ARGUMENT_TEXT, .take = take_max_score,
+	  .help = "exit with status 3 if e4defrag's score is above N, which may have decimals" },
 	{ .heading = "Where the filesystem is" },
 	{ .name = "offset", .argument = "BYTES", .kind = ARGUMENT_SIZE, .maximum = INT64_MAX, FIELD(offset_bytes),
 	  .help = "it begins there" },
@@ -117,8 +137,8 @@ static const struct option_row options[] = {
 static const char examples[] =
 	"\n"
 	"Examples:\n"
-	"  e2frag /dev/sda1                         a report that ends in a score\n"
-	"  e2frag --json --max-score=30 root.img    for scripts: status 3 if the score is above 30\n"
+	"  e2frag /dev/sda1                         a report that ends in a verdict\n"
+	"  e2frag --json --max-score=30 root.img    for scripts: status 3 if e4defrag's score is above 30\n"
 	"  e2frag --html=report.html --compare=new.img old.img    before and after, as a page\n";
 
 static const struct command_line command_line = { .usage = usage, .tables = { options }, .epilogue = examples };

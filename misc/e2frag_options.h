@@ -2,11 +2,13 @@
 /* e2frag's command line. */
 #pragma once
 
+#include <math.h>
+
 #include "analyze/analyze.h"
 #include "analyze/forms/forms.h"
 #include "command_line.h"
 
-#define ANY_SCORE UINT64_MAX
+#define ANY_SCORE INFINITY
 
 struct command {
 	const char *name;                                /* of the filesystem */
@@ -19,7 +21,8 @@ struct command {
 	struct argument_list paths;
 	bool with_rows;
 	uint64_t chunk_kilobytes;
-	uint64_t max_score; /* ANY_SCORE: all are good */
+	double max_score; /* ANY_SCORE: all are good */
+	unsigned int score_decimals;
 	uint64_t offset_bytes;
 	unsigned int partition;
 	errcode_t output_error; /* why the report could not be written; 0: it could, or nothing has noticed yet */

@@ -2,6 +2,7 @@
 #include "analyze/read/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include <blkid/blkid.h>
@@ -77,11 +78,53 @@ void target_free(struct target *target)
 	target->path = NULL;
 }
 
-unsigned int target_partitions(const char *path)
+static unsigned int count_partitions(const char *path)
 {
 	__attribute__((cleanup(cleanup_probe))) blkid_probe probe = blkid_new_probe_from_filename(path);
 	blkid_partlist list = probe ? blkid_probe_get_partitions(probe) : NULL;
 	int count = list ? blkid_partlist_numof_partitions(list) : 0;
 
 	return count > 0 ? (unsigned int)count : 0;
+}
+
+/* What is often taken for a filesystem's image. */
+static const struct {
+	size_t offset;
+	const char *magic;
+	const char *reason;
+} known[] = {
+	{ 0, "QFI\xfb", "it is a qcow2 image: make it raw, with qemu-img convert -O raw or e2image -r" },
+	{ 4, "Ext2 Image 1.", "it is a file of e2image: make one with e2image -r, which has a filesystem's form" },
+	{ 512, "LABELONE", "it is an LVM2 physical volume: name one of its logical volumes" },
+};
+
+/* NULL: none of these. */
+static const char *known_reason(const struct target *target)
+{
+	char bytes[1024] = "";
+	SCOPE_CLOSE int descriptor = open(target->path, O_RDONLY | O_CLOEXEC);
+
+	if (descriptor < 0 || pread(descriptor, bytes, sizeof(bytes), (off_t)target->offset_bytes) < 0)
+		return NULL;
+	for (size_t n = 0; n < sizeof(known) / sizeof(*known); n++)
+		if (!memcmp(bytes + known[n].offset, known[n].magic, strlen(known[n].magic)))
+			return known[n].reason;
+	return NULL;
+}
+
+errcode_t target_explain(const struct target *target, errcode_t error, struct problem *problem)
+{
+	const char *reason = known_reason(target);
+	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes && !reason;
+	unsigned int partitions = may_have_partitions ? count_partitions(target->path) : 0;
+
+	if (!reason && error == EXT2_ET_SHORT_READ)
+		reason = "it is cut off: it ends before the end of the superblock or of the group descriptors";
+	if (!reason && !partitions)
+		return error;
+	problem_clear(problem);
+	if (reason)
+		return problem_set_reason(problem, error ? error : EINVAL, target->path, "cannot open the filesystem", "%s", reason);
+	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
+	                          "it holds %u partitions: choose one with --partition=N", partitions);
 }

@@ -20,5 +20,8 @@ MUST_CHECK errcode_t target_find(const char *name, uint64_t offset_bytes, unsign
                                  struct problem *problem);
 void target_free(struct target *target);
 
-/* How many partitions the table in path has; 0 if there is none: to say what the user may have meant. */
-unsigned int target_partitions(const char *path);
+/*
+ * Says what is there instead of a filesystem, or leaves the problem as it is. error: why it could not be opened
+ * (EXT2_ET_BAD_MAGIC or EXT2_ET_SHORT_READ), or 0 where it could but is in doubt; returned if there is no other.
+ */
+MUST_CHECK errcode_t target_explain(const struct target *target, errcode_t error, struct problem *problem);
