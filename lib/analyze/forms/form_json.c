@@ -233,6 +233,7 @@ static void write_worst(struct json *json, const struct report *report)
 		json_unsigned(json, "runs", file->runs);
 		json_unsigned(json, "records", file->records);
 		json_unsigned(json, "size_bytes", file->size_bytes);
+		json_string(json, "kind", file_kind_word(file->kind));
 		json_close_object(json);
 	}
 	json_close_array(json);

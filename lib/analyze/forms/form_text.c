@@ -239,12 +239,14 @@ static void print_worst(const struct report *report, FILE *stream)
 {
 	if (!report->worst.count)
 		return;
-	fprintf(stream, "\nWORST FILES\n  %10s %10s %7s %10s  %s\n", "runs", "extents", "ideal", "size", "path");
+	fprintf(stream, "\nWORST FILES\n  %10s %10s %7s %10s  %-9s  %s\n", "runs", "extents", "ideal", "size", "kind",
+	        "path");
 	for (size_t n = 0; n < report->worst.count; n++) {
 		const struct report_file *file = &report->worst.files[n];
 
-		fprintf(stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  ", file->runs, file->extents,
-		        file->ideal_extents, size_of(report, file->blocks).text);
+		fprintf(stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  %-9s  ", file->runs,
+		        file->extents, file->ideal_extents, size_of(report, file->blocks).text,
+		        file_kind_word(file->kind));
 		print_path(stream, file->path, file->ino);
 	}
 }
@@ -331,13 +333,15 @@ void form_damage(const struct report *report, const char *indent, FILE *stream)
 		fprintf(stream, "%sand %" PRIu64 " more\n", indent, list->count - list->kept);
 }
 
-static void print_kind(const struct report *report, FILE *stream, const struct report_kind *kind, const char *how)
+static void print_kind(const struct report *report, FILE *stream, enum file_kind which, const struct report_kind *kind,
+                       const char *how)
 {
 	const struct report_kind *all = &report->files.kinds.all;
 
 	if (kind->files)
-		fprintf(stream, "  %" PRIu64 " file%s %s, %s (%.1f%%)\n", kind->files, units_plural(kind->files), how,
-		        size_of(report, kind->blocks).text, report_percent(kind->blocks, all->blocks));
+		fprintf(stream, "  %s: %" PRIu64 " file%s in %s, %s (%.1f%%)\n", file_kind_word(which), kind->files,
+		        units_plural(kind->files), how, size_of(report, kind->blocks).text,
+		        report_percent(kind->blocks, all->blocks));
 }
 
 static void print_verdict(const struct report *report, FILE *stream)
@@ -346,9 +350,9 @@ static void print_verdict(const struct report *report, FILE *stream)
 	const struct report_kinds *kinds = &report->files.kinds;
 
 	fprintf(stream, "\nVERDICT: %s\n", verdict_words(verdict->kind));
-	print_kind(report, stream, &kinds->scattered, "in many short pieces");
-	print_kind(report, stream, &kinds->sparse, "in pieces by holes and unwritten parts");
-	print_kind(report, stream, &kinds->split, "in a few short pieces");
+	print_kind(report, stream, FILE_SCATTERED, &kinds->scattered, "many short pieces");
+	print_kind(report, stream, FILE_SPARSE, &kinds->sparse, "pieces by holes and unwritten parts");
+	print_kind(report, stream, FILE_SPLIT, &kinds->split, "a few short pieces");
 	if (verdict->kind == VERDICT_FREE_SPACE || verdict->kind == VERDICT_BOTH)
 		fprintf(stream, "  half of the free space is in extents below %s\n",
 		        size_of(report, verdict->free_limit_blocks).text);

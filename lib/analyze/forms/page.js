@@ -235,7 +235,7 @@ function verdict_section({ report }) {
 	const files = kinds_of_files.filter(([kind]) => has_score && verdict[kind].files).map(([kind, how]) => {
 		const { files, blocks } = verdict[kind];
 
-		return make("p", {}, `${number(files)} ${files === 1 ? "file" : "files"} ${how}, ` +
+		return make("p", {}, `${kind}: ${number(files)} ${files === 1 ? "file" : "files"} ${how}, ` +
 			`${size(blocks * filesystem.block_bytes)} (${percent(blocks, verdict.all.blocks)})`);
 	});
 
@@ -300,11 +300,12 @@ function worst_section({ report }) {
 
 	return make("section", {},
 		make("h2", {}, "Worst files"),
-		rows.length ? table("The most runs more than needed, which is what the score counts", [
+		rows.length ? table("The most runs more than needed, sparse files last", [
 			["runs", (row) => number(row.runs)],
 			["extents", (row) => number(row.extents)],
 			["ideal", (row) => number(row.ideal)],
 			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
+			["kind", (row) => row.kind, true],
 			["path", path_of, true],
 		], rows) : make("p", {}, "No file has more runs than it needs."));
 }

@@ -107,8 +107,8 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 		return 0;
 	}
 	add_to_sums(run, &files->regular, layout, &walk->shape);
-	verdict_take(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
-	             run->scan->report->filesystem.block_bytes);
+	enum file_kind kind = verdict_take(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
+	                                   run->scan->report->filesystem.block_bytes);
 	histogram_add(&files->extents_per_file, layout->extents);
 	if (inode->flags & EXT4_EXTENTS_FL) {
 		files->by_extents++;
@@ -127,6 +127,7 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 							     .records = layout->records,
 							     .ideal_extents = ideal_extents(run, layout),
 							     .size_bytes = inode->size_bytes,
+							     .kind = kind,
 						     });
 }
 

@@ -27,6 +27,8 @@ static int worse_first(const void *left, const void *right)
 	const struct report_file *a = left, *b = right;
 	uint64_t excess = a->runs - a->ideal_extents, other = b->runs - b->ideal_extents;
 
+	if ((a->kind == FILE_SPARSE) != (b->kind == FILE_SPARSE))
+		return a->kind == FILE_SPARSE ? 1 : -1;
 	return excess != other ? (excess < other) - (excess > other) : (a->ino > b->ino) - (a->ino < b->ino);
 }
 

@@ -87,7 +87,15 @@ struct report_sums {
 	struct seek_counts inside; /* reading each from its start to its end */
 };
 
-/* Files that lie in one of the ways that verdict_take() tells apart; counts only. */
+/* How a file lies, as verdict_take() tells it. */
+enum file_kind {
+	FILE_WELL,
+	FILE_SCATTERED, /* in many short pieces that could be joined */
+	FILE_SPARSE,    /* in many short pieces that its holes and unwritten parts make */
+	FILE_SPLIT,     /* in a few short pieces that could be joined */
+};
+
+/* Files of one of these kinds; counts only. */
 struct report_kind {
 	uint64_t files;
 	uint64_t large_files; /* of those: VERDICT_LARGE_BYTES and more */
@@ -96,9 +104,7 @@ struct report_kind {
 
 struct report_kinds {
 	struct report_kind all;
-	struct report_kind scattered; /* in many short pieces that could be joined */
-	struct report_kind sparse;    /* in many short pieces that their holes and unwritten parts make */
-	struct report_kind split;     /* in a few pieces that could be joined */
+	struct report_kind scattered, sparse, split;
 };
 
 struct report_files {
@@ -136,6 +142,7 @@ struct report_file {
 	uint64_t blocks;
 	uint64_t extents, runs, records, ideal_extents;
 	uint64_t size_bytes;
+	enum file_kind kind;
 };
 
 /* The files below one directory, those of its subdirectories included where the depth cuts them off. */
@@ -148,8 +155,8 @@ struct report_directory {
 };
 
 /*
- * The N files with most runs more than would be ideal, which is what the score counts; of equals, those with the lower
- * inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
+ * The N files with most runs more than would be ideal, which is what the score counts, but sparse ones last, because
+ * nothing can be done about them; of equals, those with the lower inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
  * say where the score comes from. One thread at a time; zero-initialise but for `limit`.
  */
 struct worst_files {

@@ -46,23 +46,38 @@ static bool is_short(uint64_t blocks, uint64_t more_pieces, uint32_t block_bytes
 	return blocks * block_bytes / (more_pieces + 1) < SHORT_PIECE_BYTES;
 }
 
-void verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal,
-                  uint32_t block_bytes)
+static enum file_kind kind_of(const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal, uint32_t block_bytes)
 {
-	uint64_t blocks = layout->blocks;
-	bool is_large = blocks * block_bytes >= VERDICT_LARGE_BYTES;
 	/* Passing a block of the map is no seek. */
 	uint64_t needed = (layout->short_cuts < map_blocks ? layout->short_cuts : map_blocks) + ideal - 1;
 	uint64_t more_pieces = layout->cuts > needed ? layout->cuts - needed : 0;
 	uint64_t forced = layout->runs - 1 - layout->cuts; /* where a hole or unwritten blocks begin or end */
 
-	add_to_kind(&kinds->all, blocks, is_large);
-	if (more_pieces > FEW_PIECES && is_short(blocks, more_pieces, block_bytes))
-		add_to_kind(&kinds->scattered, blocks, is_large);
-	else if (forced > FEW_PIECES && is_short(blocks, forced, block_bytes))
-		add_to_kind(&kinds->sparse, blocks, is_large);
-	else if (more_pieces && is_short(blocks, more_pieces, block_bytes))
-		add_to_kind(&kinds->split, blocks, is_large);
+	if (more_pieces > FEW_PIECES && is_short(layout->blocks, more_pieces, block_bytes))
+		return FILE_SCATTERED;
+	if (forced > FEW_PIECES && is_short(layout->blocks, forced, block_bytes))
+		return FILE_SPARSE;
+	return more_pieces && is_short(layout->blocks, more_pieces, block_bytes) ? FILE_SPLIT : FILE_WELL;
+}
+
+enum file_kind verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
+                            uint64_t ideal, uint32_t block_bytes)
+{
+	struct report_kind *const of_kind[] = { NULL, &kinds->scattered, &kinds->sparse, &kinds->split };
+	enum file_kind kind = kind_of(layout, map_blocks, ideal, block_bytes);
+	bool is_large = layout->blocks * block_bytes >= VERDICT_LARGE_BYTES;
+
+	add_to_kind(&kinds->all, layout->blocks, is_large);
+	if (of_kind[kind])
+		add_to_kind(of_kind[kind], layout->blocks, is_large);
+	return kind;
+}
+
+const char *file_kind_word(enum file_kind kind)
+{
+	static const char *const words[] = { "well", "scattered", "sparse", "split" };
+
+	return words[kind];
 }
 
 static bool is_much(const struct report_kind *kind, const struct report_kind *all)
@@ -157,7 +172,7 @@ static const char *help_for(const struct report *report)
 		[VERDICT_SPLIT] = "Nothing needs to be done: they cost a seek more each.",
 		[VERDICT_SPARSE] = "Nothing needs to be done: holes and unwritten parts make the pieces.",
 		[VERDICT_FREE_SPACE] = "New files will be in short pieces: free more, or copy everything.",
-		[VERDICT_FILES] = "e4defrag on the worst files (mounted) can join them.",
+		[VERDICT_FILES] = "e4defrag on the scattered files (mounted) can join them.",
 		[VERDICT_BOTH] = "e4defrag finds no room to join files: free more first, or copy everything.",
 	};
 

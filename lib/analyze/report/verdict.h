@@ -10,9 +10,12 @@
  */
 #define VERDICT_LARGE_BYTES (64u << 10)
 
-/* Counts a regular file that has blocks. map_blocks: of its extent tree or indirect map; ideal: score_ideal(). */
-void verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal,
-                  uint32_t block_bytes);
+/* Counts a regular file that has blocks, and says how it lies. map_blocks: of its extent tree or indirect map; ideal: score_ideal(). */
+enum file_kind verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
+                            uint64_t ideal, uint32_t block_bytes);
+
+/* "well", "scattered", "sparse" or "split". */
+const char *file_kind_word(enum file_kind kind);
 
 /* "fine", "files" and so on: fixed, scripts may compare them. */
 const char *verdict_words(enum verdict_kind kind);
