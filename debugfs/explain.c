@@ -389,13 +389,15 @@ static int explain_in_child(struct shell *shell, const struct ext2mb_request *re
 {
 	struct problem problem = { 0 };
 	errcode_t error = explain(shell, request);
+	errcode_t output_error = flush_output(stdout);
 
-	if (!error)
-		error = flush_output(stdout);
 	/* The parent process does not learn which groups the search has found to be corrupt. */
-	if (!error)
+	if (!error && !output_error)
 		return shell_tell_corruption(shell);
-	problem_set(&problem, error, NULL, "explain");
+	if (output_error)
+		problem_set(&problem, error ? error : output_error, "standard output", "cannot write");
+	else
+		problem_set(&problem, error, NULL, "explain");
 	return print_problem(&problem);
 }
 
