@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ext2fs/core/allocator.h"
-#include "ext2fs/preallocation/file.h"
+#include "ext2fs/preallocation/file_search.h"
 #include "ext2fs/preallocation/preallocation_register.h"
 #include "listing.h"
 #include "requests.h"

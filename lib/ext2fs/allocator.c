@@ -11,7 +11,7 @@
 #include "ext2fs/group/group_index.h"
 #include "ext2fs/inode/inode_alloc.h"
 #include "ext2fs/preallocation/directory_locality.h"
-#include "ext2fs/preallocation/file.h"
+#include "ext2fs/preallocation/file_search.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/search/stream_goals.h"
 

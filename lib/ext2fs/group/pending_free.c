@@ -17,21 +17,21 @@ errcode_t pending_free_reserve(struct pending_free *pending)
 }
 
 /* The first run that ends after the cluster. */
-static uint32_t search(const struct pending_free *pending, uint32_t cluster)
+static uint32_t index_at(const struct pending_free *pending, uint32_t cluster)
 {
 	return (uint32_t)BISECT(pending->count, run, pending->runs[run].start + pending->runs[run].count > cluster);
 }
 
 bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, uint32_t count)
 {
-	uint32_t index = search(pending, start);
+	uint32_t index = index_at(pending, start);
 
 	return index < pending->count && pending->runs[index].start < start + count;
 }
 
 void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t tid)
 {
-	uint32_t index = search(pending, start);
+	uint32_t index = index_at(pending, start);
 	struct pending_run *next = pending->runs + index;
 	struct pending_run *previous = index ? next - 1 : NULL;
 	bool joins_previous = previous && previous->tid == tid && previous->start + previous->count == start;
@@ -60,7 +60,7 @@ static bool is_later(const struct pending_run *run, uint32_t tid)
 bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t tid, uint32_t *start,
                        uint32_t *count)
 {
-	uint32_t index = search(pending, from);
+	uint32_t index = index_at(pending, from);
 
 	while (index < pending->count && is_later(&pending->runs[index], tid))
 		index++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The public functions for files: arguments are checked, and what a file's own preallocations serve is served here. */
-#include "ext2fs/preallocation/file.h"
+#include "ext2fs/preallocation/file_search.h"
 
 #include <errno.h>
 #include <string.h>

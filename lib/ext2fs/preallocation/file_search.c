@@ -3,7 +3,7 @@
  * What a file needs and has no preallocation for: from a small file's preallocation, or by a search that may leave a
  * preallocation.
  */
-#include "ext2fs/preallocation/file.h"
+#include "ext2fs/preallocation/file_search.h"
 
 #include "ext2fs/core/arithmetic.h"
 #include "ext2fs/group/group_reserved.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file that is being written, as the allocator sees it. */
+/* A file that is being written, as the allocator sees it, and the search for what none of its preallocations has. */
 #pragma once
 
 #include "ext2fs/core/allocator.h"
