@@ -30,6 +30,12 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# keep_root ROOT TAR: which is there as a whole or not at all.
+keep_root() {
+	mkdir -p "${2%/*}"
+	tar -C "$1" --numeric-owner -cf "$2.$$" . && mv "$2.$$" "$2"
+}
+
 # make_root RELEASE ROOT: a fresh one, with a clone of HEAD in /ext2mb.
 make_root() {
 	cached=${DEBIAN_CACHE:+$DEBIAN_CACHE/$1.tar}
@@ -43,7 +49,7 @@ make_root() {
 			tail -n 20 "$work/debootstrap.log" >&2
 			fail "debootstrap $1 $mirror failed (see above)"
 		}
-		[ -z "$cached" ] || tar -C "$2" --numeric-owner -cf "$cached" .
+		[ -z "$cached" ] || keep_root "$2" "$cached"
 	fi
 	cp -L /etc/resolv.conf /etc/hosts "$2/etc/"
 	# How the host reaches its mirrors: proxies, certificates, clocks.
