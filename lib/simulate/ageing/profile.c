@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,11 +56,14 @@ static int read_numbers(char *words, double *numbers, int most)
 	return count;
 }
 
-/* Whole directories and weights, and more than the line before. */
-static const char *add_weight(struct weights *weights, double most, const double *numbers)
+/* All numbers are whole but for ages, and more than those of the line before. */
+static const char *add_weight(struct weights *weights, bool is_whole, double most, const double *numbers)
 {
 	const struct weight *last = weights->count ? &weights->list[weights->count - 1] : NULL;
 
+	if ((is_whole && floor(numbers[0]) != numbers[0]) || floor(numbers[1]) != numbers[1] ||
+	    floor(numbers[2]) != numbers[2])
+		return "it should be a whole number";
 	if (weights->count == PROFILE_MOST_WEIGHTS)
 		return "there are too many such lines";
 	if (numbers[0] > most || numbers[1] > MOST_WEIGHT || numbers[2] > PROFILE_MOST_DIRECTORIES)
@@ -77,8 +81,8 @@ static const char *add_weight(struct weights *weights, double most, const double
 
 static const char *set_number(uint32_t *number, double least, double most, double value)
 {
-	if (value < least || value > most)
-		return "the number is out of range";
+	if (value < least || value > most || floor(value) != value)
+		return "it should be a whole number that is in range";
 	*number = (uint32_t)value;
 	return NULL;
 }
@@ -108,16 +112,21 @@ static const char *take_words(struct profile *profile, const char *key, char *wo
 	double numbers[3] = { 0 };
 	int count = read_numbers(words, numbers, 3);
 
-	for (size_t index = 0; index < sizeof(lists) / sizeof(*lists); index++)
-		if (!strcmp(key, lists[index].name))
-			return count == lists[index].numbers ?
-			               add_weight(lists[index].weights, lists[index].most, numbers) :
-			               "there should be numbers after it, as e2allocsim(8) says";
-	for (size_t index = 0; index < sizeof(single) / sizeof(*single); index++)
-		if (!strcmp(key, single[index].name))
-			return count == 1 ? set_number(single[index].number, single[index].least, single[index].most,
-			                               numbers[0]) :
-			                    "there should be one number after it";
+	for (size_t index = 0; index < sizeof(lists) / sizeof(*lists); index++) {
+		if (strcmp(key, lists[index].name) != 0)
+			continue;
+		if (count != lists[index].numbers)
+			return "there should be numbers after it, as e2allocsim(8) says";
+		return add_weight(lists[index].weights, lists[index].weights != &profile->ages, lists[index].most,
+		                  numbers);
+	}
+	for (size_t index = 0; index < sizeof(single) / sizeof(*single); index++) {
+		if (strcmp(key, single[index].name) != 0)
+			continue;
+		if (count != 1)
+			return "there should be one number after it";
+		return set_number(single[index].number, single[index].least, single[index].most, numbers[0]);
+	}
 	return "there is no such word";
 }
 
