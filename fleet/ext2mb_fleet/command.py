@@ -128,7 +128,14 @@ def run_all(arguments: argparse.Namespace) -> int:
 def run_here(arguments: argparse.Namespace) -> int:
     settings = make_settings(arguments)
     status = SUCCESS
-    for task in [parse_task(arguments.kind, line) for line in arguments.lines]:
+    for line in filter(str.strip, arguments.lines):
+        try:
+            task = parse_task(arguments.kind, line)
+        except BadTask as error:
+            # The others of the job go on.
+            print(f"e2fleet: {error}", file=sys.stderr)
+            status = FAILURE
+            continue
         result = run_task(task, settings)
         sys.stdout.buffer.write(result.line)
         sys.stdout.buffer.flush()
