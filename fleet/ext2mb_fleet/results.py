@@ -3,8 +3,13 @@
 import fcntl
 import json
 import os
+import stat
 from types import TracebackType
 from typing import Self
+
+
+# Every result does.
+BEGIN = b'{"task":"'
 
 
 class BadResults(Exception):
@@ -27,25 +32,35 @@ class Results:
     def read(self, again: bool) -> None:
         """Takes note of what is done (again: unless it failed), and cuts a line that was not written to its end."""
         whole_bytes = 0
+        if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            raise BadResults(f"{self.name}: is not a regular file")
         with open(self.name, "rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
+                    # Only what we have begun may be cut off.
+                    if line[: len(BEGIN)] != BEGIN[: len(line)]:
+                        raise BadResults(f"{self.name}: line {number} is no result")
+                    os.truncate(self.descriptor, whole_bytes)
                     break
                 whole_bytes += len(line)
                 try:
                     result = json.loads(line)
                     key, status = result["task"], result["status"]
-                except (ValueError, KeyError, TypeError):
+                    if not isinstance(key, str) or not isinstance(status, int):
+                        raise TypeError
+                except (ValueError, KeyError, TypeError, RecursionError):
                     raise BadResults(f"{self.name}: line {number} is no result") from None
                 if again and status != 0:
                     self.done.discard(key)
                 else:
                     self.done.add(key)
-        os.truncate(self.descriptor, whole_bytes)
 
     def write(self, lines: bytes) -> None:
-        while lines:
-            lines = lines[os.write(self.descriptor, lines) :]
+        try:
+            while lines:
+                lines = lines[os.write(self.descriptor, lines) :]
+        except OSError as error:
+            raise BadResults(f"{self.name}: {error.strerror}") from None
 
     def __enter__(self) -> Self:
         return self
