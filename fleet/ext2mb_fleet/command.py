@@ -26,6 +26,22 @@ def size_bytes(text: str) -> int:
     return int(number) << shift
 
 
+def whole_number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: must be a number")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        number = float(text)
+        if 0 <= number < 1e6:  # what poll(2) can wait for
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text}: must be a number of seconds, up to a million")
+
+
 def split_words(text: str) -> list[str]:
     return text.split(",")
 
@@ -38,8 +54,8 @@ def number_range(text: str) -> range:
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of each task's tool (default: 1)")
-    parser.add_argument("--timeout", type=float, default=3600, metavar="SECONDS",
+    parser.add_argument("--threads", type=whole_number, default=1, metavar="N", help="of each task's tool (default: 1)")
+    parser.add_argument("--timeout", type=seconds, default=3600, metavar="SECONDS",
                         help="after which a task is ended (default: 3600; 0: never)")  # fmt: skip
 
 
@@ -52,7 +68,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="what a task needs; a node runs no more than have room")  # fmt: skip
     parser.add_argument("--scratch", type=size_bytes, default=0, metavar="SIZE",
                         help='the same of Ray\'s resource "scratch", in bytes')  # fmt: skip
-    parser.add_argument("--retries", type=int, default=3, metavar="N",
+    parser.add_argument("--retries", type=whole_number, default=3, metavar="N",
                         help="how often a task whose node was lost is tried again (default: 3)")  # fmt: skip
     add_limits(parser)
 

@@ -73,15 +73,29 @@ class BadTask(Exception):
     pass
 
 
+class CannotRun(Exception):
+    """Nothing can be run; with the message for the user."""
+
+
+def passable(word: str, key: str) -> str:
+    """The word, if a program can be told it."""
+    try:
+        if b"\0" not in os.fsencode(word):
+            return word
+    except UnicodeEncodeError:
+        pass
+    raise BadTask(f"{key}: has a character that no name can have")
+
+
 def words(value: object, key: str) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        return tuple(value)
+        return tuple(passable(word, key) for word in value)
     raise BadTask(f"{key}: must be a list of strings" + (", or one" if key == "source" else ""))
 
 
 def text(value: object, key: str) -> str:
     if isinstance(value, str) and value:
-        return value
+        return passable(value, key)
     raise BadTask(f"{key}: must be a string that is not empty")
 
 
@@ -90,6 +104,8 @@ def parse_task(kind: str, line: str) -> Task:
         found = json.loads(line)
     except ValueError as error:
         raise BadTask(f"is not JSON: {error}") from None
+    except RecursionError:
+        raise BadTask("is not JSON for a task: it is too deep") from None
     if not isinstance(found, dict):
         raise BadTask("must be a JSON object")
     for key in found:
@@ -99,7 +115,7 @@ def parse_task(kind: str, line: str) -> Task:
         if key not in found:
             raise BadTask(f"{key}: is missing")
     source = found.get("source", [])
-    sources = (source,) if isinstance(source, str) else words(source, "source")
+    sources = words([source] if isinstance(source, str) else source, "source")
     if "source" in found and not all(sources or [""]):
         raise BadTask("source: names none")
     size = found.get("size", "")
@@ -157,8 +173,9 @@ def last_line(errors: bytes) -> str | None:
 def parse_report(output: bytes) -> Any:
     """What the tool has printed, if it is whole."""
     try:
-        return json.loads(output)
-    except ValueError:
+        # JSON has no NaN, and what reads the results refuses it.
+        return json.loads(output, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -170,7 +187,9 @@ def make_result(task: Task, status: int, error: str | None, seconds: float, repo
     line["seconds"] = round(seconds, 3)
     line["finished"] = round(time.time(), 3)
     line["report"] = report
-    return Result(json.dumps(line, separators=(",", ":")).encode() + b"\n", status, seconds)
+    # What is no Unicode becomes "?": no reader of JSON takes half a pair of surrogates.
+    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    return Result(text.encode(errors="replace") + b"\n", status, seconds)
 
 
 def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | None, Any]:

@@ -3,14 +3,21 @@
 import glob
 import itertools
 import json
+import os
 from collections.abc import Container, Iterable, Iterator
 
 from ext2mb_fleet.task import BadTask, Task, parse_task
 
 
 def list_lines(name: str) -> Iterator[str]:
-    with open(name, encoding="utf-8") as file:
-        yield from file
+    with open(name, "rb") as file:
+        if not file.seekable():
+            raise BadTask(f"{name}: must be a file, since it is read twice")
+        for number, line in enumerate(file, 1):
+            try:
+                yield line.decode()
+            except UnicodeDecodeError:
+                raise BadTask(f"line {number}: is not UTF-8") from None
 
 
 def glob_lines(pattern: str) -> Iterator[str]:
@@ -44,7 +51,7 @@ def check_tasks(tasks: Iterable[Task], done: Container[str]) -> tuple[int, int]:
     seen: set[str] = set()
     done_count = 0
     for task in tasks:
-        made = task.image if task.kind == "build" else task.key
+        made = os.path.abspath(task.image) if task.kind == "build" else task.key
         if made in seen:
             raise BadTask(f"{task.image or task.workload}: there are two tasks for it")
         seen.add(made)
