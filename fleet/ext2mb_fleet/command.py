@@ -2,6 +2,7 @@
 """The command line. Ray and DuckDB are loaded only by what needs them."""
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import NoReturn
@@ -143,6 +144,8 @@ def run_all(arguments: argparse.Namespace) -> int:
 
 def run_here(arguments: argparse.Namespace) -> int:
     settings = make_settings(arguments)
+    # parallel(1) ends its jobs so; nothing half done is left then.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = SUCCESS
     for line in filter(str.strip, arguments.lines):
         try:

@@ -3,12 +3,14 @@
 
 Standard library only, so that it runs wherever parallel(1) has sent it, and few imports, since it is started often.
 """
+import errno
 import hashlib
 import json
 import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 from typing import Any, NamedTuple
@@ -134,12 +136,48 @@ def parse_task(kind: str, line: str) -> Task:
 
 
 def work_folder(task: Task, settings: Settings) -> str:
-    """The folder in which the task works, known by its key: the next attempt removes what an earlier one left.
+    """The folder of the task, known by its key: the next attempt removes what an earlier one left.
 
-    An image is built beside its place, so that it can be renamed into it.
+    An image is built beside its place, so that it can be renamed into it. Elsewhere others may have the same task.
     """
-    place = os.path.dirname(task.image) if task.kind == "build" else os.environ.get("TMPDIR", "/tmp")
-    return os.path.join(settings.folder, place, f".e2fleet-{task.key}")
+    if task.kind == "build":
+        return os.path.join(settings.folder, os.path.dirname(task.image), f".e2fleet-{task.key}")
+    return os.path.join(settings.folder, os.environ.get("TMPDIR", "/tmp"), f".e2fleet-{os.getuid()}-{task.key}")
+
+
+def make_work_folder(folder: str) -> str:
+    """In the task's folder, one of this attempt.
+
+    Another attempt may still run, of a node thought to be lost or of another run: what it makes must never get the name
+    of ours. Neither folder may be someone else's.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    os.mkdir(folder, 0o700)
+    own = os.path.join(folder, os.urandom(4).hex())
+    os.mkdir(own, 0o700)
+    return own
+
+
+def remove_work_folder(own: str) -> None:
+    """The task's folder with it, unless another attempt works there."""
+    shutil.rmtree(own, ignore_errors=True)
+    try:
+        os.rmdir(os.path.dirname(own))
+    except OSError:
+        pass
+
+
+def check_place(image: str) -> None:
+    """Renaming would put the image in the place of a device, not onto it."""
+    try:
+        mode = os.stat(image).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory", image)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "is not a regular file", image)
 
 
 def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
@@ -162,7 +200,11 @@ def end_process(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         return process.communicate(timeout=SECONDS_UNTIL_KILL)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()
+    try:
+        return process.communicate(timeout=SECONDS_UNTIL_KILL)
+    except subprocess.TimeoutExpired as ended:
+        # It waits for a disk, or a process that has left its session has its output.
+        return ended.stdout or b"", ended.stderr or b""
 
 
 def last_line(errors: bytes) -> str | None:
@@ -193,8 +235,6 @@ def make_result(task: Task, status: int, error: str | None, seconds: float, repo
 
 
 def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | None, Any]:
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder, exist_ok=True)
     environment = dict(os.environ, TMPDIR=folder, LC_ALL="C")
     environment["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), *TOOL_FOLDERS))
     process = subprocess.Popen(
@@ -213,7 +253,10 @@ def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | No
     except subprocess.TimeoutExpired:
         output, errors = end_process(process)
         status = STATUS_TIME_LIMIT
-    error = last_line(errors.replace(os.path.join(folder, "image").encode(), task.image.encode()))
+    except BaseException:  # a signal ends us
+        end_process(process)
+        raise
+    error = last_line(errors.replace(os.fsencode(os.path.join(folder, "image")), os.fsencode(task.image)))
     if status == STATUS_TIME_LIMIT:
         error = f"ended after {settings.seconds:g} s" + (f": {error}" if error else "")
     report = parse_report(output)
@@ -227,11 +270,15 @@ def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | No
 def run_task(task: Task, settings: Settings) -> Result:
     """Runs it and returns its result. Whatever happens to it is in the result, and nothing of it stays but the image."""
     started = time.monotonic()
-    folder = work_folder(task, settings)
     report = None
     try:
-        status, error, report = run_tool(task, settings, folder)
+        if task.kind == "build":
+            check_place(os.path.join(settings.folder, task.image))
+        folder = make_work_folder(work_folder(task, settings))
+        try:
+            status, error, report = run_tool(task, settings, folder)
+        finally:
+            remove_work_folder(folder)
     except OSError as problem:
         status, error = STATUS_NOT_RUN, f"{problem.filename2 or problem.filename}: {problem.strerror}"
-    shutil.rmtree(folder, ignore_errors=True)
     return make_result(task, status, error, time.monotonic() - started, report)
