@@ -4,6 +4,8 @@ import itertools
 import logging
 import math
 import os
+import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ import ray
 import ray.exceptions
 
 import ext2mb_fleet
-from ext2mb_fleet.task import STATUS_NOT_RUN, Result, Settings, Task, make_result, run_task
+from ext2mb_fleet.task import STATUS_NOT_RUN, CannotRun, Result, Settings, Task, make_result, run_task
 
 # A batch takes about so long: enough to make Ray's own work for it small, and little to do again if its node is lost.
 BATCH_SECONDS = 1.0
@@ -60,6 +62,9 @@ class Cluster:
         self.running: dict[Any, Batch] = {}
         self.waiting: deque[Batch] = deque()
         connect(needs)
+        # Ray's own handler prints its stack.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        check_room(needs)
         # The nodes need Ray and the tools, but not this package: its code travels with the task.
         ray.cloudpickle.register_pickle_by_value(ext2mb_fleet)  # type: ignore[no-untyped-call]
         remote = ray.remote(run_batch)
@@ -75,7 +80,7 @@ class Cluster:
 
     def slots(self) -> int:
         available: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        return max(1, int(available["CPU"]) // max(1, self.needs.threads))
+        return max(1, int(available.get("CPU", 0)) // max(1, self.needs.threads))
 
     def next_batch(self, tasks: Iterator[Task], left: int, slots: int) -> Batch | None:
         if self.waiting:
@@ -97,7 +102,7 @@ class Cluster:
             if not batch.is_alone:
                 self.waiting.extend(Batch([task], True) for task in batch.tasks)
                 return []
-            reason = str(error).strip().splitlines()[0]
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             return [make_result(batch.tasks[0], STATUS_NOT_RUN, f"its worker was lost: {reason}", 0, None)]
         if len(results) < len(batch.tasks):
             self.waiting.append(Batch(batch.tasks[len(results) :], False))
@@ -123,9 +128,24 @@ class Cluster:
                 slots, looked = self.slots(), time.monotonic()
 
 
+def check_room(needs: Needs) -> None:
+    """A task that no node has room for would wait for ever, and that is right only where nodes may be added."""
+    needed = {"CPU": needs.threads, "memory": needs.memory_bytes, "scratch": needs.scratch_bytes}
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    if any(all(node.get(name, 0) >= amount for name, amount in needed.items()) for node in nodes):
+        return
+    message = "no node has room for a task: see --threads, --memory and --scratch"
+    if not needs.address:
+        raise CannotRun(message)
+    print(f"e2fleet: {message}; waiting for one", file=sys.stderr)
+
+
 def connect(needs: Needs) -> None:
     if needs.address:
-        ray.init(address=needs.address, log_to_driver=False, logging_level=logging.ERROR)
+        try:
+            ray.init(address=needs.address, log_to_driver=False, logging_level=logging.ERROR)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise CannotRun(f"{needs.address}: {error}") from None
         return
     resources: dict[str, float] = {}
     if needs.scratch_bytes:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ext2mb_fleet.progress import Progress
 from ext2mb_fleet.results import BadResults, Results
-from ext2mb_fleet.task import KINDS, BadTask, Result, Settings, parse_task, run_task
+from ext2mb_fleet.task import KINDS, BadTask, CannotRun, Result, Settings, parse_task, run_task
 from ext2mb_fleet.tasks import check_tasks, list_lines, parse_lines, replay_lines, score_lines
 
 SUCCESS, FAILURE, WRONG_USAGE = 0, 1, 2
@@ -172,7 +172,8 @@ def run_query(arguments: argparse.Namespace) -> int:
         if arguments.command == "table":
             print_table(arguments.results, arguments.query)
         else:
-            sys.stdout.write(make_page(arguments.results))
+            sys.stdout.buffer.write(make_page(arguments.results).encode(errors="replace"))
+        sys.stdout.flush()
     except duckdb.Error as error:
         raise Failure(str(error)) from None
     return SUCCESS
@@ -185,10 +186,10 @@ def run_command() -> int:
     arguments = make_parser().parse_args()
     try:
         return RUN.get(arguments.command, run_all)(arguments)
-    except (BadTask, BadResults, Failure) as error:
+    except (BadTask, BadResults, CannotRun, Failure) as error:
         message = str(error)
     except OSError as error:
-        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
     except KeyboardInterrupt:
         message = "interrupted: the same command goes on with what is left"
     except ImportError as error:

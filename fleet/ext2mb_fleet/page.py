@@ -39,7 +39,7 @@ SELECT {CAUSE} AS cause, status, count(*) AS tasks, min(coalesce(image, workload
 FROM results WHERE status <> 0 GROUP BY ALL ORDER BY tasks DESC, cause LIMIT 100
 """
 SCORE_ROWS = f"""
-SELECT (floor(({SCORES})::DOUBLE / 10) * 10)::INTEGER AS "from", count(*) AS images
+SELECT (floor(({SCORES})::DOUBLE / 10) * 10)::BIGINT AS "from", count(*) AS images
 FROM results WHERE {SCORES} IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 SIZE_ROWS = f"""
