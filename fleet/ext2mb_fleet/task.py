@@ -6,7 +6,9 @@ Standard library only, so that it runs wherever parallel(1) has sent it, and few
 import errno
 import hashlib
 import json
+import math
 import os
+import selectors
 import shutil
 import signal
 import socket
@@ -29,6 +31,9 @@ STATUS_NOT_RUN = 125
 
 SECONDS_UNTIL_KILL = 10
 MOST_ERROR_CHARACTERS = 500
+# What is kept of what a tool prints.
+MOST_ERROR_BYTES = 1 << 16
+MOST_REPORT_BYTES = 1 << 26
 # Where the tools are if the PATH of a login without privileges does not say so.
 TOOL_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
@@ -193,26 +198,66 @@ def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
     return command + [task.size] if task.size else command
 
 
-def end_process(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Ends it with all that it has started; what it has printed."""
-    os.killpg(process.pid, signal.SIGTERM)
-    try:
-        return process.communicate(timeout=SECONDS_UNTIL_KILL)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-    try:
-        return process.communicate(timeout=SECONDS_UNTIL_KILL)
-    except subprocess.TimeoutExpired as ended:
-        # It waits for a disk, or a process that has left its session has its output.
-        return ended.stdout or b"", ended.stderr or b""
+class Output:
+    """What a tool prints: the report, and the last of its messages. It may print for ever, and costs no more memory."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.report, self.errors = bytearray(), bytearray()
+        self.is_too_long = False
+        self.selector = selectors.PollSelector()
+        self.selector.register(process.stdout or -1, selectors.EVENT_READ, self.report)
+        self.selector.register(process.stderr or -1, selectors.EVENT_READ, self.errors)
+
+    def read(self, seconds: float) -> None:
+        """Until the tool has ended. subprocess.TimeoutExpired: it has not in this time; 0: without end."""
+        end = time.monotonic() + seconds if seconds else math.inf
+        while self.selector.get_map():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(self.process.args, seconds)
+            for key, _ in self.selector.select(None if left == math.inf else left):
+                self.take(key)
+        self.process.wait(None if end == math.inf else max(0.001, end - time.monotonic()))
+
+    def take(self, key: selectors.SelectorKey) -> None:
+        piece = os.read(key.fd, 1 << 16)
+        if not piece:
+            self.selector.unregister(key.fileobj)
+        elif key.data is self.errors:
+            self.errors += piece
+            del self.errors[:-MOST_ERROR_BYTES]
+        elif len(self.report) + len(piece) <= MOST_REPORT_BYTES:
+            self.report += piece
+        else:
+            self.is_too_long = True
+
+    def end(self) -> None:
+        """Ends the tool with all that it has started, if it has not ended."""
+        if self.process.returncode is not None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            os.killpg(self.process.pid, number)
+            try:
+                self.read(SECONDS_UNTIL_KILL)
+                return
+            except subprocess.TimeoutExpired:
+                # After SIGKILL: it waits for a disk, or what has left its session has its output.
+                pass
+
+    def close(self) -> None:
+        self.selector.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
 
 
-def last_line(errors: bytes) -> str | None:
+def last_line(errors: bytes | bytearray) -> str | None:
     lines = errors.decode(errors="replace").strip().splitlines()
     return lines[-1][:MOST_ERROR_CHARACTERS] if lines else None
 
 
-def parse_report(output: bytes) -> Any:
+def parse_report(output: bytes | bytearray) -> Any:
     """What the tool has printed, if it is whole."""
     try:
         # JSON has no NaN, and what reads the results refuses it.
@@ -247,19 +292,24 @@ def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | No
         env=environment,
         start_new_session=True,
     )
+    output = Output(process)
     try:
-        output, errors = process.communicate(timeout=settings.seconds or None)
+        output.read(settings.seconds)
         status = process.returncode
     except subprocess.TimeoutExpired:
-        output, errors = end_process(process)
+        output.end()
         status = STATUS_TIME_LIMIT
     except BaseException:  # a signal ends us
-        end_process(process)
+        output.end()
         raise
-    error = last_line(errors.replace(os.fsencode(os.path.join(folder, "image")), os.fsencode(task.image)))
+    finally:
+        output.close()
+    error = last_line(output.errors.replace(os.fsencode(os.path.join(folder, "image")), os.fsencode(task.image)))
     if status == STATUS_TIME_LIMIT:
         error = f"ended after {settings.seconds:g} s" + (f": {error}" if error else "")
-    report = parse_report(output)
+    if output.is_too_long:
+        error = f"the report is longer than {MOST_REPORT_BYTES >> 20} MiB" + (f": {error}" if error else "")
+    report = None if output.is_too_long else parse_report(output.report)
     if task.kind == "build" and status == 0:
         os.replace(os.path.join(folder, "image"), os.path.join(settings.folder, task.image))
         if isinstance(report, dict) and isinstance(report.get("image"), dict):
