@@ -5,6 +5,7 @@ import logging
 import math
 import os
 import signal
+import socket
 import sys
 import time
 from collections import deque
@@ -23,6 +24,7 @@ MOST_IN_BATCH = 200
 BATCHES_PER_SLOT = 2
 # How long nothing may be heard before the cluster's size is looked at again.
 SECONDS_BETWEEN_LOOKS = 5.0
+SECONDS_TO_ANSWER = 10.0
 
 # Of a local run; only results pass through it.
 OBJECT_STORE_BYTES = 1 << 28
@@ -140,11 +142,21 @@ def check_room(needs: Needs) -> None:
     print(f"e2fleet: {message}; waiting for one", file=sys.stderr)
 
 
+def check_address(address: str) -> None:
+    """Ray itself tries for minutes, and says what only its developers understand."""
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER).close()
+
+
 def connect(needs: Needs) -> None:
     if needs.address:
         try:
+            check_address(needs.address)
             ray.init(address=needs.address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, RuntimeError, ValueError) as error:
+        except OSError as error:
+            raise CannotRun(f"{needs.address}: {error.strerror or error}") from None
+        except (OverflowError, RuntimeError, ValueError) as error:
             raise CannotRun(f"{needs.address}: {error}") from None
         return
     resources: dict[str, float] = {}
