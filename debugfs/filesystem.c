@@ -96,7 +96,7 @@ static errcode_t write_state(struct filesystem *filesystem)
 		error = ext2mb_orphan_sync(filesystem->orphans);
 	if (!error)
 		error = ext2mb_sync(filesystem->mb);
-	/* After an error, too, but only in memory: whoever succeeds later writes all that failed. */
+	/* After an error, too, but only in memory: the next call that succeeds writes all that failed. */
 	fs->super->s_state |= valid;
 	if (error)
 		return error;
