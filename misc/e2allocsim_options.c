@@ -330,8 +330,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	};
 	if (!workload && !command->is_all && !is_option)
 		usage_error("%s: there is no such workload: --help lists them", arguments[1]);
-	for (unsigned int index = 0; workload && workload->options[index].name; index++)
-		command->settings[index].number = workload->options[index].preset;
+	if (workload)
+		workload_preset(workload, command->settings);
 	if (!is_option) {
 		/* getopt(3) begins its messages with it. */
 		arguments[1] = arguments[0];

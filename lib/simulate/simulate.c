@@ -143,17 +143,22 @@ const struct workload *workload_find(const char *name)
 	return NULL;
 }
 
+void workload_preset(const struct workload *workload, struct setting *settings)
+{
+	for (unsigned int index = 0; workload->options[index].name; index++)
+		settings[index] = (struct setting){ .number = workload->options[index].preset };
+}
+
 errcode_t simulate_age(const struct simulate_options *options, struct problem *problem)
 {
 	const struct configuration as_linux = { .options.policy = POLICY_SERIES };
-	struct setting settings[WORKLOAD_MOST_OPTIONS] = { 0 };
+	struct setting settings[WORKLOAD_MOST_OPTIONS];
 	struct measurement measurement = { .configuration = &as_linux };
 	struct simulate_options ageing = *options;
 
 	ageing.workload = &age_workload;
 	ageing.settings = settings;
 	ageing.directory = NULL;
-	for (unsigned int index = 0; age_workload.options[index].name; index++)
-		settings[index].number = age_workload.options[index].preset;
+	workload_preset(&age_workload, settings);
 	return measure(&ageing, &measurement, true, problem);
 }

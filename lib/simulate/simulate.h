@@ -25,8 +25,11 @@ extern const struct workload unlink_workload;
 /* All of them; NULL after the last one. */
 const struct workload *workload_get(unsigned int index);
 
-/* NULL: there is none of that name. */
+/* NULL: no workload has that name. */
 const struct workload *workload_find(const char *name);
+
+/* Sets each of the workload's settings to what it presets. */
+void workload_preset(const struct workload *workload, struct setting *settings);
 
 /*
  * Makes the image of the options old, before anything is measured on it: as the workload `age` does it with what it

@@ -139,8 +139,7 @@ static size_t option_index(const struct workload *workload, const char *name)
 static void take_settings(const struct overview *overview, const struct experiment *experiment,
                           const struct workload *workload, struct setting *settings)
 {
-	for (size_t index = 0; workload->options[index].name; index++)
-		settings[index].number = workload->options[index].preset;
+	workload_preset(workload, settings);
 	for (const struct overview_setting *setting = experiment->settings;
 	     setting < experiment->settings + MOST_SETTINGS && setting->name; setting++)
 		settings[option_index(workload, setting->name)].number =
