@@ -15,7 +15,7 @@ static errcode_t run_simulation(struct command *command, struct measurement **me
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (!error && command->is_aged)
-		error = simulate_age(&command->options, problem);
+		error = simulate_age(&command->options, 0, 0, problem);
 	if (!error)
 		error = simulate(&command->options, measurements, count, problem);
 	progress_end(command->options.progress);

@@ -10,6 +10,7 @@ simulate_sources := \
 	lib/simulate/image/size_list.c \
 	lib/simulate/overview/overview.c \
 	lib/simulate/overview/overview_charts.c \
+	lib/simulate/overview/overview_disks.c \
 	lib/simulate/results/counted_values.c \
 	lib/simulate/results/report.c \
 	lib/simulate/results/scalability.c \

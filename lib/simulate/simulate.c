@@ -143,13 +143,23 @@ const struct workload *workload_find(const char *name)
 	return NULL;
 }
 
+struct setting *workload_setting(const struct workload *workload, struct setting *settings, const char *name)
+{
+	size_t index = 0;
+
+	while (strcmp(workload->options[index].name, name) != 0)
+		index++;
+	return &settings[index];
+}
+
 void workload_preset(const struct workload *workload, struct setting *settings)
 {
 	for (unsigned int index = 0; workload->options[index].name; index++)
 		settings[index] = (struct setting){ .number = workload->options[index].preset };
 }
 
-errcode_t simulate_age(const struct simulate_options *options, struct problem *problem)
+errcode_t simulate_age(const struct simulate_options *options, unsigned int fill, unsigned int churn,
+                       struct problem *problem)
 {
 	const struct configuration as_linux = { .options.policy = POLICY_SERIES };
 	struct setting settings[WORKLOAD_MOST_OPTIONS];
@@ -160,5 +170,9 @@ errcode_t simulate_age(const struct simulate_options *options, struct problem *p
 	ageing.settings = settings;
 	ageing.directory = NULL;
 	workload_preset(&age_workload, settings);
+	if (fill)
+		workload_setting(&age_workload, settings, "fill")->number = fill;
+	if (churn)
+		workload_setting(&age_workload, settings, "churn")->number = churn;
 	return measure(&ageing, &measurement, true, problem);
 }

@@ -28,11 +28,16 @@ const struct workload *workload_get(unsigned int index);
 /* NULL: no workload has that name. */
 const struct workload *workload_find(const char *name);
 
+/* The setting of the option of that name, which the workload has. */
+struct setting *workload_setting(const struct workload *workload, struct setting *settings, const char *name);
+
 /* Sets each of the workload's settings to what it presets. */
 void workload_preset(const struct workload *workload, struct setting *settings);
 
 /*
  * Makes the image of the options old, before anything is measured on it: as the workload `age` does it with what it
- * presets, under the policy of Linux. The image is written. Main thread.
+ * presets, under the policy of Linux; with another `fill` (percent) and `churn` where they are not 0. The image is
+ * written. Main thread.
  */
-MUST_CHECK errcode_t simulate_age(const struct simulate_options *options, struct problem *problem);
+MUST_CHECK errcode_t simulate_age(const struct simulate_options *options, unsigned int fill, unsigned int churn,
+                                  struct problem *problem);

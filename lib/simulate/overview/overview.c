@@ -8,14 +8,13 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "populate/output/output.h"
 #include "simulate/overview/overview_charts.h"
+#include "simulate/overview/overview_disks.h"
 #include "simulate/results/report.h"
 #include "simulate/simulate.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
-#define IMAGE_SIZE "200G" /* sparse: 8 MiB, and none of the runs below writes to it */
 #define SUPPOSED_PROCESSORS 64
 #define MEASURED_REPEATS 3 /* of which the median is shown */
 #define MOST_THREADS 8
@@ -25,7 +24,7 @@
 struct overview_setting {
 	const char *name; /* of the workload's option; NULL after the last one */
 	uint64_t full, quick;
-	const char *text; /* as on the command line */
+	uint64_t shared; /* where disks are compared, some of which have less room; 0: as above */
 };
 
 struct experiment {
@@ -35,6 +34,7 @@ struct experiment {
 	const char *compare;                /* as on the command line; NULL: the kinds of orphans are compared */
 	unsigned int threads[MOST_THREADS]; /* up to the second 0; so {} is taking turns */
 	struct overview_setting settings[MOST_SETTINGS];
+	bool is_layout; /* so it depends on the disk: it runs on those of overview_disks.h, too */
 	struct overview_chart charts[MOST_CHARTS];
 };
 
@@ -47,7 +47,8 @@ static const struct experiment experiments[] = {
 			  "turns in one thread as the seed decides, and 64 processors are supposed.",
 		.comparison = COMPARE_POLICIES,
 		.compare = "policies",
-		.settings = { { "file-size", 1 << 30, 1 << 20, NULL } },
+		.settings = { { "file-size", 1 << 30, 1 << 20, 256 << 20 } },
+		.is_layout = true,
 		.charts = { { "append-extents", "append: extents per file (layout, seeded turns)", "extents_per_file",
 	                      true },
 	                    { "append-free", "append: free extents (layout, seeded turns)", "free_extents", true },
@@ -61,7 +62,7 @@ static const struct experiment experiments[] = {
 		.comparison = COMPARE_PATCHES,
 		.compare = "patches",
 		.threads = { 1, 2, 8, 64 },
-		.settings = { { "rounds", 0, 20, NULL } },
+		.settings = { { "rounds", 0, 20 } },
 		.charts = { { "fallocate2",
 	                      "fallocate2: appends per container and second, a thread for each processor (measured)",
 	                      "ops_per_container", false, false, true } },
@@ -72,7 +73,8 @@ static const struct experiment experiments[] = {
 		.intent = "How much to reserve: layouts, the same every time; made-up trees like Linux 6.1's source.",
 		.comparison = COMPARE_NORMALIZATIONS,
 		.compare = "normalizations",
-		.settings = { { "files", 20000, 200, NULL }, { "dd-size", 512 << 20, 1 << 20, NULL } },
+		.settings = { { "files", 20000, 200 }, { "dd-size", 512 << 20, 1 << 20 } },
+		.is_layout = true,
 		.charts = { { "normalize-extents", "normalize: extents of each step's files (layout)", "tree_extents",
 	                      true, true },
 	                    { "normalize-free", "normalize: median free extent in KiB after each step (layout)",
@@ -86,7 +88,7 @@ static const struct experiment experiments[] = {
 		.intent = "Files of 256 KiB truncated byte by byte, *measured*, all threads together; each truncation "
 		          "changes its inode four times, as in Linux.",
 		.threads = { 1, 2, 8, 32, 128 },
-		.settings = { { "file-size", 256 << 10, 4 << 10, NULL } },
+		.settings = { { "file-size", 256 << 10, 4 << 10 } },
 		.charts = { { "truncate", "truncate: truncations per second, all threads (measured)", "ops", false } },
 	},
 	{
@@ -94,7 +96,7 @@ static const struct experiment experiments[] = {
 		.workload = "creat_clo",
 		.intent = "The same list, 100 000 times each, *measured*.",
 		.threads = { 1, 2, 8, 32, 128 },
-		.settings = { { "times", 100000, 1000, NULL } },
+		.settings = { { "times", 100000, 1000 } },
 		.charts = { { "creat-clo", "creat_clo: truncations per second, all threads (measured)", "ops",
 	                      false } },
 	},
@@ -105,7 +107,8 @@ static const struct experiment experiments[] = {
 		.comparison = COMPARE_WINDOWS,
 		.compare = "windows",
 		/* The least for which rm(1) sorts by inode number, as we do. */
-		.settings = { { "files", 725000, 2000, NULL }, { "directories", 10001, 50, NULL } },
+		.settings = { { "files", 725000, 2000 }, { "directories", 10001, 50 } },
+		.is_layout = true,
 		.charts = { { "unlink", "unlink: block bitmaps that the files of a directory lie in (layout)",
 	                      "bitmaps_per_directory", false },
 	                    { "unlink-writes", "unlink: block bitmap writes while deleting (layout)", "bitmap_writes",
@@ -121,29 +124,26 @@ static const char *const orphan_kinds[] = { "lockless", "locked", "none" };
 
 struct overview {
 	const struct overview_options *options;
-	const char *image, *image_file; /* what it is called, and where it is */
+	struct overview_disks disks;
 	FILE *stream;
 	struct progress *progress;
 	struct problem *problem;
 };
 
-static size_t option_index(const struct workload *workload, const char *name)
+static uint64_t value_of(const struct overview *overview, const struct overview_setting *setting, bool is_shared)
 {
-	size_t index = 0;
-
-	while (strcmp(workload->options[index].name, name) != 0)
-		index++;
-	return index;
+	if (overview->options->is_quick)
+		return setting->quick;
+	return is_shared && setting->shared ? setting->shared : setting->full;
 }
 
-static void take_settings(const struct overview *overview, const struct experiment *experiment,
+static void take_settings(const struct overview *overview, const struct experiment *experiment, bool is_shared,
                           const struct workload *workload, struct setting *settings)
 {
 	workload_preset(workload, settings);
 	for (const struct overview_setting *setting = experiment->settings;
 	     setting < experiment->settings + MOST_SETTINGS && setting->name; setting++)
-		settings[option_index(workload, setting->name)].number =
-			overview->options->is_quick ? setting->quick : setting->full;
+		workload_setting(workload, settings, setting->name)->number = value_of(overview, setting, is_shared);
 }
 
 /* What threads do differs from run to run, with one second each by half; layouts in turns are the same every time. */
@@ -153,7 +153,7 @@ static unsigned int repeats_of(const struct overview *overview, const struct exp
 }
 
 /* So that a reader can repeat it. */
-static void print_command(const struct overview *overview, const struct experiment *experiment,
+static void print_command(const struct overview *overview, const struct experiment *experiment, bool is_shared,
                           const struct simulate_options *options)
 {
 	fprintf(overview->stream, "    e2allocsim %s", experiment->workload);
@@ -165,7 +165,7 @@ static void print_command(const struct overview *overview, const struct experime
 		fprintf(overview->stream, "%s%u", column ? "," : " --threads=", options->threads[column]);
 	for (const struct overview_setting *setting = experiment->settings;
 	     setting < experiment->settings + MOST_SETTINGS && setting->name; setting++) {
-		uint64_t value = overview->options->is_quick ? setting->quick : setting->full;
+		uint64_t value = value_of(overview, setting, is_shared);
 
 		if (value)
 			fprintf(overview->stream, " --%s=%llu", setting->name, (unsigned long long)value);
@@ -181,7 +181,7 @@ static errcode_t simulate_orphans(struct simulate_options *options, struct setti
                                   struct problem *problem)
 {
 	SCOPE_FREE struct measurement *all = calloc(ORPHAN_KINDS * options->thread_count, sizeof(*all));
-	size_t kind_option = option_index(options->workload, "orphans");
+	struct setting *kind_setting = workload_setting(options->workload, settings, "orphans");
 
 	if (!all)
 		return ENOMEM;
@@ -189,7 +189,7 @@ static errcode_t simulate_orphans(struct simulate_options *options, struct setti
 		SCOPE_FREE struct measurement *some = NULL;
 		size_t count;
 
-		settings[kind_option].number = kind;
+		kind_setting->number = kind;
 		configurations[kind].options = configurations[0].options;
 		snprintf(configurations[kind].name, sizeof(configurations[kind].name), "%s", orphan_kinds[kind]);
 		options->configurations = &configurations[kind];
@@ -211,7 +211,7 @@ static errcode_t print_experiment(const struct overview *overview, const struct 
 	const char *directory = overview->options->directory;
 
 	fprintf(overview->stream, "\n## %s\n\n%s\n\n", experiment->title, experiment->intent);
-	print_command(overview, experiment, options);
+	print_command(overview, experiment, false, options);
 	report_tables(overview->stream, options, measurements, options->configuration_count * options->thread_count);
 	for (size_t index = 0; index < MOST_CHARTS && experiment->charts[index].name; index++) {
 		const struct overview_chart *chart = &experiment->charts[index];
@@ -224,6 +224,32 @@ static errcode_t print_experiment(const struct overview *overview, const struct 
 	return flush_output(overview->stream);
 }
 
+/* The values of the experiment's charts, each with a column for each disk. */
+static errcode_t compare_disks(const struct overview *overview, const struct experiment *experiment,
+                               struct simulate_options *options, struct setting *settings)
+{
+	struct measurement *on_disk[OVERVIEW_DISKS] = { NULL };
+	errcode_t error = 0;
+	size_t count;
+
+	take_settings(overview, experiment, true, options->workload, settings);
+	for (unsigned int number = 0; !error && number < OVERVIEW_DISKS; number++) {
+		options->image = overview->disks.list[number].path;
+		options->image_file = overview->disks.list[number].output.work_path;
+		error = simulate(options, &on_disk[number], &count, overview->problem);
+	}
+	if (!error) {
+		fputs("\n### The same on disks that are fresh, half full and aged\n\n", overview->stream);
+		print_command(overview, experiment, true, options);
+		for (size_t index = 0; index < MOST_CHARTS && experiment->charts[index].name; index++)
+			overview_disks_table(overview->stream, experiment->charts[index].key, options, on_disk);
+		error = flush_output(overview->stream);
+	}
+	for (unsigned int number = 0; number < OVERVIEW_DISKS; number++)
+		free(on_disk[number]);
+	return error;
+}
+
 static errcode_t run_experiment(const struct overview *overview, const struct experiment *experiment)
 {
 	static const unsigned int turns[] = { 0 };
@@ -232,8 +258,8 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 	SCOPE_FREE struct configuration *configurations = NULL;
 	SCOPE_FREE struct measurement *measurements = NULL;
 	struct simulate_options options = {
-		.image = overview->image,
-		.image_file = overview->image_file,
+		.image = overview->disks.list[0].path,
+		.image_file = overview->disks.list[0].output.work_path,
 		.workload = workload_find(experiment->workload),
 		.settings = settings,
 		.threads = experiment->threads[0] ? experiment->threads : turns,
@@ -249,7 +275,7 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 
 	while (options.thread_count < MOST_THREADS && experiment->threads[options.thread_count])
 		options.thread_count++;
-	take_settings(overview, experiment, options.workload, settings);
+	take_settings(overview, experiment, false, options.workload, settings);
 	errcode_t error =
 		configuration_list(experiment->comparison, &allocator, &configurations, &options.configuration_count);
 	if (error)
@@ -259,7 +285,9 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 		error = simulate(&options, &measurements, &count, overview->problem);
 	else
 		error = simulate_orphans(&options, settings, configurations, &measurements, overview->problem);
-	return error ? error : print_experiment(overview, experiment, &options, measurements);
+	if (!error)
+		error = print_experiment(overview, experiment, &options, measurements);
+	return error || !experiment->is_layout ? error : compare_disks(overview, experiment, &options, settings);
 }
 
 /* Not all architectures say it. */
@@ -300,19 +328,27 @@ static void print_machine(FILE *stream, unsigned int online_processors)
 	fputs(".\n", stream);
 }
 
+/* Sparse: 8 MiB to begin with, and none of the runs writes to it. */
+static const char *size_of(const struct overview_options *options)
+{
+	return options->is_quick ? "24G" : "200G";
+}
+
 static void print_head(const struct overview *overview)
 {
 	fputs("# e2allocsim: all workloads\n\n", overview->stream);
 	print_machine(overview->stream, overview->options->online_processors);
 	fprintf(overview->stream,
-	        "\nMade by `e2allocsim all --report=DIR%s`, seed %llu. Every command below is for an image of\n\n"
-	        "    truncate -s " IMAGE_SIZE " disk && mke2fs -q -F -t ext4 -O orphan_file disk\n\n"
-	        "Where a value comes from stands beside it: **layout** was counted in the metadata of the image (where "
-	        "streams take turns in one thread, in seeded order, the interleaving is simulated), **counted** are "
-	        "events in the allocator, **measured** is by the clock of this machine, with other work on it if there "
-	        "was any, and **fitted** is what the universal scalability law makes of measured points that had a "
-	        "processor for each thread: a model, nothing measured.\n",
+	        "\nMade by `e2allocsim all --report=DIR%s`, seed %llu. Every command below is for an image of the first "
+	        "line, where nothing else is said; the others make disks that are half full, and old:\n\n",
 	        overview->options->is_quick ? " --quick" : "", (unsigned long long)overview->options->seed);
+	overview_disks_print_commands(overview->stream, size_of(overview->options));
+	fputs("\nWhere a value comes from stands beside it: **layout** was counted in the metadata of the image (where "
+	      "streams take turns in one thread, in seeded order, the interleaving is simulated), **counted** are "
+	      "events in the allocator, **measured** is by the clock of this machine, with other work on it if there "
+	      "was any, and **fitted** is what the universal scalability law makes of measured points that had a "
+	      "processor for each thread: a model, nothing measured.\n",
+	      overview->stream);
 }
 
 static errcode_t write_page(void *context, FILE *stream)
@@ -321,6 +357,9 @@ static errcode_t write_page(void *context, FILE *stream)
 	errcode_t error = progress_start(stderr, overview->options->progress, &overview->progress);
 
 	overview->stream = stream;
+	if (!error)
+		error = overview_disks_make(&overview->disks, overview->options->directory, size_of(overview->options),
+		                            overview->options->seed, overview->progress, overview->problem);
 	print_head(overview);
 	for (size_t index = 0; !error && index < EXPERIMENTS; index++)
 		error = interrupt_pending() ? EINTR : run_experiment(overview, &experiments[index]);
@@ -330,25 +369,16 @@ static errcode_t write_page(void *context, FILE *stream)
 
 errcode_t overview_write(const struct overview_options *options, struct problem *problem)
 {
-	char *const mke2fs[] = { (char *)"-text4", (char *)"-Oorphan_file",
-		                 (char *)"-Ehash_seed=00000000-0000-4000-8000-000000000000", NULL };
-	SCOPE_FREE char *image = NULL;
 	SCOPE_FREE char *page = NULL;
 	struct overview overview = { .options = options, .problem = problem };
 
-	if (asprintf(&image, "%s/allocsim.img", options->directory) < 0 ||
-	    asprintf(&page, "%s/allocsim.md", options->directory) < 0)
+	if (asprintf(&page, "%s/allocsim.md", options->directory) < 0)
 		return problem_set(problem, ENOMEM, options->directory, "cannot make a report");
 	if (mkdir(options->directory, 0777) && errno != EEXIST)
 		return problem_set(problem, errno, options->directory, "cannot make the directory for the report");
-	overview.image = image;
-	struct output output;
-	errcode_t error = image_make(image, IMAGE_SIZE, mke2fs, false, &output, problem);
+	errcode_t error = text_file_write(page, write_page, &overview, "cannot write the report", problem);
 
-	overview.image_file = output.work_path;
-	if (!error)
-		error = text_file_write(page, write_page, &overview, "cannot write the report", problem);
-	output_close(&output);
+	overview_disks_close(&overview.disks);
 	if (error)
 		interrupt_explain(page, problem);
 	return error;
