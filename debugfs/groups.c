@@ -3,48 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ext2fs/group/group.h"
+#include "ext2fs/compare/kernel_forms.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/group/group_index.h"
 #include "ext2fs/group/inode_group.h"
 #include "ext2fs/search/stream_goals.h"
-#include "ext2fs/stats_text.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"
-
-static void put_row(struct json *json, const struct ext2mb *mb, uint32_t number, const struct group_row *row)
-{
-	json_open_row(json, NULL);
-	json_unsigned(json, "group", number);
-	json_unsigned(json, "free", row->free_clusters);
-	json_unsigned(json, "fragments", row->fragments);
-	json_unsigned(json, "first", row->first_free);
-	json_open_array(json, "orders");
-	for (unsigned int order = 0; order < mb->orders; order++)
-		json_unsigned(json, NULL, row->counters[order]);
-	json_close_array(json);
-	json_boolean(json, "corrupt", row->is_corrupt);
-	json_close_object(json);
-}
-
-static errcode_t mb_groups_as_json(struct ext2mb *mb, const struct group_range *range)
-{
-	struct json json = { .stream = stdout };
-	errcode_t error = 0;
-
-	json_open_array(&json, NULL);
-	for (uint32_t number = range->first; number < range->end && !error; number++) {
-		struct group_row row;
-
-		error = stats_text_read_row(mb, number, &row);
-		if (!error)
-			put_row(&json, mb, number, &row);
-	}
-	json_close_array(&json);
-	errcode_t output_error = json_end(&json);
-
-	return error ? error : output_error;
-}
 
 errcode_t request_mb_groups(struct shell *shell, int count, char **words, struct problem *problem)
 {
@@ -54,23 +20,13 @@ errcode_t request_mb_groups(struct shell *shell, int count, char **words, struct
 
 	if (error)
 		return error;
-	if (shell->is_json)
-		return mb_groups_as_json(mb, &range);
-	return stats_text_write_groups(mb, range.first, range.end, listing_print, stdout);
-}
+	if (!shell->is_json)
+		return kernel_groups_print(mb, range.first, range.end, stdout);
+	struct json json = { .stream = stdout };
 
-/* So that what is known of each group is what its bitmap says, not the best that its descriptor allows. */
-static errcode_t load_all(struct ext2mb *mb)
-{
-	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
-		errcode_t error = group_enter(mb, number);
-
-		if (!error)
-			group_leave(mb, number);
-		else if (error != EXT2MB_ET_CORRUPT_GROUP)
-			return error;
-	}
-	return 0;
+	error = kernel_groups_write(mb, range.first, range.end, &json, NULL);
+	errcode_t output_error = json_end(&json);
+	return error ? error : output_error;
 }
 
 static errcode_t load_all_inodes(struct ext2mb *mb)
@@ -92,7 +48,7 @@ errcode_t request_check(struct shell *shell, int count, char **words, struct pro
 	struct filesystem *filesystem = &shell->filesystem;
 	struct ext2mb *mb = filesystem->mb;
 	char why[256] = "";
-	errcode_t error = load_all(mb);
+	errcode_t error = kernel_forms_load(mb);
 
 	(void)count;
 	(void)words;
@@ -114,13 +70,10 @@ errcode_t request_check(struct shell *shell, int count, char **words, struct pro
 
 errcode_t request_mb_structs(struct shell *shell, int count, char **words, struct problem *problem)
 {
-	struct ext2mb *mb = shell->filesystem.mb;
-	errcode_t error = load_all(mb);
-
 	(void)count;
 	(void)words;
 	(void)problem;
-	return error ? error : listing_kernel_form(shell->is_json, ext2mb_write_mb_structs_summary, mb);
+	return listing_kernel_form(shell->is_json, KERNEL_MB_STRUCTS_SUMMARY, shell->filesystem.mb);
 }
 
 static errcode_t list_orders(struct shell *shell)
@@ -198,7 +151,7 @@ errcode_t request_orders(struct shell *shell, int count, char **words, struct pr
 	errcode_t error = count > 1 ? words_number(words[1], 0, mb->orders - 1, &order, problem) : 0;
 
 	if (!error)
-		error = load_all(mb);
+		error = kernel_forms_load(mb);
 	if (error)
 		return error;
 	return count > 1 ? list_order(shell, (unsigned int)order) : list_orders(shell);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "listing.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A last column to the left is not filled up. */
 static int width_of(const struct column *column)
@@ -54,68 +51,12 @@ errcode_t listing_end(struct listing *listing)
 	return json_end(&listing->json);
 }
 
-static void put_value(struct json *json, const char *name, const char *value)
-{
-	char *end;
-	uint64_t number = strtoull(value, &end, 10);
-
-	if (*end)
-		json_string(json, name, value);
-	else
-		json_unsigned(json, name, number);
-}
-
-static errcode_t put_lines(char *rest)
+errcode_t listing_kernel_form(bool is_json, enum kernel_form form, struct ext2mb *mb)
 {
 	struct json json = { .stream = stdout };
-	unsigned int depth = 0;
-
-	json_open_object(&json, NULL);
-	for (char *line; (line = strsep(&rest, "\n")) && *line;) {
-		unsigned int tabs = (unsigned int)strspn(line, "\t");
-		char *name = line + tabs;
-		char *value = strchr(name, ':');
-
-		if (!value)
-			continue;
-		*value++ = '\0';
-		value += strspn(value, " ");
-		for (; depth > tabs; depth--)
-			json_close_object(&json);
-		if (*value) {
-			put_value(&json, name, value);
-			continue;
-		}
-		json_open_object(&json, name);
-		depth++;
-	}
-	for (; depth; depth--)
-		json_close_object(&json);
-	json_close_object(&json);
-	return json_end(&json);
-}
-
-errcode_t listing_print(void *stream, const char *text, size_t bytes)
-{
-	/* An error is the stream's, and found when it is flushed. */
-	fwrite(text, 1, bytes, stream);
-	return 0;
-}
-
-errcode_t listing_kernel_form(bool is_json,
-                              errcode_t (*write_form)(struct ext2mb *mb, ext2mb_write_function write, void *context),
-                              struct ext2mb *mb)
-{
-	SCOPE_FREE char *text = NULL;
-	size_t bytes;
 
 	if (!is_json)
-		return write_form(mb, listing_print, stdout);
-	FILE *stream = open_memstream(&text, &bytes);
-	if (!stream)
-		return ENOMEM;
-	errcode_t error = write_form(mb, listing_print, stream);
-	if (fclose(stream))
-		return ENOMEM;
-	return error ? error : put_lines(text);
+		return kernel_form_print(form, mb, stdout);
+	errcode_t error = kernel_form_write(form, mb, &json, NULL);
+	return error ? error : json_end(&json);
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/ext2mb.h"
+#include "ext2fs/compare/kernel_forms.h"
 #include "support/problem.h"
 #include "support/text/json.h"
 
@@ -33,16 +33,5 @@ void listing_begin(struct listing *listing, bool is_json, const struct column *c
 void listing_row(struct listing *listing, const struct cell *cells);
 MUST_CHECK errcode_t listing_end(struct listing *listing);
 
-/* Writes to the stream, as an ext2mb_write_function. */
-errcode_t listing_print(void *stream, const char *text, size_t bytes);
-
-/*
- * Prints one of the kernel's forms, as it is or as JSON.
- *
- * They are lines `NAME: VALUE`, with a tab for each level of indent. As JSON a line without a value is an object that
- * has the deeper lines.
- */
-MUST_CHECK errcode_t listing_kernel_form(bool is_json,
-                                         errcode_t (*write_form)(struct ext2mb *mb, ext2mb_write_function write,
-                                                                 void *context),
-                                         struct ext2mb *mb);
+/* Prints one of the kernel's forms, as it is or as JSON. */
+MUST_CHECK errcode_t listing_kernel_form(bool is_json, enum kernel_form form, struct ext2mb *mb);

@@ -54,7 +54,7 @@ errcode_t request_mb_stats(struct shell *shell, int count, char **words, struct 
 	(void)count;
 	(void)words;
 	(void)problem;
-	return listing_kernel_form(shell->is_json, ext2mb_write_mb_stats, shell->filesystem.mb);
+	return listing_kernel_form(shell->is_json, KERNEL_MB_STATS, shell->filesystem.mb);
 }
 
 /* What holds now, then what was counted since the allocator was opened or stats -r given. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/compare/tunables.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
@@ -55,6 +56,31 @@ static void take_stripe(struct command *command, const struct taken_option *opti
 {
 	if (!option->value)
 		command->policy.allocator.stripe_blocks = EXT2MB_NO_STRIPE;
+}
+
+/* NAME=VALUE, as often as is wanted. */
+static void take_set(struct command *command, const struct taken_option *option)
+{
+	char *value = strchr(option->argument, '=');
+	struct problem problem = { 0 };
+	uint64_t number;
+
+	if (!value)
+		usage_error("--set: %s: a value is missing: NAME=VALUE", option->argument);
+	*value++ = '\0';
+	const struct tunable *tunable = tunable_find(option->argument);
+	if (!tunable)
+		usage_error("--set: %s: there is no such tunable: e2allocsim(8) lists them", option->argument);
+	if (tunable_read(tunable, value, &number, &problem))
+		usage_error("--set=%s=%s: %s", option->argument, value, problem.reason ? problem.reason : "no memory");
+	tunable_set(tunable, &command->policy, number);
+}
+
+static const char *tunable_word(unsigned int index)
+{
+	const struct tunable *tunable = tunable_get(index);
+
+	return tunable ? tunable->name : NULL;
 }
 
 static void take_compare(struct command *command, const struct taken_option *option)
@@ -134,6 +160,8 @@ static const struct option_row compared_rows[] = {
 	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,
 	  FIELD(policy.allocator.stripe_blocks), .take = take_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },
+	{ .name = "set", .argument = "NAME=VALUE", .kind = ARGUMENT_TEXT, .word = tunable_word, .take = take_set,
+	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times" },
 	{ .name = "compare", .argument = "WHAT", .kind = ARGUMENT_WORDS,
 	  .words = "policies|normalizations|windows|patches", .take = take_compare,
 	  .help = "policies, patches, normalizations or windows: several runs, one table;\n"

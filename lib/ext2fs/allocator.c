@@ -24,6 +24,7 @@ const struct policy allocator_policy = {
 	.inodes = &inodes_in_shares,
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
 	.locality = EXT2MB_LOCALITY_DIRECTORY,
+	.limits = SEARCH_LIMITS_DEFAULT,
 };
 
 /* An allocator with what its rooms have of it, in one piece of memory. */

@@ -207,8 +207,13 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 		return EXT2MB_ET_BAD_ARGUMENT;
 	messages_register();
 	uint32_t choices = (policies[options->policy].choices | options->choices_added) & ~options->choices_dropped;
-	if (choices == (SERIES | OURS) && options->policy == POLICY_EXT2MB)
-		return allocator_open(fs, &allocator, &allocator_policy, ret);
+	if (choices == (SERIES | OURS) && options->policy == POLICY_EXT2MB) {
+		struct policy ours = allocator_policy;
+
+		if (options->has_limits)
+			ours.limits = options->limits;
+		return allocator_open(fs, &allocator, &ours, ret);
+	}
 	struct kernel_policy *kernel = aligned_alloc(_Alignof(struct kernel_policy), sizeof(*kernel));
 	if (!kernel)
 		return ENOMEM;
@@ -217,6 +222,8 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 	if (!(choices & CHOICE_SEVERAL_GOALS))
 		allocator.streams = 1;
 	struct policy policy = bind(kernel, options->policy != POLICY_EXT2MB);
+	if (options->has_limits)
+		policy.limits = options->limits;
 	return allocator_open(fs, &allocator, &policy, ret);
 }
 

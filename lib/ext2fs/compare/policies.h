@@ -5,6 +5,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "ext2fs/core/policy.h"
 #include "ext2fs/ext2mb.h"
 #include "support/problem.h"
 
@@ -49,11 +52,19 @@ MUST_CHECK errcode_t policy_find(const char *name, enum policy_name *policy);
 
 uint32_t policy_choices(enum policy_name policy);
 
+#define POLICY_MOST_TUNABLES 64
+
 struct policy_options {
 	enum policy_name policy;
 	uint32_t choices_added;   /* to those of the policy */
 	uint32_t choices_dropped; /* from them; none may be in both */
 	struct ext2mb_options allocator; /* as for ext2mb_open(); its size need not be set */
+	bool has_limits;                 /* else those of the kernel */
+	struct search_limits limits;
+
+	/* What was set by name: see tunables.h. */
+	uint64_t tunables_set; /* a bit for each row */
+	uint64_t tunable_values[POLICY_MOST_TUNABLES];
 };
 
 /*

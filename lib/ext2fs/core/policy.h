@@ -10,6 +10,17 @@
 
 #include "ext2fs/ext2mb.h"
 
+/* How long a search goes on, by the kernel's names. */
+struct search_limits {
+	uint32_t most_to_scan;        /* mb_max_to_scan: runs, before what there is must do */
+	uint32_t least_to_scan;       /* mb_min_to_scan: runs, before one that is long enough is taken though a better fit
+	                                 may follow */
+	uint32_t least_power_of_two;  /* mb_order2_req: bits of the shortest length that is looked for as a buddy */
+	uint32_t most_trimmed_orders; /* mb_best_avail_max_trim_order */
+};
+
+#define SEARCH_LIMITS_DEFAULT { 200, 10, 2, 3 }
+
 struct policy {
 	const struct index_operations *index;           /* group/group_index.h: which groups to look at */
 	const struct pending_operations *pending;       /* group/pending_free.h: what was freed and waits for a commit */
@@ -23,6 +34,7 @@ struct policy {
 	enum ext2mb_normalization normalization;
 	enum ext2mb_locality locality;
 	uint32_t least_groups; /* in filesystems with fewer, mb_optimize_scan is off */
+	struct search_limits limits;
 
 	/* A policy's own, freed with the allocator; NULL: it has none. */
 	void *state;

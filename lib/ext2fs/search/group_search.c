@@ -85,12 +85,12 @@ static bool weigh(struct search *search, const struct group_piece *run)
 	if (best->count < search->wanted ? run->count > best->count :
 	                                   run->count >= search->wanted && run->count < best->count)
 		*best = *run;
-	if (search->found > SEARCH_MOST_TO_SCAN) {
+	if (search->found > search->mb->policy.limits.most_to_scan) {
 		search->status = SEARCH_IS_OVER;
 		stats_add(&search->worker->stats, COUNT_BREAKS, 1);
 		return true;
 	}
-	return best->count >= search->wanted && search->found > SEARCH_LEAST_TO_SCAN;
+	return best->count >= search->wanted && search->found > search->mb->policy.limits.least_to_scan;
 }
 
 /* Measures the group's runs from its first free cluster on. */

@@ -41,17 +41,12 @@ struct search {
 	unsigned int busy_count;
 };
 
-/* The kernel's mb_max_to_scan, mb_min_to_scan, mb_order2_req and mb_best_avail_max_trim_order. */
-#define SEARCH_MOST_TO_SCAN 200      /* runs, before what there is must do */
-#define SEARCH_LEAST_TO_SCAN 10      /* runs, before one that is long enough is taken though a better fit may follow */
-#define SEARCH_LEAST_POWER_OF_TWO 2  /* clusters */
-#define SEARCH_MOST_TRIMMED_ORDERS 3
-
 /* The order of the shortest length that BEST_AVAILABLE may look for. */
 static inline unsigned int search_least_order(const struct search *search)
 {
 	unsigned int order = 31 - (unsigned int)__builtin_clz(search->wanted);
-	unsigned int least = order > SEARCH_MOST_TRIMMED_ORDERS ? order - SEARCH_MOST_TRIMMED_ORDERS : 0;
+	unsigned int most_trimmed = search->mb->policy.limits.most_trimmed_orders;
+	unsigned int least = order > most_trimmed ? order - most_trimmed : 0;
 
 	if (1u << least < search->mb->stripe.clusters)
 		least = 31 - (unsigned int)__builtin_clz(search->mb->stripe.clusters);

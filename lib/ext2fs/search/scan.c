@@ -278,7 +278,7 @@ static errcode_t try_everything(struct search *search)
 /* Goes down the criteria until something is taken, or is at least known to be the best that there was. */
 static errcode_t try_criteria(struct search *search)
 {
-	bool is_power_of_two = search->wanted >= SEARCH_LEAST_POWER_OF_TWO &&
+	bool is_power_of_two = last_set(search->wanted) >= search->mb->policy.limits.least_power_of_two &&
 	                       !(search->wanted & (search->wanted - 1)) &&
 	                       last_set(search->wanted) <= search->mb->orders;
 	errcode_t error = 0;

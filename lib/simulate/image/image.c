@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ext2fs/compare/tunables.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/fs/fs_errors.h"
 #include "populate/format/child.h"
@@ -168,7 +169,9 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	if (error)
 		return problem_set(problem, error, path, "cannot simulate on it");
 	error = attach(image, options);
-	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
+	if (error)
+		return problem_set(problem, error, path, "cannot attach an allocator");
+	return tunables_verify(image->mb, options, problem);
 }
 
 errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes)

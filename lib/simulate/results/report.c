@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ext2fs/compare/tunables.h"
 #include "simulate/results/scalability.h"
 #include "support/text/json.h"
 #include "support/utf8.h"
@@ -182,6 +183,27 @@ static void write_choices(struct json *json, const struct policy_options *option
 	json_close_array(json);
 }
 
+/* The tunables that were set. */
+static void write_tunables(struct json *json, const struct policy_options *options)
+{
+	const struct tunable *tunable;
+
+	if (!options->tunables_set)
+		return;
+	json_open_object(json, "set");
+	for (unsigned int index = 0; (tunable = tunable_get(index)); index++) {
+		uint64_t value = options->tunable_values[index];
+
+		if (!(options->tunables_set & UINT64_C(1) << index))
+			continue;
+		if (tunable->words)
+			json_string(json, tunable->name, tunable->words[value]);
+		else
+			json_unsigned(json, tunable->name, value);
+	}
+	json_close_object(json);
+}
+
 /* The word of this index among words with | between them. */
 static void write_choice(struct json *json, const struct workload_option *option, uint64_t index)
 {
@@ -197,6 +219,7 @@ static void write_measurement(struct json *json, const struct measurement *measu
 	json_open_object(json, NULL);
 	json_string(json, "configuration", measurement->configuration->name);
 	write_choices(json, &measurement->configuration->options);
+	write_tunables(json, &measurement->configuration->options);
 	json_unsigned(json, "threads", measurement->threads);
 	json_open_array(json, "values");
 	for (unsigned int index = 0; index < measurement->result.count; index++) {

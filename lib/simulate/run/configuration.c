@@ -102,7 +102,7 @@ static const char *name_of(enum policy_name policy)
 
 static void list_one(struct list *list, const struct policy_options *options)
 {
-	bool is_whole = !options->choices_added && !options->choices_dropped;
+	bool is_whole = !options->choices_added && !options->choices_dropped && !options->tunables_set;
 
 	add(list, options, "%s%s", name_of(options->policy), is_whole ? "" : " with changes");
 }
