@@ -115,11 +115,11 @@ static void destroy(struct ext2mb *mb)
 	free(mb);
 }
 
-errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
-                         struct ext2mb **ret)
+static errcode_t open_rooms(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
+                            bool follows_map, struct ext2mb **ret)
 {
 	struct rooms *rooms = allocate(_Alignof(struct rooms), sizeof(*rooms));
-	errcode_t error = rooms ? fs_state_open(&rooms->fs_state, fs) : ENOMEM;
+	errcode_t error = rooms ? fs_state_open(&rooms->fs_state, fs, follows_map) : ENOMEM;
 
 	if (error) {
 		if (policy->destroy)
@@ -150,7 +150,25 @@ errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, c
 	return 0;
 }
 
+errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
+                         struct ext2mb **ret)
+{
+	return open_rooms(fs, options, policy, false, ret);
+}
+
+errcode_t allocator_open_following(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
+{
+	return open_rooms(fs, options, &allocator_policy, true, ret);
+}
+
 errcode_t ext2mb_close(struct ext2mb *mb)
+{
+	if (mb && mb->fs_state->follows_map)
+		return EXT2MB_ET_ATTACHED;
+	return allocator_close(mb);
+}
+
+errcode_t allocator_close(struct ext2mb *mb)
 {
 	errcode_t error = mb ? commit_refuse_in_discard(mb) : 0;
 

@@ -12,3 +12,10 @@ extern const struct policy allocator_policy;
  */
 MUST_CHECK errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
                                     struct ext2mb **ret);
+
+/* With our own policy, for a filesystem whose blocks libext2fs's own calls mark and free (fs_state.h: follows_map). */
+MUST_CHECK errcode_t allocator_open_following(ext2_filsys fs, const struct ext2mb_options *options,
+                                              struct ext2mb **ret);
+
+/* ext2mb_close(), which refuses to close one that follows. */
+errcode_t allocator_close(struct ext2mb *mb);

@@ -200,6 +200,9 @@ errcode_t ext2mb_commit(struct ext2mb *mb)
 
 errcode_t ext2mb_sync(struct ext2mb *mb)
 {
+	if (mb->fs_state->follows_map)
+		return EXT2MB_ET_ATTACHED;
+
 	errcode_t discard_error = commit_frees(mb);
 
 	if (discard_error == EXT2MB_ET_IN_DISCARD)

@@ -456,6 +456,48 @@ struct ext2mb_orphan_released {
 EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_orphan_released *counts,
                                                   char *why, size_t why_bytes);
 
+/*
+ * Programs that allocate through libext2fs, one block a call, can have the allocator without a change of theirs: once it
+ * is attached, what ext2fs_file_write(), ext2fs_bmap2(), ext2fs_fallocate(), ext2fs_mkdir(), ext2fs_expand_dir(),
+ * ext2fs_symlink(), extent trees and xattrs of this handle need comes from it; the blocks of a file from a preallocation
+ * of the file's own, so that writes of a block each give long extents and need no search. It hooks into libext2fs
+ * (get_alloc_block2, new_range, block_alloc_stats and block_alloc_stats_range), which marks what it is given, as ever:
+ * fs->block_map, descriptors and counters are right after each call, and show preallocations as free. Programs may mark
+ * and free blocks there themselves; what they do is found out in time. Nothing is refused for want of space that
+ * libext2fs alone would have found. What is freed can be had again at once, as without the allocator.
+ *
+ * Threads: as libext2fs, one at a time for each handle.
+ */
+struct ext2mb_attach_options {
+	size_t struct_bytes; /* sizeof(struct ext2mb_attach_options) */
+	const struct ext2mb_options *allocator; /* NULL: the defaults; without a discard function */
+	uint64_t open_files; /* so many files keep preallocations, those allocated for last; 0: 1024; at most 2^20 */
+};
+
+/*
+ * options may be NULL. No I/O. EXT2MB_ET_HOOKS_TAKEN: the program has set functions of its own, as e2fsck and resize2fs
+ * do; EXT2MB_ET_ATTACHED: one is attached; EXT2_ET_RO_FILSYS; ext2mb_open()'s errors. A copy that ext2fs_dup_handle()
+ * makes has no allocator, and must be attached by itself if it is to have one. Should the program set
+ * fs->get_alloc_block afterwards, that function is asked, and should it change the filesystem's size, libext2fs
+ * allocates by itself from then on.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *options);
+
+/*
+ * Everything is in the handle already; from now on it allocates as it did before. To be called before ext2fs_close() or
+ * ext2fs_free(), which tell nobody: else the allocator's memory is kept until a handle at the same address is attached.
+ * EXT2MB_ET_NOT_ATTACHED.
+ */
+errcode_t ext2mb_detach(ext2_filsys fs);
+
+/*
+ * The allocator attached to the handle, until it is detached; NULL: none. To look at (counters, forms, free blocks, what
+ * blocks are used for, ext2mb_check()) and to allocate and free in addition, where the caller marks in the map what it
+ * takes before libext2fs is called again; through workers that are closed before it is detached. ext2mb_sync() and
+ * ext2mb_close() refuse it, with EXT2MB_ET_ATTACHED: what is to be written is in the handle.
+ */
+struct ext2mb *ext2mb_attached(ext2_filsys fs);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 ext2mb_sources := \
 	lib/ext2fs/allocator.c \
+	lib/ext2fs/attach/attach.c \
+	lib/ext2fs/attach/attached_files.c \
+	lib/ext2fs/attach/follow.c \
+	lib/ext2fs/attach/take.c \
 	lib/ext2fs/check/check.c \
 	lib/ext2fs/core/bits.c \
 	lib/ext2fs/core/buddy.c \

@@ -4,6 +4,7 @@ unit_tests := \
 	archive_acl \
 	archive_source \
 	arena \
+	attach \
 	bisect \
 	block_range \
 	block_runs \
@@ -85,6 +86,7 @@ unit_tests := \
 
 # Linked into every unit test.
 unit_helper_sources := \
+	tests/unit/attach_judge.c \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \

@@ -415,6 +415,15 @@ static void call_for_files(struct ext2mb_worker *worker)
 	ck_assert_uint_gt(ext2mb_free_inodes(test.mb), 0);
 }
 
+/* Another allocator of the same filesystem. */
+static void call_for_attaching(void)
+{
+	ck_assert_error(ext2mb_detach(test.fs), EXT2MB_ET_NOT_ATTACHED);
+	ck_assert_ok(ext2mb_attach(test.fs, NULL));
+	ck_assert_ptr_nonnull(ext2mb_attached(test.fs));
+	ck_assert_ok(ext2mb_detach(test.fs));
+}
+
 static void call_for_figures(void)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -460,6 +469,7 @@ static errcode_t do_much(void *context, uint64_t start, uint64_t count)
 	ext2mb_worker_close(worker);
 	call_for_figures();
 	call_for_orphans();
+	call_for_attaching();
 	ck_assert_error(ext2mb_check(test.mb, why, sizeof(why)), EXT2MB_ET_IN_DISCARD);
 	ck_assert_error(ext2mb_close(test.mb), EXT2MB_ET_IN_DISCARD);
 	ck_assert_error(ext2mb_sync(test.mb), EXT2MB_ET_IN_DISCARD);

@@ -49,9 +49,13 @@ static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 	return 0;
 }
 
-errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs)
+errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map)
 {
-	*state = (struct fs_state){ .fs = fs, .has_descriptor_checksums = ext2fs_has_group_desc_csum(fs) };
+	*state = (struct fs_state){
+		.fs = fs,
+		.follows_map = follows_map,
+		.has_descriptor_checksums = ext2fs_has_group_desc_csum(fs),
+	};
 	/* Replayed later, the journal would bring old bitmaps back. */
 	if (fs->flags & EXT2_FLAG_RW && ext2fs_has_feature_journal_needs_recovery(fs->super))
 		return EXT2MB_ET_NEEDS_RECOVERY;
@@ -99,6 +103,8 @@ errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct g
 		counts->unused_inodes = ext2fs_bg_flags_test(state->fs, group, EXT2_BG_INODE_UNINIT) ?
 		                                inodes :
 		                                ext2fs_bg_itable_unused(state->fs, group);
+	if (state->follows_map && counts->free_clusters > geometry_group_clusters(&state->geometry, group))
+		counts->free_clusters = geometry_group_clusters(&state->geometry, group);
 	if (bits_test(state->suspect, group) || counts->free_inodes > inodes || counts->unused_inodes > inodes ||
 	    counts->free_clusters > geometry_group_clusters(&state->geometry, group) ||
 	    counts->directories > inodes - counts->free_inodes)
@@ -163,11 +169,26 @@ static errcode_t read_block_bitmap(struct fs_state *state, uint32_t group, uint6
 	return 0;
 }
 
+/* Descriptors follow the map only at the end of each call, and not at all where programs mark blocks by hand. */
+static errcode_t follow_map(struct fs_state *state, uint32_t group, uint64_t *words)
+{
+	errcode_t error = state->fs->block_map ? read_block_bitmap(state, group, words) : EXT2MB_ET_CORRUPT_GROUP;
+
+	if (error)
+		return error;
+	bits_from_disk(words, geometry_block_bytes(&state->geometry) / sizeof(*words));
+	for (struct zone_walk walk = { 0 }; fs_zones_next(&state->zones, &state->geometry, group, &walk);)
+		bits_set_range(words, walk.from, walk.end);
+	return 0;
+}
+
 errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t *words)
 {
 	uint32_t clusters = geometry_group_clusters(&state->geometry, group);
 
 	memset(words, 0, geometry_block_bytes(&state->geometry));
+	if (state->follows_map)
+		return follow_map(state, group, words);
 	if (!is_descriptor_right(state, group))
 		return EXT2MB_ET_CORRUPT_GROUP;
 	if (is_uninitialised(state, group, EXT2_BG_BLOCK_UNINIT)) {

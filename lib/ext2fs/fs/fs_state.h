@@ -20,14 +20,18 @@
 struct fs_state {
 	ext2_filsys fs;
 	struct geometry geometry;
+	bool follows_map; /* libext2fs's own calls change fs->block_map, which alone tells what is free */
 	bool has_descriptor_checksums; /* only then do the UNINIT flags and itable_unused mean anything */
 	struct fs_zones zones;
 	uint64_t *suspect;    /* a bit per group whose bitmaps or inode table lie where they cannot be */
 	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
 };
 
-/* EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. */
-MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs);
+/*
+ * EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. follows_map: the state is
+ * never written back, and block bitmaps are read from fs->block_map, which must have been loaded by then.
+ */
+MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map);
 void fs_state_close(struct fs_state *state);
 
 /* What is asked for, in blocks, or with 0 the superblock's stripe width or, if that is of no use, its stride. */

@@ -143,6 +143,9 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 	uint64_t begun = nanoseconds();
 	buddy_build(buddy);
 	atomic_fetch_add_explicit(&mb->build_nanoseconds, nanoseconds() - begun, memory_order_relaxed);
+	/* The descriptor may have said something else where the map is followed. */
+	atomic_fetch_add_explicit(&mb->clusters_at_open,
+	                          (uint64_t)buddy->free_clusters - group_free_clusters(group), memory_order_relaxed);
 	group->buddy = buddy;
 	group->state = GROUP_LOADED;
 	publish_buddy(mb, number);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* libext2fs's hooks, and which allocator is whose. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ext2fs/allocator.h"
+#include "ext2fs/attach/attached.h"
+#include "ext2fs/core/messages.h"
+#include "ext2fs/core/sized_struct.h"
+
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_attach_options, open_files);
+
+/* fs->priv_data is the program's, so the handles are found by their address. */
+static struct {
+	pthread_mutex_t lock;
+	struct attached *first;
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct attached *find(ext2_filsys fs)
+{
+	pthread_mutex_lock(&table.lock);
+	struct attached *attached = table.first;
+	while (attached && attached->fs != fs)
+		attached = attached->next;
+	pthread_mutex_unlock(&table.lock);
+	return attached;
+}
+
+static void add(struct attached *attached)
+{
+	pthread_mutex_lock(&table.lock);
+	attached->next = table.first;
+	table.first = attached;
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* NULL: it is not there. */
+static struct attached *take_out(ext2_filsys fs)
+{
+	pthread_mutex_lock(&table.lock);
+	struct attached **link = &table.first;
+	while (*link && (*link)->fs != fs)
+		link = &(*link)->next;
+	struct attached *attached = *link;
+	if (attached)
+		*link = attached->next;
+	pthread_mutex_unlock(&table.lock);
+	return attached;
+}
+
+/* --- The hooks ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Whom it may ask: NULL if this handle is a copy of an attached one (ext2fs_dup_handle() copies the hooks), or the
+ * allocator cannot help. Then it is done as libext2fs does it.
+ */
+static struct attached *ready(ext2_filsys fs)
+{
+	struct attached *attached = find(fs);
+
+	return attached && !attached_prepare(attached) ? attached : NULL;
+}
+
+/* The program has come with a function of its own since: resize2fs does. It may ask libext2fs, which must not ask it. */
+static errcode_t ask_program(ext2_filsys fs, uint64_t goal, blk64_t *block)
+{
+	errcode_t (*function)(ext2_filsys, blk64_t, blk64_t *) = fs->get_alloc_block;
+
+	fs->get_alloc_block = NULL;
+	errcode_t error = function(fs, goal, block);
+	fs->get_alloc_block = function;
+	return error;
+}
+
+static errcode_t hand_out_block(ext2_filsys fs, blk64_t goal, blk64_t *block, struct blk_alloc_ctx *ctx)
+{
+	if (fs->get_alloc_block)
+		return ask_program(fs, goal, block);
+	struct attached *attached = ready(fs);
+	uint64_t taken;
+
+	if (attached && !attached_take_block(attached, goal, ctx, &taken)) {
+		*block = taken;
+		return 0;
+	}
+	errcode_t error = fs->block_map ? 0 : ext2fs_read_block_bitmap(fs);
+	if (!error)
+		error = ext2fs_new_block3(fs, goal, fs->block_map, block, ctx);
+	if (!error && attached)
+		attached_take_found(attached, *block, 1);
+	return error;
+}
+
+static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t count, blk64_t *start, blk64_t *taken)
+{
+	struct attached *attached = ready(fs);
+	struct ext2mb_extent extent;
+
+	if (attached && !attached_take_range(attached, flags, goal, count, &extent)) {
+		*start = extent.start;
+		*taken = extent.count;
+		return 0;
+	}
+	/* What another file has reserved there is not for this one, which can go elsewhere. */
+	if (attached && flags & EXT2_NEWRANGE_FIXED_GOAL)
+		return EXT2_ET_BLOCK_ALLOC_FAIL;
+	errcode_t error = fs->block_map ? ext2fs_new_range(fs, flags, goal, count, fs->block_map, start, taken) :
+	                                  EXT2_ET_NO_BLOCK_BITMAP;
+	if (error)
+		return error;
+	if (*taken > count)
+		*taken = count;
+	if (attached)
+		attached_take_found(attached, *start, *taken);
+	return 0;
+}
+
+/* Whom what happens to blocks concerns. Before the map has been read nothing of it is known. */
+static struct attached *listener(ext2_filsys fs)
+{
+	struct attached *attached = find(fs);
+
+	return attached && attached->map && attached->map == fs->block_map ? attached : NULL;
+}
+
+static void hear_of_block(ext2_filsys fs, blk64_t block, int in_use)
+{
+	struct attached *attached = listener(fs);
+
+	if (attached)
+		attached_follow_block(attached, block, in_use > 0);
+}
+
+/* Until 1.47.2 libext2fs tells where the range ends, and a length of 0. */
+static void hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
+{
+	struct attached *attached = listener(fs);
+
+	if (!attached)
+		return;
+	if (count)
+		attached_follow(attached, start, start + count);
+	else if (start && (in_use < 0 || !attached_has_handed_out(attached, start - 1)))
+		attached_follow_back(attached, start);
+}
+
+/* --- Attaching and detaching -------------------------------------------------------------------------------- */
+
+static bool has_hooks(ext2_filsys fs)
+{
+	return fs->get_alloc_block || fs->get_alloc_block2 || fs->block_alloc_stats || fs->new_range ||
+	       fs->block_alloc_stats_range;
+}
+
+/* libext2fs has no function that sets get_alloc_block2, which alone is told for which file. */
+static void set_hooks(ext2_filsys fs)
+{
+	fs->get_alloc_block2 = hand_out_block;
+	ext2fs_set_new_range_callback(fs, hand_out_range, NULL);
+	ext2fs_set_block_alloc_stats_callback(fs, hear_of_block, NULL);
+	ext2fs_set_block_alloc_stats_range_callback(fs, hear_of_range, NULL);
+}
+
+/* Those that the program has put in their place stay. */
+static void clear_hooks(ext2_filsys fs)
+{
+	if (fs->get_alloc_block2 == hand_out_block)
+		fs->get_alloc_block2 = NULL;
+	if (fs->new_range == hand_out_range)
+		ext2fs_set_new_range_callback(fs, NULL, NULL);
+	if (fs->block_alloc_stats == hear_of_block)
+		ext2fs_set_block_alloc_stats_callback(fs, NULL, NULL);
+	if (fs->block_alloc_stats_range == hear_of_range)
+		ext2fs_set_block_alloc_stats_range_callback(fs, NULL, NULL);
+}
+
+static void destroy(struct attached *attached)
+{
+	if (!attached)
+		return;
+	attached_files_destroy(&attached->files, attached->worker);
+	ext2mb_worker_close(attached->worker);
+	/* Without a discard function it cannot be refused. */
+	allocator_close(attached->mb);
+	free(attached);
+}
+
+static errcode_t create(ext2_filsys fs, const struct ext2mb_attach_options *options, struct attached *attached)
+{
+	struct ext2mb_options copy;
+	const struct ext2mb_options *allocator = NULL;
+	errcode_t error = 0;
+
+	if (options->allocator)
+		allocator = sized_struct_read(options->allocator, &copy, sizeof(copy),
+		                              SIZED_STRUCT_LEAST(struct ext2mb_options, group_preallocation_blocks),
+		                              &error);
+	if (error)
+		return error;
+	/* What is freed can be had again before anything is written. */
+	if ((allocator && allocator->discard) || options->open_files > ATTACHED_FILES_MOST)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	attached->fs = fs;
+	error = attached_files_create(&attached->files, options->open_files ? (uint32_t)options->open_files :
+	                                                                     ATTACHED_FILES_DEFAULT);
+	if (!error)
+		error = allocator_open_following(fs, allocator, &attached->mb);
+	return error ? error : ext2mb_worker_open(attached->mb, &attached->worker);
+}
+
+errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *options)
+{
+	static const struct ext2mb_attach_options defaults = { .struct_bytes = sizeof(defaults) };
+	struct ext2mb_attach_options copy;
+	errcode_t error;
+
+	messages_register();
+	options = sized_struct_read(options ? options : &defaults, &copy, sizeof(copy),
+	                            SIZED_STRUCT_LEAST(struct ext2mb_attach_options, open_files), &error);
+	if (!options)
+		return error;
+	if (fs->get_alloc_block2 == hand_out_block && find(fs))
+		return EXT2MB_ET_ATTACHED;
+	if (has_hooks(fs))
+		return EXT2MB_ET_HOOKS_TAKEN;
+	if (!(fs->flags & EXT2_FLAG_RW))
+		return EXT2_ET_RO_FILSYS;
+	/* Of a handle that was freed without a word, and whose address this one has. */
+	destroy(take_out(fs));
+	struct attached *attached = calloc(1, sizeof(*attached));
+	if (!attached)
+		return ENOMEM;
+	error = create(fs, options, attached);
+	if (error) {
+		destroy(attached);
+		return error;
+	}
+	add(attached);
+	set_hooks(fs);
+	return 0;
+}
+
+errcode_t ext2mb_detach(ext2_filsys fs)
+{
+	struct attached *attached = take_out(fs);
+
+	if (!attached)
+		return EXT2MB_ET_NOT_ATTACHED;
+	clear_hooks(fs);
+	destroy(attached);
+	return 0;
+}
+
+struct ext2mb *ext2mb_attached(ext2_filsys fs)
+{
+	const struct attached *attached = find(fs);
+
+	return attached ? attached->mb : NULL;
+}
