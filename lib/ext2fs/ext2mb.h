@@ -498,6 +498,79 @@ errcode_t ext2mb_detach(ext2_filsys fs);
  */
 struct ext2mb *ext2mb_attached(ext2_filsys fs);
 
+/*
+ * Transactions: programs that write ext4 through libext2fs become safe against crashes and power cuts. A filesystem
+ * that was opened with this io_manager keeps what is written in memory, and ext2mb_transaction_commit() puts all of
+ * it on disk or nothing, through the filesystem's own journal, which the kernel and e2fsck replay. Blocks that were
+ * free at the last commit are written at once, for nothing refers to them before the next one. See doc/TRANSACTIONS.md.
+ *
+ *	ext2fs_open2(name, NULL, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, ext2mb_transaction_io_manager(0), &fs);
+ *	... changes by calls of libext2fs ...
+ *	ext2mb_transaction_commit(fs);
+ *
+ * Opening for writing replays the journal, if need be, with e2fsck(8) (EXT2MB_ET_REPLAY: that failed). ext2fs_open2()
+ * returns EXT2MB_ET_NO_JOURNAL where there is no journal or an external one, EXT2MB_ET_BAD_JOURNAL for one that is
+ * damaged or has unknown features. Opened without EXT2_FLAG_RW the filesystem is read as with unix_io.
+ *
+ * Refused are writes to the journal (EXT2MB_ET_JOURNAL_WRITE), another size or another journal in the superblock
+ * (EXT2MB_ET_LAYOUT_CHANGE), and what lies outside of the filesystem (EXT2MB_ET_BAD_RANGE). After a write that was
+ * refused or failed, a failed commit or an abort, libext2fs's memory is not what is on disk: all further writes and
+ * commits return EXT2MB_ET_TRANSACTION_OVER until the filesystem is opened anew; ext2fs_free() lets go of the old
+ * handle.
+ *
+ * Closing commits what is left, unless a step is open; ext2fs_close() does not tell how that went: commit before. A
+ * flush of the channel, so also ext2fs_flush(), commits nothing. The channel may be used by any number of threads;
+ * the functions here call libext2fs, which may not.
+ */
+#define EXT2MB_NO_JOURNAL 0x0001u /* a filesystem without a journal of its own is taken, too: its commits can be cut short */
+
+/* flags: 0 or EXT2MB_NO_JOURNAL; NULL for others. It is for good. Any thread. */
+io_manager ext2mb_transaction_io_manager(uint64_t flags);
+
+/*
+ * A step is what must not be divided. A transaction is one step or several: before a step begins, what has been changed
+ * until then is committed if it would fill half of the journal. Without steps a transaction is all between two commits.
+ * EXT2MB_ET_IN_STEP: one is open already; EXT2MB_ET_NO_TRANSACTION (as for all of these): fs has another io_manager;
+ * EXT2MB_ET_TRANSACTION_OVER; EXT2_ET_RO_FILSYS.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_begin(ext2_filsys fs);
+
+/* Ends the step; what it changed is committed some time later. EXT2MB_ET_BAD_ARGUMENT: none is open. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_end(ext2_filsys fs);
+
+/*
+ * Ends the step, if one is open, flushes fs, and commits. On return it is on disk, for good.
+ * EXT2MB_ET_TRANSACTION_SIZE: it is larger than the journal; nothing of it is on disk then, as after any other error
+ * before the commit block is written. After an error in writing, whether the transaction took place is seen when
+ * the filesystem is opened anew.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_commit(ext2_filsys fs);
+
+/* Forgets all that was changed since the last commit. Only ext2fs_free() is of use afterwards, and reading. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_abort(ext2_filsys fs);
+
+/*
+ * Says that these blocks are contents of files, and have been since the last commit: until the next one they are
+ * overwritten at once, as with data=ordered, instead of going through the journal. EXT2MB_ET_BAD_RANGE, ENOMEM.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_name_data(ext2_filsys fs, uint64_t start, uint64_t count);
+
+struct ext2mb_transaction_info {
+	size_t struct_bytes;       /* sizeof(struct ext2mb_transaction_info), set by the caller */
+	errcode_t why_over;        /* 0: it is not; else what failed first */
+	uint64_t journal_blocks;   /* the most that a transaction may have in the log; 0: there is no journal */
+	uint64_t next_sequence;    /* tid of the next transaction */
+	uint64_t held_blocks;      /* in memory now */
+	uint64_t log_blocks;       /* that a commit would write into the log now, at most */
+	uint64_t commits;          /* since it was opened, as all that follows */
+	uint64_t direct_blocks;    /* written where they belong, at once */
+	uint64_t logged_blocks;    /* of files and metadata, through the log */
+	uint64_t unchanged_blocks; /* written as they were on disk, and so left out */
+};
+
+/* Any thread. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_read_info(ext2_filsys fs, struct ext2mb_transaction_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -51,4 +51,17 @@ ext2mb_sources := \
 	lib/ext2fs/search/group_search.c \
 	lib/ext2fs/search/scan.c \
 	lib/ext2fs/search/stream_goals.c \
-	lib/ext2fs/stats_text.c
+	lib/ext2fs/stats_text.c \
+	lib/ext2fs/transaction/access.c \
+	lib/ext2fs/transaction/block_ranges.c \
+	lib/ext2fs/transaction/block_writer.c \
+	lib/ext2fs/transaction/channel.c \
+	lib/ext2fs/transaction/commit.c \
+	lib/ext2fs/transaction/committed_bitmap.c \
+	lib/ext2fs/transaction/held_blocks.c \
+	lib/ext2fs/transaction/journal.c \
+	lib/ext2fs/transaction/layout.c \
+	lib/ext2fs/transaction/replay.c \
+	lib/ext2fs/transaction/start.c \
+	lib/ext2fs/transaction/superblock.c \
+	lib/ext2fs/transaction/transaction.c

@@ -7,6 +7,7 @@ ondisk_sources := \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inode.c \
+	lib/ondisk/journal_block.c \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/views.c \

@@ -424,6 +424,20 @@ static void call_for_attaching(void)
 	ck_assert_ok(ext2mb_detach(test.fs));
 }
 
+/* The filesystem was opened without one. */
+static void call_for_transactions(void)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+	ck_assert(test.fs->io->manager != ext2mb_transaction_io_manager(0));
+	ck_assert_error(ext2mb_transaction_begin(test.fs), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_name_data(test.fs, 1, 1), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_end(test.fs), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_commit(test.fs), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_abort(test.fs), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_read_info(test.fs, &info), EXT2MB_ET_NO_TRANSACTION);
+}
+
 static void call_for_figures(void)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -470,6 +484,7 @@ static errcode_t do_much(void *context, uint64_t start, uint64_t count)
 	call_for_figures();
 	call_for_orphans();
 	call_for_attaching();
+	call_for_transactions();
 	ck_assert_error(ext2mb_check(test.mb, why, sizeof(why)), EXT2MB_ET_IN_DISCARD);
 	ck_assert_error(ext2mb_close(test.mb), EXT2MB_ET_IN_DISCARD);
 	ck_assert_error(ext2mb_sync(test.mb), EXT2MB_ET_IN_DISCARD);
