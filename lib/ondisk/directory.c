@@ -12,6 +12,11 @@ struct directory_layout {
 	uint32_t leaf_count;
 	uint32_t entry_count;
 	uint32_t *order; /* the entries in the order of their hashes */
+
+	/* Which hashes: with the same ones, the order is the same in every format. */
+	uint8_t hash_version;
+	bool is_casefolded;
+	uint32_t hash_seed[4];
 };
 
 void directory_layout_free(struct directory_layout *layout)
@@ -49,49 +54,100 @@ static errcode_t check_size(const struct ondisk_format *format, uint32_t blocks)
 	return !format->large_dir && blocks > 1u << (31 - format->block_bits) ? EFBIG : 0;
 }
 
-/* Fills leaves[] by the keys; returns how many. */
-static uint32_t pack_leaves(const struct ondisk_format *format, const struct directory_source *source,
-                            const uint64_t *keys, struct directory_leaf *leaves)
+/* Bit 0 says that the entry before has the same hash. */
+static errcode_t leaf_hash(const struct ondisk_format *format, const struct directory_source *source,
+                           const uint32_t *order, uint32_t first, uint32_t *hash)
+{
+	uint32_t before, minor;
+	struct directory_name name = source->name(source->context, order[first]);
+	errcode_t error = directory_hash(format, &name, source->is_casefolded, hash, &minor);
+
+	if (error || !first)
+		return error;
+	name = source->name(source->context, order[first - 1]);
+	error = directory_hash(format, &name, source->is_casefolded, &before, &minor);
+	*hash |= before == *hash;
+	return error;
+}
+
+/* Fills leaves[] in the order of hashes. */
+static errcode_t pack_leaves(const struct ondisk_format *format, const struct directory_source *source,
+                             struct directory_layout *layout)
 {
 	const uint32_t capacity = directory_block_capacity(format);
 	uint32_t used = capacity;
-	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < source->count; i++) {
-		const struct directory_name name = source->name(source->context, directory_key_entry(keys[i]));
+		const struct directory_name name = source->name(source->context, layout->order[i]);
 		const uint32_t bytes = directory_entry_bytes(name.length_bytes);
 
 		if (bytes > capacity - used) {
-			const uint32_t hash = directory_key_hash(keys[i]);
-			const bool continued = i > 0 && directory_key_hash(keys[i - 1]) == hash;
+			struct directory_leaf *leaf = &layout->leaves[layout->leaf_count++];
+			errcode_t error = leaf_hash(format, source, layout->order, i, &leaf->hash);
 
-			leaves[count++] = (struct directory_leaf){.first = i, .hash = hash | continued};
+			if (error)
+				return error;
+			leaf->first = i;
 			used = 0;
 		}
 		used += bytes;
 	}
-	return count;
+	return 0;
 }
 
-static errcode_t layout_indexed(const struct ondisk_format *format, const struct directory_source *source,
-                                struct directory_layout *layout)
+static bool has_same_order(const struct directory_layout *one, const struct directory_layout *other)
 {
-	/* A leaf that is not the last has no room for another entry of the longest name. */
-	const uint32_t fewest_in_leaf = directory_block_capacity(format) / directory_entry_bytes(EXT2_NAME_LEN);
-	const size_t most_leaves = source->count / fewest_in_leaf + 1;
+	return one->entry_count == other->entry_count && one->hash_version == other->hash_version &&
+	       one->is_casefolded == other->is_casefolded &&
+	       memcmp(one->hash_seed, other->hash_seed, sizeof(one->hash_seed)) == 0;
+}
+
+/* The order of hashes; an earlier layout's, if that has the same. */
+static errcode_t find_order(const struct ondisk_format *format, const struct directory_source *source,
+                            struct directory_layout *earlier, struct directory_layout *layout)
+{
 	SCOPE_FREE uint64_t *keys = NULL;
+
+	layout->entry_count = source->count;
+	layout->hash_version = format->hash_version;
+	layout->is_casefolded = source->is_casefolded;
+	memcpy(layout->hash_seed, format->hash_seed, sizeof(layout->hash_seed));
+	if (earlier && has_same_order(layout, earlier)) {
+		layout->order = TAKE(earlier->order);
+		return 0;
+	}
 	errcode_t error = directory_order(format, source, &keys);
 
 	if (error)
 		return error;
-	layout->leaves = malloc(most_leaves * sizeof(*layout->leaves));
 	layout->order = malloc(source->count * sizeof(*layout->order));
-	if (!layout->leaves || !layout->order)
+	if (!layout->order)
 		return ENOMEM;
-	layout->entry_count = source->count;
-	layout->leaf_count = pack_leaves(format, source, keys, layout->leaves);
 	for (uint32_t i = 0; i < source->count; i++)
 		layout->order[i] = directory_key_entry(keys[i]);
+	return 0;
+}
+
+static errcode_t layout_indexed(const struct ondisk_format *format, const struct directory_source *source,
+                                struct directory_layout *earlier, struct directory_layout *layout)
+{
+	/* A leaf that is not the last has no room for another entry of the longest name. */
+	const uint32_t fewest_in_leaf = directory_block_capacity(format) / directory_entry_bytes(EXT2_NAME_LEN);
+	const size_t most_leaves = source->count / fewest_in_leaf + 1;
+	errcode_t error = find_order(format, source, earlier, layout);
+
+	if (error)
+		return error;
+	layout->leaves = malloc(most_leaves * sizeof(*layout->leaves));
+	if (!layout->leaves)
+		return ENOMEM;
+	error = pack_leaves(format, source, layout);
+	if (error)
+		return error;
+	/* There may be a fiftieth of what the longest names need. */
+	struct directory_leaf *fewer = realloc(layout->leaves, layout->leaf_count * sizeof(*layout->leaves));
+
+	layout->leaves = fewer ? fewer : layout->leaves;
 	return directory_index_shape(format, layout->leaf_count, &layout->index);
 }
 
@@ -101,7 +157,8 @@ static void cleanup_layout(struct directory_layout **layout)
 }
 
 errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
-                           uint32_t minimum_blocks, uint32_t *blocks, struct directory_layout **ret)
+                           uint32_t minimum_blocks, struct directory_layout *earlier, uint32_t *blocks,
+                           struct directory_layout **ret)
 {
 	const uint32_t enough = minimum_blocks ? minimum_blocks : 1;
 	const uint32_t linear = count_linear_blocks(format, source, format->dir_index ? enough : UINT32_MAX);
@@ -114,7 +171,7 @@ errcode_t directory_layout(const struct ondisk_format *format, const struct dire
 	__attribute__((cleanup(cleanup_layout))) struct directory_layout *layout = calloc(1, sizeof(*layout));
 	if (!layout)
 		return ENOMEM;
-	errcode_t error = layout_indexed(format, source, layout);
+	errcode_t error = layout_indexed(format, source, earlier, layout);
 	if (error)
 		return error;
 	*blocks = layout->index.blocks + layout->leaf_count;

@@ -37,14 +37,16 @@ struct directory_layout; /* which entry goes where */
  * blocks is linear, in the caller's order, and has that many, the surplus empty (lost+found is kept large).
  * A larger one is indexed, its entries ordered by hash, its leaves packed full; without dir_index it is linear
  * over several blocks. *ret is NULL for a linear directory, otherwise the directory is to carry EXT2_INDEX_FL, and
- * the caller frees it with directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs. 10^7 names of 30 bytes:
- * 2.6 s, and 3.8 s to build; 2*10^5: 31 ms and 20 ms.
+ * the caller frees it with directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs.
+ * earlier: a layout of the same source, perhaps in another format, which gives up its order of hashes if that is the
+ * same, since hashes and their order are most of the time; the caller frees it all the same. NULL: none.
  * Errors: ENOMEM; EFBIG (more than the index can hold, the root and one level of nodes below it, two with
  * large_dir; or 2 GiB without large_dir); EXT2_ET_DIRHASH_UNSUPP (the format's hash version). That names are
  * distinct is not checked.
  */
 MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
-                                      uint32_t minimum_blocks, uint32_t *blocks, struct directory_layout **ret);
+                                      uint32_t minimum_blocks, struct directory_layout *earlier, uint32_t *blocks,
+                                      struct directory_layout **ret);
 
 /*
  * Can the names be those of a casefolded directory? EEXIST: two of them, `first` and `second`, differ only by case;

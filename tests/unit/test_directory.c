@@ -43,7 +43,7 @@ static struct built build(const struct ondisk_format *format, const struct name_
 	struct built built = {.directory = {.format = format, .ino = 77, .parent_ino = 66, .generation = 5}};
 	uint32_t blocks;
 
-	ck_assert_int_eq(directory_layout(format, &source, minimum_blocks, &blocks, &built.layout), 0);
+	ck_assert_int_eq(directory_layout(format, &source, minimum_blocks, NULL, &blocks, &built.layout), 0);
 	const size_t size = (size_t)blocks * format->block_bytes;
 	uint8_t *again = malloc(size);
 	built.bytes = malloc(size + GUARD_BYTES);
@@ -164,6 +164,44 @@ static struct name_set full_block(const struct ondisk_format *format, struct ran
 	name_set_add_random(&set, random, room / 12 - 1, 4, 4);
 	return set;
 }
+
+/* What a layout in another format has found out gives the same bytes; one with another seed or fewer names does not. */
+START_TEST(an_earlier_layout_gives_its_order)
+{
+	struct random random = random_start("an_earlier_layout_gives_its_order");
+	struct name_set set = name_set_start();
+
+	name_set_add_random(&set, &random, 3000, 1, 40);
+	const struct ondisk_format small = format_of(10, true, EXT2_HASH_HALF_MD4_UNSIGNED);
+	struct ondisk_format large = format_of(block_bits[_i], true, EXT2_HASH_HALF_MD4_UNSIGNED);
+	const struct directory_source source = name_set_source(&set);
+
+	for (int kind = 0; kind < 3; kind++) {
+		struct ondisk_format other = small;
+		struct directory_source of_other = source;
+		struct directory_layout *earlier, *layout;
+		uint32_t blocks;
+
+		other.hash_seed[0] ^= kind == 1;
+		of_other.count -= kind == 2;
+		struct built expected = build(&large, &set, 0);
+		ck_assert_int_eq(directory_layout(&other, &of_other, 0, NULL, &blocks, &earlier), 0);
+		ck_assert_int_eq(directory_layout(&large, &source, 0, earlier, &blocks, &layout), 0);
+		directory_layout_free(earlier);
+		ck_assert_uint_eq(blocks, expected.directory.blocks);
+		const size_t size = (size_t)blocks * large.block_bytes;
+		uint8_t *bytes = malloc(size);
+
+		ck_assert_ptr_nonnull(bytes);
+		ck_assert_int_eq(directory_build(&large, &source, layout, blocks, 77, 66, 5, bytes), 0);
+		ck_assert_int_eq(memcmp(bytes, expected.bytes, size), 0);
+		free(bytes);
+		directory_layout_free(layout);
+		release(&expected);
+	}
+	name_set_free(&set);
+}
+END_TEST
 
 START_TEST(one_entry_more_than_a_block)
 {
@@ -378,7 +416,7 @@ START_TEST(index_grows_a_level_at_its_limits)
 		uint32_t blocks;
 
 		format.large_dir = cases[i].large_dir;
-		ck_assert_int_eq(directory_layout(&format, &source, 0, &blocks, &layout), cases[i].error);
+		ck_assert_int_eq(directory_layout(&format, &source, 0, NULL, &blocks, &layout), cases[i].error);
 		if (cases[i].error) {
 			ck_assert_ptr_null(layout);
 			continue;
@@ -414,10 +452,10 @@ START_TEST(linear_size_has_its_limit)
 	struct directory_layout *layout;
 	uint32_t blocks;
 
-	ck_assert_int_eq(directory_layout(&format, &source, 1u << 21, &blocks, &layout), 0);
-	ck_assert_int_eq(directory_layout(&format, &source, (1u << 21) + 1, &blocks, &layout), EFBIG);
+	ck_assert_int_eq(directory_layout(&format, &source, 1u << 21, NULL, &blocks, &layout), 0);
+	ck_assert_int_eq(directory_layout(&format, &source, (1u << 21) + 1, NULL, &blocks, &layout), EFBIG);
 	format.large_dir = true;
-	ck_assert_int_eq(directory_layout(&format, &source, (1u << 21) + 1, &blocks, &layout), 0);
+	ck_assert_int_eq(directory_layout(&format, &source, (1u << 21) + 1, NULL, &blocks, &layout), 0);
 }
 END_TEST
 
@@ -465,7 +503,7 @@ START_TEST(what_cannot_be_is_refused)
 	ck_assert_int_eq(directory_build(&format, &source, built.layout, blocks, 77, 66, 5, built.bytes), EINVAL);
 
 	format.hash_version = EXT2_HASH_SIPHASH;
-	ck_assert_int_ne(directory_layout(&format, &source, 0, &blocks, &unused), 0);
+	ck_assert_int_ne(directory_layout(&format, &source, 0, NULL, &blocks, &unused), 0);
 	ck_assert_ptr_null(unused);
 	release(&built);
 	name_set_free(&set);
@@ -482,6 +520,7 @@ int main(void)
 	tcase_add_loop_test(all, each_format_reads_back, 0, sizes);
 	tcase_add_loop_test(all, each_hash_version_reads_back, 0, sizes);
 	tcase_add_loop_test(all, twenty_thousand_names, 0, sizes);
+	tcase_add_loop_test(all, an_earlier_layout_gives_its_order, 0, sizes);
 	tcase_add_loop_test(all, one_entry_more_than_a_block, 0, sizes);
 	tcase_add_loop_test(all, shortest_and_longest_names, 0, sizes);
 	tcase_add_loop_test(all, surplus_blocks_are_empty, 0, sizes);

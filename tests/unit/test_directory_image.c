@@ -151,7 +151,7 @@ static void add_directory(struct filling *filling, const char *name, struct name
 	set->ino_count = FILES;
 	for (uint32_t entry = 0; entry < set->count; entry++)
 		filling->links[entry % FILES]++;
-	ck_assert_int_eq(directory_layout(&filling->format, &source, minimum_blocks, &blocks, &layout), 0);
+	ck_assert_int_eq(directory_layout(&filling->format, &source, minimum_blocks, NULL, &blocks, &layout), 0);
 	uint8_t *bytes = malloc((size_t)blocks * fs->blocksize);
 	ck_assert_ptr_nonnull(bytes);
 

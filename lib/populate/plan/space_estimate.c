@@ -111,6 +111,11 @@ static errcode_t check_casefold(const struct build *build, uint32_t node, const 
 	                          source->name(source->context, second).name);
 }
 
+static void cleanup_layout(struct directory_layout **layout)
+{
+	directory_layout_free(*layout);
+}
+
 static errcode_t count_directory(const struct build *build, struct directory_job *job, struct district *need,
                                  struct problem *problem)
 {
@@ -120,7 +125,7 @@ static errcode_t count_directory(const struct build *build, struct directory_job
 	struct placement *placement = &build->placements[job->node];
 	struct directory_view view;
 
-	directory_layout_free(TAKE(job->layout));
+	__attribute__((cleanup(cleanup_layout))) struct directory_layout *earlier = TAKE(job->layout);
 	const struct directory_source source = directory_view_open(&view, build, job->node);
 
 	if (source.is_casefolded) {
@@ -139,7 +144,7 @@ static errcode_t count_directory(const struct build *build, struct directory_job
 	}
 	errcode_t error = directory_layout(&build->format, &source,
 	                                   is_lost_found ? LOST_FOUND_BYTES >> build->format.block_bits : 1,
-	                                   &placement->blocks, &job->layout);
+	                                   earlier, &placement->blocks, &job->layout);
 	if (error)
 		return error;
 	need->clusters += build_clusters(build, placement->blocks);

@@ -145,7 +145,7 @@ static errcode_t place_directory(struct image *image, struct file_set *set)
 	errcode_t error = list(set, &listing);
 
 	if (!error)
-		error = directory_layout(&image->format, &listing.source, 1, &needed, &layout);
+		error = directory_layout(&image->format, &listing.source, 1, NULL, &needed, &layout);
 	directory_layout_free(layout);
 	free(listing.entries);
 	if (!error)
@@ -245,7 +245,7 @@ static errcode_t build_directory(struct image *image, const struct file_set *set
 	SCOPE_FREE char *bytes = malloc((size_t)set->directory.blocks * image->format.block_bytes);
 	struct directory_layout *layout = NULL;
 	uint32_t blocks;
-	errcode_t error = bytes ? directory_layout(&image->format, source, 1, &blocks, &layout) : ENOMEM;
+	errcode_t error = bytes ? directory_layout(&image->format, source, 1, NULL, &blocks, &layout) : ENOMEM;
 
 	if (!error)
 		error = directory_build(&image->format, source, layout, blocks, set->directory.ino, parent, 0, bytes);
