@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/core/allocator.h"
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
 
@@ -84,6 +85,14 @@ errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worke
 	return 0;
 }
 
+/* With bigalloc: up to the end of the cluster that the block before lies in. */
+static uint64_t cluster_end(const struct geometry *geometry, uint64_t blocks)
+{
+	uint64_t most = geometry_cluster_blocks(geometry) - 1;
+
+	return (blocks + most) & ~most;
+}
+
 errcode_t simulated_file_open(const struct file_set *set, const struct simulated_file *file, uint64_t final_blocks,
                               struct ext2mb_worker *worker, struct ext2mb_file **handle)
 {
@@ -91,23 +100,11 @@ errcode_t simulated_file_open(const struct file_set *set, const struct simulated
 		.struct_bytes = sizeof(info),
 		.ino = file->ino,
 		.parent = set->directory.ino,
-		.blocks = final_blocks ? final_blocks : file->blocks,
+		.blocks = cluster_end(&worker->mb->geometry, final_blocks ? final_blocks : file->blocks),
 		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
 	};
 
 	return ext2mb_file_open(worker, &info, handle);
-}
-
-/* The file grows by an extent. */
-static errcode_t grow(struct simulated_file *file, const struct ext2mb_extent *extent)
-{
-	if (file->blocks + extent->count > UINT32_MAX)
-		return EFBIG;
-	errcode_t error = extent_list_add(&file->map, file->blocks, extent->start, extent->count);
-
-	if (!error)
-		file->blocks += (uint32_t)extent->count;
-	return error;
 }
 
 /* The block after its last one; 0: it is empty. */
@@ -120,29 +117,49 @@ static uint64_t physical_end(const struct simulated_file *file)
 	return last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
 }
 
+/* The file grows by what there is from a physical block on, no further than to so many blocks. */
+static errcode_t grow(struct simulated_file *file, uint64_t physical, uint64_t count, uint32_t blocks)
+{
+	if (count > blocks - file->blocks)
+		count = blocks - file->blocks;
+	errcode_t error = extent_list_add(&file->map, file->blocks, physical, count);
+
+	if (!error)
+		file->blocks += (uint32_t)count;
+	return error;
+}
+
+/* Its last cluster may have blocks that it does not use yet. */
+static errcode_t grow_in_cluster(struct simulated_file *file, const struct geometry *geometry, uint32_t blocks)
+{
+	uint64_t count = cluster_end(geometry, file->blocks) - file->blocks;
+
+	return count && file->blocks < blocks ? grow(file, physical_end(file), count, blocks) : 0;
+}
+
 errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker, struct ext2mb_file *handle,
                                 uint32_t blocks, uint32_t flags)
 {
-	const uint64_t whole = blocks - file->blocks;
+	const struct geometry *geometry = &worker->mb->geometry;
+	errcode_t error = grow_in_cluster(file, geometry, blocks);
+	const uint64_t end = cluster_end(geometry, blocks), whole = end - file->blocks;
 
-	while (file->blocks < blocks) {
+	while (!error && file->blocks < blocks) {
 		const struct ext2mb_file_request request = {
 			.struct_bytes = sizeof(request),
 			.logical = file->blocks,
-			.count = blocks - file->blocks,
+			.count = end - file->blocks,
 			.whole_count = whole,
 			.left_physical = physical_end(file),
 			.flags = flags,
 		};
 		struct ext2mb_extent extent;
-		errcode_t error = ext2mb_file_alloc(worker, handle, &request, &extent);
 
+		error = ext2mb_file_alloc(worker, handle, &request, &extent);
 		if (!error)
-			error = grow(file, &extent);
-		if (error)
-			return error;
+			error = grow(file, extent.start, extent.count, blocks);
 	}
-	return 0;
+	return error;
 }
 
 errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file, struct ext2mb_worker *worker,
@@ -161,22 +178,35 @@ errcode_t simulated_file_finish(const struct file_set *set, struct simulated_fil
 errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_worker *worker, uint64_t goal,
                                      uint32_t blocks)
 {
-	while (file->blocks < blocks) {
+	const struct geometry *geometry = &worker->mb->geometry;
+	errcode_t error = grow_in_cluster(file, geometry, blocks);
+
+	while (!error && file->blocks < blocks) {
 		const struct ext2mb_request request = {
 			.struct_bytes = sizeof(request),
 			.goal = goal,
-			.count = blocks - file->blocks,
+			.count = cluster_end(geometry, blocks) - file->blocks,
 		};
 		struct ext2mb_extent extent;
-		errcode_t error = ext2mb_alloc(worker, &request, &extent);
 
+		error = ext2mb_alloc(worker, &request, &extent);
 		if (!error)
-			error = grow(file, &extent);
-		if (error)
-			return error;
+			error = grow(file, extent.start, extent.count, blocks);
 		goal = extent.start + extent.count;
 	}
-	return 0;
+	return error;
+}
+
+/* Frees the clusters that begin in the last blocks of an extent, from this logical one on. */
+static errcode_t free_end(struct ext2mb_worker *worker, const struct file_extent *extent, uint32_t blocks)
+{
+	const struct geometry *geometry = &worker->mb->geometry;
+	uint64_t end = extent->logical + (extent->count & ~FILE_EXTENT_UNWRITTEN);
+	uint64_t first = cluster_end(geometry, blocks > extent->logical ? blocks : extent->logical);
+
+	return first < end ? ext2mb_free(worker, extent->physical + (first - extent->logical),
+	                                 cluster_end(geometry, end) - first) :
+	                     0;
 }
 
 errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worker *worker, uint32_t blocks)
@@ -186,7 +216,7 @@ errcode_t simulated_file_shrink(struct simulated_file *file, struct ext2mb_worke
 		struct file_extent *last = &file->map.extents[file->map.count - 1];
 		uint32_t length = last->count & ~FILE_EXTENT_UNWRITTEN;
 		uint32_t surplus = file->blocks - blocks < length ? file->blocks - blocks : length;
-		errcode_t error = ext2mb_free(worker, last->physical + length - surplus, surplus);
+		errcode_t error = free_end(worker, last, blocks);
 
 		if (error)
 			return error;
@@ -210,14 +240,15 @@ bool simulated_file_next_run(const struct simulated_file *file, size_t *index, s
 
 errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_worker *worker)
 {
+	const struct geometry *geometry = &worker->mb->geometry;
 	struct ext2mb_extent run;
 	errcode_t error = 0;
 
 	/* A run is freed at once, as a truncation of the whole does it. */
 	for (size_t index = 0; !error && simulated_file_next_run(file, &index, &run);)
-		error = ext2mb_free(worker, run.start, run.count);
+		error = ext2mb_free(worker, run.start, cluster_end(geometry, run.count));
 	for (uint32_t block = 0; !error && block < file->map_count; block++)
-		error = ext2mb_free(worker, file->map_blocks[block], 1);
+		error = ext2mb_free(worker, file->map_blocks[block], geometry_cluster_blocks(geometry));
 	file->map.count = 0;
 	file->map_count = 0;
 	file->blocks = 0;

@@ -83,19 +83,21 @@ static errcode_t list(const struct file_set *set, struct listing *listing)
 
 /* --- Blocks for what has none yet ---------------------------------------------------------------------------- */
 
-/* Takes count blocks near goal. */
+/* Takes count blocks near goal; with bigalloc, each is the first of a cluster. */
 static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
 {
+	uint64_t step = geometry_cluster_blocks(&image->geometry);
+
 	for (uint32_t taken = 0; taken < count;) {
 		const struct ext2mb_request request = { .struct_bytes = sizeof(request),
 			                                .goal = goal,
-			                                .count = count - taken };
+			                                .count = (count - taken) * step };
 		struct ext2mb_extent extent;
 		errcode_t error = ext2mb_alloc(image->worker, &request, &extent);
 
 		if (error)
 			return error;
-		for (uint64_t block = 0; block < extent.count; block++)
+		for (uint64_t block = 0; block < extent.count; block += step)
 			blocks[taken++] = extent.start + block;
 		goal = extent.start + extent.count;
 	}
@@ -194,7 +196,7 @@ static errcode_t write_inode(struct image *image, const struct simulated_file *f
 	if (!bytes)
 		return ENOMEM;
 	value->size_bytes = (uint64_t)file->blocks * image->format.block_bytes;
-	value->blocks = (uint64_t)file->blocks + file->map_count;
+	value->blocks = image_charged_blocks(image, file);
 	errcode_t error = write_map(image, file, value);
 
 	if (!error)

@@ -81,8 +81,6 @@ static errcode_t check_state(struct image *image, struct problem *problem)
 	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
 	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super))
 		return refuse(image, problem, "it is not clean: run e2fsck first");
-	if (ext2fs_has_feature_bigalloc(super))
-		return refuse(image, problem, "the feature bigalloc is not supported");
 	if (ext2fs_has_feature_quota(super))
 		return refuse(image, problem, "the feature quota is not supported");
 	return 0;

@@ -21,7 +21,7 @@ struct image {
 	struct ext2mb_worker *worker;   /* the main thread's */
 	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_finish() syncs it */
 	struct ondisk_format format;
-	struct geometry geometry; /* of clusters that are blocks */
+	struct geometry geometry;
 	uint32_t descriptors_per_block, table_blocks_per_group; /* blocks of an inode table */
 	uint32_t *table_blocks; /* by group: blocks of the inode table that are initialised */
 	struct file_set *files; /* the directory that is linked into the root; NULL: nothing was made. See simulate() */
@@ -38,7 +38,7 @@ MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const 
 /*
  * Opens it and attaches an allocator. Fills *image, which image_close() clears, also after a failure. Refused:
  * filesystems that are not clean, whose group descriptors point elsewhere than they may, that have features which the
- * simulator does not keep right (bigalloc, quota), whose root has the name `directory` already, and, if writable, those
+ * simulator does not keep right (quota), whose root has the name `directory` already, and, if writable, those
  * that are mounted. It lies in file; path is what messages call it.
  */
 MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *directory,
@@ -60,10 +60,18 @@ static inline uint64_t image_blocks_of(const struct image *image, uint64_t bytes
 	return (bytes + image->format.block_bytes - 1) >> image->format.block_bits;
 }
 
+/* What its inode says that it has; a block of its map has a cluster of its own. */
+static inline uint64_t image_charged_blocks(const struct image *image, const struct simulated_file *file)
+{
+	uint64_t most = geometry_cluster_blocks(&image->geometry) - 1;
+
+	return ((file->blocks + most) & ~most) + geometry_to_blocks(&image->geometry, file->map_count);
+}
+
 /* The group that a block belongs to, and the first block of the group that an inode belongs to. */
 static inline uint32_t image_block_group(const struct image *image, uint64_t block)
 {
-	return (uint32_t)((block - image->geometry.first_block) / image->geometry.clusters_per_group);
+	return (uint32_t)(geometry_position(&image->geometry, block) / image->geometry.clusters_per_group);
 }
 
 static inline uint64_t image_inode_group_start(const struct image *image, uint32_t ino)

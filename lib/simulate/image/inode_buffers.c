@@ -88,7 +88,7 @@ void inode_buffers_touch(struct buffered_inode *inode)
 errcode_t inode_buffers_mark_dirty(const struct image *image, const struct simulated_file *file,
                                    struct buffered_inode *inode)
 {
-	inode->value.blocks = file->blocks + file->map_count;
+	inode->value.blocks = image_charged_blocks(image, file);
 	inode->changes++;
 	return inode_encode(&image->format, file->ino, &inode->value, NULL, inode->bytes);
 }

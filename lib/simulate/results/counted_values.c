@@ -20,7 +20,8 @@ struct file_totals {
 
 static void count_file(const struct image *image, const struct simulated_file *file, struct file_totals *totals)
 {
-	uint64_t span_blocks = (uint64_t)image->geometry.clusters_per_group * image->geometry.flex_groups;
+	uint64_t span_blocks = geometry_to_blocks(&image->geometry, (uint64_t)image->geometry.clusters_per_group *
+	                                                                    image->geometry.flex_groups);
 	struct ext2mb_extent run;
 	uint64_t pieces = 0;
 

@@ -227,13 +227,15 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 	}
 	if (!error) {
 		struct simulated_file *file = file_of(ageing, &stream->file);
+		const struct image *image = ageing->simulation->image;
 		uint32_t before = file->blocks, left = stream->blocks - before;
+		uint64_t charged = image_charged_blocks(image, file);
 
 		error = simulated_file_append(file, worker, stream->handle,
 		                              before + (left < stream->step_blocks ? left : stream->step_blocks),
 		                              stream->flags);
 		ageing->written_blocks += file->blocks - before;
-		ageing->free_blocks -= file->blocks - before;
+		ageing->free_blocks -= image_charged_blocks(image, file) - charged;
 		if (error || file->blocks == stream->blocks)
 			end_file(stream, worker);
 	}
@@ -317,7 +319,7 @@ static errcode_t delete_one(struct ageing *ageing, size_t from, size_t end)
 		index = index + 1 == end ? from : index + 1;
 	struct simulated_file *file = file_of(ageing, &ageing->living[index]);
 	ageing->living[index].is_gone = true;
-	ageing->free_blocks += file->blocks;
+	ageing->free_blocks += image_charged_blocks(ageing->simulation->image, file);
 	return simulated_file_delete(file, ageing->simulation->image->worker);
 }
 
@@ -362,7 +364,7 @@ static errcode_t grow_old(struct ageing *ageing)
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot make directories");
 	/* They get their blocks in the end. */
-	ageing->least_free_blocks += ageing->directory_count;
+	ageing->least_free_blocks += geometry_to_blocks(&image->geometry, ageing->directory_count);
 	while (!error && ageing->written_blocks < ageing->to_write_blocks) {
 		uint64_t before = ageing->written_blocks;
 
