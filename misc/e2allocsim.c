@@ -52,7 +52,7 @@ static errcode_t print_report(const struct command *command, const struct measur
 
 static errcode_t run(struct command *command, struct problem *problem)
 {
-	SCOPE_FREE struct measurement *measurements = NULL;
+	struct measurement *measurements = NULL;
 	size_t count = 0;
 	errcode_t error = make_and_simulate(command, &measurements, &count, problem);
 
@@ -62,6 +62,7 @@ static errcode_t run(struct command *command, struct problem *problem)
 		return error;
 	}
 	error = print_report(command, measurements, count);
+	measurements_free(&command->options, measurements, count);
 	if (!error)
 		return 0;
 	return problem_set(problem, error, command->options.image,

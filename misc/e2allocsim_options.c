@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext2fs/compare/tunables.h"
+#include "simulate/results/shown.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
@@ -74,6 +75,19 @@ static void take_set(struct command *command, const struct taken_option *option)
 	if (tunable_read(tunable, value, &number, &problem))
 		usage_error("--set=%s=%s: %s", option->argument, value, problem.reason ? problem.reason : "no memory");
 	tunable_set(tunable, &command->policy, number);
+}
+
+static void take_show(struct command *command, const struct taken_option *option)
+{
+	errcode_t error = shown_parse(option->argument, &command->options.shown);
+
+	if (error)
+		usage_error("--show: %s: there are mb_stats, mb_groups and mb_structs_summary", option->argument);
+}
+
+static const char *shown_word(unsigned int index)
+{
+	return kernel_form_name((enum kernel_form)index);
 }
 
 static const char *tunable_word(unsigned int index)
@@ -190,6 +204,8 @@ static const struct option_row run_rows[] = {
 	{ .name = "aged", FIELD(is_aged),
 	  .help = "with SIZE: make the new image old first, as the workload age does it" },
 	{ .letter = 'F', FIELD(force), .help = "with SIZE: replace a file that exists" },
+	{ .name = "show", .argument = "WHAT[,WHAT]...", .kind = ARGUMENT_TEXT, .word = shown_word, .take = take_show,
+	  .help = "what the kernel would show after each run: mb_stats, mb_groups,\nmb_structs_summary" },
 	{ .name = "json", FIELD(json), .help = "results as JSON" },
 	{ 0 },
 };
@@ -384,6 +400,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	command->options.configurations = command->configurations;
 	command->options.threads = command->threads ? command->threads : &one_in_turn;
 	command->options.settings = command->settings;
+	command->options.shown_as_json = command->json;
 }
 
 void command_free(struct command *command)

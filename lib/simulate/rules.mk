@@ -14,6 +14,7 @@ simulate_sources := \
 	lib/simulate/results/counted_values.c \
 	lib/simulate/results/report.c \
 	lib/simulate/results/scalability.c \
+	lib/simulate/results/shown.c \
 	lib/simulate/run/configuration.c \
 	lib/simulate/run/result.c \
 	lib/simulate/simulate.c \

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "simulate/results/shown.h"
+
 #define WHY_BYTES 256
 
 /* Nothing is written that does not add up. */
@@ -57,6 +59,11 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	}
 	if (!error && options->workload->measure)
 		error = options->workload->measure(&simulation);
+	if (!error && options->shown) {
+		error = shown_capture(options->shown, options->shown_as_json, image->mb, &measurement->shown);
+		if (error)
+			problem_set(problem, error, image->path, "cannot show what the allocator knows");
+	}
 	if (!error && is_written)
 		error = write_image(image, problem);
 	return error;
@@ -100,23 +107,31 @@ errcode_t simulate(const struct simulate_options *options, struct measurement **
                    struct problem *problem)
 {
 	size_t total = options->configuration_count * options->thread_count;
-	SCOPE_FREE struct measurement *runs = calloc(total * options->repeats, sizeof(*runs));
+	struct measurement *runs = calloc(total * options->repeats, sizeof(*runs));
 	SCOPE_FREE struct result *repeats = calloc(options->repeats, sizeof(*repeats));
 
-	if (!runs || !repeats)
-		return problem_set(problem, ENOMEM, NULL, "cannot simulate");
-	errcode_t error = measure_all(options, runs, total, problem);
+	errcode_t error = runs && repeats ? measure_all(options, runs, total, problem) :
+	                                    problem_set(problem, ENOMEM, NULL, "cannot simulate");
 
-	if (error)
+	if (error) {
+		measurements_free(options, runs, total);
 		return error;
+	}
 	for (size_t index = 0; index < total; index++) {
 		for (unsigned int repeat = 0; repeat < options->repeats; repeat++)
 			repeats[repeat] = runs[repeat * total + index].result;
 		result_median(repeats, options->repeats, &runs[index].result);
 	}
 	*count = total;
-	*ret = TAKE(runs);
+	*ret = runs;
 	return 0;
+}
+
+void measurements_free(const struct simulate_options *options, struct measurement *measurements, size_t count)
+{
+	for (size_t run = 0; measurements && run < count * options->repeats; run++)
+		free(measurements[run].shown);
+	free(measurements);
 }
 
 static const struct workload *const workloads[] = {

@@ -13,6 +13,9 @@
 MUST_CHECK errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,
                               struct problem *problem);
 
+/* Frees what simulate() has made, and the array. */
+void measurements_free(const struct simulate_options *options, struct measurement *measurements, size_t count);
+
 /* The workloads that there are. */
 extern const struct workload age_workload;
 extern const struct workload append_workload;

@@ -7,6 +7,7 @@
 
 #include "ext2fs/compare/tunables.h"
 #include "simulate/results/scalability.h"
+#include "simulate/results/shown.h"
 #include "support/text/json.h"
 #include "support/utf8.h"
 
@@ -154,6 +155,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 	if (options->workload->row && count > 1) {
 		print_by_threads(stream, options, measurements);
 		print_fits(stream, options, measurements);
+		shown_print(stream, options, measurements, count);
 		return;
 	}
 	/* The threads that a table of values belongs to; with several, a table each. */
@@ -168,6 +170,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 			fprintf(stream, "turns in one thread, seed %" PRIu64 "\n\n", options->seed);
 		print_by_value(stream, options, measurements + column);
 	}
+	shown_print(stream, options, measurements, count);
 }
 
 static void write_choices(struct json *json, const struct policy_options *options)
@@ -214,7 +217,8 @@ static void write_choice(struct json *json, const struct workload_option *option
 	json_bytes(json, option->name, word, strcspn(word, "|"));
 }
 
-static void write_measurement(struct json *json, const struct measurement *measurement)
+static void write_measurement(struct json *json, const struct simulate_options *options,
+                              const struct measurement *measurement, size_t count)
 {
 	json_open_object(json, NULL);
 	json_string(json, "configuration", measurement->configuration->name);
@@ -234,6 +238,7 @@ static void write_measurement(struct json *json, const struct measurement *measu
 		json_close_object(json);
 	}
 	json_close_array(json);
+	shown_write(json, options, measurement, count);
 	json_close_object(json);
 }
 
@@ -281,7 +286,7 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	json_close_object(&json);
 	json_open_array(&json, "measurements");
 	for (size_t index = 0; index < count; index++)
-		write_measurement(&json, &measurements[index]);
+		write_measurement(&json, options, &measurements[index], count);
 	json_close_array(&json);
 	write_fits(&json, options, measurements);
 	json_close_object(&json);

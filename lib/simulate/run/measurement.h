@@ -22,6 +22,8 @@ struct simulate_options {
 	                   does */
 	uint64_t seed;
 	bool dry_run; /* leave the image as it is; so always when more than one thing is measured */
+	uint32_t shown; /* what the kernel would show after each run: a bit for each enum kernel_form */
+	bool shown_as_json;
 	struct progress *progress;
 };
 
@@ -29,4 +31,5 @@ struct measurement {
 	const struct configuration *configuration;
 	unsigned int threads;
 	struct result result;
+	char *shown; /* owned; NULL: nothing was to be shown */
 };
