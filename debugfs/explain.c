@@ -397,7 +397,7 @@ static int explain_in_child(struct shell *shell, const struct ext2mb_request *re
 	if (output_error)
 		problem_set(&problem, error ? error : output_error, "standard output", "cannot write");
 	else
-		problem_set(&problem, error, NULL, "explain");
+		problem_set(&problem, shell_explain_policy(shell, error, &problem), NULL, "explain");
 	return print_problem(&problem);
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ext2fs/compare/own_library.h"
 #include "ext2fs/compare/tunables.h"
 #include "listing.h"
 #include "requests.h"
@@ -18,10 +19,12 @@ static errcode_t list(struct shell *shell)
 	listing_begin(&listing, shell->is_json, columns);
 	for (unsigned int index = 0; (tunable = tunable_get(index)); index++) {
 		uint64_t value = tunable->get ? tunable->get(shell->filesystem.mb, &shell->policy) : 0;
+		const char *text = tunable->text ? tunable->text(&shell->policy) : NULL;
 
 		listing_row(&listing, (const struct cell[]){
 			TEXT_CELL(tunable->name),
-			{ .text = !tunable->get ? "-" : tunable->words ? tunable->words[value] : NULL, .number = value },
+			{ .text = !tunable->get ? "-" : text ? text : tunable->words ? tunable->words[value] : NULL,
+			  .number = value },
 			TEXT_CELL(tunable->get ? "can be set" : "not modelled"),
 		});
 	}
@@ -33,28 +36,20 @@ static errcode_t attach(struct shell *shell, const struct tunable *tunable, uint
 {
 	errcode_t error = filesystem_attach(&shell->filesystem, &shell->policy);
 
+	own_library_explain(shell->policy.own, error, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "policy");
-	return tunable_verify(tunable, shell->filesystem.mb, &shell->policy, value, problem);
+	return tunable ? tunable_verify(tunable, shell->filesystem.mb, &shell->policy, value, problem) : 0;
 }
 
-/* What is set for the whole of an allocator needs another one, and what the old one has not written would be lost. */
-static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint64_t value, struct problem *problem)
+/* tunable: what is new in the options; NULL: a library. */
+static errcode_t change(struct shell *shell, const struct policy_options *options, const struct tunable *tunable,
+                        uint64_t value, struct problem *problem)
 {
 	struct filesystem *filesystem = &shell->filesystem;
-	struct policy_options options = shell->policy;
-
-	if (!tunable->is_live && filesystem->is_changed)
-		return problem_set_reason(problem, EBUSY, NULL, "policy", "there are changes: sync first");
-	tunable_set(tunable, &options, value);
-	if (tunable->is_live) {
-		ext2mb_set_optimize_scan(filesystem->mb, (int)value);
-		shell->policy = options;
-		return 0;
-	}
 	const struct policy_options before = shell->policy;
 
-	shell->policy = options;
+	shell->policy = *options;
 	errcode_t error = attach(shell, tunable, value, problem);
 
 	if (error) {
@@ -71,10 +66,59 @@ static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint6
 	return error;
 }
 
+/* What the old allocator has not written would be lost. */
+static errcode_t refuse_changed(const struct shell *shell, struct problem *problem)
+{
+	if (!shell->filesystem.is_changed)
+		return 0;
+	return problem_set_reason(problem, EBUSY, NULL, "policy", "there are changes: sync first");
+}
+
+/* What is set for the whole of an allocator needs another one. */
+static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint64_t value, struct problem *problem)
+{
+	struct policy_options options = shell->policy;
+	errcode_t error = tunable->is_live ? 0 : refuse_changed(shell, problem);
+
+	if (error)
+		return error;
+	tunable_set(tunable, &options, value);
+	if (!tunable->is_live)
+		return change(shell, &options, tunable, value, problem);
+	ext2mb_set_optimize_scan(shell->filesystem.mb, (int)value);
+	shell->policy = options;
+	return 0;
+}
+
+static errcode_t use_library(struct shell *shell, const char *path, struct problem *problem)
+{
+	struct policy_options options = shell->policy;
+	struct own_library *library;
+	errcode_t error = refuse_changed(shell, problem);
+
+	if (!error)
+		error = own_library_load(path, &library, problem);
+	if (error)
+		return error;
+	options.policy = POLICY_OWN;
+	options.own = library;
+	error = change(shell, &options, NULL, 0, problem);
+	if (!error) {
+		struct own_library *before = shell->own;
+
+		shell->own = library;
+		library = before;
+	}
+	own_library_unload(library);
+	return error;
+}
+
 errcode_t request_policy(struct shell *shell, int count, char **words, struct problem *problem)
 {
 	if (count == 1)
 		return list(shell);
+	if (own_library_is_path(words[1]))
+		return use_library(shell, words[1], problem);
 	SCOPE_FREE char *name = strdup(words[1]);
 	if (!name)
 		return ENOMEM;

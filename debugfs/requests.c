@@ -36,7 +36,7 @@ static const struct request {
 	{ "mb_structs", "", NEEDS_FILESYSTEM, 0, 0, request_mb_structs },
 	{ "orders", "[ORDER]", NEEDS_FILESYSTEM, 0, 1, request_orders },
 	{ "goals", "", NEEDS_FILESYSTEM, 0, 0, request_goals },
-	{ "policy", "[NAME|TUNABLE=VALUE]", NEEDS_FILESYSTEM, 0, 1, request_policy },
+	{ "policy", "[NAME|./LIBRARY|TUNABLE=VALUE]", NEEDS_FILESYSTEM, 0, 1, request_policy },
 	{ "alloc", "[-g GOAL] [-i INODE] [-p PARENT] [-f FLAG,...] LENGTH", NEEDS_WRITABLE, 1, 9, request_alloc },
 	{ "free", "START LENGTH", NEEDS_WRITABLE, 2, 2, request_free },
 	{ "commit", "", NEEDS_WRITABLE, 0, 0, request_commit },
@@ -121,7 +121,7 @@ static errcode_t run(struct shell *shell, const struct request *request, int cou
 	/* getopt(3) begins anew; its own messages would not say which command it is. */
 	optind = 0;
 	opterr = 0;
-	error = request->run(shell, count, words, problem);
+	error = shell_explain_policy(shell, request->run(shell, count, words, problem), problem);
 	errcode_t output_error = flush_output(stdout);
 
 	/* Nothing more would be seen of a script. The reason may have been lost where the output was made. */

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "shell.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
+#include "ext2fs/compare/own_library.h"
 #include "misc/tool.h"
+#include "requests.h"
+#include "words.h"
 
 void shell_fail(struct shell *shell, int status)
 {
@@ -26,4 +30,16 @@ int shell_tell_corruption(struct shell *shell)
 	                   stats.corrupt_groups == 1 ? " is" : "s are");
 	shell_fail(shell, print_problem(&problem));
 	return EXIT_FAILURE;
+}
+
+errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struct problem *problem)
+{
+	const struct filesystem *filesystem = &shell->filesystem;
+	const char *failure = error && filesystem->mb ? policy_failure(filesystem->mb) : NULL;
+
+	if (!failure || error == WRONG_USAGE || error == FAILURE_IS_TOLD)
+		return error;
+	problem_clear(problem);
+	return problem_set_reason(problem, ELIBBAD, shell->policy.own->path, "wrong answer", "%s",
+	                          failure);
 }

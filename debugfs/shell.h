@@ -7,6 +7,7 @@
 struct shell {
 	struct filesystem filesystem;
 	struct policy_options policy; /* of the next allocator */
+	struct own_library *own;      /* owned; that has a policy, or had one; NULL: none */
 	struct ext2mb_stats counted;  /* by this allocator when stats -r was given last */
 	int invocation;               /* libss's number of the shell */
 	int status;                   /* the exit status: that of the first command that failed */
@@ -24,3 +25,6 @@ void shell_fail(struct shell *shell, int status);
  * Returns the command's status so far: EXIT_FAILURE if there were any.
  */
 int shell_tell_corruption(struct shell *shell);
+
+/* If a library's policy has answered what cannot be, that is why a command failed, and the problem says so. */
+errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struct problem *problem);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/compare/own_library.h"
 #include "ext2fs/compare/tunables.h"
 #include "simulate/results/shown.h"
 #include "support/text/units.h"
@@ -41,6 +42,23 @@ static void take_choices(const struct taken_option *option, uint32_t *choices)
 	if (error)
 		usage_error("--%s: %s does not name choices or patches of the series: e2allocsim(8) lists them",
 		            option->row->name, option->argument);
+}
+
+static void take_policy(struct command *command, const struct taken_option *option)
+{
+	struct problem problem = { 0 };
+
+	if (!own_library_is_path(option->argument)) {
+		if (policy_find(option->argument, &command->policy.policy))
+			usage_error("--policy: %s: there is no such policy; a library's name has a slash, as ./mine.so",
+			            option->argument);
+		return;
+	}
+	own_library_unload(TAKE(command->own));
+	if (own_library_load(option->argument, &command->own, &problem))
+		exit(print_problem(&problem));
+	command->policy.policy = POLICY_OWN;
+	command->policy.own = command->own;
 }
 
 static void take_add(struct command *command, const struct taken_option *option)
@@ -152,9 +170,10 @@ _Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_W
 
 static const struct option_row compared_rows[] = {
 	{ .heading = "What is compared" },
-	{ .name = "policy", .argument = "POLICY", .kind = ARGUMENT_WORDS, .words = "ext2mb|series|base",
-	  FIELD(policy.policy),
-	  .help = "base (Linux before the series), series (Linux with it), ext2mb (default)" },
+	{ .name = "policy", .argument = "POLICY", .kind = ARGUMENT_TEXT, .words = "ext2mb|series|base",
+	  .take = take_policy,
+	  .help = "base (Linux before the series), series (Linux with it), ext2mb (default),\n"
+	          "or a library with one of your own, ./NAME.so: see ext2mb_policy.h" },
 	{ .name = "add", .argument = "CHOICES", .kind = ARGUMENT_TEXT, .take = take_add,
 	  .help = "add single choices or numbers of the series' patches: try-lock,4,8-10" },
 	{ .name = "drop", .argument = "CHOICES", .kind = ARGUMENT_TEXT, .take = take_drop,
@@ -406,6 +425,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 void command_free(struct command *command)
 {
 	mke2fs_arguments_free(&command->mke2fs);
+	own_library_unload(command->own);
 	free(command->configurations);
 	free(command->threads);
 }

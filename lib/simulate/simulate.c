@@ -29,6 +29,17 @@ static errcode_t write_image(struct image *image, struct problem *problem)
 	return image_finish(image, problem);
 }
 
+/* What a library with a policy has answered that cannot be is why all else failed, or will. */
+static errcode_t explain_policy(const struct image *image, errcode_t error, struct problem *problem)
+{
+	const char *failure = policy_failure(image->mb);
+
+	if (!failure || error == EINTR)
+		return error;
+	problem_clear(problem);
+	return problem_set_reason(problem, ELIBBAD, image->policy_path, "wrong answer", "%s", failure);
+}
+
 static errcode_t run_on(const struct simulate_options *options, struct image *image, struct measurement *measurement,
                         bool is_written, struct problem *problem)
 {
@@ -50,12 +61,14 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 		return problem_set(problem, error, NULL, "cannot start threads");
 	error = options->workload->run(&simulation);
 	pool_destroy(simulation.pool);
+	error = explain_policy(image, error, problem);
 	if (!error)
 		error = check(image, problem);
 	if (!error && image->files) {
 		error = file_set_place(image, image->files);
 		if (error)
 			problem_set(problem, error, image->path, "cannot place maps and directories");
+		error = explain_policy(image, error, problem);
 	}
 	if (!error && options->workload->measure)
 		error = options->workload->measure(&simulation);

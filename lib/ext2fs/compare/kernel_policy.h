@@ -12,6 +12,7 @@
 #include "ext2fs/search/group_search.h"
 #include "ext2fs/search/stream_goals.h"
 
+struct own_policy;
 struct kernel_record;
 struct kernel_tree;
 
@@ -47,6 +48,8 @@ struct kernel_policy {
 	uint32_t tid;
 	_Atomic uint64_t pending_clusters;
 	struct kernel_tree *trees; /* one for each group, under the group's lock; NULL: our way */
+
+	struct own_policy *own; /* own_policy.h; NULL: none */
 };
 
 /* Of an allocator that policy_open() has opened. */

@@ -6,6 +6,7 @@
 
 #include "ext2fs/allocator.h"
 #include "ext2fs/compare/kernel_policy.h"
+#include "ext2fs/compare/own_policy.h"
 #include "ext2fs/core/messages.h"
 #include "ext2fs/inode/orlov.h"
 #include "ext2fs/search/scan.h"
@@ -27,6 +28,7 @@ static const struct {
 	[POLICY_EXT2MB] = { "ext2mb", SERIES | OURS },
 	[POLICY_SERIES] = { "series", SERIES },
 	[POLICY_BASE] = { "base", CHOICE_GOAL_FIRST },
+	[POLICY_OWN] = { NULL, SERIES }, /* it goes by the library's path */
 };
 
 static const struct choice all_choices[] = {
@@ -59,7 +61,7 @@ static const struct choice all_choices[] = {
 errcode_t policy_find(const char *name, enum policy_name *policy)
 {
 	for (unsigned int index = 0; index < POLICIES; index++) {
-		if (strcmp(policies[index].name, name))
+		if (!policies[index].name || strcmp(policies[index].name, name))
 			continue;
 		*policy = (enum policy_name)index;
 		return 0;
@@ -90,7 +92,9 @@ static errcode_t create(struct ext2mb *mb)
 		error = kernel_pending_create(kernel);
 	kernel->goal_groups = calloc(mb->goals->count, sizeof(*kernel->goal_groups));
 	kernel->goal_starts = calloc(mb->goals->count, sizeof(*kernel->goal_starts));
-	return !error && (!kernel->goal_groups || !kernel->goal_starts) ? ENOMEM : error;
+	if (!error && (!kernel->goal_groups || !kernel->goal_starts))
+		error = ENOMEM;
+	return !error && kernel->own ? own_policy_open(mb, kernel->own) : error;
 }
 
 static void destroy(void *state)
@@ -100,6 +104,8 @@ static void destroy(void *state)
 	for (unsigned int kind = 0; kind < INDEX_KINDS; kind++)
 		kernel_lists_destroy(kernel->lists[kind]);
 	kernel_pending_destroy(kernel);
+	own_policy_close(kernel->own);
+	free(kernel->own);
 	free((void *)kernel->goal_groups);
 	free((void *)kernel->goal_starts);
 	free(kernel);
@@ -194,6 +200,12 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.locality = EXT2MB_LOCALITY_THREAD;
 		policy.least_groups = KERNEL_LEAST_GROUPS;
 	}
+	if (kernel->own) {
+		kernel->own->small_file_goal = policy.small_file_goal;
+		policy.small_file_goal = own_policy_small_goal;
+		policy.own = &own_operations;
+		kernel->search_operations.own = own_policy_search;
+	}
 	return policy;
 }
 
@@ -201,7 +213,7 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 {
 	struct ext2mb_options allocator = options->allocator;
 
-	if ((unsigned int)options->policy >= POLICIES ||
+	if ((unsigned int)options->policy >= POLICIES || (options->policy == POLICY_OWN && !options->own) ||
 	    (options->choices_added | options->choices_dropped) & ~(SERIES | OURS) ||
 	    options->choices_added & options->choices_dropped)
 		return EXT2MB_ET_BAD_ARGUMENT;
@@ -219,12 +231,27 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 		return ENOMEM;
 	memset(kernel, 0, sizeof(*kernel));
 	kernel->choices = choices;
+	if (options->policy == POLICY_OWN) {
+		kernel->own = calloc(1, sizeof(*kernel->own));
+		if (!kernel->own) {
+			free(kernel);
+			return ENOMEM;
+		}
+		kernel->own->library = options->own;
+	}
 	if (!(choices & CHOICE_SEVERAL_GOALS))
 		allocator.streams = 1;
 	struct policy policy = bind(kernel, options->policy != POLICY_EXT2MB);
 	if (options->has_limits)
 		policy.limits = options->limits;
 	return allocator_open(fs, &allocator, &policy, ret);
+}
+
+const char *policy_failure(const struct ext2mb *mb)
+{
+	struct kernel_policy *kernel = kernel_policy_of(mb);
+
+	return kernel ? own_policy_failure(kernel->own) : NULL;
 }
 
 void contention_simulate(struct ext2mb *mb, const struct contention *contention)

@@ -15,6 +15,7 @@ enum policy_name {
 	POLICY_EXT2MB, /* the default: the series and what goes beyond it */
 	POLICY_SERIES, /* the kernel with the 17 patches of 2025 */
 	POLICY_BASE,   /* the kernel before them */
+	POLICY_OWN,    /* a library's; where it passes, the series */
 };
 
 #define CHOICE_TRY_LOCK 0x00001u          /* 1: skip busy groups */
@@ -58,6 +59,7 @@ struct policy_options {
 	enum policy_name policy;
 	uint32_t choices_added;   /* to those of the policy */
 	uint32_t choices_dropped; /* from them; none may be in both */
+	struct own_library *own; /* own_library.h, of POLICY_OWN; stays loaded as long as the allocator is open */
 	struct ext2mb_options allocator; /* as for ext2mb_open(); its size need not be set */
 	bool has_limits;                 /* else those of the kernel */
 	struct search_limits limits;
@@ -72,6 +74,12 @@ struct policy_options {
  * and optimize_scan from 16 groups on.
  */
 MUST_CHECK errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret);
+
+/*
+ * What the library of POLICY_OWN has answered that cannot be, from when on every search fails with ELIBBAD:
+ * "ext2mb_policy_goal: ...". NULL: nothing.
+ */
+const char *policy_failure(const struct ext2mb *mb);
 
 /*
  * Contention that is simulated, for runs that must be repeatable: one thread takes turns for many (see

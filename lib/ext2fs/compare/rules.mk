@@ -8,5 +8,7 @@ compare_sources := \
 	lib/ext2fs/compare/kernel_pending.c \
 	lib/ext2fs/compare/kernel_sweep.c \
 	lib/ext2fs/compare/orphan_slots_locked.c \
+	lib/ext2fs/compare/own_library.c \
+	lib/ext2fs/compare/own_policy.c \
 	lib/ext2fs/compare/policies.c \
 	lib/ext2fs/compare/tunables.c

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ext2fs/compare/own_library.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/search/stream_goals.h"
@@ -25,6 +26,11 @@ static uint64_t get_policy(const struct ext2mb *mb, const struct policy_options 
 {
 	(void)mb;
 	return options->policy;
+}
+
+static const char *own_policy_name(const struct policy_options *options)
+{
+	return options->policy == POLICY_OWN ? own_library_name(options->own) : NULL;
 }
 
 static void set_policy(struct policy_options *options, uint64_t value)
@@ -139,7 +145,7 @@ LIMIT(trim_order, most_trimmed_orders)
 #define NUMBER(function) .get = get_##function, .set = set_##function, .maximum = UINT32_MAX
 
 static const struct tunable tunables[] = {
-	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies },
+	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = own_policy_name },
 	{ .name = "normalization", .get = get_normalization, .set = set_normalization, .words = normalizations },
 	{ .name = "locality", .get = get_locality, .set = set_locality, .words = localities },
 	{ .name = "streams", NUMBER(streams), .minimum = 1 },

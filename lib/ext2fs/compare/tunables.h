@@ -13,6 +13,7 @@ struct tunable {
 	uint64_t (*get)(const struct ext2mb *mb, const struct policy_options *options);
 	void (*set)(struct policy_options *options, uint64_t value);
 	const char *const *words; /* instead of numbers; NULL after the last one */
+	const char *(*text)(const struct policy_options *options); /* what it is where it is no word; NULL: it always is */
 	uint64_t minimum, maximum;
 	bool is_live;         /* an open allocator can change it */
 	const char *refusal;  /* why it cannot be set */

@@ -30,6 +30,9 @@ struct policy {
 	/* preallocation/file.h: where small files begin */
 	struct small_goal (*small_file_goal)(const struct ext2mb_file *file);
 
+	/* preallocation/file_search.h: somebody's own answers; NULL: none */
+	const struct own_operations *own;
+
 	/* What options stand for that leave it open: */
 	enum ext2mb_normalization normalization;
 	enum ext2mb_locality locality;

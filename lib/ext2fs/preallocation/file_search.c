@@ -27,6 +27,8 @@ struct need {
 	uint64_t left_physical;
 	uint64_t right_physical;
 	struct normalize_goal goal; /* of a large file */
+	bool has_own_goal;          /* a block that somebody's own policy wishes for it */
+	uint64_t own_goal;
 };
 
 static uint32_t to_clusters(const struct need *need, uint64_t blocks)
@@ -108,7 +110,7 @@ static void clip_at_extent(struct need *need)
 	need->right_physical = 0;
 }
 
-static struct normalize_goal choose_goal(const struct need *need)
+static errcode_t choose_goal(struct need *need)
 {
 	const struct ext2mb_file *file = need->file;
 	struct normalize_request request = {
@@ -130,7 +132,15 @@ static struct normalize_goal choose_goal(const struct need *need)
 	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
 	if (preallocation_is_ours(need->mb) && request.hints.largest_order >= 0)
 		request.hints.largest_order++;
-	return normalize(need->mb->prealloc->normalization, &request);
+	const struct own_operations *own = need->mb->policy.own;
+	bool is_normalized = false;
+	errcode_t error = own ? own->goal(file, &request, &need->own_goal, &need->has_own_goal) : 0;
+
+	if (own && !error)
+		error = own->normalize(file, &request, &need->goal, &is_normalized);
+	if (!error && !is_normalized)
+		need->goal = normalize(need->mb->prealloc->normalization, &request);
+	return error;
 }
 
 static uint32_t goal_clusters(const struct need *need)
@@ -314,6 +324,30 @@ static errcode_t begin_extent(const struct need *need, struct preallocation *fou
 	return take_at(need, position, goal->count, 0, found);
 }
 
+/* Where somebody's own policy wishes it: what is free there if that holds the request, else from its group on. */
+static errcode_t take_at_own_goal(const struct need *need, struct preallocation *found)
+{
+	struct scan_request scan = {
+		.goal = geometry_position(&need->mb->geometry, need->own_goal),
+		.has_goal = true,
+		.count = goal_clusters(need),
+		.least = asked_clusters(need),
+		.asked = asked_clusters(need),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_GOAL_ONLY,
+	};
+	errcode_t error = preallocation_take(need->worker, &scan, found);
+
+	if (error == EXT2MB_ET_NO_SPACE) {
+		scan.least = 0;
+		scan.flags = 0;
+		error = preallocation_take(need->worker, &scan, found);
+	}
+	if (!error)
+		found->logical = place(need, found->count);
+	return error;
+}
+
 typedef errcode_t (*take_attempt)(const struct need *need, struct preallocation *found);
 
 /*
@@ -322,6 +356,7 @@ typedef errcode_t (*take_attempt)(const struct need *need, struct preallocation 
  */
 static errcode_t take_large(const struct need *need, struct preallocation *taken)
 {
+	static const take_attempt owns[] = { take_at_own_goal, NULL };
 	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere, NULL };
 	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour,
 		                             take_free_groups, begin_free_group, take_near,
@@ -332,7 +367,7 @@ static errcode_t take_large(const struct need *need, struct preallocation *taken
 
 	if (error)
 		return error;
-	const take_attempt *attempt = preallocation_is_ours(need->mb) ? ours : kernels;
+	const take_attempt *attempt = need->has_own_goal ? owns : preallocation_is_ours(need->mb) ? ours : kernels;
 	do {
 		error = (*attempt++)(need, &found);
 	} while (error == EXT2MB_ET_NO_SPACE && *attempt);
@@ -548,8 +583,9 @@ errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, co
 		error = take_small(&need, taken);
 	} else {
 		clip_at_extent(&need);
-		need.goal = choose_goal(&need);
-		error = take_large(&need, taken);
+		error = choose_goal(&need);
+		if (!error)
+			error = take_large(&need, taken);
 	}
 	uint32_t after = file->own.list.count;
 	lock_release(&file->own.lock);

@@ -31,6 +31,20 @@ struct small_goal {
 struct small_goal file_goal_in_share(const struct ext2mb_file *file);
 struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file);
 
+struct normalize_request;
+struct normalize_goal;
+
+/*
+ * Somebody's own answers, which a policy asks for before its own (compare/own_policy.h): where a request of a large file
+ * should be, and what it is normalised to. With the file's lock. ELIBBAD.
+ */
+struct own_operations {
+	errcode_t (*goal)(const struct ext2mb_file *file, const struct normalize_request *request, uint64_t *block,
+	                  bool *has_goal);
+	errcode_t (*normalize)(const struct ext2mb_file *file, const struct normalize_request *request,
+	                       struct normalize_goal *normalized, bool *is_normalized);
+};
+
 /* What no preallocation of the file could serve: the request has been checked. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                  const struct ext2mb_file_request *request, struct preallocation *taken);

@@ -20,6 +20,7 @@ enum search_status {
 struct search {
 	struct ext2mb_worker *worker;
 	struct ext2mb *mb;
+	uint64_t inode;       /* whose blocks they will be; 0: of no file */
 	uint32_t original;    /* clusters that the caller asked for */
 	uint32_t wanted;      /* clusters to look for: no fewer than original */
 	uint32_t start_group; /* where to begin */
@@ -71,6 +72,8 @@ struct search_operations {
 	bool (*meet_busy)(struct search *search, uint32_t number);
 	/* Before all criteria, for a request that has neither goal nor stream. ENOMEM. */
 	errcode_t (*begin)(struct search *search);
+	/* Before all criteria, for every request: somebody's own; NULL: none. ENOMEM, ELIBBAD. */
+	errcode_t (*own)(struct search *search);
 };
 
 /*

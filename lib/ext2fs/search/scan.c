@@ -373,20 +373,25 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 		goal = mb->policy.goals->load(mb, request->stream);
 		search->start_group = goal.group;
 	}
-	errcode_t error = try_criteria(search);
+	errcode_t error = mb->policy.search->own ? mb->policy.search->own(search) : 0;
+	bool is_own = search->status == SEARCH_HAS_TAKEN;
+
+	if (goes_on(search, error))
+		error = try_criteria(search);
 	if (!error)
 		error = settle(search);
 	if (error || search->status != SEARCH_HAS_TAKEN)
 		return error;
 
-	stats_add(&search->worker->stats, COUNT_CRITERION_HITS + search->criterion, 1);
+	if (!is_own)
+		stats_add(&search->worker->stats, COUNT_CRITERION_HITS + search->criterion, 1);
 	if (is_stream && search->best.group == goal.group &&
 	    (!mb->policy.goals->is_cluster || search->best.start == goal.cluster))
 		stats_add(&search->worker->stats, mb->policy.goals->hit_counter, 1);
 	return 0;
 }
 
-const struct search_operations scan_operations = { scan_sweep, search_remember_busy, try_after_last };
+const struct search_operations scan_operations = { scan_sweep, search_remember_busy, try_after_last, NULL };
 
 static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
                       uint32_t *taken)
@@ -396,6 +401,7 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 		.worker = worker,
 		.mb = mb,
 		.reserves = request->reserves,
+		.inode = request->stream,
 	};
 	errcode_t error = 0;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ext2fs/compare/own_library.h"
 #include "ext2fs/compare/tunables.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/fs/fs_errors.h"
@@ -152,7 +153,11 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 {
 	int flags = writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0;
 
-	*image = (struct image){ .path = path, .directory = directory };
+	*image = (struct image){
+		.path = path,
+		.policy_path = options->own ? options->own->path : NULL,
+		.directory = directory,
+	};
 	errcode_t error = fs_open(file, 0, flags, &image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
@@ -167,6 +172,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	if (error)
 		return problem_set(problem, error, path, "cannot simulate on it");
 	error = attach(image, options);
+	own_library_explain(options->own, error, problem);
 	if (error)
 		return problem_set(problem, error, path, "cannot attach an allocator");
 	return tunables_verify(image->mb, options, problem);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/compare/own_library.h"
 #include "support/text/units.h"
 
 #define PATCHES 17
@@ -95,8 +96,12 @@ errcode_t configuration_parse_choices(const char *text, uint32_t *choices)
 	return 0;
 }
 
-static const char *name_of(enum policy_name policy)
+static const char *name_of(const struct policy_options *options)
 {
+	enum policy_name policy = options->policy;
+
+	if (policy == POLICY_OWN)
+		return own_library_name(options->own);
 	return policy == POLICY_BASE ? "base" : policy == POLICY_SERIES ? "series" : "ext2mb";
 }
 
@@ -104,7 +109,7 @@ static void list_one(struct list *list, const struct policy_options *options)
 {
 	bool is_whole = !options->choices_added && !options->choices_dropped && !options->tunables_set;
 
-	add(list, options, "%s%s", name_of(options->policy), is_whole ? "" : " with changes");
+	add(list, options, "%s%s", name_of(options), is_whole ? "" : " with changes");
 }
 
 static void list_policies(struct list *list, const struct policy_options *options)
@@ -116,11 +121,13 @@ static void list_policies(struct list *list, const struct policy_options *option
 		variant.policy = older[policy];
 		for (variant.allocator.optimize_scan = EXT2MB_SCAN_LINEAR;
 		     variant.allocator.optimize_scan <= EXT2MB_SCAN_INDEXED; variant.allocator.optimize_scan++)
-			add(list, &variant, "%s", name_of(variant.policy));
+			add(list, &variant, "%s", name_of(&variant));
 	}
 	variant.policy = POLICY_EXT2MB;
 	variant.allocator.optimize_scan = options->allocator.optimize_scan;
-	add(list, &variant, "%s", name_of(variant.policy));
+	add(list, &variant, "%s", name_of(&variant));
+	if (options->policy == POLICY_OWN)
+		add(list, options, "%s", name_of(options));
 }
 
 static void list_windows(struct list *list, const struct policy_options *options)

@@ -22,7 +22,7 @@ MUST_CHECK errcode_t configuration_parse_choices(const char *text, uint32_t *cho
 
 enum comparison {
 	COMPARE_NOTHING,
-	COMPARE_POLICIES,       /* base and series, each linear and indexed; ext2mb */
+	COMPARE_POLICIES,       /* base and series, each linear and indexed; ext2mb; somebody's own if that is the policy */
 	COMPARE_NORMALIZATIONS, /* how much is reserved: table, pow2, ext2mb; with and without stripes */
 	COMPARE_WINDOWS,        /* windows for small files: none, by thread, by directory, and where its inodes are */
 	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */

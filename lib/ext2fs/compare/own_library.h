@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A shared library with somebody's own policy (ext2mb_policy.h): found, loaded, and its functions looked up. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "ext2fs/ext2mb_policy.h"
+#include "support/problem.h"
+
+struct own_library {
+	char *path;
+	void *handle;
+	int (*goal)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_file *file,
+	            uint64_t *block);
+	int (*normalize)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_file *file,
+	                 uint64_t *start, uint64_t *count);
+	int (*next_group)(void *state, const struct ext2mb_policy_view *view,
+	                  const struct ext2mb_policy_search *search, uint32_t *group);
+	int (*give_up)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_search *search,
+	               const struct ext2mb_policy_run *run);
+	int (*open)(const struct ext2mb_policy_view *view, void **state); /* NULL: it has none */
+	void (*close)(void *state);
+	errcode_t open_error; /* what its open function returned last */
+};
+
+/* Whether a policy's name is that of a library: as for dlopen(3), a path has a slash. */
+bool own_library_is_path(const char *name);
+
+/* ELIBBAD: what is there is no library for this program, and the problem says why. ENOMEM. */
+MUST_CHECK errcode_t own_library_load(const char *path, struct own_library **ret, struct problem *problem);
+
+/* When no allocator uses it any more; NULL: nothing to do. */
+void own_library_unload(struct own_library *library);
+
+/* If what failed is that it could not be opened, the problem says so. Returns error. */
+errcode_t own_library_explain(const struct own_library *library, errcode_t error, struct problem *problem);
+
+/* What reports call it: the last part of its path. */
+const char *own_library_name(const struct own_library *library);
