@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -373,16 +374,60 @@ static errcode_t read_names(struct scan_worker *worker, int descriptor, size_t *
 	return got < 0 ? errno : 0;
 }
 
+#define CHUNK_BYTES ((size_t)1 << 20)
+
+void children_chunk_release(struct children_chunk *chunk)
+{
+	if (chunk && __atomic_sub_fetch(&chunk->users, 1, __ATOMIC_ACQ_REL) == 0)
+		munmap(chunk, chunk->size_bytes);
+}
+
+static struct children_chunk *make_chunk(size_t bytes)
+{
+	size_t size_bytes = sizeof(struct children_chunk) + bytes;
+	struct children_chunk *chunk =
+		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (chunk == MAP_FAILED)
+		return NULL;
+	*chunk = (struct children_chunk){ .size_bytes = size_bytes, .used_bytes = sizeof(*chunk), .users = 1 };
+	return chunk;
+}
+
+/* Zeros for a directory's children. Those of a large one have a chunk of their own. */
+static errcode_t take_children(struct scan_worker *worker, struct scan_directory *directory, size_t count)
+{
+	size_t bytes = count * sizeof(*directory->children);
+	bool is_large = bytes > CHUNK_BYTES / 4;
+	struct children_chunk *chunk = is_large ? NULL : worker->chunk;
+
+	if (!chunk || chunk->size_bytes - chunk->used_bytes < bytes) {
+		chunk = make_chunk(is_large ? bytes : CHUNK_BYTES);
+		if (!chunk)
+			return ENOMEM;
+		if (!is_large) {
+			children_chunk_release(worker->chunk);
+			worker->chunk = chunk;
+		}
+	}
+	if (!is_large)
+		__atomic_add_fetch(&chunk->users, 1, __ATOMIC_RELAXED);
+	directory->chunk = chunk;
+	directory->children = (void *)((char *)chunk + chunk->used_bytes);
+	chunk->used_bytes += bytes;
+	return 0;
+}
+
 /* Sorts the names and makes nodes of them; a name that the host gives twice is one entry. */
 static errcode_t make_children(struct scan_worker *worker, struct scan_directory *directory, size_t count)
 {
 	if (!count)
 		return 0;
 	qsort_r(worker->names, count, sizeof(*worker->names), compare_names, worker->listing);
-	directory->children = arena_alloc(&worker->children, count * sizeof(*directory->children));
-	if (!directory->children)
-		return ENOMEM;
-	memset(directory->children, 0, count * sizeof(*directory->children));
+	errcode_t error = take_children(worker, directory, count);
+
+	if (error)
+		return error;
 	for (size_t i = 0; i < count; i++) {
 		const struct scan_name *name = &worker->names[i];
 

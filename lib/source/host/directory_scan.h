@@ -27,13 +27,27 @@
 struct scan_directory {
 	struct tree_node *node;     /* its own: one of the parent's children, or the root's */
 	struct tree_node *children; /* sorted by name */
+	struct children_chunk *chunk; /* that holds them; NULL: there are none */
 	uint32_t parent;            /* directory number; the root is its own */
 	uint32_t child_count;
 	uint32_t first_subdirectory; /* directory number; they are a run, in order */
 	uint32_t subdirectory_count;
-	uint32_t first_node; /* set when nodes are numbered: the tree's number of children[0] */
+	uint32_t first_node; /* set when nodes are numbered: the tree's number of children[0], */
+	uint32_t own_node;   /* and of the directory */
 	bool has_left_out; /* an entry */
 };
+
+/*
+ * Memory for the children of some directories. It goes back to the system when the last of them has been moved into the
+ * tree, so that not all of it is there twice.
+ */
+struct children_chunk {
+	size_t size_bytes, used_bytes;
+	uint32_t users; /* directories, and the worker that goes on filling it; atomic */
+};
+
+/* Gives up one use of it. */
+void children_chunk_release(struct children_chunk *chunk);
 
 /* One name of a file that has several. */
 struct scan_linked {
@@ -60,7 +74,7 @@ struct scan_unread {
 struct scan_worker {
 	alignas(128) struct descender descender;
 	struct arena memory;   /* becomes the tree's */
-	struct arena children; /* of the directories that this worker has listed */
+	struct children_chunk *chunk; /* in which there may be room; NULL: none */
 	struct host_xattrs xattrs;
 	struct xattr_table_memory last_set;
 	struct scan_unread unread;

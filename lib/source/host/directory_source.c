@@ -154,6 +154,9 @@ static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 	do {
 		struct scan_directory *directory = &scan->directories[number];
 
+		const struct scan_directory *parent = &scan->directories[directory->parent];
+
+		directory->own_node = number ? parent->first_node + (uint32_t)(directory->node - parent->children) : TREE_ROOT;
 		directory->first_node = (uint32_t)next;
 		next += directory->child_count;
 		number = next_directory(scan, number);
@@ -177,15 +180,9 @@ static errcode_t move_run(void *context, unsigned int worker, size_t index, stru
 	struct scan_directory *directory = &scan->directories[index];
 	struct tree_node *run = scan->tree->nodes + directory->first_node;
 	uint32_t subdirectory = directory->first_subdirectory;
-	uint32_t own_node = 0;
 
 	(void)worker;
 	(void)problem;
-	if (index) {
-		const struct scan_directory *parent = &scan->directories[directory->parent];
-
-		own_node = parent->first_node + (uint32_t)(directory->node - parent->children);
-	}
 	for (uint32_t i = 0; i < directory->child_count; i++) {
 		struct tree_node *node = &run[i];
 		uint32_t number = directory->first_node + i;
@@ -197,9 +194,10 @@ static errcode_t move_run(void *context, unsigned int worker, size_t index, stru
 			scan->workers[node->links - 1].linked[node->link_to].node = number;
 		else
 			node->links = 1;
-		node->parent = own_node;
+		node->parent = directory->own_node;
 		node->link_to = number;
 	}
+	children_chunk_release(TAKE(directory->chunk));
 	return 0;
 }
 
@@ -283,12 +281,14 @@ static errcode_t number_nodes(struct scan *scan, struct pool *pool, struct probl
 
 static void scan_destroy(struct scan *scan)
 {
+	for (size_t number = 0; scan->directories && number < scan->directory_count; number++)
+		children_chunk_release(scan->directories[number].chunk);
 	for (unsigned int i = 0; scan->workers && i < scan->worker_count; i++) {
 		struct scan_worker *worker = &scan->workers[i];
 
 		descender_destroy(&worker->descender);
 		arena_destroy(&worker->memory);
-		arena_destroy(&worker->children);
+		children_chunk_release(worker->chunk);
 		host_xattrs_destroy(&worker->xattrs);
 		free(worker->linked);
 		free(worker->entries);
