@@ -7,13 +7,15 @@ test_tools := \
 	orphans \
 	shuffle_names \
 	split_tree \
+	transaction_crash \
 	use_allocator \
 	without_calls
 
 # Further files of some.
-test_tool_parts := compare_contents make_tree_metadata
+test_tool_parts := compare_contents crash_judge make_tree_metadata recorded_disk transaction_work
 tests/tools/compare_trees: tests/tools/compare_contents.o
 tests/tools/make_tree: tests/tools/make_tree_metadata.o
+tests/tools/transaction_crash: tests/tools/crash_judge.o tests/tools/recorded_disk.o tests/tools/transaction_work.o
 
 # Libraries that are preloaded into what is tested.
 preloaded := \

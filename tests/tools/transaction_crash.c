@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * transaction_crash [-p POINTS] [-s SEED] [-n TRANSACTIONS] [-l LARGE_BLOCKS] [-k EVERY] [-w TWIN] IMAGE
+ *
+ * Changes IMAGE in transactions, and crashes at POINTS random moments: only a prefix of what was written is on the
+ * disk, of what came after the last flush all, a part, torn sectors, or a part in another order. e2fsck replays the
+ * journal: the filesystem must be clean and show the state before or after each transaction. Each EVERYth disk is
+ * replayed by the kernel and by debugfs, too, with the same result (0: none). After each commit the filesystem must
+ * be what libext2fs writes without transactions. TWIN is a fault that has to be found: without-flush, flush-commits,
+ * stale-checksum, in-use. Exit status 1: something was wrong.
+ */
+#include <err.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ext2fs/ext2mb.h>
+
+#include "crash_judge.h"
+#include "ext2fs/transaction/channel.h"
+#include "ext2fs/transaction/commit.h"
+#include "recorded_disk.h"
+#include "support/cleanup.h"
+#include "transaction_work.h"
+
+#define SECTOR_BYTES 512
+#define CHANGES 6 /* of a transaction */
+
+struct options {
+	unsigned long points, every, transactions, large_blocks;
+	uint64_t seed;
+	const char *twin, *image;
+};
+
+struct run {
+	const struct options *options;
+	struct crash_judge judge;
+	uint8_t *base, *disk; /* whole disks: before the first transaction, and at a crash */
+	uint64_t bytes;
+	struct crash_state *states; /* after so many commits */
+	unsigned long failures;
+};
+
+static io_manager transaction_manager_of(const char *twin);
+
+static void check(errcode_t error, const char *what)
+{
+	if (error)
+		errx(2, "%s: %s", what, error_message(error));
+}
+
+static bool is_twin(const struct options *options, const char *name)
+{
+	return options->twin && !strcmp(options->twin, name);
+}
+
+static uint8_t *read_file(const char *path, uint64_t *bytes)
+{
+	SCOPE_FCLOSE FILE *file = fopen(path, "r");
+
+	if (!file || fseek(file, 0, SEEK_END))
+		err(2, "%s", path);
+	*bytes = (uint64_t)ftell(file);
+	uint8_t *data = malloc(*bytes);
+
+	rewind(file);
+	if (!data || fread(data, 1, *bytes, file) != *bytes)
+		err(2, "%s", path);
+	return data;
+}
+
+static ext2_filsys open_filesystem(const char *path, io_manager manager)
+{
+	ext2_filsys fs;
+
+	check(ext2fs_open(path, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, manager, &fs), "open");
+	check(ext2fs_read_bitmaps(fs), "read_bitmaps");
+	return fs;
+}
+
+static struct crash_state state_of_file(struct run *run, const char *path)
+{
+	uint64_t bytes;
+	SCOPE_FREE uint8_t *disk = read_file(path, &bytes);
+
+	return crash_judge_state(&run->judge, disk);
+}
+
+/* Changes that are taken back: the next transaction is as if they had never been. */
+static void abort_one(struct work *work)
+{
+	struct work copy = *work;
+
+	check(ext2mb_transaction_begin(copy.fs), "begin");
+	work_step(&copy, CHANGES);
+	check(ext2mb_transaction_abort(copy.fs), "abort");
+	if (!ext2fs_flush(copy.fs))
+		errx(2, "what was aborted can be written");
+	ext2fs_free(copy.fs);
+}
+
+static void close_and_open(struct work *work, const char *path, io_manager manager, bool is_aborted)
+{
+	if (is_aborted)
+		abort_one(work);
+	else
+		check(ext2fs_close(work->fs), "close");
+	work->fs = open_filesystem(path, manager);
+}
+
+/* All transactions; without a journal they are only flushed. */
+static void do_work(struct run *run, const char *path, io_manager manager, struct crash_state *states)
+{
+	bool is_journalled = manager != unix_io_manager;
+	struct work work;
+
+	work_init(&work, run->options->seed, (unsigned int)run->options->large_blocks);
+	work.fs = open_filesystem(path, manager);
+	states[0] = state_of_file(run, path);
+	for (unsigned long index = 1; index <= run->options->transactions; index++) {
+		if (is_journalled)
+			check(ext2mb_transaction_begin(work.fs), "begin");
+		work_step(&work, CHANGES);
+		check(is_journalled ? ext2mb_transaction_commit(work.fs) : ext2fs_flush(work.fs), "commit");
+		if (is_journalled)
+			recorded_disk_committed();
+		states[index] = state_of_file(run, path);
+		/* Not in the twins: closing would hide what is lost. */
+		if (index % 3 == 0)
+			close_and_open(&work, path, manager, is_journalled && index % 2 == 0);
+	}
+	check(ext2fs_close(work.fs), "close");
+}
+
+static void compare_with_stock(struct run *run)
+{
+	SCOPE_FREE struct crash_state *stock = calloc(run->options->transactions + 1, sizeof(*stock));
+	SCOPE_FREE char *path = NULL;
+
+	if (!stock || asprintf(&path, "%s.stock", run->options->image) < 0)
+		errx(2, "out of memory");
+	SCOPE_FCLOSE FILE *file = fopen(path, "w");
+
+	if (!file || fwrite(run->base, 1, run->bytes, file) != run->bytes || fflush(file))
+		err(2, "%s", path);
+	do_work(run, path, unix_io_manager, stock);
+	for (unsigned long index = 0; index <= run->options->transactions; index++) {
+		if (memcmp(stock[index].hashes, run->states[index].hashes,
+		           run->judge.blocks * sizeof(*stock->hashes))) {
+			printf("transaction %lu is not what libext2fs alone would have written\n", index);
+			run->failures++;
+		}
+		free(stock[index].hashes);
+	}
+}
+
+static void apply(struct run *run, const struct disk_event *event)
+{
+	memcpy(run->disk + event->offset, event->data, event->bytes);
+}
+
+/* Only some of its sectors; those of the primary superblock, whose checksum cannot survive that, together. */
+static void apply_torn(struct run *run, const struct disk_event *event, struct random *random)
+{
+	bool has_super = random_below(random, 2);
+
+	for (uint64_t at = 0; at < event->bytes; at += SECTOR_BYTES) {
+		uint64_t offset = event->offset + at;
+		bool is_super = offset >= SUPERBLOCK_OFFSET_BYTES && offset < SUPERBLOCK_OFFSET_BYTES + SUPERBLOCK_BYTES;
+		bool is_there = random_below(random, 2);
+
+		if (is_super ? has_super : is_there)
+			memcpy(run->disk + offset, event->data + at, SECTOR_BYTES);
+	}
+}
+
+enum loss { LOSS_NONE, LOSS_DROPPED, LOSS_TORN, LOSS_REORDERED, LOSSES };
+static const char *const loss_names[LOSSES] = { "whole", "with writes dropped", "torn", "reordered" };
+
+/* A part of what is between the last flush and the crash. */
+static void apply_unflushed(struct run *run, size_t from, size_t to, enum loss loss, struct random *random)
+{
+	size_t count = 0;
+	SCOPE_FREE size_t *order = calloc(to - from + 1, sizeof(*order));
+
+	for (size_t index = from; index < to; index++)
+		if (recorded_disk.events[index].kind == DISK_WRITE)
+			order[count++] = index;
+	for (size_t index = count; loss == LOSS_REORDERED && index > 1; index--) {
+		size_t other = random_below(random, index), kept = order[index - 1];
+
+		order[index - 1] = order[other];
+		order[other] = kept;
+	}
+	for (size_t index = 0; index < count; index++) {
+		const struct disk_event *event = &recorded_disk.events[order[index]];
+
+		if (loss == LOSS_TORN)
+			apply_torn(run, event, random);
+		else if (loss == LOSS_NONE || random_below(random, 2))
+			apply(run, event);
+	}
+}
+
+/* How many commits had returned when only events before `end` had happened. */
+static unsigned long make_disk(struct run *run, size_t end, enum loss loss, struct random *random)
+{
+	unsigned long commits = 0;
+	size_t flushed = 0;
+
+	memcpy(run->disk, run->base, run->bytes);
+	for (size_t index = 0; index < end; index++) {
+		commits += recorded_disk.events[index].kind == DISK_COMMITTED;
+		if (recorded_disk.events[index].kind == DISK_FLUSH)
+			flushed = index;
+	}
+	for (size_t index = 0; index < flushed; index++)
+		if (recorded_disk.events[index].kind == DISK_WRITE)
+			apply(run, &recorded_disk.events[index]);
+	apply_unflushed(run, flushed, end, loss, random);
+	return commits;
+}
+
+/* NULL, or what is wrong. */
+static const char *judge_disk(struct run *run, unsigned long commits, bool by_all)
+{
+	const char *problem = crash_judge_replay(&run->judge, run->disk);
+	bool is_before = crash_judge_shows(&run->judge, &run->states[commits]);
+	bool is_after = commits < run->options->transactions &&
+	                crash_judge_shows(&run->judge, &run->states[commits + 1]);
+
+	if (!problem && !is_before && !is_after)
+		problem = "it is between two states";
+	if (!problem && by_all)
+		problem = crash_judge_kernel(&run->judge, run->disk);
+	if (!problem && by_all)
+		problem = crash_judge_debugfs(&run->judge, run->disk);
+	return problem;
+}
+
+static void crash(struct run *run)
+{
+	const struct options *options = run->options;
+	struct random random = { options->seed + 1 };
+
+	for (unsigned long point = 0; point < options->points; point++) {
+		size_t end = random_below(&random, recorded_disk.count + 1);
+		enum loss loss = random_below(&random, LOSSES);
+		unsigned long commits = make_disk(run, end, loss, &random);
+		const char *problem = judge_disk(run, commits, options->every && point % options->every == 0);
+
+		if (!problem)
+			continue;
+		if (!run->failures++)
+			printf("point %lu, %zu of %zu events, %lu commits, %s: %s\n", point, end, recorded_disk.count,
+			       commits, loss_names[loss], problem);
+		/* A twin has been found. */
+		if (options->twin)
+			return;
+	}
+}
+
+static const struct transaction_manager *manager_of_channels;
+
+static errcode_t open_channel(const char *name, int flags, io_channel *channel)
+{
+	return channel_open(name, flags, manager_of_channels, channel);
+}
+
+/* A faulty twin. */
+static errcode_t flush_that_commits(io_channel channel)
+{
+	struct transaction *transaction = channel_transaction(channel);
+
+	pthread_rwlock_wrlock(&transaction->lock);
+	errcode_t error = transaction->state == TRANSACTION_OPEN ? commit_held(transaction) : 0;
+	pthread_rwlock_unlock(&transaction->lock);
+	return error;
+}
+
+static errcode_t (*sound_write)(io_channel channel, unsigned long long block, int count, const void *data);
+
+/* Another one: inode tables are written at once. */
+static errcode_t write_of_what_is_in_use(io_channel channel, unsigned long long block, int count, const void *data)
+{
+	struct transaction *transaction = channel_transaction(channel);
+	const struct layout *layout = &transaction->layout;
+
+	if (transaction->state == TRANSACTION_OPEN && channel->block_size == (int)layout->block_bytes && count == 1 &&
+	    block >= layout->group[0].inode_table && block < layout->group[0].inode_table + layout->inode_table_blocks)
+		check(io_channel_write_blk64(transaction->backing, block, count, data), "write");
+	return sound_write(channel, block, count, data);
+}
+
+static io_manager transaction_manager_of(const char *twin)
+{
+	static struct struct_io_manager functions;
+	static const struct transaction_manager manager = { &functions, &recorded_disk_manager, 0 };
+
+	manager_of_channels = &manager;
+	functions = channel_functions(open_channel);
+	if (twin && !strcmp(twin, "flush-commits"))
+		functions.flush = flush_that_commits;
+	if (twin && !strcmp(twin, "in-use")) {
+		sound_write = functions.write_blk64;
+		functions.write_blk64 = write_of_what_is_in_use;
+	}
+	return &functions;
+}
+
+static void record_work(struct run *run)
+{
+	const struct options *options = run->options;
+	ext2_filsys fs = open_filesystem(options->image, unix_io_manager);
+	blk64_t journal;
+
+	check(ext2fs_bmap2(fs, EXT2_JOURNAL_INO, NULL, NULL, 0, 0, NULL, &journal), "bmap");
+	recorded_disk.journal_super_offset = journal * fs->blocksize;
+	ext2fs_free(fs);
+	if (is_twin(options, "without-flush"))
+		recorded_disk.fault = DISK_WITHOUT_FLUSH;
+	if (is_twin(options, "stale-checksum"))
+		recorded_disk.fault = DISK_STALE_CHECKSUM;
+	do_work(run, options->image, transaction_manager_of(options->twin), run->states);
+}
+
+static unsigned long number(const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*end || end == text)
+		errx(2, "%s: not a number", text);
+	return value;
+}
+
+static struct options read_options(int argc, char **argv)
+{
+	struct options options = { .points = 100, .transactions = 6, .seed = 1 };
+
+	for (int letter; (letter = getopt(argc, argv, "p:s:n:l:k:w:")) != -1;)
+		switch (letter) {
+		case 'p':
+			options.points = number(optarg);
+			break;
+		case 's':
+			options.seed = number(optarg);
+			break;
+		case 'n':
+			options.transactions = number(optarg);
+			break;
+		case 'l':
+			options.large_blocks = number(optarg);
+			break;
+		case 'k':
+			options.every = number(optarg);
+			break;
+		case 'w':
+			options.twin = optarg;
+			break;
+		default:
+			exit(2);
+		}
+	if (argc != optind + 1)
+		errx(2, "one image");
+	options.image = argv[optind];
+	return options;
+}
+
+int main(int argc, char **argv)
+{
+	const struct options options = read_options(argc, argv);
+	struct run run = { .options = &options };
+	SCOPE_FREE char *path = NULL;
+
+	initialize_ext2_error_table();
+	initialize_e2mb_error_table();
+	run.base = read_file(options.image, &run.bytes);
+	run.disk = malloc(run.bytes);
+	run.states = calloc(options.transactions + 1, sizeof(*run.states));
+	if (!run.disk || !run.states || asprintf(&path, "%s.crash", options.image) < 0)
+		errx(2, "out of memory");
+	crash_judge_init(&run.judge, path, run.base, run.bytes);
+	record_work(&run);
+	compare_with_stock(&run);
+	crash(&run);
+	printf("%lu points of %lu transactions: %lu wrong\n", options.points, options.transactions, run.failures);
+	return run.failures != 0;
+}
