@@ -470,6 +470,7 @@ static void place_runs(struct numbering *numbering)
 	struct tree_node *entries = numbering->builder->entries;
 	size_t depth = 1;
 
+	memset(numbering->nodes, 0xff, numbering->builder->count * sizeof(*numbering->nodes));
 	numbering->stack[0] = TREE_ROOT;
 	numbering->order[0] = TREE_ROOT;
 	numbering->nodes[TREE_ROOT] = TREE_ROOT;
@@ -497,24 +498,68 @@ static void fill_directory(const struct numbering *numbering, uint32_t entry, st
 	node->links = 2;
 }
 
+/* Names of one file have the attributes of the entry that link_to says. */
+static void copy_attributes(const struct numbering *numbering)
+{
+	struct tree_node *entries = numbering->builder->entries;
+
+	for (size_t i = 0; i < numbering->order_count; i++) {
+		uint32_t number = numbering->order[i], holder = entries[number].link_to;
+		struct tree_node *entry = &entries[number];
+		struct tree_node own = *entry;
+
+		if (holder == number)
+			continue;
+		*entry = entries[holder];
+		entry->name = own.name;
+		entry->name_bytes = own.name_bytes;
+		entry->parent = own.parent;
+		entry->link_to = holder;
+	}
+}
+
+/* Moves into a place what belongs there, into that one's place what belongs there, and so on. */
+static void move_along(const struct numbering *numbering, uint32_t place, bool *is_placed)
+{
+	struct tree_node *entries = numbering->builder->entries;
+	const struct tree_node first = entries[place];
+	const uint32_t start = place;
+
+	while (place < numbering->order_count && !is_placed[place]) {
+		uint32_t from = numbering->order[place];
+
+		entries[place] = from == start ? first : entries[from];
+		is_placed[place] = true;
+		place = from;
+	}
+}
+
+/*
+ * Puts the entries into the order of the nodes, where they are: a second list of them would be half of what a large
+ * archive takes. What is no longer in the tree goes first, since nobody wants it, and is where a chain of moves begins;
+ * what is left then are rings.
+ */
+static void reorder(const struct numbering *numbering, bool *is_placed)
+{
+	for (uint32_t place = 0; place < numbering->order_count; place++)
+		if (numbering->nodes[place] == NO_NODE)
+			move_along(numbering, place, is_placed);
+	for (uint32_t place = 0; place < numbering->order_count; place++)
+		move_along(numbering, place, is_placed);
+}
+
 /* The first name in the tree has the file's attributes; which that is, is noted with the entry that had them. */
 static void fill_nodes(struct numbering *numbering)
 {
-	struct tree_builder *builder = numbering->builder;
-	struct tree *tree = builder->tree;
+	struct tree *tree = numbering->builder->tree;
 	uint32_t *first_names = numbering->stack; /* by entry; not needed as a stack any more */
 
-	memset(first_names, 0xff, builder->count * sizeof(*first_names));
+	memset(first_names, 0xff, numbering->builder->count * sizeof(*first_names));
 	for (uint32_t i = 0; i < tree->node_count; i++) {
-		uint32_t entry = numbering->order[i];
-		const struct tree_node *from = &builder->entries[entry];
-		uint32_t holder = from->link_to;
 		struct tree_node *node = &tree->nodes[i];
+		uint32_t entry = numbering->order[i], holder = node->link_to;
 
-		*node = builder->entries[holder];
-		node->name = from->name;
-		node->name_bytes = from->name_bytes;
-		node->parent = numbering->nodes[from->parent];
+		node->parent = numbering->nodes[node->parent];
 		node->order = entry;
 		node->link_to = i;
 		node->first_child = node->child_count = 0;
@@ -533,14 +578,34 @@ static void fill_nodes(struct numbering *numbering)
 	}
 }
 
+/* The entries become the tree's nodes. */
+static errcode_t make_nodes(struct numbering *numbering)
+{
+	struct tree_builder *builder = numbering->builder;
+	struct tree *tree = builder->tree;
+	SCOPE_FREE bool *is_placed = calloc(numbering->order_count, sizeof(*is_placed));
+
+	if (!is_placed)
+		return ENOMEM;
+	copy_attributes(numbering);
+	reorder(numbering, is_placed);
+	struct tree_node *fewer = realloc(builder->entries, numbering->order_count * sizeof(*fewer));
+
+	tree->nodes = fewer ? fewer : builder->entries;
+	builder->entries = NULL;
+	tree->node_count = (uint32_t)numbering->order_count;
+	fill_nodes(numbering);
+	return 0;
+}
+
 errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem)
 {
 	size_t count = builder->count;
-	struct tree *tree = builder->tree;
 	errcode_t error = mark_excluded(builder);
 
 	if (error)
 		return error;
+	free(TAKE(builder->slots));
 	/* Five lists in one, of which the first has one more. */
 	SCOPE_FREE uint32_t *lists = calloc(5 * count + 1, sizeof(*lists));
 
@@ -560,10 +625,5 @@ errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, s
 	if (error)
 		return error;
 	place_runs(&numbering);
-	tree->nodes = malloc(numbering.order_count * sizeof(*tree->nodes));
-	if (!tree->nodes)
-		return ENOMEM;
-	tree->node_count = (uint32_t)numbering.order_count;
-	fill_nodes(&numbering);
-	return 0;
+	return make_nodes(&numbering);
 }
