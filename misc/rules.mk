@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-tools := e2allocsim e2frag e2populate
+tools := e2allocsim e2frag e2populate ext2mb-run
 tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
@@ -15,3 +15,11 @@ e2allocsim_sources := \
 	misc/e2allocsim_options.c \
 	misc/mke2fs_options.c \
 	$(tool_sources)
+ext2mb-run_sources := \
+	misc/ext2mb_run.c \
+	misc/ext2mb_run_options.c \
+	misc/ext2mb_run_program.c \
+	preload/settings.c \
+	$(tool_sources)
+# Where make install puts the library, seen from the tool, so that both can be moved together.
+misc/ext2mb_run.o: cppflags += -I$(srcdir) -DPRELOAD_FOLDER='"$(shell realpath -m --relative-to=$(sbindir) $(preload_dir))"'

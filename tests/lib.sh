@@ -234,3 +234,46 @@ simulated_times() {
 superblock() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
 }
+
+# require_fuse: fuse2fs can mount here.
+require_fuse() {
+	require_root
+	require_tool fuse2fs
+	[ -c /dev/fuse ] || skip "needs /dev/fuse"
+}
+
+# start_fuse IMAGE DIR COMMAND...: runs fuse2fs under a command, and waits for the mount. Pages are not kept between opens: libfuse
+# knows files by their names, so with the default kernel_cache what is written by one name is not seen by another.
+start_fuse() {
+	fuse_directory=$2
+	mkdir -p "$2"
+	fuse_image=$1
+	shift 2
+	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,use_ino,attr_timeout=0,entry_timeout=0 >>fuse.log 2>&1 &
+	fuse_process=$!
+	for _ in $(seq 200); do
+		if mountpoint -q "$fuse_directory"; then
+			mounts="$work/$fuse_directory $mounts"
+			return
+		fi
+		kill -0 "$fuse_process" 2>/dev/null || break
+		sleep 0.05
+	done
+	cat fuse.log
+	fail "fuse2fs does not mount $fuse_image"
+}
+
+# stop_fuse: unmounts it, and waits until everything is written.
+stop_fuse() {
+	unmount "$fuse_directory"
+	wait "$fuse_process" || echo "fuse2fs: exit status $?"
+}
+
+# check_written IMAGE: e2fsck finds nothing wrong in what libext2fs has written. It may propose to shorten extent trees, which
+# libext2fs does not do.
+check_written() {
+	e2fsck -fn "$1" >fsck.log 2>&1 && return
+	echo "$1: e2fsck says:"
+	cat fsck.log
+	return 1
+}

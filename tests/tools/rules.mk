@@ -2,6 +2,7 @@
 test_tools := \
 	compare_trees \
 	differing_blocks \
+	exercise_mount \
 	make_tar \
 	make_tree \
 	orphans \

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where the program opens and closes its filesystems. libext2fs calls itself by the same names, through the PLT, so all
+ * ways to open or close one lead through here.
+ */
+#include <errno.h>
+
+#include "preload/handles.h"
+#include "preload/program.h"
+#include "preload/steps.h"
+
+/* fs: opened to be written. */
+static errcode_t take_on(ext2_filsys fs, bool is_journalled)
+{
+	struct handle *handle = handle_add(fs);
+
+	if (!handle)
+		return ENOMEM;
+	handle->is_journalled = is_journalled;
+	if (is_journalled && step_is_inside())
+		handle_begin(handle);
+	return 0;
+}
+
+/* Only where nothing else stands between libext2fs and the file: undo files need the order in which blocks are written. */
+static errcode_t open_journalled(const char *name, const char *io_options, int flags, int superblock,
+                                 unsigned int block_size, io_manager manager, ext2_filsys *fs)
+{
+	if (manager != unix_io_manager || flags & EXT2_FLAG_IMAGE_FILE) {
+		say("%s: with --journal neither undo files nor files of e2image can be written", name);
+		return EXT2_ET_OP_NOT_SUPPORTED;
+	}
+	errcode_t error = NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size,
+	                                     ext2mb_transaction_io_manager(0), fs);
+
+	if (error) {
+		say("%s: cannot be opened with --journal: %s", name, error_message(error));
+		return error;
+	}
+	error = take_on(*fs, true);
+	if (error) {
+		say("%s: %s", name, error_message(error));
+		NEXT(ext2fs_free)(*fs);
+		*fs = NULL;
+		return error;
+	}
+	say_more("%s: the changes that %s makes go through the journal", name, program.name);
+	return 0;
+}
+
+errcode_t ext2fs_open2(const char *name, const char *io_options, int flags, int superblock, unsigned int block_size,
+                       io_manager manager, ext2_filsys *fs)
+{
+	/* What libext2mb opens for itself is not written to. */
+	if (!(flags & EXT2_FLAG_RW) || program.kind == PROGRAM_ASIDE)
+		return NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size, manager, fs);
+	if (program.journal)
+		return open_journalled(name, io_options, flags, superblock, block_size, manager, fs);
+	errcode_t error = NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size, manager, fs);
+
+	if (!error && take_on(*fs, false))
+		say("%s: libext2fs allocates by itself: %s", name, error_message(ENOMEM));
+	return error;
+}
+
+errcode_t ext2fs_initialize(const char *name, int flags, struct ext2_super_block *parameters, io_manager manager,
+                            ext2_filsys *fs)
+{
+	if (program.journal) {
+		say("%s: with --journal no filesystem can be made", name);
+		return EXT2_ET_OP_NOT_SUPPORTED;
+	}
+	errcode_t error = NEXT(ext2fs_initialize)(name, flags, parameters, manager, fs);
+	struct handle *handle = error || program.kind == PROGRAM_ASIDE ? NULL : handle_add(*fs);
+
+	if (handle)
+		handle->is_new = true;
+	return error;
+}
+
+errcode_t ext2fs_read_bitmaps(ext2_filsys fs)
+{
+	errcode_t error = NEXT(ext2fs_read_bitmaps)(fs);
+
+	handle_attach(handle_of(fs));
+	return error;
+}
+
+errcode_t ext2fs_read_block_bitmap(ext2_filsys fs)
+{
+	errcode_t error = NEXT(ext2fs_read_block_bitmap)(fs);
+
+	handle_attach(handle_of(fs));
+	return error;
+}
+
+errcode_t ext2fs_read_inode_bitmap(ext2_filsys fs)
+{
+	errcode_t error = NEXT(ext2fs_read_inode_bitmap)(fs);
+
+	handle_attach(handle_of(fs));
+	return error;
+}
+
+/* libext2fs does not ask how its channel was closed. What close changes in the superblock after this goes with the channel. */
+errcode_t ext2fs_close2(ext2_filsys fs, int flags)
+{
+	struct handle *handle = handle_of(fs);
+	errcode_t error = handle && handle->is_journalled ? handle_commit(handle) : 0;
+
+	return error ? error : NEXT(ext2fs_close2)(fs, flags);
+}
+
+void ext2fs_free(ext2_filsys fs)
+{
+	struct handle *handle = handle_of(fs);
+
+	handle_detach(handle);
+	handle_remove(handle);
+	NEXT(ext2fs_free)(fs);
+}

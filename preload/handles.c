@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "preload/handles.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "preload/program.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct handle *first; /* below the lock */
+
+struct handle *handle_of(ext2_filsys fs)
+{
+	pthread_mutex_lock(&lock);
+	struct handle *handle = first;
+
+	while (handle && handle->fs != fs)
+		handle = handle->next;
+	pthread_mutex_unlock(&lock);
+	return handle;
+}
+
+struct handle *handle_add(ext2_filsys fs)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+
+	if (!handle)
+		return NULL;
+	handle->fs = fs;
+	pthread_mutex_lock(&lock);
+	handle->next = first;
+	first = handle;
+	pthread_mutex_unlock(&lock);
+	return handle;
+}
+
+void handle_remove(struct handle *handle)
+{
+	pthread_mutex_lock(&lock);
+	struct handle **place = &first;
+
+	while (*place && *place != handle)
+		place = &(*place)->next;
+	if (*place)
+		*place = handle->next;
+	pthread_mutex_unlock(&lock);
+	free(handle);
+}
+
+/* --- The allocator ------------------------------------------------------------------------------------------------ */
+
+/* mke2fs(8) makes lost+found when all tables are in place; what it makes before that lies where it always did. */
+static bool has_tables(const struct handle *handle)
+{
+	ext2_filsys fs = handle->fs;
+
+	return !handle->is_new || ext2fs_fast_test_inode_bitmap2(fs->inode_map, EXT2_FIRST_INODE(fs->super));
+}
+
+static errcode_t attach(struct handle *handle)
+{
+	errcode_t error = ext2mb_attach(handle->fs, NULL);
+
+	if (error)
+		return error;
+	error = ext2mb_worker_open(ext2mb_attached(handle->fs), &handle->worker);
+	if (error) {
+		(void)!ext2mb_detach(handle->fs);
+		return error;
+	}
+	handle->mb = ext2mb_attached(handle->fs);
+	return 0;
+}
+
+void handle_attach(struct handle *handle)
+{
+	ext2_filsys fs = handle ? handle->fs : NULL;
+
+	if (!fs || handle->mb || handle->was_refused || !(fs->flags & EXT2_FLAG_RW) || !fs->block_map ||
+	    !fs->inode_map || !has_tables(handle))
+		return;
+	errcode_t error = attach(handle);
+
+	if (error) {
+		handle->was_refused = true;
+		say("%s: libext2fs allocates by itself: %s", fs->device_name, error_message(error));
+		return;
+	}
+	say_more("%s: %s has libext2mb's allocator", fs->device_name, program.name);
+}
+
+void handle_detach(struct handle *handle)
+{
+	if (!handle || !handle->mb)
+		return;
+	ext2mb_worker_close(handle->worker);
+	(void)!ext2mb_detach(handle->fs);
+	handle->mb = NULL;
+	handle->worker = NULL;
+	handle->given = 0;
+}
+
+/* --- Transactions ------------------------------------------------------------------------------------------------- */
+
+static void complain(const struct handle *handle, const char *what, errcode_t error)
+{
+	/* The first time it has been said why. */
+	if (error != EXT2MB_ET_TRANSACTION_OVER)
+		say("%s: %s: %s", handle->fs->device_name, what, error_message(error));
+}
+
+void handle_begin(struct handle *handle)
+{
+	errcode_t error = ext2mb_transaction_begin(handle->fs);
+
+	if (error)
+		complain(handle, "nothing more can be written", error);
+	handle->has_step = !error;
+}
+
+/* Filesystems are opened and closed within steps, or where there are none yet or no more: the list does not change. */
+void handles_begin(void)
+{
+	for (struct handle *handle = first; handle; handle = handle->next)
+		if (handle->is_journalled)
+			handle_begin(handle);
+}
+
+void handles_end(void)
+{
+	for (struct handle *handle = first; handle; handle = handle->next) {
+		errcode_t error = handle->has_step ? ext2mb_transaction_end(handle->fs) : 0;
+
+		if (error)
+			complain(handle, "nothing more can be written", error);
+		handle->has_step = false;
+	}
+}
+
+errcode_t handle_commit(struct handle *handle)
+{
+	errcode_t error = ext2mb_transaction_commit(handle->fs);
+
+	if (error)
+		complain(handle, "the transaction is lost, and nothing more can be written", error);
+	handle->has_step = false;
+	return error;
+}
+
+errcode_t handles_commit(void)
+{
+	errcode_t first_error = 0;
+
+	for (struct handle *handle = first; handle; handle = handle->next) {
+		errcode_t error = handle->is_journalled ? handle_commit(handle) : 0;
+
+		first_error = first_error ? first_error : error;
+	}
+	return first_error;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "preload/program.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "ext2fs/ext2mb_err.h"
+#include "preload/settings.h"
+
+struct program program;
+
+/*
+ * These mark blocks by themselves, from maps of their own or while tables move, and some set libext2fs's hooks: e2fsck(8)
+ * and resize2fs(8) do. Their names are compared, for nothing else is known of them before they open a filesystem.
+ */
+static const char *const left_alone[] = {
+	"e2fsck",    "fsck.ext2", "fsck.ext3", "fsck.ext4", "resize2fs", "tune2fs",   "e2label",
+	"e2image",   "e2undo",    "e2freefrag", "dumpe2fs", "badblocks", "e2fsdroid", "mklost+found",
+	"e2populate", "e2frag",   "e2allocsim", "debugmb",
+};
+
+static enum program_kind kind_of(const char *name)
+{
+	for (size_t index = 0; index < sizeof(left_alone) / sizeof(*left_alone); index++)
+		if (strcmp(name, left_alone[index]) == 0)
+			return PROGRAM_ASIDE;
+	return strcmp(name, "fuse2fs") == 0 ? PROGRAM_FUSE2FS :
+	       strcmp(name, "debugfs") == 0 ? PROGRAM_DEBUGFS :
+	                                      PROGRAM_OTHER;
+}
+
+/*
+ * What a program runs under --journal (e2fsck for the replay, a pager, fusermount) is as it would be without us: it has
+ * no steps. Without, the programs of a script get the allocator.
+ */
+static void leave_children_alone(void)
+{
+	char *list = getenv("LD_PRELOAD"), *rest = list ? strdup(list) : NULL, *all = rest, *word;
+	char *kept = list ? calloc(1, strlen(list) + 2) : NULL;
+	Dl_info self;
+
+	if (kept && rest && dladdr(&program, &self)) {
+		while ((word = strsep(&rest, ": ")))
+			if (*word && strcmp(word, self.dli_fname) != 0)
+				sprintf(kept + strlen(kept), "%s%s", *kept ? ":" : "", word);
+		if (*kept)
+			setenv("LD_PRELOAD", kept, 1);
+		else
+			unsetenv("LD_PRELOAD");
+	}
+	unsetenv(SETTINGS_VARIABLE);
+	free(kept);
+	free(all);
+}
+
+/* Before the constructors of programs in C++ or OCaml, which might open something. */
+static void __attribute__((constructor(101))) program_start(void)
+{
+	const char *settings = getenv(SETTINGS_VARIABLE);
+
+	initialize_ext2_error_table();
+	initialize_e2mb_error_table();
+	program.name = program_invocation_short_name;
+	program.kind = kind_of(program.name);
+	program.journal = settings && strstr(settings, "journal");
+	program.is_verbose = settings && strstr(settings, "verbose");
+	if (program.journal)
+		leave_children_alone();
+	if (program.kind == PROGRAM_ASIDE)
+		say_more("%s allocates by itself: it is left alone", program.name);
+}
+
+static void say_line(const char *format, va_list arguments)
+{
+	char line[2 * PATH_MAX];
+	size_t used = (size_t)snprintf(line, sizeof(line), "ext2mb-run: ");
+	int more = vsnprintf(line + used, sizeof(line) - used - 1, format, arguments);
+
+	if (more < 0)
+		return;
+	used += (size_t)more < sizeof(line) - used - 1 ? (size_t)more : sizeof(line) - used - 2;
+	line[used] = '\n';
+	/* At once: others may write to the same terminal. There is nobody to tell that it failed. */
+	if (write(STDERR_FILENO, line, used + 1) < 0)
+		return;
+}
+
+void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	say_line(format, arguments);
+	va_end(arguments);
+}
+
+void say_more(const char *format, ...)
+{
+	va_list arguments;
+
+	if (!program.is_verbose)
+		return;
+	va_start(arguments, format);
+	say_line(format, arguments);
+	va_end(arguments);
+}
+
+void *next_function(const char *name)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (!function) {
+		say("%s: there is no %s in it", program.name, name);
+		abort();
+	}
+	return function;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The program that the library was preloaded into. All of it is known before main() begins, and stays. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <et/com_err.h>
+
+enum program_kind {
+	PROGRAM_OTHER,
+	PROGRAM_FUSE2FS,
+	PROGRAM_DEBUGFS,
+	PROGRAM_ASIDE, /* has its own ways with blocks: left alone */
+};
+
+struct program {
+	enum program_kind kind;
+	const char *name; /* without folders */
+	bool journal, is_verbose;
+};
+
+extern struct program program;
+
+/* One line on standard error: "ext2mb-run: what". */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, with --verbose alone. */
+void say_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The function of this name that the program would have had without us, which is there. */
+void *next_function(const char *name);
+
+/* Looked for once. */
+#define NEXT(function)                                                                                                 \
+	({                                                                                                             \
+		static __typeof__(&(function)) found;                                                                  \
+		if (!__atomic_load_n(&found, __ATOMIC_RELAXED))                                                        \
+			__atomic_store_n(&found, (__typeof__(&(function)))next_function(#function), __ATOMIC_RELAXED); \
+		found;                                                                                                 \
+	})

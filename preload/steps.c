@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "preload/steps.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "preload/handles.h"
+#include "preload/program.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* All below the lock. */
+static struct {
+	bool is_inside;
+	bool has_waiting;    /* steps that no commit has had */
+	struct timespec due; /* when they have waited long enough */
+	bool has_clock, is_stopped;
+	pthread_t clock;
+	pthread_cond_t wake;
+} state;
+
+static struct timespec in_seconds(unsigned int seconds)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	time.tv_sec += seconds;
+	return time;
+}
+
+static bool is_due(void)
+{
+	struct timespec now = in_seconds(0);
+
+	return now.tv_sec > state.due.tv_sec || (now.tv_sec == state.due.tv_sec && now.tv_nsec >= state.due.tv_nsec);
+}
+
+static errcode_t commit(void)
+{
+	state.has_waiting = false;
+	return handles_commit();
+}
+
+/* debugfs has one thread, and leaves a command that is interrupted with a jump: it would find the lock taken. */
+static bool has_lock(void)
+{
+	return program.kind != PROGRAM_DEBUGFS;
+}
+
+void step_enter(void)
+{
+	if (has_lock())
+		pthread_mutex_lock(&lock);
+	if (!state.is_inside)
+		handles_begin();
+	state.is_inside = true;
+}
+
+errcode_t step_leave(bool now)
+{
+	errcode_t error = 0;
+
+	if (!state.has_waiting) {
+		state.due = in_seconds(COMMIT_SECONDS);
+		state.has_waiting = true;
+		if (state.has_clock)
+			pthread_cond_signal(&state.wake);
+	}
+	handles_end();
+	state.is_inside = false;
+	if (now || is_due())
+		error = commit();
+	if (has_lock())
+		pthread_mutex_unlock(&lock);
+	return error;
+}
+
+bool step_is_inside(void)
+{
+	return state.is_inside;
+}
+
+static void *run_clock(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	while (!state.is_stopped) {
+		if (!state.has_waiting)
+			pthread_cond_wait(&state.wake, &lock);
+		else if (!is_due())
+			pthread_cond_timedwait(&state.wake, &lock, &state.due);
+		else if (commit())
+			/* It has been said, and all further writes are refused. */
+			break;
+	}
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+void steps_start_clock(void)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&state.wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	state.has_clock = pthread_create(&state.clock, NULL, run_clock, NULL) == 0;
+	if (!state.has_clock)
+		say("no thread can be made: what no other operation follows is committed with the next one only");
+}
+
+void steps_stop_clock(void)
+{
+	if (!state.has_clock)
+		return;
+	pthread_mutex_lock(&lock);
+	state.is_stopped = true;
+	pthread_cond_signal(&state.wake);
+	pthread_mutex_unlock(&lock);
+	pthread_join(state.clock, NULL);
+	state.has_clock = false;
+}
