@@ -8,6 +8,14 @@
 #include "ext2fs/fs/fs_errors.h"
 #include "ext2fs/transaction/replay.h"
 
+/* io_channel_close() is a macro that names its argument twice. */
+static void close_backing(struct transaction *transaction)
+{
+	io_channel backing = TAKE(transaction->backing);
+
+	io_channel_close(backing);
+}
+
 errcode_t start_backing(struct transaction *transaction)
 {
 	io_manager manager = *transaction->manager->backing;
@@ -24,7 +32,7 @@ errcode_t start_backing(struct transaction *transaction)
 			error = 0;
 	}
 	if (error)
-		io_channel_close(TAKE(transaction->backing));
+		close_backing(transaction);
 	return error;
 }
 
@@ -38,7 +46,7 @@ static errcode_t read_superblock(struct transaction *transaction)
 /* e2fsck opens the device for itself alone. */
 static errcode_t replay(struct transaction *transaction)
 {
-	io_channel_close(TAKE(transaction->backing));
+	close_backing(transaction);
 	errcode_t replay_error = replay_journal(transaction->name, transaction->io_options);
 	errcode_t error = start_backing(transaction);
 
