@@ -73,11 +73,10 @@ static errcode_t count_free(struct ext2mb *mb, struct histogram *free_extents)
 	}
 }
 
-errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set)
+errcode_t space_values_add(struct simulation *simulation, const char *section)
 {
 	const struct image *image = simulation->image;
 	double block_kib = image->format.block_bytes / 1024.0;
-	struct file_totals files = { 0 };
 	SCOPE_FREE struct histogram *space = calloc(1, sizeof(*space));
 	errcode_t error = space ? ext2mb_commit(image->mb) : ENOMEM;
 
@@ -87,13 +86,28 @@ errcode_t layout_values_add(struct simulation *simulation, const char *section, 
 		error = count_free(image->mb, space);
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot count its free space");
-	if (set)
-		count_set(image, set, &files);
 	result_add(simulation->result, section, RESULT_LAYOUT, (const struct named_value[]){
 		{ "free_avg_kb", "Avg. free extent size (KB)", histogram_mean(space) * block_kib, 0 },
 		{ "free_median_kb", "Median free extent size (KB)",
 		  (double)histogram_percentile(space, 50) * block_kib, 0 },
 		{ "free_extents", "Num. free extent", (double)space->count, 0 },
+		{ 0 },
+	});
+	return 0;
+}
+
+errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set)
+{
+	const struct image *image = simulation->image;
+	double block_kib = image->format.block_bytes / 1024.0;
+	struct file_totals files = { 0 };
+	errcode_t error = space_values_add(simulation, section);
+
+	if (error)
+		return error;
+	if (set)
+		count_set(image, set, &files);
+	result_add(simulation->result, section, RESULT_LAYOUT, (const struct named_value[]){
 		{ "extents_per_file", "Avg. extents per file", report_ratio(files.pieces, files.files), 1 },
 		{ "most_extents", "Most extents of a file", (double)files.most_pieces, 0 },
 		{ "extent_avg_kb", "Avg. size per extent (KB)",

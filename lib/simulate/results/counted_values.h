@@ -12,6 +12,9 @@
  */
 MUST_CHECK errcode_t layout_values_add(struct simulation *simulation, const char *section, const struct file_set *set);
 
+/* The same of the free space alone. */
+MUST_CHECK errcode_t space_values_add(struct simulation *simulation, const char *section);
+
 /*
  * What a RAID has to read before it can write: stripes of which an extent covers a part only. How many there are if the
  * files of a set and its subdirectories are written extent by extent; extents that lie side by side in a file are one.
