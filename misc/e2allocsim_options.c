@@ -21,9 +21,11 @@
 
 static const char usage[] =
 	"Usage: e2allocsim WORKLOAD [options] IMAGE [SIZE]\n"
+	"       e2allocsim replay [options] TRACE IMAGE\n"
 	"       e2allocsim all --report=DIR [--quick] [--seed=N] [--progress=STYLE]\n"
 	"Runs a workload on the metadata of an ext4 filesystem and tells what it makes of files and free space.\n"
 	"\n"
+	"  TRACE                what ext4 did, as trace-cmd, perf or tracefs print it; IMAGE stays as it is\n"
 	"  all                  all workloads on an image of its own: DIR/allocsim.md and charts; --quick: in small\n"
 	"  IMAGE                a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
 	"  SIZE                 as mke2fs(8) reads it, which gets -t ext4 -O orphan_file unless -t, -T or -O is given\n";
@@ -33,6 +35,7 @@ static const char examples[] =
 	"Examples:\n"
 	"  e2allocsim append --compare=policies disk.img 200G   64 files that grow, under each policy\n"
 	"  e2allocsim append --policy=base -n old.img           as Linux before the series; old.img is kept\n"
+	"  e2allocsim replay trace.txt before.img               beside what the kernel did, each policy\n"
 	"  e2allocsim all --report=results --quick              every workload, in small: a document with charts\n";
 
 static void take_choices(const struct taken_option *option, uint32_t *choices)
@@ -165,7 +168,8 @@ _Static_assert(EXT2MB_NORMALIZE_EXT2MB == 1 && EXT2MB_NORMALIZE_TABLE == 2 && EX
                        EXT2MB_NORMALIZE_NONE == 4,
                "--normalize");
 _Static_assert(EXT2MB_LOCALITY_DIRECTORY == 1 && EXT2MB_LOCALITY_THREAD == 2 && EXT2MB_LOCALITY_NONE == 3, "--small");
-_Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_WINDOWS == 3 && COMPARE_PATCHES == 4,
+_Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_WINDOWS == 3 && COMPARE_PATCHES == 4 &&
+                       COMPARE_MAIN == 5,
                "--compare");
 
 static const struct option_row compared_rows[] = {
@@ -196,11 +200,16 @@ static const struct option_row compared_rows[] = {
 	{ .name = "set", .argument = "NAME=VALUE", .kind = ARGUMENT_TEXT, .word = tunable_word, .take = take_set,
 	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times" },
 	{ .name = "compare", .argument = "WHAT", .kind = ARGUMENT_WORDS,
-	  .words = "policies|normalizations|windows|patches", .take = take_compare,
-	  .help = "policies, patches, normalizations or windows: several runs, one table;\n"
-	          "the image stays as it is" },
+	  .words = "policies|normalizations|windows|patches|main", .take = take_compare,
+	  .help = "policies, patches, normalizations, windows or main (base, series, ext2mb, and that\n"
+	          "with Linux's normalization): several runs, one table; the image stays as it is" },
 	{ 0 },
 };
+
+#define REPORT_ROWS                                                                                                    \
+	{ .name = "show", .argument = "WHAT[,WHAT]...", .kind = ARGUMENT_TEXT, .word = shown_word, .take = take_show,  \
+	  .help = "what the kernel would show after each run: mb_stats, mb_groups,\nmb_structs_summary" },             \
+	{ .name = "json", FIELD(json), .help = "results as JSON" }
 
 static const struct option_row run_rows[] = {
 	{ .heading = "How it runs" },
@@ -223,9 +232,15 @@ static const struct option_row run_rows[] = {
 	{ .name = "aged", FIELD(is_aged),
 	  .help = "with SIZE: make the new image old first, as the workload age does it" },
 	{ .letter = 'F', FIELD(force), .help = "with SIZE: replace a file that exists" },
-	{ .name = "show", .argument = "WHAT[,WHAT]...", .kind = ARGUMENT_TEXT, .word = shown_word, .take = take_show,
-	  .help = "what the kernel would show after each run: mb_stats, mb_groups,\nmb_structs_summary" },
-	{ .name = "json", FIELD(json), .help = "results as JSON" },
+	REPORT_ROWS,
+	{ 0 },
+};
+
+/* A replay has an order and threads of its own, and never changes the image. */
+static const struct option_row replay_rows[] = {
+	{ .heading = "How it runs" },
+	REPORT_ROWS,
+	PROGRESS_ROW(progress),
 	{ 0 },
 };
 
@@ -289,6 +304,19 @@ static void print_workloads(void)
 	}
 }
 
+/* TRACE IMAGE */
+static void take_input(struct command *command, int count, char **arguments)
+{
+	const char *input = command->options.workload->input;
+
+	if (count < 2)
+		usage_error("%s is missing", count ? "IMAGE" : input);
+	if (count > 2)
+		usage_error("%s: nothing may follow IMAGE", arguments[2]);
+	command->options.input = arguments[0];
+	command->options.image = arguments[1];
+}
+
 static void take_image(struct command *command, int count, char **arguments)
 {
 	if (!count)
@@ -338,7 +366,18 @@ static const struct command_line all_line = {
 static struct command_line workload_line(const struct workload *workload,
                                          struct option_row settings[WORKLOAD_MOST_OPTIONS + 1])
 {
+	bool has_input = workload && workload->input;
+
 	describe_settings(workload, settings);
+	if (has_input)
+		return (struct command_line){
+			.usage = usage,
+			.tables = { settings, compared_rows, replay_rows },
+			.print_epilogue = print_workloads,
+			.epilogue = examples,
+			.after_word = after_word,
+			.word = workload->name,
+		};
 	return (struct command_line){
 		.usage = usage,
 		.advice = workload ? NULL : workload_is_first,
@@ -362,6 +401,13 @@ static const struct command_line *after_word(unsigned int index)
 	return workload ? &line : NULL;
 }
 
+/* Of a workload that replays, nothing else was asked for: beside what was traced stand the main policies. */
+static bool is_compared(const struct option_row *row, bool is_by_name)
+{
+	(void)is_by_name;
+	return row->name && (strcmp(row->name, "policy") == 0 || strcmp(row->name, "compare") == 0);
+}
+
 /* Reads the options, and returns how many arguments are left, which are at the end. */
 static int read_options(int argument_count, char **arguments, struct command *command)
 {
@@ -369,6 +415,9 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	const struct command_line line =
 		command->is_all ? all_line : workload_line(command->options.workload, settings);
 
+	if (command->options.workload && command->options.workload->input &&
+	    !command_line_has(&line, argument_count, arguments, is_compared))
+		command->comparison = COMPARE_MAIN;
 	return argument_count - command_line_read(&line, argument_count, arguments, command);
 }
 
@@ -410,11 +459,17 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	}
 	if (is_option)
 		usage_error("%s", workload_is_first);
-	take_image(command, left, operands);
+	if (workload && workload->input)
+		take_input(command, left, operands);
+	else
+		take_image(command, left, operands);
 	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");
 	if (configuration_list(command->comparison, &command->policy, &command->configurations,
 	                       &command->options.configuration_count))
+		exit_without_memory();
+	if (workload && workload->input &&
+	    configuration_add_traced(&command->configurations, &command->options.configuration_count))
 		exit_without_memory();
 	command->options.configurations = command->configurations;
 	command->options.threads = command->threads ? command->threads : &one_in_turn;

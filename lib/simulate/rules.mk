@@ -11,6 +11,14 @@ simulate_sources := \
 	lib/simulate/overview/overview.c \
 	lib/simulate/overview/overview_charts.c \
 	lib/simulate/overview/overview_disks.c \
+	lib/simulate/replay/file_runs.c \
+	lib/simulate/replay/replay_files.c \
+	lib/simulate/replay/replayer.c \
+	lib/simulate/replay/trace.c \
+	lib/simulate/replay/trace_events.c \
+	lib/simulate/replay/trace_line.c \
+	lib/simulate/replay/trace_plain.c \
+	lib/simulate/replay/traced_blocks.c \
 	lib/simulate/results/counted_values.c \
 	lib/simulate/results/report.c \
 	lib/simulate/results/scalability.c \
@@ -24,6 +32,7 @@ simulate_sources := \
 	lib/simulate/workloads/append.c \
 	lib/simulate/workloads/normalize.c \
 	lib/simulate/workloads/orphans.c \
+	lib/simulate/workloads/replay.c \
 	lib/simulate/workloads/unlink.c
 
 simulate_texts := lib/simulate/ageing/agrawal.profile \

@@ -51,6 +51,9 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 		.processors = options->processors,
 		.checksums = options->checksums,
 		.seed = options->seed,
+		.input = options->input,
+		.is_traced = measurement->configuration->is_traced,
+		.name = measurement->configuration->name,
 		.progress = options->progress,
 		.result = &measurement->result,
 		.problem = problem,
@@ -85,7 +88,8 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 static errcode_t measure(const struct simulate_options *options, struct measurement *measurement, bool is_written,
                          struct problem *problem)
 {
-	const char *directory = options->directory ? options->directory : options->workload->name;
+	const char *given = options->directory ? options->directory : options->workload->name;
+	const char *directory = options->workload->input ? NULL : given;
 	struct image image;
 	errcode_t error = image_open(options->image, options->image_file ? options->image_file : options->image,
 	                             directory, &measurement->configuration->options, is_written, &image, problem);
@@ -101,7 +105,7 @@ static errcode_t measure(const struct simulate_options *options, struct measurem
 static errcode_t measure_all(const struct simulate_options *options, struct measurement *runs, size_t total,
                              struct problem *problem)
 {
-	bool is_written = total == 1 && options->repeats == 1 && !options->dry_run;
+	bool is_written = total == 1 && options->repeats == 1 && !options->dry_run && !options->workload->input;
 
 	for (size_t run = 0; run < total * options->repeats; run++) {
 		size_t index = run % total;
@@ -155,6 +159,7 @@ static const struct workload *const workloads[] = {
 	&creat_clo_workload,
 	&unlink_workload,
 	&age_workload,
+	&replay_workload,
 	NULL,
 };
 

@@ -22,6 +22,7 @@ extern const struct workload append_workload;
 extern const struct workload creat_clo_workload;
 extern const struct workload fallocate2_workload;
 extern const struct workload normalize_workload;
+extern const struct workload replay_workload;
 extern const struct workload truncate_workload;
 extern const struct workload unlink_workload;
 

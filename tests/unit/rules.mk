@@ -64,6 +64,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	replay_maps \
 	request_locks \
 	result \
 	scalability \
@@ -72,6 +73,7 @@ unit_tests := \
 	sized_struct \
 	stats_text \
 	stripe \
+	trace \
 	tree \
 	units \
 	vector \

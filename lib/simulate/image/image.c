@@ -82,7 +82,7 @@ static errcode_t check_state(struct image *image, struct problem *problem)
 	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
 	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super))
 		return refuse(image, problem, "it is not clean: run e2fsck first");
-	if (ext2fs_has_feature_quota(super))
+	if (image->directory && ext2fs_has_feature_quota(super))
 		return refuse(image, problem, "the feature quota is not supported");
 	return 0;
 }
@@ -164,7 +164,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	error = check_state(image, problem);
 	if (!error && writable)
 		error = check_mounted(path, file, "cannot simulate on it", problem);
-	if (!error)
+	if (!error && directory)
 		error = check_name(image, problem);
 	if (error)
 		return error;
@@ -176,6 +176,71 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	if (error)
 		return problem_set(problem, error, path, "cannot attach an allocator");
 	return tunables_verify(image->mb, options, problem);
+}
+
+/* --- What inodes have ---------------------------------------------------------------------------------------- */
+
+struct file_walk {
+	image_run_taker take;
+	void *context;
+	uint64_t block;
+	uint32_t logical, count;
+	bool is_data;
+	errcode_t error;
+};
+
+static errcode_t show_run(struct file_walk *walk)
+{
+	uint32_t count = walk->count;
+
+	walk->count = 0;
+	return count ? walk->take(walk->context, walk->logical, walk->block, count, walk->is_data) : 0;
+}
+
+static int add_to_run(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
+{
+	struct file_walk *walk = context;
+	bool is_data = logical >= 0;
+
+	(void)fs;
+	(void)reference;
+	(void)offset;
+	if (walk->count && walk->is_data == is_data && walk->block + walk->count == *block &&
+	    (!is_data || (e2_blkcnt_t)walk->logical + walk->count == logical)) {
+		walk->count++;
+		return 0;
+	}
+	walk->error = show_run(walk);
+	walk->block = *block;
+	walk->logical = is_data ? (uint32_t)logical : 0;
+	walk->count = 1;
+	walk->is_data = is_data;
+	return walk->error ? BLOCK_ABORT : 0;
+}
+
+errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_taker take, void *context)
+{
+	ext2_filsys fs = image->fs;
+	struct file_walk walk = { .take = take, .context = context };
+	struct ext2_inode inode;
+	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(fs, ino, &inode));
+
+	*mode = !error && inode.i_links_count ? inode.i_mode : 0;
+	if (error || !*mode)
+		return error;
+	if (ext2fs_file_acl_block(fs, &inode))
+		error = take(context, 0, ext2fs_file_acl_block(fs, &inode), 1, false);
+	if (error || !ext2fs_inode_has_valid_blocks2(fs, &inode))
+		return error;
+	error = FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, add_to_run, &walk));
+	if (!error)
+		error = walk.error;
+	return error ? error : show_run(&walk);
+}
+
+bool image_has_journal(const struct image *image)
+{
+	return ext2fs_has_feature_journal(image->fs->super);
 }
 
 errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes)

@@ -16,7 +16,7 @@
 struct image {
 	const char *path;
 	const char *policy_path; /* of the library that has its policy; NULL: it is one of those that are built in */
-	const char *directory; /* the name of what is made in the root */
+	const char *directory; /* the name of what is made in the root; NULL: nothing is */
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;   /* the main thread's */
@@ -39,8 +39,8 @@ MUST_CHECK errcode_t image_make(const char *path, const char *size, char *const 
 /*
  * Opens it and attaches an allocator. Fills *image, which image_close() clears, also after a failure. Refused:
  * filesystems that are not clean, whose group descriptors point elsewhere than they may, that have features which the
- * simulator does not keep right (quota), whose root has the name `directory` already, and, if writable, those
- * that are mounted. It lies in file; path is what messages call it.
+ * simulator does not keep right (quota, unless there is no `directory` to be made), whose root has the name
+ * `directory` already, and, if writable, those that are mounted. It lies in file; path is what messages call it.
  */
 MUST_CHECK errcode_t image_open(const char *path, const char *file, const char *directory,
                                 const struct policy_options *options, bool writable, struct image *image,
@@ -79,6 +79,21 @@ static inline uint64_t image_inode_group_start(const struct image *image, uint32
 {
 	return geometry_block(&image->geometry, (ino - 1) / image->geometry.inodes_per_group, 0);
 }
+
+/*
+ * Shown what an inode has, run by run: blocks of the file, in its order, or (logical 0) of its map or attributes.
+ */
+typedef errcode_t (*image_run_taker)(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data);
+
+/*
+ * Shows all blocks of an inode as it is on disk. *mode: 0 if it is not in use, and then nothing is shown. Errors of
+ * reading it, and the taker's.
+ */
+MUST_CHECK errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_taker take,
+                                     void *context);
+
+/* Has it a journal? Without, what is freed can be allocated again at once. */
+bool image_has_journal(const struct image *image);
 
 /* Writes whole blocks of the filesystem. */
 MUST_CHECK errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count, const void *bytes);

@@ -163,8 +163,15 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 		if (column)
 			fputc('\n', stream);
 		utf8_print(options->image, stream);
-		fprintf(stream, ", %s, ", options->workload->name);
-		if (options->threads[column])
+		fprintf(stream, ", %s", options->workload->name);
+		if (options->input) {
+			fputs(" of ", stream);
+			utf8_print(options->input, stream);
+		}
+		fputs(", ", stream);
+		if (options->input)
+			fputs("in its order\n\n", stream);
+		else if (options->threads[column])
 			fprintf(stream, "%u threads\n\n", options->threads[column]);
 		else
 			fprintf(stream, "turns in one thread, seed %" PRIu64 "\n\n", options->seed);
@@ -270,6 +277,8 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	json_open_object(&json, NULL);
 	json_string(&json, "workload", options->workload->name);
 	json_bytes(&json, "image", options->image, strlen(options->image));
+	if (options->input)
+		json_bytes(&json, "input", options->input, strlen(options->input));
 	json_unsigned(&json, "seed", options->seed);
 	json_open_object(&json, "options");
 	for (unsigned int index = 0; options->workload->options[index].name; index++) {

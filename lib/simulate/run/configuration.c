@@ -208,13 +208,41 @@ static void list_patches(struct list *list, const struct policy_options *options
 	add(list, &variant, "ext2mb");
 }
 
+static void list_main(struct list *list, const struct policy_options *options)
+{
+	static const enum policy_name policies[] = { POLICY_BASE, POLICY_SERIES, POLICY_EXT2MB };
+	struct policy_options variant = *options;
+
+	for (size_t policy = 0; policy < sizeof(policies) / sizeof(*policies); policy++) {
+		variant.policy = policies[policy];
+		add(list, &variant, "%s", name_of(&variant));
+	}
+	variant.allocator.normalization = EXT2MB_NORMALIZE_TABLE;
+	add(list, &variant, "ext2mb, table");
+	if (options->policy == POLICY_OWN)
+		add(list, options, "%s", name_of(options));
+}
+
+errcode_t configuration_add_traced(struct configuration **list, size_t *count)
+{
+	struct configuration *longer = reallocarray(*list, *count + 1, sizeof(*longer));
+
+	if (!longer)
+		return ENOMEM;
+	memmove(longer + 1, longer, *count * sizeof(*longer));
+	longer[0] = (struct configuration){ .name = "traced", .is_traced = true };
+	*list = longer;
+	++*count;
+	return 0;
+}
+
 errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                              struct configuration **ret, size_t *count)
 {
 	static void (*const lists[])(struct list *list, const struct policy_options *options) = {
 		[COMPARE_NOTHING] = list_one,        [COMPARE_POLICIES] = list_policies,
 		[COMPARE_WINDOWS] = list_windows,    [COMPARE_NORMALIZATIONS] = list_normalizations,
-		[COMPARE_PATCHES] = list_patches,
+		[COMPARE_PATCHES] = list_patches,    [COMPARE_MAIN] = list_main,
 	};
 	struct list list = { .configurations = calloc(MOST_CONFIGURATIONS, sizeof(*list.configurations)) };
 

@@ -2,6 +2,7 @@
 /* With which policy and choices the allocator is opened: one, or several that are compared. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ext2fs/compare/policies.h"
@@ -12,6 +13,7 @@
 struct configuration {
 	char name[CONFIGURATION_NAME_BYTES]; /* as tables call it */
 	struct policy_options options;
+	bool is_traced; /* blocks go where a trace says that they went; nothing is chosen */
 };
 
 /*
@@ -26,6 +28,7 @@ enum comparison {
 	COMPARE_NORMALIZATIONS, /* how much is reserved: table, pow2, ext2mb; with and without stripes */
 	COMPARE_WINDOWS,        /* windows for small files: none, by thread, by directory, and where its inodes are */
 	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */
+	COMPARE_MAIN,           /* base, series, ext2mb, and ext2mb with the kernel's normalisation */
 };
 
 /* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */
@@ -37,3 +40,6 @@ uint32_t configuration_stripe(const struct policy_options *options);
  */
 MUST_CHECK errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                                         struct configuration **ret, size_t *count);
+
+/* Puts what a trace says before all others. ENOMEM, and nothing has changed. */
+MUST_CHECK errcode_t configuration_add_traced(struct configuration **list, size_t *count);

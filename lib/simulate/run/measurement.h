@@ -8,6 +8,7 @@
 struct simulate_options {
 	const char *image;
 	const char *image_file; /* where it lies while it is not called that yet; NULL: it is */
+	const char *input;      /* of a workload that has one */
 	const char *directory; /* that is made in its root; NULL: called as the workload */
 	const struct workload *workload;
 	const struct setting *settings; /* one for each of the workload's options */

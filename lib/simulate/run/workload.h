@@ -48,6 +48,9 @@ struct simulation {
 	unsigned int processors;              /* modelled in single-threaded runs: see processors.h */
 	bool checksums;                       /* with threads: see --checksums */
 	uint64_t seed;
+	const char *input;                    /* the file that it reads; NULL unless the workload has an input */
+	bool is_traced;                       /* see struct configuration */
+	const char *name;                     /* the configuration's */
 	struct pool *pool; /* of so many workers */
 	struct progress *progress;
 	struct result *result;
@@ -57,12 +60,14 @@ struct simulation {
 struct workload {
 	const char *name;
 	const char *summary; /* one line */
+	const char *input;   /* what the argument before IMAGE is called, a file that it reads; NULL: there is none */
 	const char *row;     /* key of the value that makes a table of policies by threads; NULL: values by policies */
 	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
 
 	/*
 	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns when
-	 * all its threads have ended. What the files are then is what the image will hold. Main thread.
+	 * all its threads have ended. What the files are then is what the image will hold; one with an input makes
+	 * none, and leaves the image as it is. Main thread.
 	 */
 	errcode_t (*run)(struct simulation *simulation);
 

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/replay/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "simulate/replay/trace_events.h"
+#include "support/run/interrupt.h"
+#include "support/text/text_line.h"
+#include "support/text/units.h"
+
+#define MOST_DEVICES 16
+#define LINES_AT_ONCE 1024
+
+static const char plain_heading[] = "e2allocsim-trace";
+
+struct device {
+	uint64_t device, events;
+};
+
+struct reading {
+	const char *path;
+	FILE *file;
+	const uint64_t *wanted;
+	trace_taker take;
+	void *context;
+	struct trace_counts *counts;
+	struct problem *problem;
+	struct device devices[MOST_DEVICES]; /* that were seen, the first of them */
+	unsigned int device_count;
+	bool is_plain, has_begun;
+	uint64_t number; /* of the line */
+	struct trace_events *events;
+};
+
+static errcode_t read_device(const char *text, uint64_t *device)
+{
+	char *colon = strpbrk(text, ":,");
+	uint64_t minor;
+
+	if (!colon)
+		return EINVAL;
+	*colon = '\0';
+	errcode_t error = units_parse_number(text, 0, UINT32_MAX, device);
+	if (!error)
+		error = units_parse_number(colon + 1, 0, UINT32_MAX, &minor);
+	if (!error)
+		*device = *device << 32 | minor;
+	return error ? EINVAL : 0;
+}
+
+errcode_t trace_device_parse(const char *text, uint64_t *device)
+{
+	SCOPE_FREE char *copy = strdup(text);
+
+	return copy ? read_device(copy, device) : ENOMEM;
+}
+
+/* --- Which filesystem ---------------------------------------------------------------------------------------- */
+
+static void count_device(struct reading *reading, uint64_t device)
+{
+	unsigned int index = 0;
+
+	while (index < reading->device_count && reading->devices[index].device != device)
+		index++;
+	if (index == MOST_DEVICES)
+		return;
+	if (index == reading->device_count)
+		reading->devices[reading->device_count++] = (struct device){ .device = device };
+	reading->devices[index].events++;
+}
+
+/* Once there are several to choose from, nothing more is replayed, but all that there are are counted. */
+static bool is_wanted(const struct reading *reading, uint64_t device)
+{
+	return reading->wanted ? device == *reading->wanted : reading->device_count == 1;
+}
+
+static void list_devices(const struct reading *reading, struct problem *problem)
+{
+	for (unsigned int index = 0; index < reading->device_count; index++) {
+		const struct device *device = &reading->devices[index];
+
+		problem_add(problem, "%s%" PRIu64 ":%" PRIu32 " (%" PRIu64 " event%s)", index ? ", " : " ",
+		            device->device >> 32, (uint32_t)device->device, device->events,
+		            units_plural(device->events));
+	}
+}
+
+static errcode_t check_devices(const struct reading *reading, struct problem *problem)
+{
+	bool is_there = !reading->wanted;
+	errcode_t error = 0;
+
+	if (!reading->device_count)
+		return problem_set_reason(problem, EINVAL, reading->path, "cannot replay",
+		                          "no event in it can be replayed; doc/REPLAY.md says how to take a trace");
+	for (unsigned int index = 0; !is_there && index < reading->device_count; index++)
+		is_there = reading->devices[index].device == *reading->wanted;
+	if (!is_there && !reading->counts->events)
+		error = problem_set_reason(problem, EINVAL, reading->path, "cannot replay",
+		                           "it has no events of the device %" PRIu64 ":%" PRIu32 ", but of",
+		                           *reading->wanted >> 32, (uint32_t)*reading->wanted);
+	else if (!reading->wanted && reading->device_count > 1)
+		error = problem_set_reason(problem, EINVAL, reading->path, "cannot replay",
+		                           "it is of several filesystems, choose one with --device:");
+	if (error)
+		list_devices(reading, problem);
+	return error;
+}
+
+/* --- Lines --------------------------------------------------------------------------------------------------- */
+
+static void note_not_understood(struct reading *reading)
+{
+	if (!reading->counts->not_understood++)
+		reading->counts->first_not_understood = reading->number;
+}
+
+static errcode_t take_event(struct reading *reading, enum trace_meaning meaning, uint64_t device,
+                            const struct trace_event *event)
+{
+	if (meaning == TRACE_MEANS_UNKNOWN)
+		note_not_understood(reading);
+	if (meaning != TRACE_MEANS_EVENT)
+		return 0;
+	/* The journals of all filesystems commit, also of those that nothing happens to. */
+	if (event->kind != TRACE_COMMIT)
+		count_device(reading, device);
+	else if (!reading->wanted && (!reading->device_count || reading->devices[0].device != device))
+		return 0;
+	if (!is_wanted(reading, device))
+		return 0;
+	reading->counts->events++;
+	return reading->take(reading->context, event, reading->problem);
+}
+
+static errcode_t take_plain(struct reading *reading, const char *text)
+{
+	struct trace_event event;
+	uint64_t device;
+
+	text += strspn(text, " \t");
+	if (!*text || *text == '#')
+		return 0;
+	if (strncmp(text, "lost count=", 11) == 0 && !units_parse_number(text + 11, 1, UINT32_MAX, &device)) {
+		reading->counts->lost += device;
+		return 0;
+	}
+	enum trace_meaning meaning = trace_plain_parse(text, &event, &device);
+
+	return take_event(reading, meaning, device, &event);
+}
+
+static errcode_t take_kernels(struct reading *reading, const char *text)
+{
+	struct trace_line line;
+	struct trace_event event;
+	uint64_t lost, device;
+	enum trace_line_kind kind = trace_line_parse(text, &line, &lost);
+
+	reading->counts->lost += lost;
+	if (kind == TRACE_LINE_OTHER)
+		note_not_understood(reading);
+	if (kind != TRACE_LINE_EVENT ||
+	    (strncmp(line.name, "ext4_", 5) != 0 && strncmp(line.name, "jbd2_", 5) != 0))
+		return 0;
+	/* Before the process is looked up, or one would stand for another on other devices. */
+	if (!trace_line_device(&line, &device)) {
+		note_not_understood(reading);
+		return 0;
+	}
+	if (reading->wanted && device != *reading->wanted) {
+		count_device(reading, device);
+		return 0;
+	}
+	return take_event(reading, trace_events_take(reading->events, &line, &event), device, &event);
+}
+
+/* The first line that says anything decides what the text is. */
+static errcode_t begin(struct reading *reading, const char *text)
+{
+	size_t bytes = sizeof(plain_heading) - 1;
+
+	reading->has_begun = true;
+	if (strncmp(text, plain_heading, bytes) != 0)
+		return take_kernels(reading, text);
+	reading->is_plain = true;
+	if (strcmp(text + bytes, " 1") == 0)
+		return 0;
+	return problem_set_reason(reading->problem, EINVAL, reading->path, "cannot replay",
+	                          "its first line is not \"%s 1\", the only version that is known", plain_heading);
+}
+
+static errcode_t take_line(struct reading *reading, char *text, size_t bytes)
+{
+	while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
+		text[--bytes] = '\0';
+	if (strlen(text) != bytes) {
+		note_not_understood(reading);
+		return 0;
+	}
+	if (!reading->has_begun && !bytes)
+		return 0;
+	if (!reading->has_begun)
+		return begin(reading, text);
+	return reading->is_plain ? take_plain(reading, text) : take_kernels(reading, text);
+}
+
+static errcode_t take_lines(struct reading *reading, struct progress *progress)
+{
+	SCOPE_FREE char *text = NULL;
+	size_t capacity = 0, bytes, progressed = 0;
+
+	for (reading->number = 1;; reading->number++) {
+		errcode_t error = text_line_read(reading->file, &text, &capacity, &bytes);
+
+		if (!error && reading->number % LINES_AT_ONCE == 0 && interrupt_pending())
+			error = EINTR;
+		if (error)
+			return problem_set(reading->problem, error, reading->path, "cannot read");
+		progressed += bytes;
+		if (!bytes || reading->number % LINES_AT_ONCE == 0) {
+			progress_add(progress, progressed, 0);
+			progressed = 0;
+		}
+		error = bytes ? take_line(reading, text, bytes) : 0;
+		if (error || !bytes)
+			return error;
+	}
+}
+
+errcode_t trace_read(const char *path, const uint64_t *device, trace_taker take, void *context,
+                     struct progress *progress, struct trace_counts *counts, struct problem *problem)
+{
+	struct stat status;
+
+	*counts = (struct trace_counts){ 0 };
+	/* Before it is opened: a pipe would be waited for. */
+	if (stat(path, &status))
+		return problem_set(problem, errno, path, "cannot open");
+	if (!S_ISREG(status.st_mode))
+		return problem_set_reason(problem, EINVAL, path, "cannot replay",
+		                          "it is not a regular file, and it has to be read several times");
+	SCOPE_FCLOSE FILE *file = fopen(path, "re");
+	SCOPE_FREE struct trace_events *events = calloc(1, sizeof(*events));
+	struct reading reading = {
+		.path = path,
+		.file = file,
+		.wanted = device,
+		.take = take,
+		.context = context,
+		.counts = counts,
+		.problem = problem,
+		.events = events,
+	};
+
+	if (!file)
+		return problem_set(problem, errno, path, "cannot open");
+	if (!events)
+		return problem_set(problem, ENOMEM, path, "cannot read");
+	progress_stage(progress, "replay", (uint64_t)status.st_size, 0);
+	errcode_t error = take_lines(&reading, progress);
+	return error ? error : check_devices(&reading, problem);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A trace of the kernel's events as a file of text: read as a stream, whatever its length, an event at a time. */
+#pragma once
+
+#include "simulate/replay/trace_event.h"
+#include "support/problem.h"
+#include "support/run/progress.h"
+
+/* What there was in it. */
+struct trace_counts {
+	uint64_t events;              /* that were given to the taker */
+	uint64_t lost;                /* at least so many events are not in the file, as it says itself */
+	uint64_t not_understood;      /* lines */
+	uint64_t first_not_understood; /* the number of the first of them; 0: none */
+};
+
+typedef errcode_t (*trace_taker)(void *context, const struct trace_event *event, struct problem *problem);
+
+/* "7:0" or "7,0" as 7 << 32 | 0. EINVAL. */
+MUST_CHECK errcode_t trace_device_parse(const char *text, uint64_t *device);
+
+/*
+ * Gives the events of one device to `take`, up to its first error, which is returned. device: NULL, and the trace must
+ * be of one filesystem. EINVAL, with what the user can do: it is no regular file, has no events, none of the device, or
+ * those of several filesystems; a version of our text that is not known; errors of reading; EINTR when a signal
+ * arrived.
+ */
+MUST_CHECK errcode_t trace_read(const char *path, const uint64_t *device, trace_taker take, void *context,
+                                struct progress *progress, struct trace_counts *counts, struct problem *problem);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/replay/trace_events.h"
+
+#include <string.h>
+
+/* The kernel's bits, as an old one prints them. */
+#define HINT_DATA 0x0020
+#define HINT_NOPREALLOC 0x0040
+
+#define FALLOC_WITHOUT_BLOCKS 0x2a /* PUNCH_HOLE, COLLAPSE_RANGE, INSERT_RANGE */
+
+#define NEIGHBOURS 8
+
+static bool read_u32(const struct trace_line *line, const char *field, uint32_t *value)
+{
+	uint64_t number;
+
+	if (!trace_line_number(line, field, UINT32_MAX, &number))
+		return false;
+	*value = (uint32_t)number;
+	return true;
+}
+
+/* Events of mballoc call it inode. */
+static bool read_ino(const struct trace_line *line, uint32_t *ino)
+{
+	return (read_u32(line, "ino", ino) || read_u32(line, "inode", ino)) && *ino;
+}
+
+/* --- Processes ----------------------------------------------------------------------------------------------- */
+
+/* The one of the line; where it is not known yet, it takes the place of another one. */
+static struct trace_process *find_process(struct trace_events *events, uint64_t process)
+{
+	struct trace_process *first = &events->processes[process % (TRACE_PROCESSES - NEIGHBOURS)], *free = NULL;
+
+	for (struct trace_process *at = first; at < first + NEIGHBOURS; at++) {
+		if (at->is_known && at->process == process)
+			return at;
+		if (!free && (!at->is_known || (!at->is_asking && !at->reserved_ino)))
+			free = at;
+	}
+	if (!free)
+		free = first;
+	*free = (struct trace_process){ .is_known = true, .process = process };
+	return free;
+}
+
+/* --- Events of several lines --------------------------------------------------------------------------------- */
+
+static enum trace_meaning ask(struct trace_process *process, const struct trace_line *line)
+{
+	uint32_t ino, logical, asked;
+
+	if (!read_ino(line, &ino) || !read_u32(line, "len", &asked) || !read_u32(line, "lblk", &logical))
+		return TRACE_MEANS_UNKNOWN;
+	process->is_asking = true;
+	process->is_final = false;
+	process->groups_scanned = 0;
+	process->ino = ino;
+	process->logical = logical;
+	process->asked = asked;
+	/* Asked for without normalisation: only fallocate(2) does that. */
+	process->is_unwritten = trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
+	return TRACE_MEANS_LATER;
+}
+
+static enum trace_meaning search(struct trace_process *process, const struct trace_line *line)
+{
+	uint32_t ino;
+
+	if (!read_ino(line, &ino))
+		return TRACE_MEANS_UNKNOWN;
+	if (!process->is_asking || process->ino != ino)
+		return TRACE_MEANS_LATER;
+	if (!read_u32(line, "grps", &process->groups_scanned))
+		process->groups_scanned = 0;
+	process->is_final = !process->is_unwritten && trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
+	return TRACE_MEANS_LATER;
+}
+
+/* The rest of a request that got less than it asked for is the same request. */
+static void find_start(struct trace_process *process, struct trace_event *event)
+{
+	if (event->is_data && process->next_ino == event->ino && process->next_logical == event->logical &&
+	    process->next_left == event->asked && process->next_left)
+		event->start = process->start;
+	process->start = event->start;
+	process->next_ino = event->ino;
+	process->next_logical = event->logical + event->count;
+	process->next_left = event->is_data ? event->asked - event->count : 0;
+}
+
+static enum trace_meaning get(struct trace_process *process, const struct trace_line *line, struct trace_event *event)
+{
+	uint64_t most = UINT32_MAX;
+
+	if (!read_ino(line, &event->ino) || !read_u32(line, "len", &event->count) ||
+	    !read_u32(line, "lblk", &event->logical) || !trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) ||
+	    !trace_line_number(line, "goal", UINT64_MAX, &event->goal) || event->count > most - event->logical)
+		return TRACE_MEANS_UNKNOWN;
+	event->kind = TRACE_ALLOCATE;
+	event->is_data = trace_line_flag(line, "flags", "HINT_DATA", HINT_DATA);
+	event->asked = event->count;
+	event->start = event->logical;
+	if (process->is_asking && process->ino == event->ino && process->logical == event->logical) {
+		event->is_unwritten = process->is_unwritten;
+		event->is_final = process->is_final;
+		event->groups_scanned = process->groups_scanned;
+		if (process->asked > event->count && process->asked <= most - event->logical)
+			event->asked = process->asked;
+	}
+	if (process->reserved_ino == event->ino && event->is_data) {
+		event->is_unwritten = true;
+		event->whole_bytes = process->reserved_bytes;
+	}
+	process->is_asking = false;
+	find_start(process, event);
+	return TRACE_MEANS_EVENT;
+}
+
+static enum trace_meaning reserve(struct trace_process *process, const struct trace_line *line)
+{
+	uint32_t ino;
+	uint64_t bytes;
+
+	if (!read_ino(line, &ino) || !trace_line_number(line, "len", INT64_MAX, &bytes))
+		return TRACE_MEANS_UNKNOWN;
+	if (trace_line_flag(line, "mode", "PUNCH_HOLE", FALLOC_WITHOUT_BLOCKS) ||
+	    trace_line_flag(line, "mode", "COLLAPSE_RANGE", FALLOC_WITHOUT_BLOCKS))
+		return TRACE_MEANS_NOTHING;
+	process->reserved_ino = ino;
+	process->reserved_bytes = bytes;
+	return TRACE_MEANS_LATER;
+}
+
+/* --- Events of one line -------------------------------------------------------------------------------------- */
+
+static enum trace_meaning create(const struct trace_line *line, struct trace_event *event)
+{
+	event->kind = TRACE_CREATE;
+	return read_ino(line, &event->ino) && read_u32(line, "dir", &event->parent) &&
+	                       trace_line_octal(line, "mode", &event->mode) ?
+	               TRACE_MEANS_EVENT :
+	               TRACE_MEANS_UNKNOWN;
+}
+
+static enum trace_meaning of_inode(const struct trace_line *line, enum trace_event_kind kind, struct trace_event *event)
+{
+	event->kind = kind;
+	return read_ino(line, &event->ino) ? TRACE_MEANS_EVENT : TRACE_MEANS_UNKNOWN;
+}
+
+static enum trace_meaning release(const struct trace_line *line, struct trace_event *event)
+{
+	event->kind = TRACE_FREE;
+	return read_ino(line, &event->ino) && trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) &&
+	                       read_u32(line, "count", &event->count) ?
+	               TRACE_MEANS_EVENT :
+	               TRACE_MEANS_UNKNOWN;
+}
+
+enum trace_meaning trace_events_take(struct trace_events *events, const struct trace_line *line,
+                                     struct trace_event *event)
+{
+	struct trace_process *process = find_process(events, line->process);
+
+	*event = (struct trace_event){
+		.processor = line->processor, .process = line->process, .seconds = line->seconds
+	};
+	if (trace_line_is(line, "ext4_request_blocks"))
+		return ask(process, line);
+	if (trace_line_is(line, "ext4_mballoc_alloc"))
+		return search(process, line);
+	if (trace_line_is(line, "ext4_allocate_blocks"))
+		return get(process, line, event);
+	if (trace_line_is(line, "ext4_fallocate_enter"))
+		return reserve(process, line);
+	if (trace_line_is(line, "ext4_fallocate_exit")) {
+		process->reserved_ino = 0;
+		return TRACE_MEANS_LATER;
+	}
+	if (trace_line_is(line, "ext4_allocate_inode"))
+		return create(line, event);
+	if (trace_line_is(line, "ext4_free_inode"))
+		return of_inode(line, TRACE_DELETE, event);
+	if (trace_line_is(line, "ext4_discard_preallocations"))
+		return of_inode(line, TRACE_CLOSE, event);
+	if (trace_line_is(line, "ext4_free_blocks"))
+		return release(line, event);
+	if (trace_line_is(line, "jbd2_end_commit")) {
+		event->kind = TRACE_COMMIT;
+		return TRACE_MEANS_EVENT;
+	}
+	return TRACE_MEANS_NOTHING;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From lines to what happened. An allocation is several lines of one process: what was asked for, how it was found,
+ * what it became. Pure but for what it remembers.
+ */
+#pragma once
+
+#include "simulate/replay/trace_event.h"
+#include "simulate/replay/trace_line.h"
+
+/* A process that is in an allocation, or in fallocate(2). */
+struct trace_process {
+	bool is_known;
+	uint64_t process;
+	uint32_t ino; /* that it asks blocks for */
+	uint32_t logical, asked;
+	bool is_asking, is_unwritten, is_final;
+	uint32_t groups_scanned;
+	uint32_t reserved_ino; /* 0: not in fallocate(2) */
+	uint64_t reserved_bytes;
+	uint32_t next_ino, next_logical, next_left, start; /* where the rest of a request goes on, and began */
+};
+
+#define TRACE_PROCESSES 4096
+
+/* Zero-initialise. */
+struct trace_events {
+	struct trace_process processes[TRACE_PROCESSES]; /* by hash; of more than these the oldest are forgotten */
+};
+
+enum trace_meaning {
+	TRACE_MEANS_EVENT,
+	TRACE_MEANS_LATER,   /* a part of an event that is yet to come */
+	TRACE_MEANS_NOTHING, /* an event that no replay needs */
+	TRACE_MEANS_UNKNOWN, /* it should be one, but its fields are not as they should be */
+};
+
+/* *event is what the line completes. */
+enum trace_meaning trace_events_take(struct trace_events *events, const struct trace_line *line,
+                                     struct trace_event *event);
+
+/*
+ * The text that the manual page defines: "EVENT NAME=VALUE...". The line ends with a NUL byte. *device: 0 unless it is
+ * said.
+ */
+enum trace_meaning trace_plain_parse(const char *text, struct trace_event *event, uint64_t *device);
