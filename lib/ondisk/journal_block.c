@@ -106,13 +106,12 @@ enum journal_superblock_state journal_superblock_read(const void *bytes, struct 
 		super->compat = get32(bytes, SUPER_COMPAT);
 		super->incompat = get32(bytes, SUPER_INCOMPAT);
 		super->ro_compat = get32(bytes, SUPER_RO_COMPAT);
+		super->fast_commit_blocks = get32(bytes, SUPER_FAST_COMMIT_BLOCKS);
 		memcpy(super->uuid, (const uint8_t *)bytes + SUPER_UUID, sizeof(super->uuid));
 	}
-	if (super->incompat & JOURNAL_INCOMPAT_FAST_COMMIT) {
-		super->fast_commit_blocks = get32(bytes, SUPER_FAST_COMMIT_BLOCKS);
-		if (!super->fast_commit_blocks)
-			super->fast_commit_blocks = DEFAULT_FAST_COMMIT_BLOCKS;
-	}
+	/* mke2fs says how many, and the kernel sets the feature with the first mount. */
+	if (super->incompat & JOURNAL_INCOMPAT_FAST_COMMIT && !super->fast_commit_blocks)
+		super->fast_commit_blocks = DEFAULT_FAST_COMMIT_BLOCKS;
 	if ((super->incompat & ~KNOWN_INCOMPAT) || (super->compat & ~JOURNAL_COMPAT_CHECKSUM) || super->ro_compat)
 		return JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES;
 	if (has_checksums(super->incompat)) {

@@ -3,6 +3,7 @@ test_tools := \
 	compare_trees \
 	differing_blocks \
 	exercise_mount \
+	journal_again \
 	make_tar \
 	make_tree \
 	orphans \

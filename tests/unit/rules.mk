@@ -41,6 +41,7 @@ unit_tests := \
 	inline_data \
 	inode \
 	inode_alloc \
+	journal_block \
 	json \
 	json_document \
 	layout \
@@ -74,6 +75,8 @@ unit_tests := \
 	stats_text \
 	stripe \
 	trace \
+	transaction \
+	transaction_refused \
 	tree \
 	units \
 	vector \
@@ -96,4 +99,5 @@ unit_helper_sources := \
 	tests/unit/ondisk_image.c \
 	tests/unit/space.c \
 	tests/unit/text_tree.c \
+	tests/unit/transaction_image.c \
 	tests/unit/tree_check.c

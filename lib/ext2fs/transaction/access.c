@@ -101,7 +101,6 @@ errcode_t access_read(struct transaction *transaction, uint64_t offset, uint64_t
 static errcode_t check_journal_inode(struct transaction *transaction, const struct held_block *held)
 {
 	const struct layout *layout = &transaction->layout;
-	uint64_t offset = (uint64_t)(EXT2_JOURNAL_INO - 1) * layout->inode_bytes;
 	static const struct {
 		size_t offset, bytes;
 	} kept[] = {
@@ -111,13 +110,13 @@ static errcode_t check_journal_inode(struct transaction *transaction, const stru
 		{ offsetof(struct ext2_inode, i_links_count), 2 },
 	};
 
-	if (!layout->has_journal || held->block != layout->group[0].inode_table + offset / layout->block_bytes)
+	if (!layout->has_journal || held->block != layout->journal_inode_block)
 		return 0;
 	errcode_t error = io_channel_read_blk64(transaction->backing, held->block, 1, transaction->bounce);
 	if (error)
 		return error;
 	for (size_t index = 0; index < sizeof(kept) / sizeof(*kept); index++) {
-		size_t at = offset % layout->block_bytes + kept[index].offset;
+		size_t at = layout->journal_inode_offset + kept[index].offset;
 
 		if (memcmp(held->data + at, transaction->bounce + at, kept[index].bytes))
 			return EXT2MB_ET_JOURNAL_WRITE;

@@ -115,6 +115,13 @@ static errcode_t read_journal_map(ext2_filsys fs, struct layout *layout)
 	layout->has_journal = ext2fs_has_feature_journal(fs->super) && ino;
 	if (!layout->has_journal)
 		return 0;
+	if (ino > fs->super->s_inodes_count)
+		return EXT2MB_ET_BAD_JOURNAL;
+	uint32_t group = (ino - 1) / fs->super->s_inodes_per_group;
+	uint64_t offset = (uint64_t)((ino - 1) % fs->super->s_inodes_per_group) * layout->inode_bytes;
+
+	layout->journal_inode_block = layout->group[group].inode_table + offset / layout->block_bytes;
+	layout->journal_inode_offset = (uint32_t)(offset % layout->block_bytes);
 	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(fs, ino, &inode));
 
 	if (!error && (!LINUX_S_ISREG(inode.i_mode) || !inode.i_links_count))

@@ -44,6 +44,8 @@ struct layout {
 	struct block_ranges journal;  /* its blocks, and those that map them */
 	struct journal_run *journal_runs; /* owned, by logical block; no holes */
 	size_t journal_run_count, journal_run_capacity;
+	uint64_t journal_inode_block; /* the block of an inode table that has the journal's inode */
+	uint32_t journal_inode_offset; /* within it, bytes */
 	uint64_t mmp_block; /* 0: none */
 };
 

@@ -65,7 +65,7 @@ errcode_t replay_journal(const char *name, const char *io_options)
 		return error == ENOENT ? EXT2MB_ET_REPLAY : error;
 	if (asprintf(&target, "%s%s%s", name, *io_options ? "?" : "", io_options) < 0)
 		return ENOMEM;
-	char *const arguments[] = { path, "-y", "-E", "journal_only", target, NULL };
+	char *const arguments[] = { path, "-p", "-E", "journal_only", target, NULL };
 
 	error = run_quietly(path, arguments, &status);
 	if (error)

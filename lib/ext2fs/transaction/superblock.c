@@ -62,16 +62,18 @@ static const struct kept_field {
 	uint16_t offset, bytes;
 } kept[] = {
 #define KEPT(member) { OFFSET(member), sizeof(((struct ext2_super_block *)0)->member) }
-	KEPT(s_inodes_count),       KEPT(s_blocks_count),      KEPT(s_first_data_block), KEPT(s_log_block_size),
-	KEPT(s_log_cluster_size),   KEPT(s_blocks_per_group),  KEPT(s_clusters_per_group), KEPT(s_inodes_per_group),
-	KEPT(s_inode_size),         KEPT(s_desc_size),         KEPT(s_first_meta_bg),    KEPT(s_reserved_gdt_blocks),
-	KEPT(s_blocks_count_hi),    KEPT(s_journal_inum),      KEPT(s_journal_dev),      KEPT(s_journal_uuid),
+	KEPT(s_inodes_count),     KEPT(s_blocks_count),     KEPT(s_first_data_block),   KEPT(s_log_block_size),
+	KEPT(s_log_cluster_size), KEPT(s_blocks_per_group), KEPT(s_clusters_per_group), KEPT(s_inodes_per_group),
+	KEPT(s_inode_size),       KEPT(s_desc_size),        KEPT(s_first_meta_bg),      KEPT(s_reserved_gdt_blocks),
+	KEPT(s_blocks_count_hi),  KEPT(s_journal_inum),     KEPT(s_journal_dev),        KEPT(s_journal_uuid),
+	KEPT(s_mmp_block),
 #undef KEPT
 };
 
 #define KEPT_COMPAT (EXT3_FEATURE_COMPAT_HAS_JOURNAL | EXT4_FEATURE_COMPAT_SPARSE_SUPER2)
-#define KEPT_INCOMPAT                                                                        \
-	(EXT3_FEATURE_INCOMPAT_JOURNAL_DEV | EXT2_FEATURE_INCOMPAT_META_BG | EXT4_FEATURE_INCOMPAT_64BIT)
+#define KEPT_INCOMPAT                                                                                                  \
+	(EXT3_FEATURE_INCOMPAT_JOURNAL_DEV | EXT2_FEATURE_INCOMPAT_META_BG | EXT4_FEATURE_INCOMPAT_64BIT |             \
+	 EXT4_FEATURE_INCOMPAT_MMP)
 #define KEPT_RO_COMPAT (EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | EXT4_FEATURE_RO_COMPAT_BIGALLOC)
 
 static bool differ(const uint8_t *one, const uint8_t *other, size_t offset, uint32_t mask)

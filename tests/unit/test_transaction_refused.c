@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a transaction does not do, steps, and what is done before the first read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/cleanup.h"
+#include "transaction_image.h"
+#include "unit.h"
+
+#define EXT4_1K "-t ext4 -b 1024 -O ^orphan_file -J size=1 -N 128"
+
+static errcode_t write_to_journal(ext2_filsys fs)
+{
+	blk64_t block;
+
+	ck_assert_ok(ext2fs_bmap2(fs, EXT2_JOURNAL_INO, NULL, NULL, 0, 5, NULL, &block));
+	return block_fill(fs, block, 1);
+}
+
+static errcode_t truncate_journal(ext2_filsys fs)
+{
+	struct ext2_inode inode;
+
+	ck_assert_ok(ext2fs_read_inode(fs, EXT2_JOURNAL_INO, &inode));
+	inode.i_size /= 2;
+	return ext2fs_write_inode(fs, EXT2_JOURNAL_INO, &inode);
+}
+
+static errcode_t grow(ext2_filsys fs)
+{
+	ext2fs_blocks_count_add(fs->super, 1000);
+	ext2fs_mark_super_dirty(fs);
+	return ext2fs_flush(fs);
+}
+
+static errcode_t lose_journal(ext2_filsys fs)
+{
+	ext2fs_clear_feature_journal(fs->super);
+	ext2fs_mark_super_dirty(fs);
+	return ext2fs_flush(fs);
+}
+
+static errcode_t write_outside(ext2_filsys fs)
+{
+	return block_fill(fs, ext2fs_blocks_count(fs->super), 1);
+}
+
+static const struct refusal {
+	errcode_t (*write)(ext2_filsys fs);
+	errcode_t error;
+} refusals[] = {
+	{ write_to_journal, EXT2MB_ET_JOURNAL_WRITE }, { truncate_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ grow, EXT2MB_ET_LAYOUT_CHANGE },             { lose_journal, EXT2MB_ET_LAYOUT_CHANGE },
+	{ write_outside, EXT2MB_ET_BAD_RANGE },
+};
+
+/* And with it all of the transaction. */
+START_TEST(test_refused)
+{
+	size_t bytes;
+
+	mb_image_make(EXT4_1K, "16M");
+	SCOPE_FREE uint8_t *before = whole_image(&bytes);
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t used = some_used_block(fs);
+
+	ck_assert_ok(block_fill(fs, used, 1));
+	ck_assert(refusals[_i].write(fs));
+	ck_assert_error(transaction_image_info(fs).why_over, refusals[_i].error);
+	ck_assert_error(block_fill(fs, used, 2), EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_error(ext2mb_transaction_begin(fs), EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_error(ext2mb_transaction_commit(fs), EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_error(ext2mb_transaction_abort(fs), EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_uint_ne(block_read(fs, used)[0], 1);
+	ext2fs_free(fs);
+	SCOPE_FREE uint8_t *after = whole_image(&bytes);
+
+	ck_assert_mem_eq(before, after, bytes);
+}
+END_TEST
+
+START_TEST(test_steps)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t used = some_used_block(fs);
+
+	ck_assert_ptr_null(ext2mb_transaction_io_manager(2));
+	ck_assert_error(ext2mb_transaction_end(fs), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_error(ext2mb_transaction_begin(fs), EXT2MB_ET_IN_STEP);
+	ck_assert_ok(block_fill(fs, used, 1));
+	ck_assert_ok(ext2mb_transaction_end(fs));
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_ok(block_fill(fs, used + 1, 1));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert_error(ext2mb_transaction_end(fs), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert(is_filled_on_disk(fs, used, 1) && is_filled_on_disk(fs, used + 1, 1));
+
+	/* Closing commits, but for a step that has not ended, and what was in the transaction with it. */
+	ck_assert_ok(block_fill(fs, used, 2));
+	ck_assert_ok(ext2fs_close(fs));
+	fs = transaction_image_open(0);
+	ck_assert(is_filled_on_disk(fs, used, 2));
+	ck_assert_ok(block_fill(fs, used, 3));
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_ok(block_fill(fs, used + 1, 3));
+	ext2fs_free(fs);
+	fs = transaction_image_open(0);
+	ck_assert(is_filled_on_disk(fs, used, 2) && is_filled_on_disk(fs, used + 1, 1));
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
+/* What fills half of the journal is committed before the next step begins, never within one. */
+START_TEST(test_division)
+{
+	blk64_t block;
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_ok(ext2fs_get_free_blocks2(fs, 0, 0, 1200, NULL, &block));
+	ext2fs_block_alloc_stats_range(fs, block, 1200, +1);
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	for (blk64_t step = 0; step < 6; step++) {
+		uint64_t commits = transaction_image_info(fs).commits;
+
+		ck_assert_ok(ext2mb_transaction_begin(fs));
+		ck_assert_uint_eq(transaction_image_info(fs).commits, commits + (step > 0 && step % 3 == 0));
+		for (blk64_t index = 0; index < 200; index++)
+			ck_assert_ok(block_fill(fs, block + step * 200 + index, 'x'));
+		ck_assert_ok(ext2mb_transaction_end(fs));
+	}
+	ck_assert(is_filled_on_disk(fs, block + 599, 'x'));
+	ck_assert(!is_filled_on_disk(fs, block + 600, 'x'));
+	ck_assert_ok(ext2mb_transaction_abort(fs));
+	ext2fs_free(fs);
+}
+END_TEST
+
+/* Whether it has none, or an external one. */
+START_TEST(test_no_journal)
+{
+	mb_image_make("-t ext4 -b 1024 -O ^has_journal,^orphan_file", "8M");
+	if (_i) {
+		ext2_filsys fs = mb_image_open();
+
+		ext2fs_set_feature_journal(fs->super);
+		fs->super->s_journal_dev = 0x700;
+		ext2fs_mark_super_dirty(fs);
+		ck_assert_ok(ext2fs_close(fs));
+	}
+	ck_assert_error(transaction_image_refused(0), EXT2MB_ET_NO_JOURNAL);
+	ext2_filsys fs = transaction_image_open(EXT2MB_NO_JOURNAL);
+	blk64_t used = some_used_block(fs);
+
+	ck_assert_ok(block_fill(fs, used, 1));
+	ck_assert(!is_filled_on_disk(fs, used, 1));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert(is_filled_on_disk(fs, used, 1));
+	ck_assert(!ext2fs_has_feature_journal_needs_recovery(fs->super));
+	ck_assert_ok(block_fill(fs, used, 2));
+	ck_assert_ok(ext2mb_transaction_abort(fs));
+	ck_assert(is_filled_on_disk(fs, used, 1));
+	ext2fs_free(fs);
+}
+END_TEST
+
+/* A journal that has a transaction is replayed before anything is read; those who only read see it as it is. */
+START_TEST(test_dirty_journal)
+{
+	ext2_filsys fs;
+
+	mb_image_make(EXT4_1K, "16M");
+	run_on_image("head -c 2048 /dev/zero | tr '\\0' A >$IMAGE.blocks");
+	run_on_image("printf \"jo\\njw -b 9000,9001 $IMAGE.blocks\\njc\\n\" | "
+	             "debugfs -w -f /dev/stdin $IMAGE >/dev/null 2>&1; rm $IMAGE.blocks");
+	ck_assert_ok(ext2fs_open(mb_image_path(), EXT2_FLAG_64BITS, 0, 0, ext2mb_transaction_io_manager(0), &fs));
+	ck_assert(ext2fs_has_feature_journal_needs_recovery(fs->super));
+	ck_assert(!is_filled_on_disk(fs, 9001, 'A'));
+	ck_assert_error(ext2mb_transaction_begin(fs), EXT2_ET_RO_FILSYS);
+	ck_assert_error(block_fill(fs, 9001, 1), EXT2_ET_RO_FILSYS);
+	ext2fs_free(fs);
+	fs = transaction_image_open(0);
+	ck_assert(!ext2fs_has_feature_journal_needs_recovery(fs->super));
+	ck_assert(is_filled_on_disk(fs, 9000, 'A') && is_filled_on_disk(fs, 9001, 'A'));
+	ck_assert_ok(ext2fs_close(fs));
+	mb_image_check();
+}
+END_TEST
+
+/* Without needs_recovery it is nobody's business to mend it. */
+START_TEST(test_damaged_journal)
+{
+	size_t bytes;
+
+	mb_image_make(EXT4_1K, "16M");
+	run_on_image("block=$(debugfs -R 'bmap <8> 0' $IMAGE 2>/dev/null) && "
+	             "dd if=/dev/zero of=$IMAGE bs=1024 seek=$block count=1 conv=notrunc 2>/dev/null");
+	SCOPE_FREE uint8_t *before = whole_image(&bytes);
+
+	ck_assert_error(transaction_image_refused(0), EXT2MB_ET_BAD_JOURNAL);
+	SCOPE_FREE uint8_t *after = whole_image(&bytes);
+
+	ck_assert_mem_eq(before, after, bytes);
+}
+END_TEST
+
+/* Before the filesystem is known there is nothing that could be written. */
+START_TEST(test_not_ext4)
+{
+	io_channel channel;
+	uint8_t data[1024] = { 0 };
+
+	mb_image_make(EXT4_1K, "16M");
+	run_on_image("dd if=/dev/zero of=$IMAGE bs=1024 seek=1 count=1 conv=notrunc 2>/dev/null");
+	ck_assert_error(transaction_image_refused(0), EXT2_ET_BAD_MAGIC);
+	ck_assert_ok(ext2mb_transaction_io_manager(0)->open(mb_image_path(), IO_FLAG_RW, &channel));
+	ck_assert_error(io_channel_write_blk64(channel, 1, 1, data), EXT2_ET_BAD_MAGIC);
+	ck_assert_ok(io_channel_read_blk64(channel, 5, 1, data));
+	ck_assert_ok(io_channel_close(channel));
+}
+END_TEST
+
+/* An offset is an option that comes after the file is opened. */
+START_TEST(test_offset)
+{
+	ext2_filsys fs;
+
+	mb_image_make(EXT4_1K, "16M");
+	run_on_image("{ head -c 4096 /dev/zero; cat $IMAGE; } >$IMAGE.moved");
+	run_on_image("mv $IMAGE.moved $IMAGE");
+	initialize_e2mb_error_table();
+	ck_assert_ok(ext2fs_open2(mb_image_path(), "offset=4096", EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0,
+	                          ext2mb_transaction_io_manager(0), &fs));
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	blk64_t used = some_used_block(fs);
+
+	ck_assert_ok(block_fill(fs, used, 1));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert(is_filled_on_disk(fs, used + 4, 1));
+	ck_assert_ok(ext2fs_close(fs));
+	/* e2fsck 1.47 cannot replay it there. */
+	run_on_image("debugfs -w -R 'feature needs_recovery' $IMAGE?offset=4096 >/dev/null 2>&1");
+	ck_assert_error(ext2fs_open2(mb_image_path(), "offset=4096", EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0,
+	                             ext2mb_transaction_io_manager(0), &fs),
+	                EXT2MB_ET_REPLAY);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("transaction_refused");
+	TCase *tests = mb_image_case(suite);
+
+	tcase_add_loop_test(tests, test_refused, 0, sizeof(refusals) / sizeof(*refusals));
+	tcase_add_test(tests, test_steps);
+	tcase_add_test(tests, test_division);
+	tcase_add_loop_test(tests, test_no_journal, 0, 2);
+	tcase_add_test(tests, test_dirty_journal);
+	tcase_add_test(tests, test_damaged_journal);
+	tcase_add_test(tests, test_not_ext4);
+	tcase_add_test(tests, test_offset);
+	return run_suite(suite);
+}
