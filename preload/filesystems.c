@@ -4,6 +4,7 @@
  * ways to open or close one lead through here.
  */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "preload/handles.h"
 #include "preload/program.h"
@@ -102,13 +103,26 @@ errcode_t ext2fs_read_inode_bitmap(ext2_filsys fs)
 	return error;
 }
 
+static void say_how_much(const struct handle *handle)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+	if (!ext2mb_transaction_read_info(handle->fs, &info))
+		say_more("%s: %" PRIu64 " commits, %" PRIu64 " blocks written in place, %" PRIu64 " through the journal",
+		         handle->fs->device_name, info.commits, info.direct_blocks, info.logged_blocks);
+}
+
 /* libext2fs does not ask how its channel was closed. What close changes in the superblock after this goes with the channel. */
 errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 {
 	struct handle *handle = handle_of(fs);
 	errcode_t error = handle && handle->is_journalled ? handle_commit(handle) : 0;
 
-	return error ? error : NEXT(ext2fs_close2)(fs, flags);
+	if (error)
+		return error;
+	if (handle && handle->is_journalled)
+		say_how_much(handle);
+	return NEXT(ext2fs_close2)(fs, flags);
 }
 
 void ext2fs_free(ext2_filsys fs)

@@ -26,32 +26,36 @@ static int leave(int result, bool now)
 	return error && result >= 0 ? -EIO : result;
 }
 
-#define WRAP(version, place, operation, now, parameters, arguments)                                                    \
+#define WRAP(version, place, operation, enter, now, parameters, arguments)                                                    \
 	static int version##_##operation parameters                                                                    \
 	{                                                                                                              \
 		int(*function) parameters = (int(*) parameters)own[place##_##operation];                               \
                                                                                                                        \
-		step_enter();                                                                                          \
+		enter();                                                                                               \
 		return leave(function arguments, now);                                                                 \
 	}
 
-#define WRAP2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, false, parameters, arguments)
-#define WRAP3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, false, parameters, arguments)
+#define WRAP2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, step_enter, false, parameters, arguments)
+#define WRAP3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, step_enter, false, parameters, arguments)
+#define FREES2(operation, parameters, arguments) \
+	WRAP(fuse2, FUSE2, operation, step_enter_to_free, false, parameters, arguments)
+#define FREES3(operation, parameters, arguments) \
+	WRAP(fuse3, FUSE3, operation, step_enter_to_free, false, parameters, arguments)
 
 /* NOLINTBEGIN: one function for each line of the lists */
-FUSE_COMMON_OPERATIONS(WRAP2)
-FUSE2_OWN_OPERATIONS(WRAP2)
-FUSE_COMMON_OPERATIONS(WRAP3)
-FUSE3_OWN_OPERATIONS(WRAP3)
+FUSE_COMMON_OPERATIONS(WRAP2, FREES2)
+FUSE2_OWN_OPERATIONS(WRAP2, FREES2)
+FUSE_COMMON_OPERATIONS(WRAP3, FREES3)
+FUSE3_OWN_OPERATIONS(WRAP3, FREES3)
 /* NOLINTEND */
 
 #define FSYNC_PARAMETERS (const char *path, int data_alone, struct fuse_file_info *file)
 #define FSYNC_ARGUMENTS (path, data_alone, file)
 
-WRAP(fuse2, FUSE2, fsync, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse2, FUSE2, fsyncdir, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse3, FUSE3, fsync, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse3, FUSE3, fsyncdir, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse2, FUSE2, fsync, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse2, FUSE2, fsyncdir, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse3, FUSE3, fsync, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse3, FUSE3, fsyncdir, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
 
 /* Called in the process that stays, before any other operation. */
 static void *start(void *result)
@@ -106,8 +110,8 @@ static void put(size_t place, any_function *function)
 
 static void put_fuse2(void)
 {
-	FUSE_COMMON_OPERATIONS(PUT2)
-	FUSE2_OWN_OPERATIONS(PUT2)
+	FUSE_COMMON_OPERATIONS(PUT2, PUT2)
+	FUSE2_OWN_OPERATIONS(PUT2, PUT2)
 	PUT2(fsync, , )
 	PUT2(fsyncdir, , )
 	PUT2(init, , )
@@ -117,8 +121,8 @@ static void put_fuse2(void)
 
 static void put_fuse3(void)
 {
-	FUSE_COMMON_OPERATIONS(PUT3)
-	FUSE3_OWN_OPERATIONS(PUT3)
+	FUSE_COMMON_OPERATIONS(PUT3, PUT3)
+	FUSE3_OWN_OPERATIONS(PUT3, PUT3)
 	PUT3(fsync, , )
 	PUT3(fsyncdir, , )
 	PUT3(init, , )

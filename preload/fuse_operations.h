@@ -25,13 +25,13 @@ _Static_assert(sizeof(off_t) == 8, "off_t is libfuse's");
 
 typedef int fuse_fill_function(void);
 
-/* What both versions take alike: X(name, parameters, arguments). */
-#define FUSE_COMMON_OPERATIONS(X)                                                                                      \
+/* What both versions take alike: X(name, parameters, arguments), or FREES(...) if it may free blocks of files. */
+#define FUSE_COMMON_OPERATIONS(X, FREES)                                                                               \
 	X(readlink, (const char *path, char *target, size_t bytes), (path, target, bytes))                             \
 	X(mknod, (const char *path, mode_t mode, dev_t device), (path, mode, device))                                  \
 	X(mkdir, (const char *path, mode_t mode), (path, mode))                                                        \
-	X(unlink, (const char *path), (path))                                                                          \
-	X(rmdir, (const char *path), (path))                                                                           \
+	FREES(unlink, (const char *path), (path))                                                                      \
+	FREES(rmdir, (const char *path), (path))                                                                       \
 	X(symlink, (const char *target, const char *path), (target, path))                                             \
 	X(link, (const char *path, const char *other), (path, other))                                                  \
 	X(open, (const char *path, struct fuse_file_info *file), (path, file))                                         \
@@ -55,27 +55,27 @@ typedef int fuse_fill_function(void);
 	X(ioctl,                                                                                                       \
 	  (const char *path, int request, void *argument, struct fuse_file_info *file, unsigned int flags, void *data), \
 	  (path, request, argument, file, flags, data))                                                                \
-	X(fallocate, (const char *path, int mode, off_t offset, off_t bytes, struct fuse_file_info *file),             \
+	FREES(fallocate, (const char *path, int mode, off_t offset, off_t bytes, struct fuse_file_info *file),         \
 	  (path, mode, offset, bytes, file))
 
-#define FUSE2_OWN_OPERATIONS(X)                                                                                        \
+#define FUSE2_OWN_OPERATIONS(X, FREES)                                                                                 \
 	X(getattr, (const char *path, struct stat *status), (path, status))                                            \
-	X(rename, (const char *path, const char *other), (path, other))                                                \
+	FREES(rename, (const char *path, const char *other), (path, other))                                            \
 	X(chmod, (const char *path, mode_t mode), (path, mode))                                                        \
 	X(chown, (const char *path, uid_t owner, gid_t group), (path, owner, group))                                   \
-	X(truncate, (const char *path, off_t bytes), (path, bytes))                                                    \
+	FREES(truncate, (const char *path, off_t bytes), (path, bytes))                                                \
 	X(readdir, (const char *path, void *to, fuse_fill_function *fill, off_t offset, struct fuse_file_info *file),  \
 	  (path, to, fill, offset, file))                                                                              \
-	X(ftruncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))                \
+	FREES(ftruncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))            \
 	X(fgetattr, (const char *path, struct stat *status, struct fuse_file_info *file), (path, status, file))        \
 	X(utimens, (const char *path, const struct timespec *times), (path, times))
 
-#define FUSE3_OWN_OPERATIONS(X)                                                                                        \
+#define FUSE3_OWN_OPERATIONS(X, FREES)                                                                                 \
 	X(getattr, (const char *path, struct stat *status, struct fuse_file_info *file), (path, status, file))         \
-	X(rename, (const char *path, const char *other, unsigned int flags), (path, other, flags))                     \
+	FREES(rename, (const char *path, const char *other, unsigned int flags), (path, other, flags))                 \
 	X(chmod, (const char *path, mode_t mode, struct fuse_file_info *file), (path, mode, file))                     \
 	X(chown, (const char *path, uid_t owner, gid_t group, struct fuse_file_info *file), (path, owner, group, file)) \
-	X(truncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))                 \
+	FREES(truncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))             \
 	X(readdir,                                                                                                     \
 	  (const char *path, void *to, fuse_fill_function *fill, off_t offset, struct fuse_file_info *file, int flags), \
 	  (path, to, fill, offset, file, flags))                                                                       \

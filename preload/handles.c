@@ -144,7 +144,17 @@ errcode_t handle_commit(struct handle *handle)
 	if (error)
 		complain(handle, "the transaction is lost, and nothing more can be written", error);
 	handle->has_step = false;
+	handle->has_named_data = false;
 	return error;
+}
+
+bool handles_have_named_data(void)
+{
+	const struct handle *handle = first;
+
+	while (handle && !handle->has_named_data)
+		handle = handle->next;
+	return handle;
 }
 
 errcode_t handles_commit(void)

@@ -16,6 +16,7 @@ struct handle {
 	bool is_new;         /* made by ext2fs_initialize(), which has no tables yet */
 	bool is_journalled;  /* its io_channel collects transactions */
 	bool has_step;       /* one that ext2mb_transaction_begin() has begun */
+	bool has_named_data; /* since the last commit: ext2mb_transaction_name_data() */
 	bool was_refused;    /* and it has been said why; the program runs on with libext2fs's own allocation */
 	struct ext2mb *mb;   /* NULL: not attached */
 	struct ext2mb_worker *worker;
@@ -46,6 +47,9 @@ void handles_end(void);
 /* Writes what libext2fs keeps in memory of them into their transactions, and commits these. Not within a step. */
 errcode_t handles_commit(void);
 errcode_t handle_commit(struct handle *handle);
+
+/* Has data been named since the last commit? */
+bool handles_have_named_data(void);
 
 /* Of one that is opened within a step. */
 void handle_begin(struct handle *handle);

@@ -47,13 +47,26 @@ static bool has_lock(void)
 	return program.kind != PROGRAM_DEBUGFS;
 }
 
-void step_enter(void)
+static void enter(bool may_free)
 {
 	if (has_lock())
 		pthread_mutex_lock(&lock);
+	/* If it fails, that has been said, and what the step writes is refused. */
+	if (may_free && handles_have_named_data())
+		(void)!commit();
 	if (!state.is_inside)
 		handles_begin();
 	state.is_inside = true;
+}
+
+void step_enter(void)
+{
+	enter(false);
+}
+
+void step_enter_to_free(void)
+{
+	enter(true);
 }
 
 errcode_t step_leave(bool now)

@@ -16,6 +16,9 @@
 /* A step begins, after the one that runs. Where a command of debugfs was interrupted, it goes on with that one's. */
 void step_enter(void);
 
+/* The same for one that may free blocks of files, see preload/contents.c. */
+void step_enter_to_free(void);
+
 /* It ends. now: it is to be on disk when this returns; else it may wait for others. What a commit has said, if there was one. */
 errcode_t step_leave(bool now);
 

@@ -242,6 +242,9 @@ require_fuse() {
 	[ -c /dev/fuse ] || skip "needs /dev/fuse"
 }
 
+# More of them, each after a comma.
+fuse_options=
+
 # start_fuse IMAGE DIR COMMAND...: runs fuse2fs under a command, and waits for the mount. Pages are not kept between opens: libfuse
 # knows files by their names, so with the default kernel_cache what is written by one name is not seen by another.
 start_fuse() {
@@ -249,7 +252,7 @@ start_fuse() {
 	mkdir -p "$2"
 	fuse_image=$1
 	shift 2
-	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,use_ino,attr_timeout=0,entry_timeout=0 >>fuse.log 2>&1 &
+	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,use_ino,attr_timeout=0,entry_timeout=0"$fuse_options" >>fuse.log 2>&1 &
 	fuse_process=$!
 	for _ in $(seq 200); do
 		if mountpoint -q "$fuse_directory"; then

@@ -9,13 +9,15 @@ test_tools := \
 	orphans \
 	shuffle_names \
 	split_tree \
+	synced_files \
 	transaction_crash \
 	use_allocator \
 	without_calls
 
 # Further files of some.
-test_tool_parts := compare_contents crash_judge make_tree_metadata recorded_disk transaction_work
+test_tool_parts := compare_contents crash_judge exercise_model make_tree_metadata recorded_disk transaction_work
 tests/tools/compare_trees: tests/tools/compare_contents.o
+tests/tools/exercise_mount tests/tools/synced_files: tests/tools/exercise_model.o
 tests/tools/make_tree: tests/tools/make_tree_metadata.o
 tests/tools/transaction_crash: tests/tools/crash_judge.o tests/tools/recorded_disk.o tests/tools/transaction_work.o
 
