@@ -20,6 +20,7 @@ simulate_sources := \
 	lib/simulate/replay/trace_plain.c \
 	lib/simulate/replay/traced_blocks.c \
 	lib/simulate/results/counted_values.c \
+	lib/simulate/results/disk_time.c \
 	lib/simulate/results/report.c \
 	lib/simulate/results/scalability.c \
 	lib/simulate/results/shown.c \
@@ -31,6 +32,7 @@ simulate_sources := \
 	lib/simulate/workloads/age.c \
 	lib/simulate/workloads/append.c \
 	lib/simulate/workloads/normalize.c \
+	lib/simulate/workloads/normalize_times.c \
 	lib/simulate/workloads/orphans.c \
 	lib/simulate/workloads/replay.c \
 	lib/simulate/workloads/unlink.c

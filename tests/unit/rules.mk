@@ -19,6 +19,7 @@ unit_tests := \
 	directory_visits \
 	dirty_blocks \
 	discard \
+	disk_time \
 	exclude \
 	ext2mb \
 	ext2mb_aged \

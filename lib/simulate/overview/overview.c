@@ -346,8 +346,9 @@ static void print_head(const struct overview *overview)
 	fputs("\nWhere a value comes from stands beside it: **layout** was counted in the metadata of the image (where "
 	      "streams take turns in one thread, in seeded order, the interleaving is simulated), **counted** are "
 	      "events in the allocator, **measured** is by the clock of this machine, with other work on it if there "
-	      "was any, and **fitted** is what the universal scalability law makes of measured points that had a "
-	      "processor for each thread: a model, nothing measured.\n",
+	      "was any, **fitted** is what the universal scalability law makes of measured points that had a "
+	      "processor for each thread, and **modelled** what a disk of 2014 would take for what lies where: models, "
+	      "nothing measured.\n",
 	      overview->stream);
 }
 

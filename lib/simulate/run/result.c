@@ -55,7 +55,7 @@ const struct result_value *result_find(const struct result *result, const char *
 
 const char *result_kind_name(enum result_kind kind)
 {
-	static const char *const names[] = { "layout", "counted", "measured", "fitted" };
+	static const char *const names[] = { "layout", "counted", "measured", "fitted", "modelled" };
 
 	return names[kind];
 }

@@ -17,6 +17,7 @@ enum result_kind {
 	RESULT_COUNTED,  /* events that the allocator counted */
 	RESULT_MEASURED, /* with a clock, on this machine */
 	RESULT_FITTED,   /* from measured values, by a model */
+	RESULT_MODELLED, /* from layouts, by a model: what something would cost */
 };
 
 struct result_value {
@@ -55,7 +56,7 @@ void result_median(const struct result *results, size_t count, struct result *me
 /* NULL: it has none. */
 const struct result_value *result_find(const struct result *result, const char *section, const char *key);
 
-/* "layout", "counted", "measured", "fitted". */
+/* "layout", "counted", "measured", "fitted", "modelled". */
 const char *result_kind_name(enum result_kind kind);
 
 /* Prints the value with its decimals. Returns text. */

@@ -11,6 +11,7 @@
 #include "simulate/image/size_list.h"
 #include "simulate/results/counted_values.h"
 #include "simulate/run/configuration.h"
+#include "simulate/workloads/normalize_times.h"
 
 enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
 
@@ -62,6 +63,9 @@ struct normalize {
 	struct ext2mb_file **handles;
 	struct file_set *files;
 	uint64_t file_bytes; /* of each of the files */
+
+	/* Of steps that later ones read. */
+	const struct file_set *copied, *archives;
 };
 
 /*
@@ -346,17 +350,55 @@ static errcode_t fsstress_step(struct normalize *job, struct file_set *parent, s
 	return error;
 }
 
+/* --- What a disk would take -------------------------------------------------------------------------------------- */
+
+static errcode_t time_fallocate(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+{
+	return normalize_time_bitmaps(disk, job->simulation->image, set->first);
+}
+
+/* The source is on another disk. */
+static errcode_t time_copy(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+{
+	(void)job;
+	return normalize_time_untar(disk, set, NULL);
+}
+
+static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+{
+	(void)set;
+	return normalize_time_tar(disk, job->copied, job->archives);
+}
+
+static errcode_t time_untar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+{
+	return normalize_time_untar(disk, set, job->archives);
+}
+
+static errcode_t time_files(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+{
+	(void)job;
+	return normalize_time_files(disk, set->first);
+}
+
 /* --- All of them ----------------------------------------------------------------------------------------------------
  */
 
 static const struct step {
 	const char *name;
 	errcode_t (*run)(struct normalize *job, struct file_set *set, struct streams_cost *cost);
+	errcode_t (*time)(struct disk_time *disk, const struct normalize *job, const struct file_set *set);
 } steps[] = {
-	{ "fallocate", fallocate_step }, { "copy", copy_step },    { "tar", tar_step },
-	{ "untar", untar_step },         { "single dd", dd_step }, { "several dd", dds_step },
-	{ "fsstress", fsstress_step },
+	{ "fallocate", fallocate_step, time_fallocate },
+	{ "copy", copy_step, time_copy },
+	{ "tar", tar_step, time_tar },
+	{ "untar", untar_step, time_untar },
+	{ "single dd", dd_step, time_files },
+	{ "several dd", dds_step, time_files },
+	{ "fsstress", fsstress_step, time_files },
 };
+
+#define STEPS (sizeof(steps) / sizeof(*steps))
 
 static errcode_t remove_files(struct file_set *set, struct ext2mb_worker *worker)
 {
@@ -386,7 +428,23 @@ static errcode_t add_values(struct normalize *job, const char *section, const st
 	return 0;
 }
 
-static errcode_t run_step(struct normalize *job, const struct step *step)
+/* What a disk would take for what the step has left: see results/disk_time.h. */
+static errcode_t time_step(struct normalize *job, const struct step *step, const struct file_set *set, double *seconds)
+{
+	struct disk_time disk = { .block_bytes = job->simulation->image->format.block_bytes };
+
+	if (step->run == copy_step)
+		job->copied = set;
+	else if (step->run == tar_step)
+		job->archives = set->first;
+	errcode_t error = step->time(&disk, job, set);
+
+	*seconds = disk.seconds;
+	disk_time_close(&disk);
+	return error;
+}
+
+static errcode_t run_step(struct normalize *job, const struct step *step, double *seconds)
 {
 	struct image *image = job->simulation->image;
 	struct streams_cost cost;
@@ -398,6 +456,8 @@ static errcode_t run_step(struct normalize *job, const struct step *step)
 		error = step->run(job, set, &cost);
 	if (!error)
 		error = add_values(job, step->name, set);
+	if (!error)
+		error = time_step(job, step, set, seconds);
 	if (!error && step->run == fallocate_step)
 		error = remove_files(set, image->worker);
 	return error ? error : ext2mb_commit(image->mb);
@@ -411,13 +471,17 @@ static errcode_t normalize_run(struct simulation *simulation)
 		.simulation = simulation,
 		.streams = (unsigned int)settings[STREAMS].number,
 	};
+	double seconds[STEPS];
 	errcode_t error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
 	                                         size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
 
 	if (!error)
 		error = file_set_create(image, NULL, image->directory, 0, &job.top);
-	for (size_t step = 0; !error && step < sizeof(steps) / sizeof(*steps); step++)
-		error = run_step(&job, &steps[step]);
+	for (size_t step = 0; !error && step < STEPS; step++)
+		error = run_step(&job, &steps[step], &seconds[step]);
+	for (size_t step = 0; !error && step < STEPS; step++)
+		result_add(simulation->result, "seconds of a modelled disk", RESULT_MODELLED,
+		           (const struct named_value[]){ { steps[step].name, steps[step].name, seconds[step], 3 }, { 0 } });
 	size_list_close(&job.sizes);
 	return error ? problem_set(simulation->problem, error, image->path, "cannot run the seven steps") : 0;
 }
