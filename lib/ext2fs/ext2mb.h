@@ -464,7 +464,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans
  * (get_alloc_block2, new_range, block_alloc_stats and block_alloc_stats_range), which marks what it is given, as ever:
  * fs->block_map, descriptors and counters are right after each call, and show preallocations as free. Programs may mark
  * and free blocks there themselves; what they do is found out in time. Nothing is refused for want of space that
- * libext2fs alone would have found. What is freed can be had again at once, as without the allocator.
+ * libext2fs alone would have found. What is freed can be had again at once, as without the allocator. The last block or
+ * cluster is handed out when no other is left: before 1.47.4 ext2fs_punch() fails where an extent ends there.
  *
  * Threads: as libext2fs, one at a time for each handle.
  */

@@ -5,6 +5,7 @@ unit_tests := \
 	archive_source \
 	arena \
 	attach \
+	attach_random \
 	bisect \
 	block_range \
 	block_runs \

@@ -92,6 +92,42 @@ static errcode_t hand_out_block(ext2_filsys fs, blk64_t goal, blk64_t *block, st
 	return error;
 }
 
+/* In [from, end): the first run of free blocks, cut to count, of `least` blocks or more. */
+static bool find_between(ext2fs_block_bitmap map, uint64_t from, uint64_t end, uint64_t count, uint64_t least,
+                         struct ext2mb_extent *extent)
+{
+	for (blk64_t start, stop; from < end; from = stop) {
+		if (ext2fs_find_first_zero_block_bitmap2(map, from, end - 1, &start))
+			return false;
+		uint64_t most = count < end - start ? start + count : end;
+		if (ext2fs_find_first_set_block_bitmap2(map, start, most - 1, &stop))
+			stop = most;
+		if (stop - start >= least) {
+			*extent = (struct ext2mb_extent){ start, stop - start };
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * What ext2fs_new_range() does. That never ends where a run of a least length is wanted, and there is none before the
+ * goal but free blocks after it that are too few, or none: seen in 1.47.0.
+ */
+static bool map_find_range(ext2_filsys fs, int flags, uint64_t goal, uint64_t count, struct ext2mb_extent *extent)
+{
+	uint64_t first = fs->super->s_first_data_block, end = ext2fs_blocks_count(fs->super);
+	uint64_t least = flags & EXT2_NEWRANGE_MIN_LENGTH ? count : 1;
+
+	if (goal < first || goal >= end)
+		goal = first;
+	if (flags & EXT2_NEWRANGE_FIXED_GOAL)
+		return find_between(fs->block_map, goal, goal + 1, 1, 1, extent) &&
+		       find_between(fs->block_map, goal, end, count, least, extent) && extent->start == goal;
+	return find_between(fs->block_map, goal, end, count, least, extent) ||
+	       find_between(fs->block_map, first, end, count, least, extent);
+}
+
 static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t count, blk64_t *start, blk64_t *taken)
 {
 	struct attached *attached = ready(fs);
@@ -105,12 +141,12 @@ static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t
 	/* What another file has reserved there is not for this one, which can go elsewhere. */
 	if (attached && flags & EXT2_NEWRANGE_FIXED_GOAL)
 		return EXT2_ET_BLOCK_ALLOC_FAIL;
-	errcode_t error = fs->block_map ? ext2fs_new_range(fs, flags, goal, count, fs->block_map, start, taken) :
-	                                  EXT2_ET_NO_BLOCK_BITMAP;
-	if (error)
-		return error;
-	if (*taken > count)
-		*taken = count;
+	if (!fs->block_map)
+		return EXT2_ET_NO_BLOCK_BITMAP;
+	if (!map_find_range(fs, flags, goal, count, &extent))
+		return EXT2_ET_BLOCK_ALLOC_FAIL;
+	*start = extent.start;
+	*taken = extent.count;
 	if (attached)
 		attached_take_found(attached, *start, *taken);
 	return 0;

@@ -7,11 +7,18 @@
 #include "ext2fs/core/arithmetic.h"
 #include "ext2fs/group/group.h"
 
-/* The part of [start, end) that is neither handed out nor wanted by anyone. */
+/*
+ * The part of [start, end) that is neither handed out nor wanted by anyone. The last cluster stays in use in the books
+ * (fs_state.c), and is handed out only when the map is searched because they have nothing else.
+ */
 static void give_up_run(struct attached *attached, uint64_t start, uint64_t end)
 {
+	const struct geometry *geometry = &attached->mb->geometry;
 	const struct ext2mb_extent *out = &attached->handed_out;
 
+	end = min_u64(end, geometry->end_block - geometry_cluster_blocks(geometry));
+	if (start >= end)
+		return;
 	if (out->count && out->start < end && out->start + out->count > start) {
 		if (start < out->start)
 			give_up_run(attached, start, out->start);

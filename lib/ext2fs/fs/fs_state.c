@@ -169,16 +169,22 @@ static errcode_t read_block_bitmap(struct fs_state *state, uint32_t group, uint6
 	return 0;
 }
 
-/* Descriptors follow the map only at the end of each call, and not at all where programs mark blocks by hand. */
+/*
+ * Descriptors follow the map only at the end of each call, and not at all where programs mark blocks by hand. The last
+ * cluster is kept back: before 1.47.4 ext2fs_punch() fails for extents that end there.
+ */
 static errcode_t follow_map(struct fs_state *state, uint32_t group, uint64_t *words)
 {
 	errcode_t error = state->fs->block_map ? read_block_bitmap(state, group, words) : EXT2MB_ET_CORRUPT_GROUP;
 
 	if (error)
 		return error;
+	uint32_t clusters = geometry_group_clusters(&state->geometry, group);
 	bits_from_disk(words, geometry_block_bytes(&state->geometry) / sizeof(*words));
 	for (struct zone_walk walk = { 0 }; fs_zones_next(&state->zones, &state->geometry, group, &walk);)
 		bits_set_range(words, walk.from, walk.end);
+	if (group + 1 == state->geometry.groups)
+		bits_set_range(words, clusters - 1, clusters);
 	return 0;
 }
 
