@@ -18,7 +18,7 @@
 #include "simulate/results/counted_values.h"
 #include "support/run/interrupt.h"
 
-enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, ORDER, KEEP };
+enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, PLACES, ORDER, KEEP };
 
 /* In which order the directories are deleted. */
 enum deletion_order {
@@ -33,6 +33,7 @@ static const struct workload_option unlink_options[] = {
 	[STREAMS] = { "streams", "N", SETTING_NUMBER, 4, 1, 1024, "how many extract at the same time" },
 	[LATE] = { "late", NULL, SETTING_FLAG, 0, 0, 1, "make directories when their first files come" },
 	[BATCH] = { "batch", "N", SETTING_NUMBER, 5000, 1, 1000000000, "deletions between two commits" },
+	[PLACES] = { "places", "N", SETTING_NUMBER, 6, 1, 1000000, "commits between two writes of a block to its place" },
 	[ORDER] = { "order", "inode|readdir|name", SETTING_CHOICE, BY_INODE, 0, 0, "of the directories' deletion" },
 	[KEEP] = { "keep", NULL, SETTING_FLAG, 0, 0, 1, "do not delete the files after all" },
 	{ 0 },
@@ -41,12 +42,18 @@ static const struct workload_option unlink_options[] = {
 #define SINGLE_BLOCK_PERCENT 85
 #define MOST_BLOCKS 8 /* of the others */
 
+/* Of the journal: a transaction's descriptor blocks, with a tag of 8 bytes for each block, and its commit block. */
+#define JOURNAL_HEADER_BYTES 28u
+#define JOURNAL_TAG_BYTES 8u
+
 /* Blocks of metadata: by group, by block of all inode tables, and by block of descriptors. */
 enum metadata_kind { BLOCK_BITMAPS, INODE_BITMAPS, INODE_TABLES, DESCRIPTORS, METADATA_KINDS };
 
 struct unlink_job {
 	struct simulation *simulation;
-	struct dirty_blocks dirty[METADATA_KINDS]; /* by the deletions */
+	struct dirty_blocks dirty[METADATA_KINDS];  /* by the deletions, commit by commit: what the journal gets */
+	struct dirty_blocks placed[METADATA_KINDS]; /* what is written to its place, which is done less often */
+	uint64_t commits;
 	struct file_set **directories; /* by name, until they are sorted for the deletion */
 	uint32_t directory_count;
 	uint32_t *order;       /* of all files, in which they are extracted */
@@ -233,19 +240,31 @@ static errcode_t open_counts(struct unlink_job *job)
 	const struct image *image = job->simulation->image;
 	errcode_t error = 0;
 
-	for (unsigned int kind = 0; !error && kind < METADATA_KINDS; kind++)
-		error = dirty_blocks_open(&job->dirty[kind],
-		                          kind == INODE_TABLES ?
-		                                  (size_t)image->table_blocks_per_group * image->geometry.groups :
-		                                  image->geometry.groups);
+	for (unsigned int kind = 0; !error && kind < METADATA_KINDS; kind++) {
+		size_t count = kind == INODE_TABLES ? (size_t)image->table_blocks_per_group * image->geometry.groups :
+		                                      image->geometry.groups;
+
+		error = dirty_blocks_open(&job->dirty[kind], count);
+		if (!error)
+			error = dirty_blocks_open(&job->placed[kind], count);
+	}
 	return error;
+}
+
+static void mark(struct unlink_job *job, enum metadata_kind kind, size_t block, uint32_t commit)
+{
+	uint32_t places = (uint32_t)job->simulation->settings[PLACES].number;
+
+	dirty_blocks_mark(&job->dirty[kind], block, commit);
+	dirty_blocks_mark(&job->placed[kind], block, (commit - 1) / places + 1);
+	job->commits = commit;
 }
 
 /* A bitmap of the group changes, and with it the group's descriptor. */
 static void mark_bitmap(struct unlink_job *job, enum metadata_kind kind, uint32_t group, uint32_t commit)
 {
-	dirty_blocks_mark(&job->dirty[kind], group, commit);
-	dirty_blocks_mark(&job->dirty[DESCRIPTORS], group / job->simulation->image->descriptors_per_block, commit);
+	mark(job, kind, group, commit);
+	mark(job, DESCRIPTORS, group / job->simulation->image->descriptors_per_block, commit);
 }
 
 /* What the deletion of a file changes, but for the directory. */
@@ -256,10 +275,10 @@ static void mark_file(struct unlink_job *job, const struct simulated_file *file,
 	size_t in_group = (file->ino - 1) % image->geometry.inodes_per_group;
 
 	mark_bitmap(job, INODE_BITMAPS, group, commit);
-	dirty_blocks_mark(&job->dirty[INODE_TABLES],
-	                  (size_t)group * image->table_blocks_per_group +
-	                          in_group * image->format.inode_bytes / image->format.block_bytes,
-	                  commit);
+	mark(job, INODE_TABLES,
+	     (size_t)group * image->table_blocks_per_group +
+	             in_group * image->format.inode_bytes / image->format.block_bytes,
+	     commit);
 	/* The allocator makes no extent of a small file that reaches into the next group. */
 	for (size_t index = 0; index < file->map.count; index++)
 		mark_bitmap(job, BLOCK_BITMAPS, image_block_group(image, file->map.extents[index].physical), commit);
@@ -284,13 +303,37 @@ static errcode_t delete_files(struct unlink_job *job, struct file_set *directory
 	return 0;
 }
 
-static void add_writes(const struct unlink_job *job)
+static uint64_t sum_writes(const struct dirty_blocks *kinds)
 {
-	const struct dirty_blocks *bitmaps = &job->dirty[BLOCK_BITMAPS], *inode_bitmaps = &job->dirty[INODE_BITMAPS];
 	uint64_t writes = 0;
 
 	for (unsigned int kind = 0; kind < METADATA_KINDS; kind++)
-		writes += job->dirty[kind].writes;
+		writes += kinds[kind].writes;
+	return writes;
+}
+
+/* What a disk gets where the filesystem has a journal: each commit there, and later each block to its place. */
+static void add_journal(const struct unlink_job *job, uint64_t logged)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	uint64_t tags = (block_bytes - JOURNAL_HEADER_BYTES) / JOURNAL_TAG_BYTES;
+	double journal = (double)(logged + logged / tags + 2 * job->commits) * block_bytes / (1 << 20);
+	double places = (double)sum_writes(job->placed) * block_bytes / (1 << 20);
+
+	result_add(job->simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
+		{ "commits", "Commits", (double)job->commits, 0 },
+		{ "journal_mib", "MiB into a journal", journal, 1 },
+		{ "places_mib", "MiB to their places", places, 1 },
+		{ "written_mib", "MiB written, of both", journal + places, 1 },
+		{ 0 },
+	});
+}
+
+static void add_writes(const struct unlink_job *job)
+{
+	const struct dirty_blocks *bitmaps = &job->dirty[BLOCK_BITMAPS], *inode_bitmaps = &job->dirty[INODE_BITMAPS];
+	uint64_t writes = sum_writes(job->dirty);
+
 	double mib = (double)writes * job->simulation->image->format.block_bytes / (1 << 20);
 
 	result_add(job->simulation->result, NULL, RESULT_LAYOUT, (const struct named_value[]){
@@ -306,6 +349,7 @@ static void add_writes(const struct unlink_job *job)
 		{ "metadata_mib", "MiB of metadata written", mib, 1 },
 		{ 0 },
 	});
+	add_journal(job, writes);
 }
 
 static errcode_t delete_all(struct unlink_job *job)
@@ -376,8 +420,10 @@ static errcode_t unlink_run(struct simulation *simulation)
 	errcode_t error = run_job(&job, (unsigned int)simulation->settings[STREAMS].number);
 
 	pthread_mutex_destroy(&job.making);
-	for (unsigned int kind = 0; kind < METADATA_KINDS; kind++)
+	for (unsigned int kind = 0; kind < METADATA_KINDS; kind++) {
 		dirty_blocks_close(&job.dirty[kind]);
+		dirty_blocks_close(&job.placed[kind]);
+	}
 	free(job.directories);
 	free(job.order);
 	free(job.next);
