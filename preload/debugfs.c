@@ -20,6 +20,8 @@ int ss_execute_line(int invocation, char *line)
 
 	if (!has_steps)
 		return NEXT(ss_execute_line)(invocation, line);
+	/* Whoever sends the commands through a pipe may take their time. */
+	steps_start_clock();
 	step_enter();
 	int result = NEXT(ss_execute_line)(invocation, line);
 

@@ -108,7 +108,7 @@ static void say_how_much(const struct handle *handle)
 	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
 
 	if (!ext2mb_transaction_read_info(handle->fs, &info))
-		say_more("%s: %" PRIu64 " commits, %" PRIu64 " blocks written in place, %" PRIu64 " through the journal",
+		say_more("%s: commits: %" PRIu64 "; blocks written in place: %" PRIu64 ", through the journal: %" PRIu64,
 		         handle->fs->device_name, info.commits, info.direct_blocks, info.logged_blocks);
 }
 
@@ -116,6 +116,10 @@ static void say_how_much(const struct handle *handle)
 errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 {
 	struct handle *handle = handle_of(fs);
+
+	/* debugfs and fuse2fs end with this; what debugfs closes before is closed by a command. */
+	if (handle && handle->is_journalled && !step_is_inside())
+		steps_stop_clock();
 	errcode_t error = handle && handle->is_journalled ? handle_commit(handle) : 0;
 
 	if (error)

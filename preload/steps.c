@@ -41,15 +41,10 @@ static errcode_t commit(void)
 	return handles_commit();
 }
 
-/* debugfs has one thread, and leaves a command that is interrupted with a jump: it would find the lock taken. */
-static bool has_lock(void)
-{
-	return program.kind != PROGRAM_DEBUGFS;
-}
-
 static void enter(bool may_free)
 {
-	if (has_lock())
+	/* debugfs has one thread for commands. It leaves one that is interrupted with a jump: then the lock is still ours. */
+	if (program.kind != PROGRAM_DEBUGFS || !state.is_inside)
 		pthread_mutex_lock(&lock);
 	/* If it fails, that has been said, and what the step writes is refused. */
 	if (may_free && handles_have_named_data())
@@ -83,8 +78,7 @@ errcode_t step_leave(bool now)
 	state.is_inside = false;
 	if (now || is_due())
 		error = commit();
-	if (has_lock())
-		pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 	return error;
 }
 
@@ -113,6 +107,8 @@ void steps_start_clock(void)
 {
 	pthread_condattr_t attributes;
 
+	if (state.has_clock)
+		return;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&state.wake, &attributes);

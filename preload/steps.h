@@ -25,7 +25,7 @@ errcode_t step_leave(bool now);
 /* Is one running? Then a filesystem that is opened takes part in it. */
 bool step_is_inside(void);
 
-/* Starts the thread that commits what has waited for COMMIT_SECONDS; in the process that stays, for fuse2fs forks. */
+/* Starts the thread that commits what has waited for COMMIT_SECONDS, once; in the process that stays, for fuse2fs forks. */
 void steps_start_clock(void);
 
 /* Ends it: no more steps come, and who closes the filesystem commits what is left. */

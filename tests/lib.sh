@@ -252,7 +252,7 @@ start_fuse() {
 	mkdir -p "$2"
 	fuse_image=$1
 	shift 2
-	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,use_ino,attr_timeout=0,entry_timeout=0"$fuse_options" >>fuse.log 2>&1 &
+	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,attr_timeout=0,entry_timeout=0"$fuse_options" >>fuse.log 2>&1 &
 	fuse_process=$!
 	for _ in $(seq 200); do
 		if mountpoint -q "$fuse_directory"; then
