@@ -96,6 +96,14 @@ START_TEST(other_lines_are_known)
 }
 END_TEST
 
+static struct trace_events *start_events(uint32_t cluster_blocks)
+{
+	struct trace_events *events = calloc(1, sizeof(*events));
+
+	events->cluster_blocks = cluster_blocks;
+	return events;
+}
+
 /* Gives lines of one process after the other; the last one's meaning. */
 static enum trace_meaning take(struct trace_events *events, struct trace_event *event, const char *fields, int process)
 {
@@ -114,7 +122,7 @@ static enum trace_meaning take(struct trace_events *events, struct trace_event *
 
 START_TEST(lines_become_events)
 {
-	struct trace_events *events = calloc(1, sizeof(*events));
+	struct trace_events *events = start_events(1);
 	struct trace_event event;
 
 	/* Without normalisation: fallocate(2), in two parts. Another process is in the middle of its own request. */
@@ -183,6 +191,28 @@ START_TEST(lines_become_events)
 }
 END_TEST
 
+/* With bigalloc, what is allocated is counted in clusters, and what is freed in blocks. */
+START_TEST(clusters_are_blocks)
+{
+	struct trace_events *events = start_events(16);
+	struct trace_event event;
+
+	take(events, &event, ASK "HINT_DATA|HINT_NOPREALLOC len 5 lblk 32" GOAL, 1);
+	take(events, &event, GET "HINT_DATA|HINT_NOPREALLOC len 2 block 4096 lblk 32" GOAL, 1);
+	ck_assert(event.count == 32 && event.asked == 80 && event.logical == 32 && event.start == 32);
+	take(events, &event, ASK "HINT_DATA|HINT_NOPREALLOC len 3 lblk 64" GOAL, 1);
+	take(events, &event, GET "HINT_DATA|HINT_NOPREALLOC len 3 block 8192 lblk 64" GOAL, 1);
+	ck_assert(event.count == 48 && event.asked == 48 && event.logical == 64 && event.start == 32);
+	ck_assert_int_eq(take(events, &event, GET "HINT_DATA len 268435456 block 4096 lblk 32" GOAL, 1),
+	                 TRACE_MEANS_UNKNOWN);
+	take(events, &event, "ext4_free_blocks: dev 7,0 ino 20 block 139794 count 9 flags VALIDATED|1ST_CLUSTER", 1);
+	ck_assert(event.count == 9 && event.keeps_first && !event.keeps_last);
+	take(events, &event, "ext4_free_blocks: dev 7,0 ino 20 block 139794 count 9 flags 0x24", 1);
+	ck_assert(event.count == 9 && !event.keeps_first && event.keeps_last);
+	free(events);
+}
+END_TEST
+
 START_TEST(wrong_fields_are_not_understood)
 {
 	static const char *const cases[] = {
@@ -199,7 +229,7 @@ START_TEST(wrong_fields_are_not_understood)
 		"ext4_request_blocks: dev 7,0 ino 20",
 		"ext4_request_blocks:",
 	};
-	struct trace_events *events = calloc(1, sizeof(*events));
+	struct trace_events *events = start_events(1);
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
 		struct trace_event event;
@@ -265,7 +295,7 @@ START_TEST(any_bytes_are_survived)
 		"# entries-in-buffer/entries-written: 757/900   #P:2",
 		"allocate ino=12 lblk=3 block=9000 count=8 asked=20 start=1 goal=8999 what=data,final dev=7:0 time=1.5",
 	};
-	struct trace_events *events = calloc(1, sizeof(*events));
+	struct trace_events *events = start_events(1);
 	uint64_t random = 1;
 
 	for (unsigned int round = 0; round < 200000; round++) {
@@ -316,7 +346,8 @@ static void read_text(const char *text, size_t bytes, const uint64_t *device, co
 	ck_assert(file >= 0 && write(file, text, bytes) == (ssize_t)bytes);
 	close(file);
 	*sum = 0;
-	errcode_t error = trace_read(path, device, count_event, sum, NULL, counts, &problem);
+	const struct trace_options options = { .device = device, .cluster_blocks = 1 };
+	errcode_t error = trace_read(path, &options, count_event, sum, NULL, counts, &problem);
 	char *said = problem_text(&problem);
 
 	ck_assert_msg(!error == !message, "%s", said);
@@ -357,10 +388,11 @@ START_TEST(files_are_read)
 	read_text("hello\n", 6, NULL, "no event in it can be replayed", &counts, &sum);
 	read_text("e2allocsim-trace 2\n", 19, NULL, "the only version", &counts, &sum);
 
+	const struct trace_options options = { .cluster_blocks = 1 };
 	struct problem problem = { 0 };
-	ck_assert_int_eq(trace_read("/dev/null", NULL, count_event, &sum, NULL, &counts, &problem), EINVAL);
+	ck_assert_int_eq(trace_read("/dev/null", &options, count_event, &sum, NULL, &counts, &problem), EINVAL);
 	problem_clear(&problem);
-	ck_assert_int_eq(trace_read("absent", NULL, count_event, &sum, NULL, &counts, &problem), ENOENT);
+	ck_assert_int_eq(trace_read("absent", &options, count_event, &sum, NULL, &counts, &problem), ENOENT);
 	problem_clear(&problem);
 }
 END_TEST
@@ -375,6 +407,7 @@ int main(void)
 	tcase_add_test(cases, places_are_read);
 	tcase_add_test(cases, other_lines_are_known);
 	tcase_add_test(cases, lines_become_events);
+	tcase_add_test(cases, clusters_are_blocks);
 	tcase_add_test(cases, wrong_fields_are_not_understood);
 	tcase_add_test(cases, plain_text_is_read);
 	tcase_add_test(cases, devices_are_read);

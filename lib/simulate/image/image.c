@@ -225,6 +225,11 @@ errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, ima
 	struct ext2_inode inode;
 	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(fs, ino, &inode));
 
+	/* One that is not in use may hold anything: in what e2image -r makes of bigalloc it does. */
+	if (error == EXT2_ET_INODE_CSUM_INVALID) {
+		*mode = 0;
+		return 0;
+	}
 	*mode = !error && inode.i_links_count ? inode.i_mode : 0;
 	if (error || !*mode)
 		return error;

@@ -72,7 +72,7 @@ struct loading {
 };
 
 /* They are in the same place in both layouts. Blocks of several files, as attributes may be, belong to the first. */
-static errcode_t load_run(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
+static errcode_t load_clusters(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
 {
 	const struct loading *loading = context;
 	const struct geometry *geometry = &loading->files->image->geometry;
@@ -97,6 +97,29 @@ static errcode_t load_run(void *context, uint32_t logical, uint64_t block, uint3
 		return file_runs_add(&file->runs, &run);
 	file->other_blocks += count;
 	return 0;
+}
+
+/* Clusters are a file's as a whole. Of what it has in parts of one, the first part has loaded it. */
+static errcode_t load_run(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
+{
+	const struct loading *loading = context;
+	const struct geometry *geometry = &loading->files->image->geometry;
+	uint32_t cluster = (uint32_t)geometry_cluster_blocks(geometry), hole_start, hole_end;
+	uint32_t before = (uint32_t)((block - geometry->first_block) % cluster);
+
+	if (cluster == 1)
+		return load_clusters(context, logical, block, count, is_data);
+	if (is_data && logical % cluster != before)
+		return 0;
+	count = (count + before + cluster - 1) / cluster * cluster;
+	block -= before;
+	logical -= is_data ? before : 0;
+	if (is_data && !file_runs_hole(&loading->file->runs, logical, &hole_start, &hole_end)) {
+		block += cluster;
+		logical += cluster;
+		count -= cluster;
+	}
+	return count ? load_clusters(context, logical, block, count, is_data) : 0;
 }
 
 errcode_t replay_files_find(struct replay_files *files, uint32_t ino, struct replay_file **ret)

@@ -147,6 +147,11 @@ static errcode_t free_run(struct replayer *replayer, const struct traced_run *ru
 	return traced_blocks_add(&replayer->pending, &pending);
 }
 
+static uint32_t cluster_blocks(const struct replayer *replayer)
+{
+	return (uint32_t)geometry_cluster_blocks(&replayer->image->geometry);
+}
+
 static bool is_possible(const struct replayer *replayer, const struct trace_event *event)
 {
 	const struct geometry *geometry = &replayer->image->geometry;
@@ -155,10 +160,21 @@ static bool is_possible(const struct replayer *replayer, const struct trace_even
 	       event->count <= geometry->end_block - event->block;
 }
 
+/* The whole clusters that the kernel frees: of those at the ends it has parts only, and may keep them. */
+static void find_freed(const struct replayer *replayer, const struct trace_event *event, uint64_t *start, uint64_t *end)
+{
+	uint64_t cluster = cluster_blocks(replayer), first = replayer->image->geometry.first_block;
+
+	*start = event->block - first;
+	*end = *start + event->count;
+	*start = first + (event->keeps_first ? round_up(*start, cluster) : round_down(*start, cluster));
+	*end = first + (event->keeps_last ? round_down(*end, cluster) : round_up(*end, cluster));
+}
+
 static errcode_t take_free(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_file *file;
-	uint64_t left = event->count;
+	uint64_t start, end, left;
 	bool found = true;
 	errcode_t error = replay_files_find(&replayer->files, event->ino, &file);
 
@@ -168,10 +184,12 @@ static errcode_t take_free(struct replayer *replayer, const struct trace_event *
 		replayer->files.contradictions.impossible++;
 		return 0;
 	}
+	find_freed(replayer, event, &start, &end);
+	left = end > start ? end - start : 0;
 	while (!error && found && left) {
 		struct traced_run run;
 
-		error = traced_blocks_remove(&replayer->files.blocks, event->block, event->count, &run, &found);
+		error = traced_blocks_remove(&replayer->files.blocks, start, end - start, &run, &found);
 		if (!error && found) {
 			left -= run.count;
 			error = free_run(replayer, &run);
@@ -217,9 +235,10 @@ static errcode_t take_extent(struct replayer *replayer, struct replay_file *file
 		.struct_bytes = sizeof(request),
 		.logical = logical,
 		.count = min_u64(hole_end, wanted_end) - logical,
-		.whole_count = image_blocks_of(replayer->image, event->whole_bytes),
+		.whole_count = round_up(image_blocks_of(replayer->image, event->whole_bytes), cluster_blocks(replayer)),
 		.hole_start = hole_start,
-		.hole_end = hole_end,
+		/* Where nothing follows, too. */
+		.hole_end = round_down(hole_end, cluster_blocks(replayer)),
 		.left_physical = index ? runs->list[index - 1].physical + runs->list[index - 1].count : 0,
 		.right_physical = index < runs->count ? runs->list[index].physical : 0,
 		.flags = event->is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0,
@@ -324,7 +343,8 @@ static uint64_t translate_goal(const struct replayer *replayer, const struct rep
 
 static errcode_t take_other(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
 {
-	uint64_t goal = translate_goal(replayer, file, event->goal);
+	uint64_t first = replayer->image->geometry.first_block;
+	uint64_t goal = first + round_down(translate_goal(replayer, file, event->goal) - first, cluster_blocks(replayer));
 	struct ext2mb_worker *worker;
 	errcode_t error = find_worker(replayer, event, &worker);
 
@@ -365,6 +385,15 @@ static bool has_blocks(const struct replay_file *file, const struct trace_event 
 	return false;
 }
 
+/* The kernel allocates whole clusters; with data its file's are cut in the same way. */
+static bool is_whole(const struct replayer *replayer, const struct trace_event *event)
+{
+	uint64_t first = replayer->image->geometry.first_block;
+	uint64_t all = (event->block - first) | event->count | (event->is_data ? event->logical | event->asked : 0);
+
+	return all % cluster_blocks(replayer) == 0;
+}
+
 static errcode_t take_blocks(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_contradictions *contradictions = &replayer->files.contradictions;
@@ -377,7 +406,7 @@ static errcode_t take_blocks(struct replayer *replayer, const struct trace_event
 		replayer->counts.refused++;
 		return 0;
 	}
-	if (!file || !is_possible(replayer, event)) {
+	if (!file || !is_possible(replayer, event) || !is_whole(replayer, event)) {
 		contradictions->impossible++;
 		return 0;
 	}

@@ -234,7 +234,7 @@ static errcode_t take_lines(struct reading *reading, struct progress *progress)
 	}
 }
 
-errcode_t trace_read(const char *path, const uint64_t *device, trace_taker take, void *context,
+errcode_t trace_read(const char *path, const struct trace_options *options, trace_taker take, void *context,
                      struct progress *progress, struct trace_counts *counts, struct problem *problem)
 {
 	struct stat status;
@@ -251,7 +251,7 @@ errcode_t trace_read(const char *path, const uint64_t *device, trace_taker take,
 	struct reading reading = {
 		.path = path,
 		.file = file,
-		.wanted = device,
+		.wanted = options->device,
 		.take = take,
 		.context = context,
 		.counts = counts,
@@ -263,6 +263,7 @@ errcode_t trace_read(const char *path, const uint64_t *device, trace_taker take,
 		return problem_set(problem, errno, path, "cannot open");
 	if (!events)
 		return problem_set(problem, ENOMEM, path, "cannot read");
+	events->cluster_blocks = options->cluster_blocks;
 	progress_stage(progress, "replay", (uint64_t)status.st_size, 0);
 	errcode_t error = take_lines(&reading, progress);
 	return error ? error : check_devices(&reading, problem);

@@ -19,11 +19,15 @@ typedef errcode_t (*trace_taker)(void *context, const struct trace_event *event,
 /* "7:0" or "7,0" as 7 << 32 | 0. EINVAL. */
 MUST_CHECK errcode_t trace_device_parse(const char *text, uint64_t *device);
 
+struct trace_options {
+	const uint64_t *device;  /* NULL: the trace must be of one filesystem */
+	uint32_t cluster_blocks; /* of the filesystem: the kernel counts in clusters */
+};
+
 /*
- * Gives the events of one device to `take`, up to its first error, which is returned. device: NULL, and the trace must
- * be of one filesystem. EINVAL, with what the user can do: it is no regular file, has no events, none of the device, or
+ * Gives the events of one device to `take`, up to its first error, which is returned. EINVAL, with what the user can do: it is no regular file, has no events, none of the device, or
  * those of several filesystems; a version of our text that is not known; errors of reading; EINTR when a signal
  * arrived.
  */
-MUST_CHECK errcode_t trace_read(const char *path, const uint64_t *device, trace_taker take, void *context,
+MUST_CHECK errcode_t trace_read(const char *path, const struct trace_options *options, trace_taker take, void *context,
                                 struct progress *progress, struct trace_counts *counts, struct problem *problem);

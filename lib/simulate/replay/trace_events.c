@@ -6,6 +6,8 @@
 /* The kernel's bits, as an old one prints them. */
 #define HINT_DATA 0x0020
 #define HINT_NOPREALLOC 0x0040
+#define KEEPS_FIRST_CLUSTER 0x0010
+#define KEEPS_LAST_CLUSTER 0x0020
 
 #define FALLOC_WITHOUT_BLOCKS 0x2a /* PUNCH_HOLE, COLLAPSE_RANGE, INSERT_RANGE */
 
@@ -48,11 +50,22 @@ static struct trace_process *find_process(struct trace_events *events, uint64_t 
 
 /* --- Events of several lines --------------------------------------------------------------------------------- */
 
-static enum trace_meaning ask(struct trace_process *process, const struct trace_line *line)
+/* A length in clusters, as blocks. */
+static bool read_length(const struct trace_line *line, uint32_t cluster_blocks, uint32_t *blocks)
+{
+	uint64_t clusters;
+
+	if (!trace_line_number(line, "len", UINT32_MAX / cluster_blocks, &clusters))
+		return false;
+	*blocks = (uint32_t)clusters * cluster_blocks;
+	return true;
+}
+
+static enum trace_meaning ask(struct trace_process *process, const struct trace_line *line, uint32_t cluster_blocks)
 {
 	uint32_t ino, logical, asked;
 
-	if (!read_ino(line, &ino) || !read_u32(line, "len", &asked) || !read_u32(line, "lblk", &logical))
+	if (!read_ino(line, &ino) || !read_length(line, cluster_blocks, &asked) || !read_u32(line, "lblk", &logical))
 		return TRACE_MEANS_UNKNOWN;
 	process->is_asking = true;
 	process->is_final = false;
@@ -91,11 +104,12 @@ static void find_start(struct trace_process *process, struct trace_event *event)
 	process->next_left = event->is_data ? event->asked - event->count : 0;
 }
 
-static enum trace_meaning get(struct trace_process *process, const struct trace_line *line, struct trace_event *event)
+static enum trace_meaning get(struct trace_process *process, const struct trace_line *line, uint32_t cluster_blocks,
+                              struct trace_event *event)
 {
 	uint64_t most = UINT32_MAX;
 
-	if (!read_ino(line, &event->ino) || !read_u32(line, "len", &event->count) ||
+	if (!read_ino(line, &event->ino) || !read_length(line, cluster_blocks, &event->count) ||
 	    !read_u32(line, "lblk", &event->logical) || !trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) ||
 	    !trace_line_number(line, "goal", UINT64_MAX, &event->goal) || event->count > most - event->logical)
 		return TRACE_MEANS_UNKNOWN;
@@ -154,6 +168,8 @@ static enum trace_meaning of_inode(const struct trace_line *line, enum trace_eve
 static enum trace_meaning release(const struct trace_line *line, struct trace_event *event)
 {
 	event->kind = TRACE_FREE;
+	event->keeps_first = trace_line_flag(line, "flags", "1ST_CLUSTER", KEEPS_FIRST_CLUSTER);
+	event->keeps_last = trace_line_flag(line, "flags", "LAST_CLUSTER", KEEPS_LAST_CLUSTER);
 	return read_ino(line, &event->ino) && trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) &&
 	                       read_u32(line, "count", &event->count) ?
 	               TRACE_MEANS_EVENT :
@@ -169,11 +185,11 @@ enum trace_meaning trace_events_take(struct trace_events *events, const struct t
 		.processor = line->processor, .process = line->process, .seconds = line->seconds
 	};
 	if (trace_line_is(line, "ext4_request_blocks"))
-		return ask(process, line);
+		return ask(process, line, events->cluster_blocks);
 	if (trace_line_is(line, "ext4_mballoc_alloc"))
 		return search(process, line);
 	if (trace_line_is(line, "ext4_allocate_blocks"))
-		return get(process, line, event);
+		return get(process, line, events->cluster_blocks, event);
 	if (trace_line_is(line, "ext4_fallocate_enter"))
 		return reserve(process, line);
 	if (trace_line_is(line, "ext4_fallocate_exit")) {

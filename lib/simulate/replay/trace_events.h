@@ -23,8 +23,9 @@ struct trace_process {
 
 #define TRACE_PROCESSES 4096
 
-/* Zero-initialise. */
+/* Zero-initialise but for the first member. */
 struct trace_events {
+	uint32_t cluster_blocks; /* the kernel counts what it allocates in clusters, and what it frees in blocks */
 	struct trace_process processes[TRACE_PROCESSES]; /* by hash; of more than these the oldest are forgotten */
 };
 

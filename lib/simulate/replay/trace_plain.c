@@ -59,6 +59,10 @@ static bool read_kind(const char *value, struct trace_event *event)
 			event->is_final = true;
 		else if (bytes == 9 && memcmp(value, "unwritten", bytes) == 0)
 			event->is_unwritten = true;
+		else if (bytes == 11 && memcmp(value, "first-stays", bytes) == 0)
+			event->keeps_first = true;
+		else if (bytes == 10 && memcmp(value, "last-stays", bytes) == 0)
+			event->keeps_last = true;
 		else if (bytes != 8 || memcmp(value, "metadata", bytes) != 0)
 			return false;
 		value += bytes + (value[bytes] == ',');

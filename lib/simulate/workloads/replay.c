@@ -189,8 +189,13 @@ static errcode_t read_trace(struct replay *replay)
 	if (device_text && trace_device_parse(device_text, &device))
 		return problem_set_reason(simulation->problem, EINVAL, NULL, "--device",
 		                          "%s is no device: MAJOR:MINOR, as 7:0", device_text);
-	return trace_read(simulation->input, device_text ? &device : NULL, take_event, replay, simulation->progress,
-	                  &replay->trace, simulation->problem);
+	const struct trace_options options = {
+		.device = device_text ? &device : NULL,
+		.cluster_blocks = (uint32_t)geometry_cluster_blocks(&simulation->image->geometry),
+	};
+
+	return trace_read(simulation->input, &options, take_event, replay, simulation->progress, &replay->trace,
+	                  simulation->problem);
 }
 
 static errcode_t finish(struct replay *replay)
@@ -224,9 +229,6 @@ static errcode_t replay_run(struct simulation *simulation)
 {
 	SCOPE_FREE struct replay *replay = calloc(1, sizeof(*replay));
 
-	if (geometry_cluster_blocks(&simulation->image->geometry) > 1)
-		return problem_set_reason(simulation->problem, EINVAL, simulation->image->path, "cannot replay on it",
-		                          "the feature bigalloc is not supported");
 	if (!replay)
 		return problem_set(simulation->problem, ENOMEM, simulation->image->path, "cannot replay on it");
 	replay->simulation = simulation;
