@@ -21,6 +21,7 @@ const struct policy allocator_policy = {
 	.goals = &stream_goals_padded,
 	.search = &scan_operations,
 	.small_file_goal = file_goal_in_share,
+	.small_file_take = locality_group_take,
 	.inodes = &inodes_in_shares,
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
 	.locality = EXT2MB_LOCALITY_DIRECTORY,

@@ -46,6 +46,7 @@ unit_tests := \
 	journal_block \
 	json \
 	json_document \
+	kernel_groups \
 	layout \
 	lock \
 	map_walk \

@@ -12,6 +12,8 @@ static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind 
 {
 	if (!group_index_is_on(mb))
 		return -1;
+	if (kernel_policy_of(mb)->lists_loaded_only && summary->state == GROUP_UNTOUCHED)
+		return -1;
 	/* Before patch 10 a full group stayed in the set where its last cluster had left it: a zombie. */
 	if (kind == INDEX_AVERAGE && summary->average_order < 0 && !kernel_chooses(mb, CHOICE_FULL_UNLISTED) &&
 	    summary->state == GROUP_LOADED)

@@ -26,6 +26,14 @@ struct kernel_policy {
 	_Alignas(128) struct lock md_lock;
 	uint64_t md_locks; /* times that it was taken */
 
+	/* What kernel_groups.c knows of the groups' bitmaps. */
+	enum group_loading loading;
+	bool lists_loaded_only; /* in the index: lists are in the order in which groups were loaded */
+	uint32_t linear_groups;    /* mb_max_linear_groups */
+	uint32_t read_ahead;       /* mb_prefetch */
+	uint32_t read_ahead_most;  /* mb_prefetch_limit */
+	_Atomic uint8_t *was_read; /* by group: it has been read ahead, once and for all; NULL: all are loaded */
+
 	struct kernel_lists *lists[INDEX_KINDS]; /* in place of sets; NULL with ordered-sets */
 	_Atomic bool has_stale_index;            /* it was off before patch 11: groups may be in wrong sets */
 	_Atomic uint64_t bounces;
@@ -87,6 +95,38 @@ unsigned int kernel_index_next_order(const struct ext2mb *mb, enum index_kind ki
 extern const struct pending_operations kernel_pending;
 MUST_CHECK errcode_t kernel_pending_create(struct kernel_policy *kernel);
 void kernel_pending_destroy(struct kernel_policy *kernel);
+
+/*
+ * Cold: nothing of the groups is known but their descriptors, and what a search looks into or reads ahead is loaded by
+ * and by. Warm: all have been loaded.
+ */
+MUST_CHECK errcode_t kernel_groups_create(struct ext2mb *mb);
+
+/* The kernel's mb_prefetch and mb_prefetch_limit for a filesystem. */
+uint32_t kernel_read_ahead(const struct ext2mb *mb);
+uint32_t kernel_read_ahead_most(const struct ext2mb *mb);
+
+MUST_CHECK errcode_t kernel_groups_warm(struct ext2mb *mb);
+
+/* search_group(), as the kernel comes to a group: it reads ahead, and in cheap criteria passes over what is not loaded. */
+MUST_CHECK errcode_t kernel_visit(struct search *search, uint32_t number, bool waits);
+
+/* A criterion begins: what is read ahead begins with its first group. */
+void kernel_begin_criterion(struct search *search);
+
+/* So many groups from the start group on, or all; *next is the one after them. */
+MUST_CHECK errcode_t kernel_sweep_linear(struct search *search, uint32_t count, bool waits, uint32_t *next);
+MUST_CHECK errcode_t kernel_sweep_all(struct search *search, bool waits);
+
+/* After the criteria: what was read ahead last is loaded. */
+MUST_CHECK errcode_t kernel_end(struct search *search);
+
+/* Measures runs buddy by buddy, until one is long enough: a run is then more than one. */
+void kernel_walk(struct search *search, uint32_t number);
+
+/* A small file's clusters: from the locality group, or by a search from its own group on; fallocate makes nothing. */
+MUST_CHECK errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct locality_group *pool,
+                                            const struct small_request *request, struct preallocation *taken);
 
 /* How the sets were gone through before patches 15, 16 and 17, in any combination, and in the series. */
 MUST_CHECK errcode_t kernel_sweep(struct search *search);

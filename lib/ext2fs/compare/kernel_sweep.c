@@ -127,7 +127,7 @@ static errcode_t scan_place(struct search *search, const struct place *place)
 		number = next_in(search, place, number);
 		if (number == ORDER_SET_NONE)
 			break;
-		error = search_group(search, number, false);
+		error = kernel_visit(search, number, false);
 	}
 	return error;
 }
@@ -175,7 +175,7 @@ static errcode_t choose_then_scan(struct search *search, const struct route *rou
 
 		if (number == ORDER_SET_NONE)
 			break;
-		error = search_group(search, number, false);
+		error = kernel_visit(search, number, false);
 		if (search->status != SEARCH_GOES_ON)
 			break;
 		atomic_fetch_add_explicit(&kernel_policy_of(search->mb)->bounces, 1, memory_order_relaxed);
@@ -211,19 +211,24 @@ bool kernel_meet_busy(struct search *search, uint32_t number)
 
 static errcode_t sweep(struct search *search)
 {
-	uint32_t wanted = search->wanted;
+	uint32_t wanted = search->wanted, start = search->start_group, after_linear = start;
 	errcode_t error = 0;
 
+	kernel_begin_criterion(search);
 	if (chooses(search, CHOICE_GOAL_FIRST) && search->criterion != BEST_AVAILABLE)
-		error = search_group(search, search->start_group, false);
-	if (error || search->status != SEARCH_GOES_ON)
+		error = kernel_visit(search, search->start_group, false);
+	if (search_goes_on(search, error))
+		error = kernel_sweep_linear(search, kernel_policy_of(search->mb)->linear_groups, false, &after_linear);
+	if (!search_goes_on(search, error))
 		return error;
 
+	search->start_group = after_linear;
 	struct route route = plan(search);
 	if (chooses(search, CHOICE_SCAN_IN_PLACE))
 		error = scan_in_place(search, &route);
 	else
 		error = choose_then_scan(search, &route);
+	search->start_group = start;
 	search->wanted = wanted;
 	return error;
 }

@@ -8,6 +8,7 @@
 #include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/compare/own_policy.h"
 #include "ext2fs/core/messages.h"
+#include "ext2fs/fs/fs_state.h"
 #include "ext2fs/inode/orlov.h"
 #include "ext2fs/search/scan.h"
 
@@ -88,6 +89,8 @@ static errcode_t create(struct ext2mb *mb)
 	kernel->has_stale_index = !mb->is_indexed && !(kernel->choices & CHOICE_ALWAYS_LEAVE);
 	for (unsigned int kind = 0; kind < INDEX_KINDS && !error && !(kernel->choices & CHOICE_ORDERED_SETS); kind++)
 		error = kernel_lists_create(kernel->groups, &kernel->lists[kind]);
+	if (!error && kernel->loading == GROUPS_COLD)
+		error = kernel_groups_create(mb);
 	if (!error && !(kernel->choices & CHOICE_OWN_PENDING))
 		error = kernel_pending_create(kernel);
 	kernel->goal_groups = calloc(mb->goals->count, sizeof(*kernel->goal_groups));
@@ -106,6 +109,7 @@ static void destroy(void *state)
 	kernel_pending_destroy(kernel);
 	own_policy_close(kernel->own);
 	free(kernel->own);
+	free((void *)kernel->was_read);
 	free((void *)kernel->goal_groups);
 	free((void *)kernel->goal_starts);
 	free(kernel);
@@ -155,7 +159,12 @@ static errcode_t take_for_directory(struct inode_search *search, const struct ex
 }
 
 /* Directories by flex groups, without shares. */
-static const struct inode_operations kernel_inodes = { take_for_directory, orlov_take_for_file };
+static uint32_t hash_name(const struct ext2mb *mb, const char *name)
+{
+	return fs_state_hash_name(mb->fs_state, name);
+}
+
+static const struct inode_operations kernel_inodes = { take_for_directory, orlov_take_for_file, hash_name };
 
 /* Before all criteria: nothing. */
 static errcode_t begin_nowhere(struct search *search)
@@ -175,7 +184,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	policy.state = kernel;
 	policy.create = create;
 	policy.destroy = destroy;
-	if ((choices & our_index) != our_index)
+	if ((choices & our_index) != our_index || kernel->loading == GROUPS_COLD)
 		policy.index = &kernel_index;
 	if (!(choices & CHOICE_OWN_PENDING))
 		policy.pending = &kernel_pending;
@@ -187,8 +196,12 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	policy.goals = &kernel->goal_operations;
 	kernel->search_operations = (struct search_operations){
 		.sweep = kernel_sweep,
+		.sweep_all = is_kernels ? kernel_sweep_all : search_sweep_all,
+		.walk = is_kernels ? kernel_walk : search_walk,
 		.meet_busy = kernel_meet_busy,
 		.begin = choices & CHOICE_GO_ON ? scan_operations.begin : begin_nowhere,
+		.tries_goals = !is_kernels,
+		.end = kernel->loading == GROUPS_COLD ? kernel_end : NULL,
 	};
 	policy.search = &kernel->search_operations;
 	if (!(choices & CHOICE_DIRECTORY_SHARES)) {
@@ -196,6 +209,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.inodes = &kernel_inodes;
 	}
 	if (is_kernels) {
+		policy.small_file_take = kernel_small_file_take;
 		policy.normalization = EXT2MB_NORMALIZE_TABLE;
 		policy.locality = EXT2MB_LOCALITY_THREAD;
 		policy.least_groups = KERNEL_LEAST_GROUPS;
@@ -230,6 +244,8 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 	if (!kernel)
 		return ENOMEM;
 	memset(kernel, 0, sizeof(*kernel));
+	bool is_kernels = options->policy != POLICY_EXT2MB;
+
 	kernel->choices = choices;
 	if (options->policy == POLICY_OWN) {
 		kernel->own = calloc(1, sizeof(*kernel->own));
@@ -239,12 +255,23 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 		}
 		kernel->own->library = options->own;
 	}
+	kernel->lists_loaded_only = is_kernels;
+	kernel->loading = is_kernels ? options->loading : GROUPS_WARM;
+	kernel->linear_groups = is_kernels ? options->linear_groups : 0;
+	kernel->read_ahead = is_kernels ? options->read_ahead : 0;
+	kernel->read_ahead_most = is_kernels ? options->read_ahead_most : 0;
 	if (!(choices & CHOICE_SEVERAL_GOALS))
 		allocator.streams = 1;
-	struct policy policy = bind(kernel, options->policy != POLICY_EXT2MB);
+	struct policy policy = bind(kernel, is_kernels);
 	if (options->has_limits)
 		policy.limits = options->limits;
-	return allocator_open(fs, &allocator, &policy, ret);
+	errcode_t error = allocator_open(fs, &allocator, &policy, ret);
+	if (error || !is_kernels || kernel->loading == GROUPS_COLD)
+		return error;
+	error = kernel_groups_warm(*ret);
+	if (error)
+		ext2mb_close(TAKE(*ret));
+	return error;
 }
 
 const char *policy_failure(const struct ext2mb *mb)

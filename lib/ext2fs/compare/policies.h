@@ -55,11 +55,21 @@ uint32_t policy_choices(enum policy_name policy);
 
 #define POLICY_MOST_TUNABLES 64
 
+/* What of the groups' bitmaps has been read, with base and series. Ours reads them when it comes to them. */
+enum group_loading {
+	GROUPS_WARM, /* all: as some time after a mount */
+	GROUPS_COLD, /* none: as right after a mount with no_prefetch_block_bitmaps */
+};
+
 struct policy_options {
 	enum policy_name policy;
 	uint32_t choices_added;   /* to those of the policy */
 	uint32_t choices_dropped; /* from them; none may be in both */
 	struct own_library *own; /* own_library.h, of POLICY_OWN; stays loaded as long as the allocator is open */
+	enum group_loading loading;
+	uint32_t linear_groups;   /* mb_max_linear_groups: so many are tried before the index is asked; base and series */
+	uint32_t read_ahead;      /* mb_prefetch: so many groups' bitmaps at a time, if they are cold; 0: as the kernel */
+	uint32_t read_ahead_most; /* mb_prefetch_limit: no cheap criterion reads more; 0: as the kernel */
 	struct ext2mb_options allocator; /* as for ext2mb_open(); its size need not be set */
 	bool has_limits;                 /* else those of the kernel */
 	struct search_limits limits;

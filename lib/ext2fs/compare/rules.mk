@@ -3,10 +3,13 @@
 compare_folder := lib/ext2fs/compare
 compare_sources := \
 	lib/ext2fs/compare/kernel_forms.c \
+	lib/ext2fs/compare/kernel_groups.c \
 	lib/ext2fs/compare/kernel_index.c \
 	lib/ext2fs/compare/kernel_lists.c \
 	lib/ext2fs/compare/kernel_pending.c \
+	lib/ext2fs/compare/kernel_small.c \
 	lib/ext2fs/compare/kernel_sweep.c \
+	lib/ext2fs/compare/kernel_walk.c \
 	lib/ext2fs/compare/orphan_slots_locked.c \
 	lib/ext2fs/compare/own_library.c \
 	lib/ext2fs/compare/own_policy.c \

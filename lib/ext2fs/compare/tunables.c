@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/compare/own_library.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/preallocation/preallocation.h"
@@ -140,6 +141,40 @@ LIMIT(min_to_scan, least_to_scan)
 LIMIT(order2_req, least_power_of_two)
 LIMIT(trim_order, most_trimmed_orders)
 
+/* What our own policy has no use for it has as the kernel presets it. */
+static uint64_t get_linear_groups(const struct ext2mb *mb, const struct policy_options *options)
+{
+	(void)options;
+	return kernel_policy_of(mb) ? kernel_policy_of(mb)->linear_groups : 0;
+}
+
+static void set_linear_groups(struct policy_options *options, uint64_t value)
+{
+	options->linear_groups = (uint32_t)value;
+}
+
+static uint64_t get_prefetch(const struct ext2mb *mb, const struct policy_options *options)
+{
+	(void)options;
+	return kernel_read_ahead(mb);
+}
+
+static void set_prefetch(struct policy_options *options, uint64_t value)
+{
+	options->read_ahead = (uint32_t)value;
+}
+
+static uint64_t get_prefetch_limit(const struct ext2mb *mb, const struct policy_options *options)
+{
+	(void)options;
+	return kernel_read_ahead_most(mb);
+}
+
+static void set_prefetch_limit(struct policy_options *options, uint64_t value)
+{
+	options->read_ahead_most = (uint32_t)value;
+}
+
 /* --- The table -------------------------------------------------------------------------------------------------- */
 
 #define NUMBER(function) .get = get_##function, .set = set_##function, .maximum = UINT32_MAX
@@ -158,9 +193,9 @@ static const struct tunable tunables[] = {
 	{ .name = "mb_min_to_scan", NUMBER(min_to_scan) },
 	{ .name = "mb_order2_req", NUMBER(order2_req) },
 	{ .name = "mb_best_avail_max_trim_order", NUMBER(trim_order) },
-	{ .name = "mb_max_linear_groups", .refusal = "it is not modelled by this allocator" },
-	{ .name = "mb_prefetch", .refusal = "it is not modelled by this allocator" },
-	{ .name = "mb_prefetch_limit", .refusal = "it is not modelled by this allocator" },
+	{ .name = "mb_max_linear_groups", NUMBER(linear_groups) },
+	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1 },
+	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1 },
 	{ .name = "mb_stats", .refusal = "this allocator always counts" },
 };
 

@@ -21,6 +21,10 @@ struct search_limits {
 
 #define SEARCH_LIMITS_DEFAULT { 200, 10, 2, 3 }
 
+struct locality_group;
+struct preallocation;
+struct small_request;
+
 struct policy {
 	const struct index_operations *index;           /* group/group_index.h: which groups to look at */
 	const struct pending_operations *pending;       /* group/pending_free.h: what was freed and waits for a commit */
@@ -32,6 +36,9 @@ struct policy {
 
 	/* preallocation/file_search.h: somebody's own answers; NULL: none */
 	const struct own_operations *own;
+	/* preallocation/locality_group.h: how they get their clusters */
+	errcode_t (*small_file_take)(struct ext2mb_worker *worker, struct locality_group *pool,
+	                             const struct small_request *request, struct preallocation *taken);
 
 	/* What options stand for that leave it open: */
 	enum ext2mb_normalization normalization;

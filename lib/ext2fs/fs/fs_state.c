@@ -117,6 +117,21 @@ static bool is_uninitialised(const struct fs_state *state, uint32_t group, uint1
 	return state->has_descriptor_checksums && ext2fs_bg_flags_test(state->fs, group, flag);
 }
 
+bool fs_state_is_block_uninit(const struct fs_state *state, uint32_t group)
+{
+	return is_uninitialised(state, group, EXT2_BG_BLOCK_UNINIT);
+}
+
+uint32_t fs_state_hash_name(const struct fs_state *state, const char *name)
+{
+	ext2_dirhash_t hash = 0, minor;
+
+	/* It fails for other versions only. */
+	if (ext2fs_dirhash(EXT2_HASH_HALF_MD4, name, (int)strlen(name), state->fs->super->s_hash_seed, &hash, &minor))
+		return 0;
+	return hash;
+}
+
 static bool trusts_checksums(const struct fs_state *state)
 {
 	return !(state->fs->flags & EXT2_FLAG_IGNORE_CSUM_ERRORS);

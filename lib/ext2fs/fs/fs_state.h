@@ -48,6 +48,12 @@ struct group_counts {
 /* The descriptor's, without I/O. EXT2MB_ET_CORRUPT_GROUP if it is impossible or the group suspect. */
 MUST_CHECK errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts);
 
+/* Whether the group's block bitmap was never initialised, as its descriptor says. */
+bool fs_state_is_block_uninit(const struct fs_state *state, uint32_t group);
+
+/* The kernel's hash of a name for the Orlov allocator, with the filesystem's seed. */
+uint32_t fs_state_hash_name(const struct fs_state *state, const char *name);
+
 /*
  * The group's block bitmap as words, one block of them; those of never-initialised groups are made up without
  * I/O. EXT2MB_ET_CORRUPT_GROUP when it cannot be read or believed. Any thread.

@@ -215,4 +215,4 @@ static errcode_t take_for_file(struct inode_search *search, const struct ext2mb_
 	return inode_search_goes_on(search, error) ? orlov_take_for_file(search, request) : error;
 }
 
-const struct inode_operations inodes_in_shares = { take_for_directory, take_for_file };
+const struct inode_operations inodes_in_shares = { take_for_directory, take_for_file, orlov_hash_name };

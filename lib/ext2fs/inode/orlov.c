@@ -40,10 +40,11 @@ static struct flex_counts average_of(const struct ext2mb *mb, const struct space
 }
 
 /* FNV-1a: spreads names, and the same ones in the same way everywhere. */
-static uint32_t hash_name(const char *name)
+uint32_t orlov_hash_name(const struct ext2mb *mb, const char *name)
 {
 	uint32_t hash = 2166136261u;
 
+	(void)mb;
 	while (*name)
 		hash = (hash ^ (unsigned char)*name++) * 16777619u;
 	return hash;
@@ -55,7 +56,7 @@ static errcode_t take_top_level(struct inode_search *search, const char *name, c
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t flexes = flex_count(mb), best = 0;
-	uint64_t start = name ? hash_name(name) : atomic_load_explicit(&mb->directories, memory_order_relaxed);
+	uint64_t start = name ? mb->policy.inodes->hash_name(mb, name) : atomic_load_explicit(&mb->directories, memory_order_relaxed);
 	uint64_t fewest = UINT64_MAX;
 
 	for (uint32_t step = 0; step < flexes; step++) {

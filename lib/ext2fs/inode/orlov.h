@@ -15,5 +15,8 @@ typedef errcode_t (*orlov_take_in_flex)(struct inode_search *search, uint32_t fi
 MUST_CHECK errcode_t orlov_take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request,
                                               orlov_take_in_flex take);
 
+/* Our hash of a name, the same on every filesystem. */
+uint32_t orlov_hash_name(const struct ext2mb *mb, const char *name);
+
 /* Files: the parent's group or, with flex_bg, the first one of its flex group; else probe ever wider, as ext2 did. */
 MUST_CHECK errcode_t orlov_take_for_file(struct inode_search *search, const struct ext2mb_inode_request *request);

@@ -482,6 +482,8 @@ static errcode_t take_small(const struct need *need, struct preallocation *taken
 		.is_in_order = worker_goes_in_order(need->worker),
 		.in_group = goal.is_in_group,
 		.after = left_position(need),
+		.left = need->left_physical ? geometry_position(&need->mb->geometry, need->left_physical) : 0,
+		.is_exact = need->request->flags & EXT2MB_FILE_UNWRITTEN,
 	};
 	bool may_move = request.most > count;
 	struct preallocation run;
@@ -492,7 +494,7 @@ static errcode_t take_small(const struct need *need, struct preallocation *taken
 	if (may_move)
 		preallocation_move_begin(stats);
 	struct locality_group *pool = lock_pool(need);
-	error = locality_group_take(need->worker, pool, &request, &run);
+	error = need->mb->policy.small_file_take(need->worker, pool, &request, &run);
 	lock_release(&pool->own.lock);
 	if (!error) {
 		taken->position = run.position;

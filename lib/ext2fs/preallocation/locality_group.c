@@ -19,7 +19,7 @@ static void give_run_back(void *context, uint64_t position, uint32_t count)
 	preallocation_give_back(giving->mb, giving->stats, position, count);
 }
 
-static void trim(struct ext2mb_worker *worker, struct locality_group *pool)
+void locality_group_trim(struct ext2mb_worker *worker, struct locality_group *pool)
 {
 	if (pool->own.list.count <= GROUP_PA_MOST)
 		return;
@@ -113,7 +113,7 @@ errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_grou
 		    !group_pa_take(list, 1, request->most, request->goal, taken))
 			return EXT2MB_ET_NO_SPACE;
 	}
-	trim(worker, pool);
+	locality_group_trim(worker, pool);
 	return 0;
 }
 
@@ -125,6 +125,6 @@ void locality_group_return(struct ext2mb_worker *worker, struct locality_group *
 		preallocation_give_back(worker->mb, &worker->stats, run->position, run->count);
 	else
 		group_pa_add(&pool->own.list, *run, worker->mb->geometry.clusters_per_group);
-	trim(worker, pool);
+	locality_group_trim(worker, pool);
 	lock_release(&pool->own.lock);
 }

@@ -27,6 +27,10 @@ struct small_request {
 	bool is_in_order; /* directories come one after the other: the next run that is long enough will do */
 	bool in_group;    /* a new preallocation is to lie in the goal's group, if that has any room */
 	uint64_t after;   /* a position where a part of that is welcome, too; 0: none */
+
+	/* What only the kernel's ways go by: */
+	uint64_t left;  /* the position after the file's left neighbour; 0: it has none */
+	bool is_exact;  /* fallocate, which asks for no preallocation */
 };
 
 /* Whether there have been files that stayed small, for which preallocations are worth while. A hint. */
@@ -48,6 +52,9 @@ static inline void locality_group_want(struct locality_group *pool)
  */
 MUST_CHECK errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
                                          const struct small_request *request, struct preallocation *taken);
+
+/* With the lock held: too many preallocations of a size are given back. */
+void locality_group_trim(struct ext2mb_worker *worker, struct locality_group *pool);
 
 /* Gives a file's reserved clusters to the group, or frees them if that needs memory and there is none. Locks. */
 void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct preallocation *run);

@@ -64,7 +64,14 @@ static void take(struct search *search, uint32_t number, uint32_t start, uint32_
 		search->mb->contention->has_taken(search->mb->contention->context, number);
 }
 
-static void count_extents(struct search *search, uint32_t count)
+void search_take_best(struct search *search)
+{
+	const struct group_piece best = search->best;
+
+	take(search, best.group, best.start, best.count < search->wanted ? best.count : search->wanted);
+}
+
+void search_count_extents(struct search *search, uint32_t count)
 {
 	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, count);
 	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, count);
@@ -94,7 +101,7 @@ static bool weigh(struct search *search, const struct group_piece *run)
 }
 
 /* Measures the group's runs from its first free cluster on. */
-static void walk(struct search *search, uint32_t number)
+void search_walk(struct search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	uint32_t shortest = search->criterion < GOAL_LENGTH_SLOW ? search->wanted : search->least;
@@ -111,11 +118,11 @@ static void walk(struct search *search, uint32_t number)
 		if (weigh(search, &(struct group_piece){ number, start, end - start }))
 			break;
 	}
-	count_extents(search, search->found - found_before);
+	search_count_extents(search, search->found - found_before);
 
 	const struct group_piece *best = &search->best;
 	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
-		take(search, number, best->start, best->count < search->wanted ? best->count : search->wanted);
+		search_take_best(search);
 }
 
 /*
@@ -135,7 +142,7 @@ static void walk_stripes(struct search *search, uint32_t number)
 
 		if (used == end) {
 			search->found++;
-			count_extents(search, 1);
+			search_count_extents(search, 1);
 			take(search, number, start, search->wanted);
 			return;
 		}
@@ -153,7 +160,7 @@ static bool wants_stripes(const struct search *search)
 static void take_measured(struct search *search, uint32_t number, uint32_t start, uint32_t count)
 {
 	search->found++;
-	count_extents(search, 1);
+	search_count_extents(search, 1);
 	take(search, number, start, count);
 }
 
@@ -192,7 +199,7 @@ static void measure_longest(struct search *search, uint32_t number)
 		*best = (struct group_piece){ number, start, longest };
 	}
 	group_note_longest(search->mb, number, longest > end ? longest : end);
-	count_extents(search, 1);
+	search_count_extents(search, 1);
 }
 
 /* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in, if that will do. */
@@ -255,7 +262,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 	else if (wants_stripes(search))
 		walk_stripes(search, number);
 	else
-		walk(search, number);
+		mb->policy.search->walk(search, number);
 	if (search->status == SEARCH_HAS_TAKEN)
 		group_leave_changed(mb, number);
 	else

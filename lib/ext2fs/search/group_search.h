@@ -17,6 +17,13 @@ enum search_status {
 
 #define SEARCH_REMEMBERED 8 /* busy groups for which a criterion waits before it gives way */
 
+/* What a policy that models the kernel's reading of bitmaps has read ahead for this search. */
+struct read_ahead {
+	uint32_t next;   /* the group where it goes on */
+	uint32_t groups; /* that the last step had */
+	uint32_t reads;
+};
+
 struct search {
 	struct ext2mb_worker *worker;
 	struct ext2mb *mb;
@@ -38,6 +45,7 @@ struct search {
 	enum search_status status;
 	uint32_t found;          /* runs looked at */
 	struct group_piece best; /* what was taken in the end; count 0: none */
+	struct read_ahead read_ahead;
 	uint32_t busy[SEARCH_REMEMBERED];
 	unsigned int busy_count;
 };
@@ -68,12 +76,20 @@ static inline uint32_t search_trim(const struct search *search, uint32_t length,
 struct search_operations {
 	/* Goes through the groups that the index names for the criterion, one of the first three. ENOMEM. */
 	errcode_t (*sweep)(struct search *search);
+	/* Goes through all groups, from the start group on, waiting for each or not. ENOMEM. */
+	errcode_t (*sweep_all)(struct search *search, bool waits);
+	/* Measures the runs of a group that is locked, and takes what is good enough. */
+	void (*walk)(struct search *search, uint32_t number);
 	/* Another thread holds the group: true when it has been waited for and is locked, else it is passed over. */
 	bool (*meet_busy)(struct search *search, uint32_t number);
 	/* Before all criteria, for a request that has neither goal nor stream. ENOMEM. */
 	errcode_t (*begin)(struct search *search);
 	/* Before all criteria, for every request: somebody's own; NULL: none. ENOMEM, ELIBBAD. */
 	errcode_t (*own)(struct search *search);
+	/* After all criteria, whatever came of them; NULL: there is nothing to be done. ENOMEM. */
+	errcode_t (*end)(struct search *search);
+	/* A goal is tried itself before anything else; else only if nothing else is asked for. */
+	bool tries_goals;
 };
 
 /*
@@ -87,6 +103,21 @@ struct contention {
 	/* The search's criterion looks at the group, suitable or not, before it is locked; NULL: not wanted. */
 	void (*considers)(void *context, const struct search *search, uint32_t group);
 };
+
+/* Our way through all groups, and our walk. */
+MUST_CHECK errcode_t search_sweep_all(struct search *search, bool waits);
+void search_walk(struct search *search, uint32_t number);
+
+/* A walk has looked at a run of the group more. */
+void search_count_extents(struct search *search, uint32_t count);
+
+/* With the group's lock held: a walk takes the best run, or as much of its beginning as is wanted. */
+void search_take_best(struct search *search);
+
+static inline bool search_goes_on(const struct search *search, errcode_t error)
+{
+	return !error && search->status == SEARCH_GOES_ON;
+}
 
 /* A hint: another thread holds the group's lock (simulated runs: is modelled as holding it). */
 bool search_looks_busy(const struct search *search, uint32_t number);

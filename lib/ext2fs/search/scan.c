@@ -212,7 +212,7 @@ errcode_t scan_sweep(struct search *search)
 	return error;
 }
 
-static errcode_t sweep_all(struct search *search, bool waits)
+errcode_t search_sweep_all(struct search *search, bool waits)
 {
 	uint32_t groups = search->mb->geometry.groups;
 	errcode_t error = 0;
@@ -240,7 +240,7 @@ static errcode_t wait_for_busy(struct search *search)
 static errcode_t sweep(struct search *search)
 {
 	if (search->criterion >= GOAL_LENGTH_SLOW || !group_index_is_on(search->mb))
-		return sweep_all(search, false);
+		return search->mb->policy.search->sweep_all(search, false);
 	return search->mb->policy.search->sweep(search);
 }
 
@@ -266,7 +266,7 @@ static errcode_t try_everything(struct search *search)
 	search->criterion = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
 	for (;;) {
 		uint64_t ended = atomic_load(&mb->releases_ended);
-		errcode_t error = sweep_all(search, true);
+		errcode_t error = mb->policy.search->sweep_all(search, true);
 
 		if (!goes_on(search, error) || search->best.count || atomic_load(&mb->releases_begun) == ended)
 			return error;
@@ -380,6 +380,8 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 		error = try_criteria(search);
 	if (!error)
 		error = settle(search);
+	if (!error && mb->policy.search->end)
+		error = mb->policy.search->end(search);
 	if (error || search->status != SEARCH_HAS_TAKEN)
 		return error;
 
@@ -391,7 +393,14 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 	return 0;
 }
 
-const struct search_operations scan_operations = { scan_sweep, search_remember_busy, try_after_last, NULL };
+const struct search_operations scan_operations = {
+	.sweep = scan_sweep,
+	.sweep_all = search_sweep_all,
+	.walk = search_walk,
+	.meet_busy = search_remember_busy,
+	.begin = try_after_last,
+	.tries_goals = true,
+};
 
 static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
                       uint32_t *taken)
@@ -411,7 +420,7 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 	search.least = request->flags & EXT2MB_ALLOC_WHOLE ? search.wanted : request->least ? request->least : 1;
 	search.is_whole = search.least == search.wanted && (request->flags & EXT2MB_ALLOC_WHOLE || request->least);
 	search.original = request->asked && request->asked < search.wanted ? (uint32_t)request->asked : search.wanted;
-	if (request->has_goal)
+	if (request->has_goal && (mb->policy.search->tries_goals || request->flags & EXT2MB_ALLOC_GOAL_ONLY))
 		error = try_goal(&search, request);
 	else if (goes_on_after_last(&search, request))
 		error = mb->policy.search->begin(&search);
