@@ -194,6 +194,9 @@ static const struct option_row compared_rows[] = {
 	          "(the policy's)" },
 	{ .name = "goals", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_GOALS,
 	  FIELD(policy.allocator.streams), .help = "how many stream goals (default: 64)" },
+	{ .name = "groups", .argument = "STATE", .kind = ARGUMENT_WORDS, .words = "warm|cold", FIELD(policy.loading),
+	  .help = "with base and series: warm (default): all groups' bitmaps have been read; cold: none,\n"
+	          "as right after a mount with no_prefetch_block_bitmaps" },
 	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,
 	  FIELD(policy.allocator.stripe_blocks), .take = take_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },

@@ -4,6 +4,7 @@ simulate_sources := \
 	lib/simulate/image/dirty_blocks.c \
 	lib/simulate/image/dirty_files.c \
 	lib/simulate/image/file_set.c \
+	lib/simulate/image/file_set_map.c \
 	lib/simulate/image/file_set_write.c \
 	lib/simulate/image/image.c \
 	lib/simulate/image/inode_buffers.c \

@@ -137,8 +137,9 @@ static errcode_t grow_in_cluster(struct simulated_file *file, const struct geome
 	return count && file->blocks < blocks ? grow(file, physical_end(file), count, blocks) : 0;
 }
 
-errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker, struct ext2mb_file *handle,
-                                uint32_t blocks, uint32_t flags)
+/* image: after each extent its map takes what it needs; NULL: it does not. */
+static errcode_t append(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
+                        struct ext2mb_file *handle, uint32_t blocks, uint32_t flags)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	errcode_t error = grow_in_cluster(file, geometry, blocks);
@@ -158,8 +159,22 @@ errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worke
 		error = ext2mb_file_alloc(worker, handle, &request, &extent);
 		if (!error)
 			error = grow(file, extent.start, extent.count, blocks);
+		if (!error && image)
+			error = simulated_file_grow_map(image, file, worker);
 	}
 	return error;
+}
+
+errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker, struct ext2mb_file *handle,
+                                uint32_t blocks, uint32_t flags)
+{
+	return append(NULL, file, worker, handle, blocks, flags);
+}
+
+errcode_t simulated_file_append_with_map(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
+                                         struct ext2mb_file *handle, uint32_t blocks, uint32_t flags)
+{
+	return append(image, file, worker, handle, blocks, flags);
 }
 
 errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file, struct ext2mb_worker *worker,

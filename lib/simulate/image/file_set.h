@@ -68,6 +68,18 @@ MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, const struc
 MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker,
                                            struct ext2mb_file *handle, uint32_t blocks, uint32_t flags);
 
+/*
+ * Takes the blocks that the file's map has come to need, as the kernel does it while a file grows. What is not taken
+ * here file_set_place() takes. Errors of ext2mb_alloc().
+ */
+MUST_CHECK errcode_t simulated_file_grow_map(struct image *image, struct simulated_file *file,
+                                             struct ext2mb_worker *worker);
+
+/* simulated_file_append(), and after each extent what the map needs. */
+MUST_CHECK errcode_t simulated_file_append_with_map(struct image *image, struct simulated_file *file,
+                                                    struct ext2mb_worker *worker, struct ext2mb_file *handle,
+                                                    uint32_t blocks, uint32_t flags);
+
 /* The same through a handle of its own, which knows that these are all blocks. */
 MUST_CHECK errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file,
                                            struct ext2mb_worker *worker, uint32_t blocks, uint32_t flags);

@@ -125,11 +125,12 @@ static errcode_t place_map(struct image *image, struct simulated_file *file)
 
 	if (!needed || file->map_count == needed)
 		return 0;
-	free(TAKE(file->map_blocks));
-	file->map_blocks = calloc(needed, sizeof(*file->map_blocks));
-	if (!file->map_blocks)
+	uint64_t *blocks = realloc(file->map_blocks, needed * sizeof(*blocks));
+	if (!blocks)
 		return ENOMEM;
-	errcode_t error = take_blocks(image, goal_of(image, file), (uint32_t)needed, file->map_blocks);
+	file->map_blocks = blocks;
+	errcode_t error = take_blocks(image, goal_of(image, file), (uint32_t)needed - file->map_count,
+	                              blocks + file->map_count);
 
 	if (error)
 		return error;

@@ -45,6 +45,7 @@ struct simulation {
 	const struct policy_options *options; /* with which it was opened */
 	const struct setting *settings;       /* one for each of the workload's options */
 	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
+	bool is_one_process;                  /* without threads: one writes all streams, one after the other, on one CPU */
 	unsigned int processors;              /* modelled in single-threaded runs: see processors.h */
 	bool checksums;                       /* with threads: see --checksums */
 	uint64_t seed;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "ext2fs/core/lock.h"
 #include "simulate/image/random.h"
@@ -37,27 +38,34 @@ struct share {
 	unsigned int first;
 	unsigned int *open; /* those that are not over */
 	unsigned int open_count;
+	unsigned int next; /* whose turn it is of one process's */
 	uint64_t random;
 };
 
 /* Up to STEPS_AT_ONCE turns. */
 static errcode_t take_turns(struct run *run, struct share *share, unsigned int thread, uint64_t *steps)
 {
-	bool has_threads = run->simulation->threads != 0;
+	bool is_in_order = run->simulation->is_one_process;
+	bool has_worker_each = !run->simulation->threads && !is_in_order;
 
 	for (*steps = 0; *steps < STEPS_AT_ONCE && share->open_count; ++*steps) {
-		unsigned int turn = random_below(&share->random, share->open_count);
+		unsigned int turn = is_in_order ? share->next % share->open_count :
+		                                  random_below(&share->random, share->open_count);
 		unsigned int stream = share->open[turn];
 		bool is_over = false;
 
 		if (run->processors)
 			processors_turn(run->processors, stream);
 		errcode_t error =
-			run->step(run->context, run->workers[has_threads ? thread : stream], stream, &is_over);
+			run->step(run->context, run->workers[has_worker_each ? stream : thread], stream, &is_over);
 
 		if (error)
 			return error;
-		if (is_over)
+		share->next = turn + !is_over;
+		if (is_over && is_in_order)
+			memmove(share->open + turn, share->open + turn + 1,
+			        (--share->open_count - turn) * sizeof(*share->open));
+		else if (is_over)
 			share->open[turn] = share->open[--share->open_count];
 	}
 	return 0;
@@ -171,7 +179,7 @@ static errcode_t pretend_processors(struct run *run)
 	struct simulation *simulation = run->simulation;
 	uint32_t groups = simulation->image->geometry.groups;
 
-	if (simulation->threads || simulation->processors < 2)
+	if (simulation->threads || simulation->is_one_process || simulation->processors < 2)
 		return 0;
 	errcode_t error = processors_create(simulation->processors, run->count, groups, &run->processors);
 
@@ -200,7 +208,7 @@ errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_
 		.action = action,
 	};
 	unsigned int threads = simulation->threads ? simulation->threads : 1;
-	unsigned int workers = simulation->threads ? simulation->threads : count;
+	unsigned int workers = simulation->is_one_process ? 1 : simulation->threads ? simulation->threads : count;
 	errcode_t error = open_workers(&run, workers);
 
 	if (!error)

@@ -24,6 +24,7 @@ struct job {
 	struct container *containers; /* one for each file and stream */
 	uint32_t file_blocks, step_blocks;
 	uint32_t flags;
+	bool grows_maps; /* takes a map's blocks when they are needed */
 
 	/* Of fallocate2. */
 	uint64_t rounds; /* 0: until the deadline */
@@ -93,7 +94,8 @@ static uint32_t next_end(const struct job *job, const struct simulated_file *fil
 
 /* --- append ------------------------------------------------------------------------------------------------- */
 
-enum { STREAMS, APPEND_FILE_SIZE, APPEND_STEP, APPEND_WRITTEN, INODES };
+enum { STREAMS, APPEND_FILE_SIZE, APPEND_STEP, APPEND_WRITTEN, INODES, TURNS };
+enum turns { RANDOM, IN_ORDER };
 enum inode_changes { WITH_THREADS, ALWAYS, NEVER };
 
 static const struct workload_option append_options[] = {
@@ -105,6 +107,8 @@ static const struct workload_option append_options[] = {
 	                     "by write(2); else by fallocate(2), as the fio job does" },
 	[INODES] = { "inodes", "threads|always|never", SETTING_CHOICE, WITH_THREADS, 0, 0,
 	             "when each append changes its inode, as in Linux" },
+	[TURNS] = { "turns", "random|in-order", SETTING_CHOICE, RANDOM, 0, 0,
+	            "without threads: whose turn it is; in-order: as one process does it, on one CPU" },
 	{ 0 },
 };
 
@@ -138,10 +142,15 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 	struct simulated_file *file = &job->set->files[stream];
 	struct container *container = &job->containers[stream];
 	uint32_t end = next_end(job, file);
-	errcode_t error = job->set->buffers ?
-	                          append_with_inode(job, worker, stream, end) :
-	                          simulated_file_append(file, worker, container->handle, end, job->flags);
+	errcode_t error;
 
+	if (job->grows_maps)
+		error = simulated_file_append_with_map(job->simulation->image, file, worker, container->handle, end,
+		                                       job->flags);
+	else if (job->set->buffers)
+		error = append_with_inode(job, worker, stream, end);
+	else
+		error = simulated_file_append(file, worker, container->handle, end, job->flags);
 	if (error)
 		return error;
 	*is_over = end == job->file_blocks;
@@ -154,6 +163,9 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 static errcode_t append_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
+
+	simulation->is_one_process = settings[TURNS].number == IN_ORDER && !simulation->threads;
+
 	uint64_t inodes = settings[INODES].number;
 	unsigned int streams = (unsigned int)settings[STREAMS].number;
 	uint64_t block_bytes = simulation->image->format.block_bytes;
@@ -161,6 +173,7 @@ static errcode_t append_run(struct simulation *simulation)
 		.simulation = simulation,
 		.file_blocks = blocks_of(simulation, settings[APPEND_FILE_SIZE].number),
 		.step_blocks = blocks_of(simulation, settings[APPEND_STEP].number),
+		.grows_maps = simulation->is_one_process && simulation->options->policy != POLICY_EXT2MB,
 	};
 	uint64_t bytes = (uint64_t)streams * job.file_blocks * block_bytes;
 	struct streams_cost cost;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A map's blocks as the kernel takes them: one by one, while the file grows at its end. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ext2fs/core/allocator.h"
+#include "ondisk/file_map.h"
+#include "simulate/image/image.h"
+
+#define ROOT_ENTRIES 4u /* of an extent tree, in the inode */
+#define LEAST_FLEX 4u /* groups: in larger flex groups the first one is left to directories */
+
+/* The first block goes to the inode's group, or after the first of its flex group; then each near the file's end. */
+static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
+{
+	const struct geometry *geometry = &image->geometry;
+	uint32_t group = (file->ino - 1) / geometry->inodes_per_group;
+
+	if (file->map_count) {
+		const struct file_extent *last = &file->map.extents[file->map.count - 1];
+
+		uint64_t end = last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
+
+		return end - (end - geometry->first_block) % geometry_cluster_blocks(geometry);
+	}
+	if (geometry->flex_groups >= LEAST_FLEX) {
+		group -= group % geometry->flex_groups;
+		group += group + 1 < geometry->groups;
+	}
+	return geometry_block(geometry, group, 0);
+}
+
+/* The map becomes deeper when the inode's own entries are used up: that block is to precede the first one. */
+static errcode_t take_before_first(const struct simulated_file *file, struct ext2mb_worker *worker,
+                                   struct ext2mb_extent *extent)
+{
+	uint64_t step = geometry_cluster_blocks(&worker->mb->geometry);
+	struct ext2mb_request request = {
+		.struct_bytes = sizeof(request),
+		.goal = file->map_blocks[0] - step,
+		.count = step,
+		.flags = EXT2MB_ALLOC_GOAL_ONLY,
+	};
+	errcode_t error = ext2mb_alloc(worker, &request, extent);
+
+	if (error != EXT2MB_ET_NO_SPACE)
+		return error;
+	request.flags = 0;
+	return ext2mb_alloc(worker, &request, extent);
+}
+
+static errcode_t take_one(const struct image *image, const struct simulated_file *file, struct ext2mb_worker *worker,
+                          uint64_t needed, struct ext2mb_extent *extent)
+{
+	const struct ext2mb_request request = {
+		.struct_bytes = sizeof(request), .goal = goal_of(image, file), .count = geometry_cluster_blocks(&image->geometry)
+	};
+
+	if (file->map_count == ROOT_ENTRIES && needed > ROOT_ENTRIES + 1)
+		return take_before_first(file, worker, extent);
+	return ext2mb_alloc(worker, &request, extent);
+}
+
+errcode_t simulated_file_grow_map(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker)
+{
+	uint64_t needed = file_map_blocks(&image->format, file->map.extents, file->map.count);
+	errcode_t error = 0;
+
+	if (needed <= file->map_count)
+		return 0;
+	uint64_t *blocks = realloc(file->map_blocks, needed * sizeof(*blocks));
+	if (!blocks)
+		return ENOMEM;
+	file->map_blocks = blocks;
+	while (file->map_count < needed && !error) {
+		struct ext2mb_extent extent;
+
+		error = take_one(image, file, worker, needed, &extent);
+		if (!error)
+			file->map_blocks[file->map_count++] = extent.start;
+	}
+	return error;
+}
