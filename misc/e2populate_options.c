@@ -10,6 +10,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
+#include "support/run/memory.h"
 #include "support/text/units.h"
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
@@ -20,6 +21,9 @@
 
 /* With blocks of 4096 bytes no filesystem is larger; sums with more could overflow. */
 #define MOST_FREE_BYTES (UINT64_C(1) << 60)
+
+/* Of the memory available: where the image is in memory, it takes as much again. */
+#define USUAL_MEMORY_PERCENT 25
 
 static const char usage[] =
 	"Usage: e2populate [mke2fs options] -d SOURCE [options] IMAGE [SIZE]\n"
@@ -139,6 +143,23 @@ static void take_free(struct command *command, const struct taken_option *option
 		options->free_percent = (unsigned int)percent;
 	} else if (units_parse_bytes(argument, 1, &options->free_bytes) || options->free_bytes > MOST_FREE_BYTES) {
 		usage_error("--free: %s is neither a size nor a percentage", argument);
+	}
+}
+
+static void take_memory(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	size_t length = strlen(argument);
+	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
+	uint64_t percent = 0;
+
+	command->memory_given = true;
+	if (length && argument[length - 1] == '%') {
+		if (!number || units_parse_number(number, 0, 100, &percent))
+			usage_error("--memory: %s is not a percentage from 0%% to 100%%", argument);
+		command->options.memory_bytes = memory_available() / 100 * percent;
+	} else if (units_parse_bytes(argument, 1, &command->options.memory_bytes)) {
+		usage_error("--memory: %s is neither a size nor a percentage", argument);
 	}
 }
 
@@ -271,6 +292,10 @@ static const struct option_row own_rows[] = {
 	{ .name = "in-place", FIELD(options.in_place),
 	  .help = "write into IMAGE if it is a file that exists, as mke2fs does, instead of\nmaking a new one" },
 	THREADS_ROW(options.threads),
+	{ .name = "memory", .argument = "SIZE|N%", .kind = ARGUMENT_TEXT, .take = take_memory,
+	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
+	          "suffix, or in percent of the memory available (25%); the rest goes\n"
+	          "to a temporary file" },
 	{ .name = "stable-from", .argument = "OLD", .kind = ARGUMENT_IMAGE, FIELD(options.stable_from),
 	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
@@ -412,6 +437,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (command->quiet && command->progress == PROGRESS_AUTO)
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
+	if (!command->memory_given)
+		command->options.memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 	if (next >= argument_count)
 		usage_error("IMAGE is missing");
 	command->options.image = arguments[next++];

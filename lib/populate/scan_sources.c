@@ -9,6 +9,7 @@
 #include "populate/plan/base_image.h"
 #include "source/manifest/metadata.h"
 #include "source/tree/xattr_table.h"
+#include "source/unpack/unpacked_store.h"
 
 /*
  * Where what archives decompress to is kept for the time of the build: TMPDIR, else the image's directory, where there is
@@ -156,6 +157,7 @@ static errcode_t look_for_lost_found(struct build *build)
 static errcode_t scan_tree(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
+	struct unpacked_budget unpacked = { .most_bytes = options->memory_bytes };
 	struct scan_options scan_options = {
 		.skipped = &report->skipped_image,
 		.exclude = options->exclude,
@@ -164,6 +166,8 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 		.without_flags = options->without_flags,
 		.warnings = &report->warnings,
 		.progress = options->progress,
+		.unpacked = &unpacked,
+		.unpack_threads = options->threads > 1 ? options->threads : 0,
 	};
 	struct stat status;
 	bool exists = stat(options->image, &status) == 0;

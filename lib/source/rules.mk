@@ -6,7 +6,9 @@ source_sources := \
 	lib/source/archive/archive_input.c \
 	lib/source/archive/archive_kind.c \
 	lib/source/archive/archive_member.c \
+	lib/source/archive/archive_packer.c \
 	lib/source/archive/archive_source.c \
+	lib/source/archive/header_tap.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
@@ -31,4 +33,11 @@ source_sources := \
 	lib/source/tree/source_kind.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \
-	lib/source/tree/xattr_table.c
+	lib/source/tree/xattr_table.c \
+	lib/source/unpack/decoder.c \
+	lib/source/unpack/gzip.c \
+	lib/source/unpack/inflate.c \
+	lib/source/unpack/packed_reader.c \
+	lib/source/unpack/unpack_stream.c \
+	lib/source/unpack/unpacked_store.c \
+	lib/source/unpack/zstd.c

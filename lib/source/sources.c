@@ -70,6 +70,7 @@ struct stack {
 	struct merge_layer *layers; /* of the same numbers; their trees are NULL until they have been read */
 	size_t count, source_capacity, layer_capacity;
 	size_t next; /* the first one that has not been read */
+	size_t side_by_side; /* how many are read at once from there on */
 	enum whiteout_form whiteouts; /* of what is added */
 	const struct scan_options *options;
 };
@@ -118,6 +119,9 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
 	options.has_below = number > 0;
+	/* Several archives are work for all processors already. */
+	if (stack->side_by_side > 1 && options.unpack_threads)
+		options.unpack_threads = 1;
 	errcode_t error = source_scan(&stack->sources[number], &options, pool, &layer->tree, problem);
 
 	if (error)
@@ -156,6 +160,7 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 		while (stack->next + count < stack->count &&
 		       !stack->sources[stack->next + count].kind->scans_in_parallel)
 			count++;
+		stack->side_by_side = count;
 		error = count > 1 ? pool_run(pool, count, read_serially, stack, problem) :
 		                    read_layer(stack, stack->next, pool, problem);
 		stack->next += count > 1 ? count : 1;

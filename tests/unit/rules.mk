@@ -82,6 +82,7 @@ unit_tests := \
 	transaction_refused \
 	tree \
 	units \
+	unpack \
 	vector \
 	verdict \
 	views \

@@ -33,6 +33,7 @@ struct populate_options {
 	bool verify;              /* run e2fsck and read everything back before the image gets its name */
 	bool size_only;           /* fill in the report's sizes and write nothing */
 	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
+	uint64_t memory_bytes;    /* as much of what is unpacked stays in memory until it is copied */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	char *const *casefolded;  /* directories of the source that become case-insensitive with all below them,
 	                             NULL-terminated; "/" is the root; NULL: none */

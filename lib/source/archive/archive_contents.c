@@ -1,90 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where a member's bytes are: in the archive where they lie as they are, else in the temporary file. */
+/* Where a member's bytes are: in the archive, or what it unpacks to, where they lie as they are; else in a copy. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "source/archive/archive_scan.h"
-#include "support/io/whole_io.h"
+#include "source/unpack/unpacked_store.h"
 #include "support/vector.h"
 
-/* Most files are small: gathered, 84 000 of them cost some 1400 writes. */
-#define BUFFER_BYTES ((size_t)1 << 20)
-
-/* Some filesystems (NFS, overlayfs of old) lack O_TMPFILE: there the name goes as soon as it is there. */
-static int open_unnamed(const char *directory)
-{
-	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	SCOPE_FREE char *name = NULL;
-
-	if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return descriptor;
-	if (asprintf(&name, "%s/.e2populate-XXXXXX", directory) < 0)
-		return -1;
-	descriptor = mkostemp(name, O_CLOEXEC);
-	if (descriptor >= 0)
-		unlink(name);
-	return descriptor;
-}
-
-static const char *spool_directory(const struct archive_scan *scan)
-{
-	return scan->options->spool_directory ? scan->options->spool_directory : "/tmp";
-}
-
-/* Makes the temporary file if there is none yet. */
+/* Makes the room for copies if there is none yet. */
 static errcode_t open_spool(struct archive_scan *scan)
 {
 	struct archive_spool *spool = &scan->spool;
+	const struct scan_options *options = scan->options;
 
-	if (spool->buffer)
+	if (spool->store)
 		return 0;
-	int descriptor = open_unnamed(spool_directory(scan));
-
-	if (descriptor < 0)
-		return problem_set(scan->problem, errno, spool_directory(scan), "cannot make a temporary file");
-	errcode_t error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->tree->origins[0].path, descriptor,
+	errcode_t error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->tree->origins[0].path, -1,
 	                                  &spool->origin);
 
-	if (error)
-		return error;
-	spool->descriptor = descriptor;
-	spool->buffer = malloc(BUFFER_BYTES);
-	return spool->buffer ? 0 : ENOMEM;
-}
-
-errcode_t archive_scan_flush(struct archive_scan *scan)
-{
-	struct archive_spool *spool = &scan->spool;
-	errcode_t error = whole_write(spool->descriptor, spool->buffer, spool->used_bytes,
-	                              spool->end_bytes - spool->used_bytes);
-
-	if (error)
-		return problem_set(scan->problem, error, spool_directory(scan), "cannot write a temporary file");
-	spool->used_bytes = 0;
-	return 0;
-}
-
-/* Appends to the temporary file; the bytes lie at the old end_bytes. */
-static errcode_t spool_bytes(struct archive_scan *scan, const void *bytes, size_t count)
-{
-	struct archive_spool *spool = &scan->spool;
-
-	while (count) {
-		size_t part = BUFFER_BYTES - spool->used_bytes;
-
-		part = part < count ? part : count;
-		memcpy(spool->buffer + spool->used_bytes, bytes, part);
-		spool->used_bytes += part;
-		spool->end_bytes += part;
-		bytes = (const char *)bytes + part;
-		count -= part;
-		errcode_t error = spool->used_bytes == BUFFER_BYTES ? archive_scan_flush(scan) : 0;
-
-		if (error)
-			return error;
-	}
-	return 0;
+	if (!error)
+		error = unpacked_store_create(options->unpacked, options->spool_directory, &spool->store);
+	if (!error)
+		scan->tree->origins[spool->origin].unpacked = spool->store;
+	return error;
 }
 
 /* What comes after what is there already. */
@@ -112,13 +50,18 @@ static bool breaks_in_two(const struct archive_segments *segments, uint64_t star
 	       segments->stored_starts[segments->data.count - 1] + last->length_bytes != stored;
 }
 
+static errcode_t spool_bytes(struct archive_scan *scan, const void *bytes, size_t count)
+{
+	return unpacked_store_copy(scan->spool.store, bytes, count, scan->problem);
+}
+
 static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64_t length)
 {
 	char bytes[8192];
 
 	while (length) {
 		size_t part = length < sizeof(bytes) ? (size_t)length : sizeof(bytes);
-		errcode_t error = whole_read(scan->input.descriptor, bytes, part, stored);
+		errcode_t error = archive_input_read_back(&scan->input, bytes, part, stored);
 
 		if (error)
 			return archive_scan_problem(scan, error, "cannot read", NULL);
@@ -133,7 +76,7 @@ static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64
 
 /*
  * libarchive hands over bytes of its own where a member does not lie in our buffer in one piece, so once a buffer at
- * most. What was found in the archive until then follows it into the temporary file.
+ * most. What was found in the archive until then is copied, too.
  */
 static errcode_t move_to_spool(struct archive_scan *scan)
 {
@@ -144,7 +87,7 @@ static errcode_t move_to_spool(struct archive_scan *scan)
 	for (size_t i = 0; !error && i < segments->data.count; i++) {
 		uint64_t stored = segments->stored_starts[i];
 
-		segments->stored_starts[i] = scan->spool.end_bytes;
+		segments->stored_starts[i] = unpacked_store_end(scan->spool.store);
 		error = spool_stored(scan, stored, segments->data.list[i].length_bytes);
 	}
 	return error;
@@ -160,7 +103,7 @@ static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t
 	    (!archive_input_locate(&scan->input, bytes, count, &stored) || breaks_in_two(segments, offset, stored)))
 		error = move_to_spool(scan);
 	if (!error && segments->is_spooled) {
-		stored = scan->spool.end_bytes;
+		stored = unpacked_store_end(scan->spool.store);
 		error = spool_bytes(scan, bytes, count);
 	}
 	return error ? error : add_segment(segments, offset, count, stored);
@@ -175,7 +118,7 @@ static bool lies_in_one_piece(const struct archive_scan *scan)
 	int format = archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK;
 
 	return (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_CPIO) && !scan->segments.is_spooled &&
-	       !scan->input.unpacker && archive_entry_sparse_count(scan->entry) == 0 &&
+	       !scan->input.stream && archive_entry_sparse_count(scan->entry) == 0 &&
 	       scan->segments.data.list[0].start_bytes == 0;
 }
 
@@ -255,7 +198,7 @@ errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *nod
 	if (!has_size)
 		size = last ? (la_int64_t)(last->start_bytes + last->length_bytes) : 0;
 	node->size_bytes = (uint64_t)size;
-	node->origin = segments->is_spooled ? scan->spool.origin : 0;
+	node->origin = segments->is_spooled ? scan->spool.origin : scan->origin;
 	node->is_sparse = false;
 	node->stored_start = segments->data.count ? segments->stored_starts[0] : 0;
 	if (!size || (last && segments->data.count == 1 && last->length_bytes == (uint64_t)size))

@@ -2,11 +2,12 @@
 #include "source/archive/archive_input.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "support/run/interrupt.h"
+#include "source/archive/archive_packer.h"
+#include "source/unpack/unpacked_store.h"
+#include "support/io/whole_io.h"
 #include "support/vector.h"
 
 /*
@@ -17,9 +18,6 @@
 
 /* A pipe can have less to give at first; ISO 9660 is known by what lies at 32769. */
 #define LEAST_BEGINNING_BYTES ((size_t)64 << 10)
-
-/* libarchive refuses an extended header, a long name and a long link of more than 1 MiB each. */
-#define MOST_BYTES ((size_t)8 << 20)
 
 /*
  * libarchive converts names to the locale's characters; in the C locale, which is ours, it fails to and hands over
@@ -35,47 +33,22 @@ static void choose_locale(struct archive_input *input)
 		input->callers_locale = uselocale(input->own_locale);
 }
 
-/* How long a writer of a pipe that writes nothing can keep us from seeing a signal. */
-#define WAIT_MILLISECONDS 100
-
-/* Reading a pipe would go on after a signal, and the thread that reads need not be the one that gets it. */
-static bool wait_for_bytes(int descriptor)
-{
-	struct pollfd waiting = { .fd = descriptor, .events = POLLIN };
-	int ready = 0;
-
-	while (!ready && !interrupt_pending()) {
-		ready = poll(&waiting, 1, WAIT_MILLISECONDS);
-		if (ready < 0 && errno == EINTR)
-			ready = 0;
-	}
-	if (!ready)
-		errno = EINTR;
-	return ready > 0;
-}
-
 /* The next bytes into the buffer, at least as many unless it is the end. */
 static errcode_t fill_buffer(struct archive_input *input, size_t least)
 {
-	size_t count = 0;
-	ssize_t got;
+	size_t kept = input->keeps_all ? (size_t)input->at : 0, count = 0, got = 0;
+	errcode_t error = vector_reserve(&input->buffer, &input->buffer_capacity, kept + BUFFER_BYTES, 1);
 
 	do {
-		if (interrupt_pending())
-			errno = EINTR, got = -1;
-		else if (input->is_regular)
-			got = pread(input->descriptor, input->buffer + count, BUFFER_BYTES - count,
-			            (off_t)(input->at + count));
-		else
-			got = wait_for_bytes(input->descriptor) ?
-			              read(input->descriptor, input->buffer + count, BUFFER_BYTES - count) :
-			              -1;
-		count += got > 0 ? (size_t)got : 0;
-	} while ((got < 0 && errno == EINTR && !interrupt_pending()) || (got > 0 && count < least));
-	if (got < 0) {
-		input->error = errno;
-		return errno;
-	}
+		if (!error)
+			error = packed_file_read(&input->file, input->buffer + kept + count, BUFFER_BYTES - count,
+			                         input->at - input->start + count, &got);
+		count += error ? 0 : got;
+	} while (!error && got && count < least);
+	input->error = error;
+	if (error)
+		return error;
+	input->last_read = input->buffer + kept;
 	input->buffer_at = input->at;
 	input->buffer_bytes = count;
 	input->at += count;
@@ -88,34 +61,26 @@ static la_ssize_t read_some(struct archive *archive, void *context, const void *
 	bool is_unread = input->is_unread;
 
 	input->is_unread = false;
-	*bytes = input->buffer;
 	if (!is_unread && fill_buffer(input, 1)) {
 		archive_set_error(archive, (int)input->error, "%s", strerror((int)input->error));
 		return ARCHIVE_FATAL;
 	}
+	*bytes = input->last_read;
 	return (la_ssize_t)input->buffer_bytes;
 }
 
-/* The next bytes of the one member of what is packed, none at its end. */
-static int unpack_block(struct archive *archive, const void **bytes, size_t *count)
+static void note_failure(struct archive_input *input, errcode_t error)
 {
-	la_int64_t offset;
-	int result;
-
-	*count = 0;
-	do
-		result = archive_read_data_block(archive, bytes, count, &offset);
-	while (result == ARCHIVE_OK && !*count);
-	if (result == ARCHIVE_EOF)
-		*count = 0;
-	return result == ARCHIVE_EOF ? ARCHIVE_OK : result;
+	if (error != EBADMSG)
+		input->error = error;
 }
 
-static la_ssize_t unpack_some(struct archive *archive, struct archive_input *input, const void **bytes)
+/* Of a manifest. */
+static la_ssize_t unpack_as_asked(struct archive *archive, struct archive_input *input, const void **bytes)
 {
 	size_t count;
 
-	if (unpack_block(input->unpacker, bytes, &count) != ARCHIVE_OK) {
+	if (archive_packer_block(input->unpacker, bytes, &count) != ARCHIVE_OK) {
 		const char *reason = archive_error_string(input->unpacker);
 
 		archive_set_error(archive, archive_errno(input->unpacker), "%s", reason ? reason : "it is damaged");
@@ -124,63 +89,17 @@ static la_ssize_t unpack_some(struct archive *archive, struct archive_input *inp
 	return (la_ssize_t)count;
 }
 
-static uint64_t kept_end(const struct header_tap *tap)
+static la_ssize_t unpack_some(struct archive *archive, struct archive_input *input, const void **bytes)
 {
-	return tap->kept_at + tap->kept_bytes;
-}
+	size_t count;
+	errcode_t error = unpack_stream_next(input->stream, (const uint8_t **)bytes, &count, &input->problem);
 
-static void drop(struct header_tap *tap, uint64_t before)
-{
-	if (before >= kept_end(tap)) {
-		tap->kept_bytes = 0;
-	} else if (before > tap->kept_at) {
-		tap->kept_bytes = (size_t)(kept_end(tap) - before);
-		memmove(tap->kept, tap->kept + (before - tap->kept_at), tap->kept_bytes);
-		tap->kept_at = before;
-	}
-}
-
-/* Keeps what the block has from `from` to `end`, after what is kept already if it goes on from there. */
-static errcode_t keep(struct header_tap *tap, uint64_t from, uint64_t end)
-{
-	uint64_t block_end = tap->block_at + tap->block_bytes;
-
-	if (!tap->block_bytes)
-		return 0;
-	if (tap->kept_bytes && (kept_end(tap) < tap->block_at || kept_end(tap) > block_end))
-		tap->kept_bytes = 0;
-	if (!tap->kept_bytes)
-		tap->kept_at = from > tap->block_at ? from : tap->block_at;
-	from = kept_end(tap);
-	end = end < block_end ? end : block_end;
-	if (from >= end)
-		return 0;
-	size_t bytes = (size_t)(end - from);
-
-	if (bytes > MOST_BYTES - tap->kept_bytes)
-		return EBADMSG;
-	errcode_t error = vector_reserve(&tap->kept, &tap->kept_capacity, tap->kept_bytes + bytes, 1);
-
-	if (error)
-		return error;
-	memcpy(tap->kept + tap->kept_bytes, tap->block + (from - tap->block_at), bytes);
-	tap->kept_bytes += bytes;
-	return 0;
-}
-
-/*
- * Before the block goes, of which libarchive has used what lies before `consumed`. EBADMSG: the header is larger than
- * any can be.
- */
-static errcode_t leave_block(struct header_tap *tap, uint64_t consumed)
-{
-	uint64_t needed = tap->is_open && tap->from < consumed ? tap->from : consumed;
-
-	drop(tap, needed);
-	errcode_t error = keep(tap, needed, UINT64_MAX);
-
-	tap->block_bytes = 0;
-	return error;
+	if (!error)
+		return (la_ssize_t)count;
+	note_failure(input, error);
+	archive_set_error(archive, (int)error, "%s",
+	                  error == EBADMSG ? unpack_stream_reason(input->stream) : strerror((int)error));
+	return ARCHIVE_FATAL;
 }
 
 /* What members are read from: the file, or what it unpacks to. */
@@ -188,19 +107,20 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 {
 	struct archive_input *input = context;
 	la_int64_t consumed = archive_filter_bytes(archive, 0);
-	errcode_t error = leave_block(&input->tap, consumed > 0 ? (uint64_t)consumed : 0);
+	errcode_t error = header_tap_leave_block(&input->tap, consumed > 0 ? (uint64_t)consumed : 0);
 
 	if (error) {
 		archive_set_error(archive, (int)error, "%s",
 		                  error == ENOMEM ? strerror(ENOMEM) : "a header is too large");
 		return ARCHIVE_FATAL;
 	}
-	la_ssize_t count = input->unpacker ? unpack_some(archive, input, bytes) : read_some(archive, context, bytes);
+	la_ssize_t count = input->stream   ? unpack_some(archive, input, bytes) :
+	                   input->unpacker ? unpack_as_asked(archive, input, bytes) :
+	                                     read_some(archive, context, bytes);
 
 	if (count > 0) {
-		input->tap.block = *bytes;
-		input->tap.block_at = input->unpacker ? input->unpacked_at : input->buffer_at - input->start;
-		input->tap.block_bytes = (size_t)count;
+		header_tap_give(&input->tap, *bytes, (size_t)count,
+		                input->stream || input->unpacker ? input->unpacked_at : input->buffer_at - input->start);
 		input->unpacked_at += (uint64_t)count;
 	}
 	return count;
@@ -209,7 +129,7 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 /* More of a manifest that libarchive unpacks. */
 static errcode_t unpack_text(struct archive_input *input)
 {
-	if (unpack_block(input->archive, (const void **)&input->text, &input->text_bytes) == ARCHIVE_OK)
+	if (archive_packer_block(input->archive, (const void **)&input->text, &input->text_bytes) == ARCHIVE_OK)
 		return 0;
 	return input->error ? input->error : EBADMSG;
 }
@@ -223,7 +143,7 @@ static ssize_t read_text(void *context, char *bytes, size_t count)
 		error = unpack_text(input);
 	} else if (!input->text_bytes) {
 		error = fill_buffer(input, 1);
-		input->text = input->buffer;
+		input->text = input->last_read;
 		input->text_bytes = error ? 0 : input->buffer_bytes;
 	}
 	if (error) {
@@ -280,32 +200,37 @@ static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset
 	return to - (int64_t)input->start;
 }
 
-static errcode_t examine(struct archive_input *input)
+static errcode_t examine(struct archive_input *input, int descriptor)
 {
 	struct stat status;
 
-	if (fstat(input->descriptor, &status))
+	if (fstat(descriptor, &status))
 		return errno;
-	off_t at = lseek(input->descriptor, 0, SEEK_CUR);
+	off_t at = lseek(descriptor, 0, SEEK_CUR);
+	bool is_regular = S_ISREG(status.st_mode) && at >= 0;
 
-	input->is_regular = S_ISREG(status.st_mode) && at >= 0;
-	if (input->is_regular) {
+	if (is_regular) {
 		input->start = input->at = (uint64_t)at;
 		input->end = (uint64_t)status.st_size;
 	}
+	input->file.descriptor = descriptor;
+	input->file.is_regular = is_regular;
+	input->file.start = input->start;
+	input->file.size_bytes = input->end > input->start ? input->end - input->start : 0;
 	return 0;
 }
 
 /* Reads the beginning, which is left to be read. */
-static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind)
+static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind,
+                       const struct scan_options *options)
 {
-	*input = (struct archive_input){ .kind = kind, .descriptor = descriptor };
-	errcode_t error = examine(input);
+	*input = (struct archive_input){ .kind = kind, .options = options };
+	errcode_t error = examine(input, descriptor);
 
-	if (error)
-		return error;
-	input->buffer = malloc(BUFFER_BYTES);
-	error = input->buffer ? fill_buffer(input, LEAST_BEGINNING_BYTES) : ENOMEM;
+	/* What unpacks it reads it from its beginning. */
+	input->keeps_all = options && !input->file.is_regular;
+	if (!error)
+		error = fill_buffer(input, LEAST_BEGINNING_BYTES);
 	if (error)
 		return error;
 	input->is_unread = true;
@@ -352,18 +277,62 @@ static errcode_t open_unpacker(struct archive_input *input)
 	if (!is_open && !is_empty)
 		return input->error ? input->error : EBADMSG;
 	/* One filter is the file itself. */
-	if (archive_filter_count(input->unpacker) > 1)
-		return 0;
-	if (input->buffer_at == input->start) {
-		input->is_unread = true;
-	} else if (input->is_regular) {
-		input->at = input->start;
-		input->is_unread = false;
-	} else {
-		return 0;
-	}
-	archive_read_free(TAKE(input->unpacker));
+	input->filters = archive_filter_count(input->unpacker) - 1;
 	return 0;
+}
+
+/* Reading begins anew, without the unpacker, if it can. */
+static void rewind_input(struct archive_input *input)
+{
+	input->is_unread = input->buffer_at == input->start;
+	if (!input->is_unread && !input->file.is_regular)
+		return;
+	if (!input->is_unread)
+		input->at = input->start;
+	archive_read_free(TAKE(input->unpacker));
+}
+
+/* What unpacks what begins so, if it is packed at all and no more than once; NULL: libarchive. */
+static const struct decoder_format *recognize_format(const struct archive_input *input)
+{
+	const uint8_t *text = (const uint8_t *)input->text;
+
+	if (input->kind->is_packed_by_filter)
+		return NULL;
+	if (gzip_format.begins(text, input->text_bytes))
+		return &gzip_format;
+	return zstd_format && zstd_format->begins(text, input->text_bytes) ? zstd_format : NULL;
+}
+
+/* NULL: it is read as it is, where it lies. */
+static const struct decoder_format *choose_format(const struct archive_input *input,
+                                                  const struct decoder_format *recognized)
+{
+	if (!input->filters)
+		return input->file.is_regular ? NULL : &plain_format;
+	return input->filters == 1 && recognized ? recognized : &archive_packer_format;
+}
+
+static errcode_t open_stream(struct archive_input *input, const struct decoder_format *format)
+{
+	struct unpack_source source = {
+		.format = format,
+		.context = input->unpacker,
+		.file = &input->file,
+		.threads = input->options->unpack_threads,
+	};
+	errcode_t error = unpacked_store_create(input->options->unpacked, input->options->spool_directory,
+	                                        &input->store);
+
+	input->owns_store = true;
+	input->keeps_all = false;
+	source.store = input->store;
+	if (format != &archive_packer_format) {
+		archive_read_free(TAKE(input->unpacker));
+		input->file.beginning = input->buffer;
+		input->file.beginning_bytes = input->file.is_regular ? 0 : (size_t)input->at;
+	}
+	return error ? error : unpack_stream_open(&source, &input->stream);
 }
 
 /*
@@ -372,8 +341,18 @@ static errcode_t open_unpacker(struct archive_input *input)
  */
 static errcode_t begin_archive(struct archive_input *input)
 {
+	const struct decoder_format *recognized = recognize_format(input);
 	errcode_t error = open_unpacker(input);
+	const struct decoder_format *format = error || !input->options ? NULL : choose_format(input, recognized);
 
+	/* More may have been read, for which the buffer has moved. */
+	if (input->keeps_all)
+		input->text = input->buffer;
+
+	if (!error && format)
+		error = open_stream(input, format);
+	else if (!error && !input->filters)
+		rewind_input(input);
 	if (error)
 		return error;
 	input->archive = archive_read_new();
@@ -381,7 +360,7 @@ static errcode_t begin_archive(struct archive_input *input)
 	    archive_read_set_callback_data(input->archive, input) != ARCHIVE_OK)
 		return ENOMEM;
 	archive_read_set_read_callback(input->archive, read_members);
-	if (input->is_regular && !input->unpacker) {
+	if (input->file.is_regular && !input->stream && !input->unpacker) {
 		archive_read_set_skip_callback(input->archive, skip);
 		archive_read_set_seek_callback(input->archive, seek);
 	}
@@ -425,7 +404,7 @@ static errcode_t open_archive(struct archive_input *input)
 
 	if (error)
 		return error;
-	if (input->kind == &archive_kind_layer && input->unpacker && archive_filter_count(input->unpacker) > 2) {
+	if (input->kind == &archive_kind_layer && input->filters > 1) {
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed more than once");
 		return EBADMSG;
 	}
@@ -438,7 +417,7 @@ static errcode_t open_archive(struct archive_input *input)
 	if (!is_raw(input))
 		return 0;
 	/* Text that is not packed is at hand already. */
-	if (input->unpacker)
+	if (input->filters)
 		error = unpack_text(input);
 	return error ? error : refuse(input);
 }
@@ -455,11 +434,30 @@ static errcode_t open_manifest(struct archive_input *input)
 	return error;
 }
 
-errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind)
+errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind,
+                             const struct scan_options *options)
 {
-	errcode_t error = begin(input, descriptor, kind);
+	errcode_t error = begin(input, descriptor, kind, options);
 
 	return error ? error : open_archive(input);
+}
+
+struct unpacked_store *archive_input_take_store(struct archive_input *input)
+{
+	input->owns_store = false;
+	return input->store;
+}
+
+errcode_t archive_input_finish(struct archive_input *input)
+{
+	if (!input->stream || input->unpacker || !input->filters)
+		return 0;
+	errcode_t error = unpack_stream_drain(input->stream);
+
+	note_failure(input, error);
+	if (error == EBADMSG)
+		archive_set_error(input->archive, EBADMSG, "%s", unpack_stream_reason(input->stream));
+	return error;
 }
 
 int archive_input_next(struct archive_input *input, struct archive_entry **entry)
@@ -481,26 +479,7 @@ int archive_input_next(struct archive_input *input, struct archive_entry **entry
 
 errcode_t archive_input_header(struct archive_input *input, const uint8_t **bytes, size_t *count)
 {
-	struct header_tap *tap = &input->tap;
-	uint64_t end = (uint64_t)archive_filter_bytes(input->archive, 0);
-	uint64_t block_end = tap->block_at + tap->block_bytes;
-
-	*bytes = NULL;
-	*count = 0;
-	if (tap->from >= tap->block_at && tap->from < block_end) {
-		*bytes = tap->block + (tap->from - tap->block_at);
-		*count = (size_t)(block_end - tap->from);
-		return 0;
-	}
-	if (!tap->kept_bytes || tap->from < tap->kept_at || tap->from >= kept_end(tap))
-		return 0;
-	errcode_t error = keep(tap, tap->from, end);
-
-	if (!error && tap->from >= tap->kept_at && end <= kept_end(tap)) {
-		*bytes = tap->kept + (tap->from - tap->kept_at);
-		*count = (size_t)(kept_end(tap) - tap->from);
-	}
-	return error;
+	return header_tap_get(&input->tap, (uint64_t)archive_filter_bytes(input->archive, 0), bytes, count);
 }
 
 errcode_t archive_input_problem(const struct archive_input *input, errcode_t error, const char *path,
@@ -509,6 +488,8 @@ errcode_t archive_input_problem(const struct archive_input *input, errcode_t err
 	struct archive *failed = input->archive ? input->archive : input->unpacker;
 	const char *reason = failed ? archive_error_string(failed) : NULL;
 
+	if (input->problem.error)
+		return problem_set(problem, error, input->problem.path, input->problem.action);
 	if (error != EBADMSG || input->error)
 		return problem_set(problem, error, path, "cannot read");
 	if (input->at == input->start)
@@ -520,6 +501,11 @@ errcode_t archive_input_problem(const struct archive_input *input, errcode_t err
 
 void archive_input_close(struct archive_input *input)
 {
+	/* Its threads read from all of the others. */
+	unpack_stream_close(input->stream);
+	if (input->owns_store)
+		unpacked_store_destroy(input->store);
+	problem_clear(&input->problem);
 	if (input->archive)
 		archive_read_free(input->archive);
 	if (input->unpacker)
@@ -537,7 +523,7 @@ errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_vi
                                       struct problem *problem)
 {
 	struct archive_input input;
-	errcode_t error = begin(&input, descriptor, &archive_kind_manifest);
+	errcode_t error = begin(&input, descriptor, &archive_kind_manifest, NULL);
 
 	if (!error)
 		error = open_manifest(&input);
@@ -552,13 +538,44 @@ errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_vi
 	return error;
 }
 
+errcode_t archive_input_read_back(const struct archive_input *input, void *bytes, size_t count, uint64_t offset)
+{
+	return input->stream ? unpacked_store_read(input->store, bytes, count, offset) :
+	                       whole_read(input->file.descriptor, bytes, count, offset);
+}
+
+static bool is_stored_at(const struct archive_input *input, const uint8_t *bytes, size_t count, uint64_t offset)
+{
+	uint8_t stored[4096];
+
+	while (count) {
+		size_t part = count < sizeof(stored) ? count : sizeof(stored);
+
+		if (unpacked_store_read(input->store, stored, part, offset) || memcmp(stored, bytes, part))
+			return false;
+		bytes += part;
+		count -= part;
+		offset += part;
+	}
+	return true;
+}
+
+/*
+ * What begins in one block of the input and ends in the next one libarchive has copied; so it says where it is, and the
+ * bytes themselves whether it is right.
+ */
 bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset)
 {
-	uintptr_t start = (uintptr_t)input->buffer, at = (uintptr_t)bytes;
+	const struct header_tap *tap = &input->tap;
+	uintptr_t start = (uintptr_t)tap->block, at = (uintptr_t)bytes;
+	la_int64_t position;
 
-	if (!input->is_regular || at < start || at - start > input->buffer_bytes ||
-	    count > input->buffer_bytes - (at - start))
+	*offset = tap->block_at + (at - start) + (input->stream ? 0 : input->start);
+	if (at >= start && at - start <= tap->block_bytes && count <= tap->block_bytes - (at - start))
+		return input->stream || input->file.is_regular;
+	position = archive_filter_bytes(input->archive, 0);
+	if (!input->stream || position < 0)
 		return false;
-	*offset = input->buffer_at + (at - start);
-	return true;
+	*offset = (uint64_t)position;
+	return is_stored_at(input, bytes, count, *offset);
 }

@@ -7,37 +7,29 @@
 #include <stdio.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/archive/header_tap.h"
 #include "source/mtree/mtree.h"
-
-/*
- * The bytes of an archive member's header as libarchive read them. libarchive skips what it does not understand in a
- * header and stops at the first character of a number that is not a digit, both without a word; so headers are read
- * once more. Nothing is copied unless a header is cut by the end of a block that libarchive was given, or libarchive
- * looks ahead.
- */
-struct header_tap {
-	const uint8_t *block; /* what libarchive was given last; borrowed */
-	uint64_t block_at;    /* where it lies in the unpacked archive */
-	size_t block_bytes;
-	bool is_open;     /* a header is being read: */
-	uint64_t from;    /* where it begins */
-	uint8_t *kept;    /* of blocks that are gone, what libarchive has not used yet or the header has; owned */
-	uint64_t kept_at; /* where it lies */
-	size_t kept_bytes, kept_capacity;
-};
+#include "source/unpack/unpack_stream.h"
 
 struct archive_input {
 	const struct archive_kind *kind;
-	struct archive *archive; /* NULL: a manifest that is not packed */
-	struct archive *unpacker; /* of a packed file: its one member is what archive reads; NULL: it is not packed */
-	uint64_t unpacked_at;     /* where in that the next block begins */
+	const struct scan_options *options; /* of what is unpacked; NULL: of a manifest */
+	struct archive *archive;  /* NULL: a manifest that is not packed */
+	struct archive *unpacker; /* of a packed file, as libarchive reads it: its one member; NULL: it is not packed */
+	int filters;              /* how often it is packed */
+	struct unpack_stream *stream; /* what archive reads instead of the file, as it is unpacked or comes; NULL: none */
+	struct unpacked_store *store; /* what has come of it */
+	bool owns_store;              /* nobody has taken it yet */
+	uint64_t unpacked_at;         /* where in that the next block begins */
 	struct header_tap tap;
-	int descriptor;  /* borrowed */
-	bool is_regular; /* a regular file: it is read with pread(2), and can be sought in */
-	uint64_t start;  /* where in it the archive begins (standard input may have been read from) */
-	uint64_t at;     /* where the next read begins; of anything else: bytes read */
-	uint64_t end;    /* of a regular file */
+	struct packed_file file; /* regular: it can be sought in */
+	uint64_t at;             /* where the next read begins */
+	uint64_t end;            /* of a regular file, as `start` is the beginning: standard input may have been read from */
+	uint64_t start;
 	char *buffer;
+	size_t buffer_capacity;
+	bool keeps_all; /* that has been read of a pipe, before the stream is opened */
+	const char *last_read; /* in the buffer: */
 	uint64_t buffer_at; /* where in the file its bytes lie */
 	size_t buffer_bytes;
 	bool is_unread;    /* libarchive has not got the buffer yet */
@@ -47,15 +39,23 @@ struct archive_input {
 	int first_result;
 	bool has_first;    /* the caller has not got it yet */
 	errcode_t error;   /* of reading, which libarchive would only describe */
+	struct problem problem; /* the same, with its cause; owned */
 	char refusal[120]; /* why it is not read; empty: libarchive says why */
 	locale_t own_locale, callers_locale;
 };
 
 /*
- * Opens an archive of a kind for reading; descriptor must last as long. ENOMEM, errors of reading, EBADMSG, also where
- * it is of another kind.
+ * Opens an archive of a kind for reading; descriptor and options must last as long. ENOMEM, errors of reading, EBADMSG,
+ * also where it is of another kind.
  */
-MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind);
+MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind,
+                                        const struct scan_options *options);
+
+/* Hands over what is unpacked, which goes on to be used; NULL: contents lie in the file. */
+struct unpacked_store *archive_input_take_store(struct archive_input *input);
+
+/* The archive is over: what is packed must be, too, or be whole. Errors as when it is read. */
+MUST_CHECK errcode_t archive_input_finish(struct archive_input *input);
 
 /* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);
@@ -73,8 +73,12 @@ errcode_t archive_input_problem(const struct archive_input *input, errcode_t err
 /* Closes what was opened; the caller's locale is back. Also after a failed or no opening (zeroed). */
 void archive_input_close(struct archive_input *input);
 
-/* Is what libarchive handed out a part of the file as it is? Then *offset says where it lies. */
+/* Is what libarchive hands out a part of the file, or of what it unpacks to, as it is? Then *offset says where. */
 bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset);
+
+/* Reads what lies there once more. */
+MUST_CHECK errcode_t archive_input_read_back(const struct archive_input *input, void *bytes, size_t count,
+                                             uint64_t offset);
 
 /* mtree_read() of an open file, which may be packed as an archive may be. The problem names it as name. */
 MUST_CHECK errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_visit visit, void *context,

@@ -17,13 +17,10 @@ struct archive_header {
 	const char *access_acl, *default_acl; /* NULL: not there; in scan->member_memory */
 };
 
-/* A temporary file without a name that keeps contents until they are copied, one after another. */
+/* Contents that lie nowhere else, copied one after another. */
 struct archive_spool {
-	int descriptor; /* borrowed from the tree */
+	struct unpacked_store *store; /* borrowed from the tree; NULL: there are none yet */
 	uint32_t origin;
-	uint64_t end_bytes; /* where the next content begins */
-	char *buffer;       /* NULL: there is no file yet */
-	size_t used_bytes; /* of the buffer; they come before end_bytes */
 };
 
 /* Content of the member at hand, in the order in which it comes: ascending. */
@@ -31,7 +28,7 @@ struct archive_segments {
 	struct data_segments data;
 	uint64_t *stored_starts; /* of each of these segments */
 	size_t stored_capacity;
-	bool is_spooled; /* they lie in the temporary file, all of them; else in the archive */
+	bool is_spooled; /* they have been copied, all of them; else they lie in the archive, or in what it unpacks to */
 };
 
 struct archive_scan {
@@ -40,6 +37,7 @@ struct archive_scan {
 	struct problem *problem;
 	struct tree *tree;
 	struct archive_input input;
+	uint32_t origin; /* of contents that have not been copied */
 	struct archive_spool spool;
 	struct archive_entry *entry; /* the member at hand; NULL: none */
 	struct archive_header header; /* likewise */
@@ -74,6 +72,3 @@ MUST_CHECK errcode_t archive_scan_attributes(struct archive_scan *scan, struct t
 
 /* The size of a regular file, and where its contents are. */
 MUST_CHECK errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *node);
-
-/* Writes what is gathered of contents in the temporary file, before anybody reads. */
-MUST_CHECK errcode_t archive_scan_flush(struct archive_scan *scan);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An archive as a source. Its headers are read once, in order. Contents stay where they are if they lie in a regular
- * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept in an
- * unlinked temporary file. So memory grows with the number of members only.
+ * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept
+ * (source/unpack/unpacked_store.h).
  *
  * Names are bytes, whatever the locale; see source/tree/tree_builder.h for what paths may be. Of members with the same
  * path the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the
@@ -132,7 +132,7 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 		progress_add(scan->options->progress, 0, 1);
 	}
 	scan->entry = NULL;
-	return scan->spool.used_bytes ? archive_scan_flush(scan) : 0;
+	return archive_input_finish(&scan->input) ? archive_scan_failure(scan) : 0;
 }
 
 static bool has_child(const struct tree *tree, uint32_t directory, const char *name)
@@ -178,16 +178,31 @@ static errcode_t refuse_container_image(const struct archive_scan *scan)
 	                          transport);
 }
 
+static errcode_t add_unpacked_origin(struct archive_scan *scan)
+{
+	struct tree *tree = scan->tree;
+
+	if (!scan->input.stream)
+		return 0;
+	errcode_t error = tree_add_origin(tree, TREE_ORIGIN_STORED, tree->origins[0].path, -1, &scan->origin);
+
+	if (!error)
+		tree->origins[scan->origin].unpacked = archive_input_take_store(&scan->input);
+	return error;
+}
+
 static errcode_t build(struct archive_scan *scan, const struct archive_kind *kind, struct tree_builder *builder,
                        struct pool *pool)
 {
-	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, kind);
+	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, kind, scan->options);
 
 	if (error)
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
 	/* From here on until everything is copied. */
-	scan->tree->origins[0].is_changeable = scan->input.is_regular;
-	error = read_members(scan, builder);
+	scan->tree->origins[0].is_changeable = scan->input.file.is_regular;
+	error = add_unpacked_origin(scan);
+	if (!error)
+		error = read_members(scan, builder);
 	if (!error)
 		error = content_reader_check(scan->tree, scan->problem);
 	if (!error)
@@ -218,7 +233,6 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	if (!error)
 		error = build(&scan, source->archive, builder, pool);
 	archive_input_close(&scan.input);
-	free(scan.spool.buffer);
 	tree_builder_destroy(builder);
 	xattr_table_destroy(scan.xattr_table);
 	free(scan.segments.data.list);

@@ -8,6 +8,7 @@
 
 #include "source/host/open_below.h"
 #include "source/tree/file_flags.h"
+#include "source/unpack/unpacked_store.h"
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
 
@@ -154,9 +155,15 @@ static uint32_t segment_at(const struct tree_data_map *map, uint64_t offset)
 	                        map->segments[segment].start_bytes + map->segments[segment].length_bytes > offset);
 }
 
+static errcode_t read_stored(const struct tree_origin *origin, void *bytes, size_t count, uint64_t at)
+{
+	return origin->unpacked ? unpacked_store_read(origin->unpacked, bytes, count, at) :
+	                          whole_read(origin->descriptor, bytes, count, at);
+}
+
 /* What is stored has no holes: they are made here. */
-static errcode_t read_sparse(const struct tree_data_map *map, int descriptor, char *bytes, size_t count,
-                             uint64_t offset)
+static errcode_t read_sparse(const struct tree_data_map *map, const struct tree_origin *origin, char *bytes,
+                             size_t count, uint64_t offset)
 {
 	uint64_t end = offset + count;
 
@@ -167,8 +174,8 @@ static errcode_t read_sparse(const struct tree_data_map *map, int descriptor, ch
 		uint64_t to = segment->start_bytes + segment->length_bytes;
 
 		to = to < end ? to : end;
-		errcode_t error = whole_read(descriptor, bytes + (from - offset), to - from,
-		                             map->stored_starts[i] + (from - segment->start_bytes));
+		errcode_t error = read_stored(origin, bytes + (from - offset), to - from,
+		                              map->stored_starts[i] + (from - segment->start_bytes));
 
 		if (error)
 			return error;
@@ -186,9 +193,9 @@ errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t
 	if (origin->kind != TREE_ORIGIN_STORED)
 		error = whole_read(reader->descriptor, bytes, count, offset);
 	else if (node->is_sparse)
-		error = read_sparse(node->data_map, origin->descriptor, bytes, count, offset);
+		error = read_sparse(node->data_map, origin, bytes, count, offset);
 	else
-		error = whole_read(origin->descriptor, bytes, count, node->stored_start + offset);
+		error = read_stored(origin, bytes, count, node->stored_start + offset);
 	return error ? read_problem(reader, error, problem) : 0;
 }
 

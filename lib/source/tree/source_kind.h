@@ -19,6 +19,7 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct unpacked_budget;
 
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
@@ -31,6 +32,8 @@ struct scan_options {
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
 	bool has_below;                   /* the tree is laid over others, to which an archive's hard links may lead */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
+	struct unpacked_budget *unpacked; /* how much that was unpacked stays in memory instead; NULL: nothing */
+	unsigned int unpack_threads;      /* beside the caller's, for each archive; 0: none */
 	struct progress *progress;        /* may be NULL */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/unpack/unpacked_store.h"
 #include "support/bisect.h"
 
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name)
@@ -71,6 +72,7 @@ void tree_destroy(struct tree *tree)
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		free(tree->origins[i].path);
 		cleanup_close_descriptor(&tree->origins[i].descriptor);
+		unpacked_store_destroy(tree->origins[i].unpacked);
 	}
 	free(tree->origins);
 	free(tree);

@@ -15,6 +15,8 @@
 #include "support/arena.h"
 #include "support/problem.h"
 
+struct unpacked_store;
+
 /* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
 struct tree_segment {
 	uint64_t start_bytes;
@@ -46,7 +48,7 @@ enum tree_origin_kind {
 	TREE_ORIGIN_DIRECTORY, /* a host directory: contents are found by their path below it */
 	TREE_ORIGIN_FILES,  /* contents are files of the host, each with a path of its own (data_map->host_path), from
 	                       the origin's directory if it is relative */
-	TREE_ORIGIN_STORED, /* contents lie in an open file: an archive, or what was unpacked from one */
+	TREE_ORIGIN_STORED, /* contents lie in an open file, an archive, or have been unpacked from one */
 };
 
 /* Where nodes come from. Those of one tree may come from several, where sources are merged. */
@@ -56,6 +58,7 @@ struct tree_origin {
 	uint32_t source;    /* which of those that were merged (source/sources.h); an archive may have two origins */
 	int descriptor;     /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
 	                       directory, so that its path is never looked up again; -1: none, and no contents */
+	struct unpacked_store *unpacked; /* TREE_ORIGIN_STORED: contents are here, not in a file; owned; NULL: they are not */
 	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
 	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
 	uint64_t size_bytes;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What libarchive unpacks, as a format of source/unpack/decoder.h. */
+#pragma once
+
+#include <archive.h>
+
+#include "source/unpack/decoder.h"
+
+/*
+ * The context is an archive of libarchive's format "raw" whose only member has been begun. It is used by the thread
+ * that unpacks alone.
+ */
+extern const struct decoder_format archive_packer_format;
+
+/* The next bytes of such a member, none at its end: ARCHIVE_OK. */
+int archive_packer_block(struct archive *archive, const void **bytes, size_t *count);

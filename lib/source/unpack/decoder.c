@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/unpack/decoder.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+errcode_t decoder_open(struct decoder *decoder, const struct decoder_format *format, void *context,
+                       const struct packed_file *file, uint64_t at, bool is_speculative)
+{
+	*decoder = (struct decoder){ .format = format, .is_speculative = is_speculative };
+	errcode_t error = packed_reader_open(&decoder->reader, file, at);
+
+	return error ? error : format->open(decoder, context);
+}
+
+void decoder_close(struct decoder *decoder)
+{
+	if (!decoder->format)
+		return;
+	decoder->format->close(decoder);
+	packed_reader_close(&decoder->reader);
+	decoder->format = NULL;
+}
+
+errcode_t decoder_run(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written)
+{
+	*written = 0;
+	return decoder->place == DECODER_AT_END ? 0 : decoder->format->run(decoder, bytes, room, written);
+}
+
+errcode_t decoder_damaged(struct decoder *decoder, const char *reason)
+{
+	snprintf(decoder->reason, sizeof(decoder->reason), "%s", reason);
+	return EBADMSG;
+}
+
+static errcode_t open_plain(struct decoder *decoder, void *context)
+{
+	(void)decoder;
+	(void)context;
+	return 0;
+}
+
+static void close_plain(struct decoder *decoder)
+{
+	(void)decoder;
+}
+
+/* They go where they stay without another copy. */
+static errcode_t run_plain(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written)
+{
+	struct packed_reader *reader = &decoder->reader;
+	errcode_t error = packed_file_read(reader->file, bytes, room, reader->next, written);
+
+	reader->next += *written;
+	decoder->place = *written ? DECODER_IN_MEMBER : DECODER_AT_END;
+	return error;
+}
+
+const struct decoder_format plain_format = {
+	.name = "plain", .open = open_plain, .close = close_plain, .run = run_plain,
+};

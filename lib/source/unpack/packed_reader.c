@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/unpack/packed_reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/unpack/inflate.h"
+#include "support/run/interrupt.h"
+
+/* How long a writer of a pipe that writes nothing can keep us from seeing a signal. */
+#define WAIT_MILLISECONDS 100
+
+/* Reading a pipe would go on after a signal, and the thread that reads need not be the one that gets it. */
+static errcode_t wait_for_bytes(const struct packed_file *file)
+{
+	struct pollfd waiting = { .fd = file->descriptor, .events = POLLIN };
+
+	for (;;) {
+		int ready = poll(&waiting, 1, WAIT_MILLISECONDS);
+
+		if (ready > 0)
+			return 0;
+		if (ready < 0 && errno != EINTR)
+			return errno;
+		if (interrupt_pending())
+			return EINTR;
+		if (atomic_load_explicit(&file->is_stopped, memory_order_relaxed))
+			return ECANCELED;
+	}
+}
+
+errcode_t packed_file_read(const struct packed_file *file, void *bytes, size_t count, uint64_t at, size_t *got)
+{
+	ssize_t moved;
+
+	*got = 0;
+	if (!file->is_regular && at < file->beginning_bytes) {
+		*got = count < file->beginning_bytes - at ? count : (size_t)(file->beginning_bytes - at);
+		memcpy(bytes, (const char *)file->beginning + at, *got);
+		return 0;
+	}
+	do {
+		if (interrupt_pending())
+			return EINTR;
+		errcode_t error = file->is_regular ? 0 : wait_for_bytes(file);
+
+		if (error)
+			return error;
+		moved = file->is_regular ? pread(file->descriptor, bytes, count, (off_t)(file->start + at)) :
+		                           read(file->descriptor, bytes, count);
+	} while (moved < 0 && errno == EINTR);
+	if (moved < 0)
+		return errno;
+	*got = (size_t)moved;
+	return 0;
+}
+
+errcode_t packed_reader_open(struct packed_reader *reader, const struct packed_file *file, uint64_t at)
+{
+	*reader = (struct packed_reader){ .file = file, .next = at };
+	reader->buffer = malloc(INFLATE_KEPT_BYTES + PACKED_READER_BYTES);
+	if (!reader->buffer)
+		return ENOMEM;
+	reader->bytes = reader->buffer + INFLATE_KEPT_BYTES;
+	return 0;
+}
+
+void packed_reader_close(struct packed_reader *reader)
+{
+	free(TAKE(reader->buffer));
+}
+
+/* Bytes that have just been used stay before those that are at hand (inflate.h). */
+static void make_room(struct packed_reader *reader)
+{
+	size_t used = (size_t)(reader->bytes - reader->buffer);
+	size_t kept = used < INFLATE_KEPT_BYTES ? used : INFLATE_KEPT_BYTES;
+	uint8_t *to = reader->buffer + INFLATE_KEPT_BYTES;
+
+	if (reader->bytes == to)
+		return;
+	memmove(to - kept, reader->bytes - kept, kept + reader->count);
+	reader->bytes = to;
+}
+
+errcode_t packed_reader_fill(struct packed_reader *reader, size_t least)
+{
+	while (reader->count < least && !reader->is_at_end) {
+		size_t got;
+
+		make_room(reader);
+		errcode_t error = packed_file_read(reader->file,
+		                                   reader->buffer + INFLATE_KEPT_BYTES + reader->count,
+		                                   PACKED_READER_BYTES - reader->count, reader->next, &got);
+
+		if (error)
+			return error;
+		reader->count += got;
+		reader->next += got;
+		reader->is_at_end = !got;
+	}
+	return 0;
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/unpack/unpack_stream.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "support/run/interrupt.h"
+
+/* Of the packed file: some megabytes unpacked, so that few units have much more than may wait. */
+#define UNIT_BYTES ((uint64_t)512 << 10)
+
+/* How long a waiting thread can keep us from seeing a signal, which wakes nobody. */
+#define WAIT_NANOSECONDS 100000000
+
+/* Of a unit that has been taken; the order matters. */
+enum unit_state {
+	UNIT_FREE,
+	UNIT_SEARCHING, /* a thread looks for the beginning of a member */
+	UNIT_UNPACKING, /* from `start` on */
+	UNIT_ENDED,     /* at the beginning of `successor`, at the end of everything, or with an error */
+	UNIT_DROPPED,   /* there is no member, or another unit goes on through it */
+};
+
+struct waiting_piece {
+	uint8_t *buffer;
+	size_t bytes;
+};
+
+struct unit {
+	enum unit_state state;
+	uint64_t start;
+	size_t successor; /* 0: none */
+	uint64_t restart; /* where the last member begins, if nothing has been made of it */
+	errcode_t error;  /* EAGAIN: what begins at restart is only unpacked once it is known to be a member */
+	char *reason; /* owned */
+	struct waiting_piece waiting[UNPACK_WAITING_PIECES];
+	size_t first, count; /* of those that wait, a ring */
+	bool is_left;        /* by its thread */
+};
+
+struct unpack_stream {
+	struct unpack_source source;
+	struct decoder decoder; /* of the caller, without threads; its format is NULL with them */
+	errcode_t alone_error;  /* of it, after what it has given */
+	char *damage;           /* why a unit is damaged; owned */
+
+	pthread_mutex_t lock;    /* of all that follows, but for what belongs to a unit's thread */
+	pthread_cond_t changed;
+	pthread_t *threads;
+	unsigned int thread_count;
+	bool is_stopped;
+	struct unit **units; /* by number; NULL: nobody has begun it, or it is over */
+	size_t unit_count;   /* 1 until the first member has ended */
+	size_t next;         /* the first that nobody has taken */
+	size_t head;         /* the one whose pieces the caller gets */
+};
+
+/* Only ever woken all at once: pthread_cond_signal() of glibc before 2.41 can be lost (bug 25847). */
+static void tell_all(struct unpack_stream *stream)
+{
+	pthread_cond_broadcast(&stream->changed);
+}
+
+static void wait_for_change(struct unpack_stream *stream)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WAIT_NANOSECONDS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&stream->changed, &stream->lock, &until);
+}
+
+/* One is waiting; the lock is held. */
+static struct waiting_piece take_piece(struct unit *unit)
+{
+	struct waiting_piece piece = unit->waiting[unit->first];
+
+	unit->first = (unit->first + 1) % UNPACK_WAITING_PIECES;
+	unit->count--;
+	return piece;
+}
+
+/* Gives all that wait back. */
+static void drop_pieces(struct unpack_stream *stream, struct unit *unit)
+{
+	while (unit->count)
+		unpacked_store_give_back(stream->source.store, take_piece(unit).buffer);
+}
+
+/* Whoever unpacks it sees it when it has a further piece. */
+static void drop_unit(struct unpack_stream *stream, struct unit *unit)
+{
+	unit->state = UNIT_DROPPED;
+	drop_pieces(stream, unit);
+	tell_all(stream);
+}
+
+/* Hands a piece over, which is the store's from now on. False: nobody wants any more of this unit. */
+static bool hand_over(struct unpack_stream *stream, struct unit *unit, uint8_t *buffer, size_t bytes)
+{
+	pthread_mutex_lock(&stream->lock);
+	while (unit->count == UNPACK_WAITING_PIECES && unit->state != UNIT_DROPPED && !stream->is_stopped)
+		wait_for_change(stream);
+	bool is_wanted = unit->state != UNIT_DROPPED && !stream->is_stopped;
+
+	if (is_wanted && bytes) {
+		unit->waiting[(unit->first + unit->count) % UNPACK_WAITING_PIECES] =
+			(struct waiting_piece){ buffer, bytes };
+		unit->count++;
+		tell_all(stream);
+	} else {
+		unpacked_store_give_back(stream->source.store, buffer);
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return is_wanted;
+}
+
+/* The first member has ended, and another may follow: now there is something to do for others. */
+static errcode_t cut_into_units(struct unpack_stream *stream)
+{
+	size_t count = (size_t)(stream->source.file->size_bytes / UNIT_BYTES) + 1;
+	struct unit **units = reallocarray(stream->units, count, sizeof(*units));
+
+	if (!units)
+		return ENOMEM;
+	memset(units + 1, 0, (count - 1) * sizeof(*units));
+	stream->units = units;
+	stream->unit_count = count;
+	return 0;
+}
+
+/* Of a member that goes on through these units they have made something else, if anything. The lock is held. */
+static void drop_units(struct unpack_stream *stream, const struct unit *unit, size_t before)
+{
+	for (size_t i = before; i-- && stream->units[i] != unit;)
+		if (stream->units[i] && stream->units[i]->state != UNIT_DROPPED)
+			drop_unit(stream, stream->units[i]);
+}
+
+/*
+ * A member has ended at `position`, and more may follow. Says up to where this unit goes on, or that it is done, since
+ * the unit in which that lies began there. The lock is held.
+ */
+static errcode_t find_successor(struct unpack_stream *stream, struct unit *unit, uint64_t position, uint64_t *limit,
+                                bool *is_done)
+{
+	size_t number = (size_t)(position / UNIT_BYTES);
+	errcode_t error = stream->unit_count == 1 ? cut_into_units(stream) : 0;
+
+	if (error)
+		return error;
+	*limit = number < stream->unit_count ? (number + 1) * UNIT_BYTES : UINT64_MAX;
+	if (number >= stream->unit_count || unit->state == UNIT_DROPPED)
+		return 0;
+	drop_units(stream, unit, number);
+	if (number >= stream->next) {
+		stream->next = number + 1;
+		tell_all(stream);
+		return 0;
+	}
+	struct unit *other = stream->units[number];
+
+	if (!other || other == unit)
+		return 0;
+	while (unit->state != UNIT_DROPPED && !stream->is_stopped && other->state == UNIT_SEARCHING)
+		wait_for_change(stream);
+	if (unit->state == UNIT_DROPPED || stream->is_stopped || other->state == UNIT_DROPPED)
+		return 0;
+	*is_done = other->start == position;
+	if (*is_done)
+		unit->successor = number;
+	else
+		drop_unit(stream, other);
+	return 0;
+}
+
+/* Decides at the end of a member whether the unit goes on. */
+static errcode_t end_of_member(struct unpack_stream *stream, struct unit *unit, const struct decoder *decoder,
+                               uint64_t *limit, bool *is_done)
+{
+	uint64_t position = packed_reader_position(&decoder->reader);
+
+	if (position < *limit || !decoder->format->find_member || !stream->source.file->is_regular ||
+	    stream->thread_count < 2)
+		return 0;
+	pthread_mutex_lock(&stream->lock);
+	errcode_t error = find_successor(stream, unit, position, limit, is_done);
+
+	pthread_mutex_unlock(&stream->lock);
+	return error;
+}
+
+/* Fills a buffer; *is_done: the unit ends with it. */
+static errcode_t fill_buffer(struct unpack_stream *stream, struct unit *unit, struct decoder *decoder, uint8_t *buffer,
+                             size_t *used, uint64_t *limit, bool *is_done)
+{
+	errcode_t error = 0;
+
+	while (!error && !*is_done && UNPACKED_PIECE_BYTES - *used >= DECODER_LEAST_ROOM) {
+		size_t part = 0;
+
+		unit->restart = packed_reader_position(&decoder->reader);
+		error = decoder_run(decoder, buffer + *used, UNPACKED_PIECE_BYTES - *used, &part);
+		*used += part;
+		if (!error && decoder->place == DECODER_BEFORE_MEMBER)
+			error = end_of_member(stream, unit, decoder, limit, is_done);
+		*is_done |= decoder->place == DECODER_AT_END;
+	}
+	return error;
+}
+
+/* Unpacks from the decoder's position until the unit ends, or nobody wants it. */
+static errcode_t unpack_unit(struct unpack_stream *stream, struct unit *unit, struct decoder *decoder)
+{
+	uint64_t limit = decoder->is_speculative ? (unit->start / UNIT_BYTES + 1) * UNIT_BYTES : 0;
+	bool is_done = false, is_wanted = true;
+	errcode_t error = 0;
+
+	while (!error && !is_done && is_wanted) {
+		uint8_t *buffer = unpacked_store_buffer(stream->source.store);
+		size_t used = 0;
+
+		if (!buffer)
+			return ENOMEM;
+		error = fill_buffer(stream, unit, decoder, buffer, &used, &limit, &is_done);
+		is_wanted = hand_over(stream, unit, buffer, used);
+	}
+	return error;
+}
+
+/* Looks for the beginning of a member in a unit; false: there is none. */
+static errcode_t search(struct unpack_stream *stream, size_t number, uint64_t *start, bool *is_there)
+{
+	const struct decoder_format *format = stream->source.format;
+	uint64_t from = number * UNIT_BYTES, end = from + UNIT_BYTES;
+	struct packed_reader reader;
+	errcode_t error = packed_reader_open(&reader, stream->source.file, from);
+
+	*is_there = false;
+	while (!error && !*is_there && packed_reader_position(&reader) < end) {
+		error = packed_reader_fill(&reader, PACKED_READER_BYTES);
+		size_t at = error ? 0 : format->find_member(reader.bytes, reader.count);
+
+		*start = packed_reader_position(&reader) + at;
+		*is_there = !error && at < reader.count && *start < end;
+		if (error || reader.is_at_end || at < reader.count)
+			break;
+		/* The next one may have begun with the last bytes. */
+		packed_reader_skip(&reader, reader.count - (reader.count < 4 ? reader.count : 4));
+	}
+	packed_reader_close(&reader);
+	return error;
+}
+
+static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t error, const char *reason)
+{
+	pthread_mutex_lock(&stream->lock);
+	if (unit->state != UNIT_DROPPED) {
+		unit->error = error;
+		unit->reason = error == EBADMSG ? strdup(reason) : NULL;
+		unit->state = UNIT_ENDED;
+	}
+	tell_all(stream);
+	pthread_mutex_unlock(&stream->lock);
+}
+
+/* Of all units but the first. False: no member begins there. */
+static bool begin_unit(struct unpack_stream *stream, struct unit *unit, size_t number)
+{
+	uint64_t start = 0;
+	bool is_there;
+	/* Whatever goes wrong here, the unit before comes to the same place, and says so. */
+	errcode_t error = search(stream, number, &start, &is_there);
+
+	pthread_mutex_lock(&stream->lock);
+	bool is_right = !error && is_there && unit->state == UNIT_SEARCHING;
+
+	unit->start = start;
+	unit->state = is_right ? UNIT_UNPACKING : UNIT_DROPPED;
+	tell_all(stream);
+	pthread_mutex_unlock(&stream->lock);
+	return is_right;
+}
+
+static void run_unit(struct unpack_stream *stream, struct unit *unit, size_t number)
+{
+	const struct unpack_source *source = &stream->source;
+	struct decoder decoder = { 0 };
+
+	if (number && !begin_unit(stream, unit, number))
+		return;
+	errcode_t error = decoder_open(&decoder, source->format, source->context, source->file, unit->start, number);
+
+	if (!error)
+		error = unpack_unit(stream, unit, &decoder);
+	note_end(stream, unit, error, decoder.reason);
+	decoder_close(&decoder);
+}
+
+/* As many units as there are threads, and one more, so that none waits for the caller to pass on to the next. */
+static bool has_unit(const struct unpack_stream *stream)
+{
+	return stream->next < stream->unit_count && stream->next <= stream->head + stream->thread_count;
+}
+
+/* NULL: no memory; then the unit before goes on through it. */
+static struct unit *take_unit(struct unpack_stream *stream, size_t number)
+{
+	struct unit *unit = number ? calloc(1, sizeof(*unit)) : stream->units[0];
+
+	if (unit)
+		unit->state = number ? UNIT_SEARCHING : UNIT_UNPACKING;
+	stream->units[number] = unit;
+	stream->next = number + 1;
+	return unit;
+}
+
+static void free_unit(struct unpack_stream *stream, size_t number)
+{
+	struct unit *unit = TAKE(stream->units[number]);
+
+	if (!unit)
+		return;
+	drop_pieces(stream, unit);
+	free(unit->reason);
+	free(unit);
+}
+
+static void *unpack(void *argument)
+{
+	struct unpack_stream *stream = argument;
+
+	pthread_mutex_lock(&stream->lock);
+	for (;;) {
+		while (!stream->is_stopped && !has_unit(stream))
+			wait_for_change(stream);
+		if (stream->is_stopped)
+			break;
+		size_t number = stream->next;
+		struct unit *unit = take_unit(stream, number);
+
+		if (!unit)
+			continue;
+		pthread_mutex_unlock(&stream->lock);
+		run_unit(stream, unit, number);
+		pthread_mutex_lock(&stream->lock);
+		unit->is_left = true;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return NULL;
+}
+
+/* The caller passes on to a unit. Those before it that have still a thread are freed in the end. The lock is held. */
+static void pass_on(struct unpack_stream *stream, size_t number)
+{
+	for (; stream->head < number; stream->head++)
+		if (stream->units[stream->head] && stream->units[stream->head]->is_left)
+			free_unit(stream, stream->head);
+	tell_all(stream);
+}
+
+static void stop_threads(struct unpack_stream *stream)
+{
+	if (!stream->thread_count)
+		return;
+	pthread_mutex_lock(&stream->lock);
+	stream->is_stopped = true;
+	atomic_store_explicit(&stream->source.file->is_stopped, true, memory_order_relaxed);
+	tell_all(stream);
+	pthread_mutex_unlock(&stream->lock);
+	for (unsigned int i = 0; i < stream->thread_count; i++)
+		pthread_join(stream->threads[i], NULL);
+	stream->thread_count = 0;
+	atomic_store_explicit(&stream->source.file->is_stopped, false, memory_order_relaxed);
+}
+
+/* The caller unpacks all that is left itself. */
+static errcode_t go_on_alone(struct unpack_stream *stream, uint64_t at)
+{
+	stop_threads(stream);
+	return decoder_open(&stream->decoder, stream->source.format, stream->source.context, stream->source.file, at,
+	                    false);
+}
+
+static errcode_t start_threads(struct unpack_stream *stream)
+{
+	stream->unit_count = 1;
+	stream->units = calloc(1, sizeof(*stream->units));
+	stream->threads = calloc(stream->source.threads, sizeof(*stream->threads));
+	if (!stream->units || !stream->threads)
+		return ENOMEM;
+	stream->units[0] = calloc(1, sizeof(**stream->units));
+	if (!stream->units[0])
+		return ENOMEM;
+	/* They look at how many there are once they have the lock. */
+	pthread_mutex_lock(&stream->lock);
+	int error = 0;
+
+	while (!error && stream->thread_count < stream->source.threads) {
+		error = thread_start(&stream->threads[stream->thread_count], unpack, stream);
+		stream->thread_count += !error;
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return error;
+}
+
+errcode_t unpack_stream_open(const struct unpack_source *source, struct unpack_stream **ret)
+{
+	struct unpack_stream *stream = calloc(1, sizeof(*stream));
+
+	*ret = stream;
+	if (!stream)
+		return ENOMEM;
+	stream->source = *source;
+	pthread_mutex_init(&stream->lock, NULL);
+	pthread_cond_init(&stream->changed, NULL);
+	return source->threads ? start_threads(stream) : go_on_alone(stream, 0);
+}
+
+void unpack_stream_close(struct unpack_stream *stream)
+{
+	if (!stream)
+		return;
+	stop_threads(stream);
+	decoder_close(&stream->decoder);
+	for (size_t i = 0; i < stream->unit_count; i++)
+		free_unit(stream, i);
+	pthread_cond_destroy(&stream->changed);
+	pthread_mutex_destroy(&stream->lock);
+	free(stream->threads);
+	free(stream->units);
+	free(stream->damage);
+	free(stream);
+}
+
+/* A buffer of what the caller unpacks itself; none at the end. */
+static errcode_t unpack_alone(struct unpack_stream *stream, struct waiting_piece *piece)
+{
+	struct decoder *decoder = &stream->decoder;
+	uint8_t *buffer = unpacked_store_buffer(stream->source.store);
+	errcode_t error = stream->alone_error;
+	size_t used = 0;
+
+	if (!buffer)
+		return ENOMEM;
+	while (!error && decoder->place != DECODER_AT_END && UNPACKED_PIECE_BYTES - used >= DECODER_LEAST_ROOM) {
+		size_t part = 0;
+
+		error = interrupt_pending() ? EINTR :
+		                              decoder_run(decoder, buffer + used, UNPACKED_PIECE_BYTES - used, &part);
+		used += part;
+	}
+	/* What comes before the damage is looked at first, as with threads. */
+	stream->alone_error = error;
+	*piece = (struct waiting_piece){ buffer, used };
+	if (used)
+		return 0;
+	unpacked_store_give_back(stream->source.store, TAKE(piece->buffer));
+	return error;
+}
+
+/* The next piece that is waiting, none at the end. The lock is held. */
+static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_piece *piece, uint64_t *restart)
+{
+	for (;;) {
+		struct unit *unit = stream->units[stream->head];
+
+		if (unit->count) {
+			*piece = take_piece(unit);
+			tell_all(stream);
+			return 0;
+		}
+		if (unit->state == UNIT_ENDED && unit->successor)
+			pass_on(stream, unit->successor);
+		else if (unit->state == UNIT_ENDED) {
+			if (unit->reason && !stream->damage)
+				stream->damage = strdup(unit->reason);
+			*restart = unit->restart;
+			return unit->error;
+		} else if (interrupt_pending())
+			return EINTR;
+		else
+			wait_for_change(stream);
+	}
+}
+
+static errcode_t next_piece(struct unpack_stream *stream, struct waiting_piece *piece)
+{
+	uint64_t restart = 0;
+
+	*piece = (struct waiting_piece){ 0 };
+	if (stream->decoder.format)
+		return unpack_alone(stream, piece);
+	pthread_mutex_lock(&stream->lock);
+	errcode_t error = wait_for_piece(stream, piece, &restart);
+
+	pthread_mutex_unlock(&stream->lock);
+	if (error == EAGAIN)
+		error = go_on_alone(stream, restart);
+	else
+		return error;
+	return error ? error : unpack_alone(stream, piece);
+}
+
+errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes, size_t *count,
+                             struct problem *problem)
+{
+	struct waiting_piece piece;
+	errcode_t error = next_piece(stream, &piece);
+
+	*bytes = piece.buffer;
+	*count = piece.bytes;
+	if (!error && piece.bytes)
+		error = unpacked_store_add(stream->source.store, piece.buffer, piece.bytes, problem);
+	if (error)
+		*count = 0;
+	return error;
+}
+
+errcode_t unpack_stream_drain(struct unpack_stream *stream)
+{
+	struct waiting_piece piece;
+	errcode_t error;
+
+	do {
+		error = next_piece(stream, &piece);
+		unpacked_store_give_back(stream->source.store, piece.buffer);
+	} while (!error && piece.bytes);
+	return error;
+}
+
+const char *unpack_stream_reason(const struct unpack_stream *stream)
+{
+	return stream->damage ? stream->damage : stream->decoder.reason;
+}

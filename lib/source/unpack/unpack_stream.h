@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A packed file, or a pipe, as what it unpacks to: pieces in order, which go to a store (unpacked_store.h) as they are.
+ * Reading and unpacking go on in threads of their own while the caller looks at what has come.
+ *
+ * The members of gzip and the frames of zstd can be unpacked side by side, but nothing says where they begin. So the
+ * file is cut into units. A thread looks in one of them for what may be the beginning of a member, and unpacks from
+ * there to the first end of a member that lies beyond the unit. It was right if and only if a member of the unit before
+ * ends exactly there. Else what it has made is dropped, and the thread of the unit before goes on through this one. This
+ * begins once the first member has ended, so a file with a single member is read once and by one thread. What comes
+ * out, and what is refused, is the same for any number of threads.
+ */
+#pragma once
+
+#include "source/unpack/decoder.h"
+#include "source/unpack/unpacked_store.h"
+
+struct unpack_stream;
+
+struct unpack_source {
+	const struct decoder_format *format;
+	void *context; /* for the format; it is used by the thread that unpacks the first unit */
+	struct packed_file *file; /* borrowed; its is_stopped is set when the stream is closed */
+	struct unpacked_store *store; /* borrowed */
+	unsigned int threads; /* that unpack; 0: the caller's own does */
+};
+
+/*
+ * How many pieces of a unit wait at most for the caller: memory beside the store's budget is at most this, and the ones
+ * that are being filled, for each thread.
+ */
+#define UNPACK_WAITING_PIECES 16
+
+/* ENOMEM, EAGAIN (threads). */
+MUST_CHECK errcode_t unpack_stream_open(const struct unpack_source *source, struct unpack_stream **ret);
+
+/* Stops the threads, at once; NULL is allowed. */
+void unpack_stream_close(struct unpack_stream *stream);
+
+/*
+ * The next bytes, which are the store's last piece from now on; none (*count 0): the end. Errors of reading; EINTR
+ * after a signal; EBADMSG with a reason (below); those of unpacked_store_add().
+ */
+MUST_CHECK errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes, size_t *count,
+                                        struct problem *problem);
+
+/* Unpacks all that is left, which nobody wants, to compare its checksums. Errors likewise. */
+MUST_CHECK errcode_t unpack_stream_drain(struct unpack_stream *stream);
+
+/* Why it is damaged, until it is closed. */
+const char *unpack_stream_reason(const struct unpack_stream *stream);

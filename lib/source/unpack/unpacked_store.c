@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/unpack/unpacked_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support/bisect.h"
+#include "support/io/whole_io.h"
+#include "support/vector.h"
+
+/* Memory comes from the system in parts of this size: malloc() would ask for each buffer, and trim when it is freed. */
+#define SLAB_BYTES ((size_t)8 << 20)
+
+struct piece {
+	uint64_t start;
+	uint64_t spilled_at; /* in the temporary file, if it has no memory */
+	uint8_t *memory;
+	size_t bytes;
+};
+
+struct unpacked_store {
+	struct unpacked_budget *budget;
+	const char *directory;
+	struct piece *pieces; /* ascending, without gaps; never an empty one */
+	size_t count, capacity;
+	bool last_is_settled; /* the last piece either stays in memory or is in the file */
+	int descriptor;       /* -1: no temporary file yet */
+	uint64_t file_bytes;
+	uint8_t *copied; /* a buffer for unpacked_store_copy(): the last piece's, or NULL */
+
+	pthread_mutex_t lock; /* of what follows */
+	uint8_t **slabs;
+	size_t slab_count, slab_capacity;
+	size_t slab_used; /* bytes of the last one */
+	uint8_t **free;   /* buffers */
+	size_t free_count, free_capacity;
+};
+
+errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory, struct unpacked_store **ret)
+{
+	struct unpacked_store *store = calloc(1, sizeof(*store));
+
+	*ret = store;
+	if (!store)
+		return ENOMEM;
+	store->budget = budget;
+	store->directory = directory ? directory : "/tmp";
+	store->descriptor = -1;
+	store->last_is_settled = true;
+	pthread_mutex_init(&store->lock, NULL);
+	return 0;
+}
+
+void unpacked_store_destroy(struct unpacked_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < store->slab_count; i++)
+		munmap(store->slabs[i], SLAB_BYTES);
+	cleanup_close_descriptor(&store->descriptor);
+	pthread_mutex_destroy(&store->lock);
+	free(store->slabs);
+	free(store->free);
+	free(store->pieces);
+	free(store);
+}
+
+static errcode_t add_slab(struct unpacked_store *store)
+{
+	errcode_t error = vector_reserve(&store->slabs, &store->slab_capacity, store->slab_count + 1,
+	                                 sizeof(*store->slabs));
+
+	if (error)
+		return error;
+	void *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (slab == MAP_FAILED)
+		return ENOMEM;
+	store->slabs[store->slab_count++] = slab;
+	store->slab_used = 0;
+	return 0;
+}
+
+/* There is always room to give a buffer back. */
+static uint8_t *take_buffer(struct unpacked_store *store)
+{
+	size_t buffers = (store->slab_count + 1) * (SLAB_BYTES / UNPACKED_PIECE_BYTES);
+
+	if (store->free_count)
+		return store->free[--store->free_count];
+	if (vector_reserve(&store->free, &store->free_capacity, buffers, sizeof(*store->free)))
+		return NULL;
+	if ((!store->slab_count || store->slab_used == SLAB_BYTES) && add_slab(store))
+		return NULL;
+	store->slab_used += UNPACKED_PIECE_BYTES;
+	return store->slabs[store->slab_count - 1] + store->slab_used - UNPACKED_PIECE_BYTES;
+}
+
+uint8_t *unpacked_store_buffer(struct unpacked_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	uint8_t *buffer = take_buffer(store);
+
+	pthread_mutex_unlock(&store->lock);
+	return buffer;
+}
+
+void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer)
+{
+	if (!buffer)
+		return;
+	pthread_mutex_lock(&store->lock);
+	store->free[store->free_count++] = buffer;
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* Some filesystems (NFS, overlayfs of old) lack O_TMPFILE: there the name goes as soon as it is there. */
+static int open_unnamed(const char *directory)
+{
+	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	SCOPE_FREE char *name = NULL;
+
+	if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return descriptor;
+	if (asprintf(&name, "%s/.e2populate-XXXXXX", directory) < 0)
+		return -1;
+	descriptor = mkostemp(name, O_CLOEXEC);
+	if (descriptor >= 0)
+		unlink(name);
+	return descriptor;
+}
+
+/* False: there is not so much left. */
+static bool take_memory(struct unpacked_budget *budget, size_t bytes)
+{
+	if (!budget)
+		return false;
+	if (atomic_fetch_add_explicit(&budget->used_bytes, bytes, memory_order_relaxed) + bytes <= budget->most_bytes)
+		return true;
+	atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+	return false;
+}
+
+static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct problem *problem)
+{
+	if (store->descriptor < 0)
+		store->descriptor = open_unnamed(store->directory);
+	if (store->descriptor < 0)
+		return problem_set(problem, errno, store->directory, "cannot make a temporary file");
+	errcode_t error = whole_write(store->descriptor, piece->memory, piece->bytes, store->file_bytes);
+
+	if (error)
+		return problem_set(problem, error, store->directory, "cannot write a temporary file");
+	piece->spilled_at = store->file_bytes;
+	store->file_bytes += piece->bytes;
+	unpacked_store_give_back(store, TAKE(piece->memory));
+	return 0;
+}
+
+/* Decides where the last piece stays, which nobody looks at any more. */
+static errcode_t settle(struct unpacked_store *store, struct problem *problem)
+{
+	if (store->last_is_settled)
+		return 0;
+	struct piece *piece = &store->pieces[store->count - 1];
+
+	store->last_is_settled = true;
+	store->copied = NULL;
+	return take_memory(store->budget, UNPACKED_PIECE_BYTES) ? 0 : spill(store, piece, problem);
+}
+
+errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size_t bytes, struct problem *problem)
+{
+	errcode_t error = settle(store, problem);
+
+	if (!error)
+		error = vector_reserve(&store->pieces, &store->capacity, store->count + 1, sizeof(*store->pieces));
+	if (error || !bytes) {
+		unpacked_store_give_back(store, buffer);
+		return error;
+	}
+	store->pieces[store->count] = (struct piece){
+		.start = unpacked_store_end(store),
+		.memory = buffer,
+		.bytes = bytes,
+	};
+	store->count++;
+	store->last_is_settled = false;
+	return 0;
+}
+
+/* The first bytes of a further buffer. */
+static errcode_t begin_copy(struct unpacked_store *store, size_t bytes, struct problem *problem)
+{
+	uint8_t *buffer = unpacked_store_buffer(store);
+	errcode_t error = buffer ? unpacked_store_add(store, buffer, bytes, problem) : ENOMEM;
+
+	store->copied = error ? NULL : buffer;
+	return error;
+}
+
+errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, size_t count, struct problem *problem)
+{
+	while (count) {
+		struct piece *last = store->copied ? &store->pieces[store->count - 1] : NULL;
+		size_t used = last ? last->bytes : UNPACKED_PIECE_BYTES, part;
+
+		if (used == UNPACKED_PIECE_BYTES) {
+			part = count < UNPACKED_PIECE_BYTES ? count : UNPACKED_PIECE_BYTES;
+			errcode_t error = begin_copy(store, part, problem);
+
+			if (error)
+				return error;
+			used = 0;
+		} else {
+			part = count < UNPACKED_PIECE_BYTES - used ? count : UNPACKED_PIECE_BYTES - used;
+			last->bytes += part;
+		}
+		memcpy(store->copied + used, bytes, part);
+		bytes = (const char *)bytes + part;
+		count -= part;
+	}
+	return 0;
+}
+
+uint64_t unpacked_store_end(const struct unpacked_store *store)
+{
+	const struct piece *last = store->count ? &store->pieces[store->count - 1] : NULL;
+
+	return last ? last->start + last->bytes : 0;
+}
+
+errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, size_t count, uint64_t at)
+{
+	size_t number = BISECT(store->count, index, store->pieces[index].start + store->pieces[index].bytes > at);
+
+	for (char *to = bytes; count; number++) {
+		if (number == store->count)
+			return ENODATA;
+		const struct piece *piece = &store->pieces[number];
+		size_t from = (size_t)(at - piece->start), part = piece->bytes - from;
+
+		part = part < count ? part : count;
+		if (piece->memory)
+			memcpy(to, piece->memory + from, part);
+		errcode_t error = piece->memory ?
+		                          0 :
+		                          whole_read(store->descriptor, to, part, piece->spilled_at + from);
+
+		if (error)
+			return error;
+		to += part;
+		at += part;
+		count -= part;
+	}
+	return 0;
+}

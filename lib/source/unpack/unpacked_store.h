@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bytes that were unpacked, or came through a pipe, until they are copied: in memory as long as the budget allows it,
+ * what comes after that in a temporary file without a name. Where they are kept has no influence on an image.
+ *
+ * They come in pieces, in order, each in a buffer of the store's own, so that what unpacks them writes them to where
+ * they stay.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "support/problem.h"
+
+/* How much memory all stores of one run may keep; what is on its way is not counted (see unpack_stream.h). */
+struct unpacked_budget {
+	uint64_t most_bytes;
+	atomic_uint_fast64_t used_bytes;
+};
+
+struct unpacked_store;
+
+/* With less, threads hand over more often; with more, less is at hand at the end of a member. */
+#define UNPACKED_PIECE_BYTES ((size_t)512 << 10)
+
+/* budget and directory are borrowed until the last byte is added; NULL: no memory is kept. ENOMEM. */
+MUST_CHECK errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory,
+                                           struct unpacked_store **ret);
+void unpacked_store_destroy(struct unpacked_store *store);
+
+/* A buffer of UNPACKED_PIECE_BYTES; NULL: no memory. Both from any thread. */
+uint8_t *unpacked_store_buffer(struct unpacked_store *store);
+void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer);
+
+/*
+ * The following are one thread's. Adds what is in a buffer, which becomes the store's, also after a failure; it stays
+ * where it is until the next piece is added. The problem names the directory where the temporary file cannot be made or
+ * written.
+ */
+MUST_CHECK errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size_t bytes,
+                                        struct problem *problem);
+
+/* Adds a copy. */
+MUST_CHECK errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, size_t count,
+                                         struct problem *problem);
+
+/* How many bytes have been added. */
+uint64_t unpacked_store_end(const struct unpacked_store *store);
+
+/* From any thread, while nothing is added. Errors of reading; ENODATA beyond the end. */
+MUST_CHECK errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, size_t count, uint64_t at);
