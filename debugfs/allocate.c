@@ -21,13 +21,14 @@ static void forget_counts(struct shell *shell)
 
 errcode_t request_open(struct shell *shell, int count, char **words, struct problem *problem)
 {
-	bool is_writable = false;
+	enum filesystem_access access = FILESYSTEM_READ;
 	int option;
 
-	while ((option = getopt(count, words, "w")) != -1) {
-		if (option != 'w')
+	while ((option = getopt(count, words, "jw")) != -1) {
+		if (option == '?')
 			return WRONG_USAGE;
-		is_writable = true;
+		if (access != FILESYSTEM_JOURNALLED)
+			access = option == 'j' ? FILESYSTEM_JOURNALLED : FILESYSTEM_WRITE;
 	}
 	if (optind + 1 != count)
 		return WRONG_USAGE;
@@ -35,7 +36,7 @@ errcode_t request_open(struct shell *shell, int count, char **words, struct prob
 		return problem_set_reason(problem, EBUSY, shell->filesystem.target.path, "open",
 		                          "it is open: close it first");
 	forget_counts(shell);
-	return filesystem_open(&shell->filesystem, words[optind], is_writable, &shell->policy, problem);
+	return filesystem_open(&shell->filesystem, words[optind], access, &shell->policy, problem);
 }
 
 errcode_t request_close(struct shell *shell, int count, char **words, struct problem *problem)

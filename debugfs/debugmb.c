@@ -20,6 +20,7 @@ struct command {
 	const char *request;
 	const char *script;
 	bool is_writable;
+	bool is_journalled;
 	bool is_json;
 };
 
@@ -37,11 +38,13 @@ static const char epilogue[] =
 /* For completion: see tests/house/manual. */
 #define COMMANDS                                                                                                       \
 	"open|close|mb_groups|mb_stats|mb_structs|orders|goals|policy|alloc|free|commit|prealloc|orphans|explain|map|" \
-	"check|sync|stats|help|quit"
+	"check|sync|transaction|stats|help|quit"
 
 static const struct option_row options[] = {
 	{ .heading = "Options" },
 	{ .letter = 'w', FIELD(is_writable), .help = "open the filesystem for writing too" },
+	{ .letter = 'j', FIELD(is_journalled),
+	  .help = "the same through its journal: all changes until a sync are one transaction" },
 	{ .letter = 'R', .argument = "COMMAND", .kind = ARGUMENT_TEXT, FIELD(request), .words = COMMANDS,
 	  .help = "run this command, and end" },
 	{ .letter = 'f', .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(script),
@@ -169,9 +172,10 @@ static int run(struct shell *shell, const struct command *command)
 		return EXIT_FAILURE;
 	if (command->name) {
 		const char *const words[] = { "open", "--", command->name, NULL };
-		const char *const words_to_write[] = { "open", "-w", "--", command->name, NULL };
+		const char *access = command->is_journalled ? "-j" : "-w";
+		const char *const words_to_write[] = { "open", access, "--", command->name, NULL };
 
-		if (command->is_writable)
+		if (command->is_writable || command->is_journalled)
 			run_request(4, words_to_write, shell->invocation, shell);
 		else
 			run_request(3, words, shell->invocation, shell);
@@ -208,8 +212,9 @@ int main(int argument_count, char **arguments)
 		usage_error("%s: only one filesystem can be given", arguments[next]);
 	if (command.request && command.script)
 		usage_error("-R and -f both say what to run: give one of them");
-	if (command.is_writable && !command.name)
-		usage_error("-w: which filesystem? (The command open takes -w, too)");
+	if ((command.is_writable || command.is_journalled) && !command.name)
+		usage_error("-%c: which filesystem? (The command open takes -w and -j, too)",
+		            command.is_journalled ? 'j' : 'w');
 	shell.is_json = command.is_json;
 	return run(&shell, &command);
 }

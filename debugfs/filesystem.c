@@ -29,6 +29,9 @@ errcode_t filesystem_attach(struct filesystem *filesystem, const struct policy_o
 static void release(struct filesystem *filesystem)
 {
 	close_allocator(filesystem);
+	/* Closing would commit what a sync that failed has left; after one that did not nothing is lost. */
+	if (filesystem->is_journalled && filesystem->fs && ext2mb_transaction_abort(filesystem->fs))
+		filesystem->is_journalled = false;
 	if (filesystem->fs)
 		ext2fs_free(filesystem->fs);
 	target_free(&filesystem->target);
@@ -56,7 +59,8 @@ static errcode_t open_on(struct filesystem *filesystem, const struct policy_opti
 
 	if (error)
 		return error;
-	error = fs_open(path, 0, flags, &filesystem->fs);
+	error = fs_open_with(filesystem->is_journalled ? ext2mb_transaction_io_manager(0) : unix_io_manager, path, 0, flags,
+	                     &filesystem->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	/* Wrong descriptors may be looked at: their groups are left out. */
@@ -67,10 +71,13 @@ static errcode_t open_on(struct filesystem *filesystem, const struct policy_opti
 	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
 }
 
-errcode_t filesystem_open(struct filesystem *filesystem, const char *name, bool is_writable,
+errcode_t filesystem_open(struct filesystem *filesystem, const char *name, enum filesystem_access access,
                           const struct policy_options *policy, struct problem *problem)
 {
-	*filesystem = (struct filesystem){ .is_writable = is_writable };
+	*filesystem = (struct filesystem){
+		.is_writable = access != FILESYSTEM_READ,
+		.is_journalled = access == FILESYSTEM_JOURNALLED,
+	};
 	errcode_t error = target_find(name, 0, 0, &filesystem->target, problem);
 
 	if (!error)
@@ -108,10 +115,22 @@ errcode_t filesystem_sync(struct filesystem *filesystem, struct problem *problem
 {
 	errcode_t error = write_state(filesystem);
 
+	if (!error && filesystem->is_journalled)
+		error = ext2mb_transaction_commit(filesystem->fs);
 	if (error)
 		return problem_set(problem, error, filesystem->target.path, "cannot write the filesystem's state");
 	filesystem->is_changed = false;
 	return 0;
+}
+
+errcode_t filesystem_preview(struct filesystem *filesystem, preview_function show, void *context,
+                             struct problem *problem)
+{
+	errcode_t error = filesystem->is_changed ? write_state(filesystem) : 0;
+
+	if (!error)
+		error = preview_commit(filesystem->fs->io, show, context);
+	return error ? problem_set(problem, error, filesystem->target.path, "cannot prepare the transaction") : 0;
 }
 
 errcode_t filesystem_close(struct filesystem *filesystem, struct problem *problem)

@@ -10,6 +10,7 @@
 
 #include "analyze/read/target.h"
 #include "ext2fs/compare/policies.h"
+#include "ext2fs/transaction/preview.h"
 
 /* A file of alloc -i. It is kept open, so that it has its preallocations. */
 struct open_file {
@@ -28,6 +29,7 @@ struct filesystem {
 	struct ext2mb_orphans *orphans; /* NULL until they are asked for */
 	struct open_file *files;
 	bool is_writable;
+	bool is_journalled;      /* what is written is one transaction, until it is synced */
 	bool is_changed;         /* since it was opened or synced */
 	uint64_t corrupt_groups; /* that the user has been told of */
 };
@@ -37,8 +39,10 @@ static inline bool filesystem_is_open(const struct filesystem *filesystem)
 	return filesystem->fs;
 }
 
+enum filesystem_access { FILESYSTEM_READ, FILESYSTEM_WRITE, FILESYSTEM_JOURNALLED };
+
 /* name: a file, a device, LABEL= or UUID=. After an error none is open. */
-MUST_CHECK errcode_t filesystem_open(struct filesystem *filesystem, const char *name, bool is_writable,
+MUST_CHECK errcode_t filesystem_open(struct filesystem *filesystem, const char *name, enum filesystem_access access,
                                      const struct policy_options *policy, struct problem *problem);
 
 /* Attaches another allocator instead of the one that it has, or none; nothing may be changed. */
@@ -46,6 +50,10 @@ MUST_CHECK errcode_t filesystem_attach(struct filesystem *filesystem, const stru
 
 /* Writes what was changed. */
 MUST_CHECK errcode_t filesystem_sync(struct filesystem *filesystem, struct problem *problem);
+
+/* Journalled: shows what a sync would write now, and commits nothing; preallocations are given back. */
+MUST_CHECK errcode_t filesystem_preview(struct filesystem *filesystem, preview_function show, void *context,
+                                        struct problem *problem);
 
 /* Writes what was changed, and closes it; that also after an error. Nothing to do if none is open. */
 MUST_CHECK errcode_t filesystem_close(struct filesystem *filesystem, struct problem *problem);

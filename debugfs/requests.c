@@ -29,7 +29,7 @@ static const struct request {
 	int least, most; /* words after the name, options included */
 	request_function run;
 } requests[] = {
-	{ "open", "[-w] IMAGE|DEVICE|LABEL=...|UUID=...", NEEDS_NOTHING, 1, 3, request_open },
+	{ "open", "[-w|-j] IMAGE|DEVICE|LABEL=...|UUID=...", NEEDS_NOTHING, 1, 3, request_open },
 	{ "close", "", NEEDS_FILESYSTEM, 0, 0, request_close },
 	{ "mb_groups", "[GROUP|FIRST-LAST|FIRST-]", NEEDS_FILESYSTEM, 0, 1, request_mb_groups },
 	{ "mb_stats", "", NEEDS_FILESYSTEM, 0, 0, request_mb_stats },
@@ -46,6 +46,7 @@ static const struct request {
 	{ "map", "[GROUP|FIRST-LAST|FIRST-]", NEEDS_FILESYSTEM, 0, 1, request_map },
 	{ "check", "", NEEDS_FILESYSTEM, 0, 0, request_check },
 	{ "sync", "", NEEDS_WRITABLE, 0, 0, request_sync },
+	{ "transaction", "", NEEDS_WRITABLE, 0, 0, request_transaction },
 	{ "stats", "[-r]", NEEDS_FILESYSTEM, 0, 1, request_stats },
 	{ "help", "[COMMAND]", NEEDS_NOTHING, 0, 1, request_help },
 	{ "quit", "", NEEDS_NOTHING, 0, 0, request_quit },

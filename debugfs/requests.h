@@ -36,4 +36,5 @@ errcode_t request_explain(struct shell *shell, int count, char **words, struct p
 errcode_t request_map(struct shell *shell, int count, char **words, struct problem *problem);
 errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem);
 errcode_t request_sync(struct shell *shell, int count, char **words, struct problem *problem);
+errcode_t request_transaction(struct shell *shell, int count, char **words, struct problem *problem);
 errcode_t request_stats(struct shell *shell, int count, char **words, struct problem *problem);

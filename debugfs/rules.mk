@@ -13,6 +13,7 @@ debugmb_sources := \
 	debugfs/requests.c \
 	debugfs/shell.c \
 	debugfs/statistics.c \
+	debugfs/transaction.c \
 	debugfs/words.c \
 	$(tool_sources)
 debugmb_tables := debugfs/debugmb.ct

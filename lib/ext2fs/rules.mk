@@ -61,6 +61,7 @@ ext2mb_sources := \
 	lib/ext2fs/transaction/held_blocks.c \
 	lib/ext2fs/transaction/journal.c \
 	lib/ext2fs/transaction/layout.c \
+	lib/ext2fs/transaction/preview.c \
 	lib/ext2fs/transaction/replay.c \
 	lib/ext2fs/transaction/start.c \
 	lib/ext2fs/transaction/superblock.c \

@@ -35,7 +35,7 @@ bool fs_may_be_at(const char *path)
 	return stat(path, &status) || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode) || S_ISDIR(status.st_mode);
 }
 
-errcode_t fs_open(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
+errcode_t fs_open_with(io_manager manager, const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
 	char io_options[32];
 
@@ -45,10 +45,15 @@ errcode_t fs_open(const char *path, uint64_t offset_bytes, int flags, ext2_filsy
 
 	if (!error)
 		error = FS_ERROR_OF(ext2fs_open2(path, offset_bytes ? io_options : NULL, flags | EXT2_FLAG_64BITS, 0,
-		                                 0, unix_io_manager, fs));
+		                                 0, manager, fs));
 	if (!error)
 		error = FS_ERROR_OF(ext2fs_create_inode_cache(*fs, CACHED_INODES));
 	if (error && *fs)
 		ext2fs_free(TAKE(*fs));
 	return error;
+}
+
+errcode_t fs_open(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
+{
+	return fs_open_with(unix_io_manager, path, offset_bytes, flags, fs);
 }

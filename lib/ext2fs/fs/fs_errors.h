@@ -20,6 +20,10 @@
  */
 errcode_t fs_open(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs) MUST_CHECK;
 
+/* The same with another io_manager. */
+errcode_t fs_open_with(io_manager manager, const char *path, uint64_t offset_bytes, int flags,
+                       ext2_filsys *fs) MUST_CHECK;
+
 /*
  * Whether to open it: open(2) would wait for a fifo's writer. A path that is missing is opened, for its error, and so
  * is a directory.

@@ -7,12 +7,6 @@
 #include "ext2fs/ext2mb_err.h"
 #include "ext2fs/transaction/block_writer.h"
 
-/* What is to be committed, by ascending number. */
-struct changes {
-	struct held_block **blocks; /* owned list: first those for the log, then the backups */
-	size_t count, backups;
-};
-
 static errcode_t flush(struct transaction *transaction)
 {
 	errcode_t error = io_channel_flush(transaction->backing);
@@ -72,7 +66,7 @@ static bool is_backup(const struct transaction *transaction, const struct held_b
 	return block_ranges_has(&transaction->layout.backups, held->block);
 }
 
-static errcode_t collect(struct transaction *transaction, struct changes *changes)
+errcode_t commit_collect(struct transaction *transaction, struct commit_changes *changes)
 {
 	struct held_block **all;
 	size_t total = transaction->held.count;
@@ -84,7 +78,7 @@ static errcode_t collect(struct transaction *transaction, struct changes *change
 	error = drop_unchanged(transaction, list, &total);
 	if (error)
 		return error;
-	*changes = (struct changes){ .blocks = calloc(total + 1, sizeof(*changes->blocks)) };
+	*changes = (struct commit_changes){ .blocks = calloc(total + 1, sizeof(*changes->blocks)) };
 	if (!changes->blocks)
 		return ENOMEM;
 	for (size_t index = 0; index < total; index++)
@@ -124,7 +118,7 @@ static errcode_t begin(struct transaction *transaction)
 }
 
 /* What makes the changes last, before any of them is where it belongs. */
-static errcode_t write_log(struct transaction *transaction, const struct changes *changes)
+static errcode_t write_log(struct transaction *transaction, const struct commit_changes *changes)
 {
 	struct journal *journal = &transaction->journal;
 	errcode_t error = begin(transaction);
@@ -142,7 +136,7 @@ static errcode_t write_log(struct transaction *transaction, const struct changes
 	return error ? error : flush(transaction);
 }
 
-static errcode_t write_checkpoint(struct transaction *transaction, const struct changes *changes)
+static errcode_t write_checkpoint(struct transaction *transaction, const struct commit_changes *changes)
 {
 	struct journal *journal = &transaction->journal;
 	errcode_t error = write_in_place(transaction, changes->blocks, changes->count);
@@ -164,7 +158,7 @@ static errcode_t write_checkpoint(struct transaction *transaction, const struct 
 	return error;
 }
 
-static errcode_t write_changes(struct transaction *transaction, const struct changes *changes)
+static errcode_t write_changes(struct transaction *transaction, const struct commit_changes *changes)
 {
 	if (!transaction->layout.has_journal) {
 		errcode_t error = transaction->has_unflushed ? flush(transaction) : 0;
@@ -180,7 +174,7 @@ static errcode_t write_changes(struct transaction *transaction, const struct cha
 }
 
 /* On disk every superblock has the flag while there may be something in the journal; in memory none. */
-static errcode_t write_with_flag(struct transaction *transaction, const struct changes *changes)
+static errcode_t write_with_flag(struct transaction *transaction, const struct commit_changes *changes)
 {
 	struct held_block *held = held_blocks_find(&transaction->held, transaction_super_block(transaction));
 	uint8_t *super = held ? held->data + transaction_super_offset(transaction) : NULL;
@@ -245,8 +239,8 @@ uint64_t commit_log_blocks(const struct transaction *transaction)
 
 errcode_t commit_held(struct transaction *transaction)
 {
-	struct changes changes = { 0 };
-	errcode_t error = collect(transaction, &changes);
+	struct commit_changes changes = { 0 };
+	errcode_t error = commit_collect(transaction, &changes);
 
 	if (!error && changes.count)
 		error = write_with_flag(transaction, &changes);

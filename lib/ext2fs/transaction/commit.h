@@ -4,6 +4,15 @@
 
 #include "ext2fs/transaction/transaction.h"
 
+/* What is to be committed, in ascending order. */
+struct commit_changes {
+	struct held_block **blocks; /* a list for the caller to free: first those for the log, then the backups */
+	size_t count, backups;
+};
+
+/* Lets go of what is held and is the same on disk; what is left. One thread. ENOMEM, errors in reading. */
+MUST_CHECK errcode_t commit_collect(struct transaction *transaction, struct commit_changes *changes);
+
 /*
  * All of it, or nothing of it: EXT2MB_ET_TRANSACTION_SIZE: the journal is too small, and errors of the backing
  * channel. After an error the transaction has to be failed. One thread.

@@ -76,7 +76,8 @@ struct journal_walk {
 static errcode_t add_journal_block(struct journal_walk *walk, uint64_t logical, uint64_t physical, bool is_mapped)
 {
 	struct layout *layout = walk->layout;
-	struct journal_run *last = layout->journal_runs + layout->journal_run_count - 1;
+	struct journal_run *runs = layout->journal_runs;
+	struct journal_run *last = layout->journal_run_count ? &runs[layout->journal_run_count - 1] : NULL;
 
 	if (physical <= layout->first_block || physical >= layout->blocks)
 		return EXT2MB_ET_BAD_JOURNAL;
@@ -85,7 +86,7 @@ static errcode_t add_journal_block(struct journal_walk *walk, uint64_t logical, 
 		return error;
 	if (logical != walk->logical++)
 		return EXT2MB_ET_BAD_JOURNAL;
-	if (layout->journal_run_count && last->physical + last->count == physical) {
+	if (last && last->physical + last->count == physical) {
 		last->count++;
 		return 0;
 	}
