@@ -503,8 +503,10 @@ static void call_both(const struct operation *operation, const struct call *call
 		if (!test.variant->is_full)
 			ck_abort_msg("%s: %s, stock: %s", operation->name, error_message(error),
 			             error_message(stock_error));
+		/* A block that no node of the tree could be had for has been freed again. */
 		if (error == EXT2_ET_BLOCK_ALLOC_FAIL)
-			ck_assert_uint_eq(ext2fs_free_blocks_count(test.fs[OURS]->super), 0);
+			ck_assert_uint_le(ext2fs_free_blocks_count(test.fs[OURS]->super),
+			                  test.variant->flags & EXT4_EXTENTS_FL ? cluster() : 0);
 		forget(call, operation->needs_file || operation->function == create);
 	}
 	if (test.is_over)

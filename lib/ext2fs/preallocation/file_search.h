@@ -21,6 +21,13 @@ struct ext2mb_file {
 	bool may_have_any; /* preallocations; else it has none: the thread that uses it makes them on first use */
 };
 
+/* It will end at `blocks`, as far as is known now: as if it had been opened with EXT2MB_FILE_FINAL. */
+static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
+{
+	file->is_final = true;
+	file->blocks = blocks;
+}
+
 /* Where a small file's first blocks go, if its locality group has nothing: a position. */
 struct small_goal {
 	uint64_t position;
