@@ -13,6 +13,7 @@
 #include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/file_search.h"
 #include "ext2fs/preallocation/preallocation.h"
+#include "ext2fs/search/short_runs.h"
 #include "ext2fs/search/stream_goals.h"
 
 const struct policy allocator_policy = {
@@ -26,6 +27,7 @@ const struct policy allocator_policy = {
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
 	.locality = EXT2MB_LOCALITY_DIRECTORY,
 	.limits = SEARCH_LIMITS_DEFAULT,
+	.short_run_kib = SHORT_RUN_KIB,
 };
 
 /* An allocator with what its rooms have of it, in one piece of memory. */

@@ -74,6 +74,7 @@ unit_tests := \
 	scalability \
 	scan \
 	scan_choice \
+	short_runs \
 	sized_struct \
 	stats_text \
 	stripe \

@@ -19,7 +19,8 @@
 	 CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE | CHOICE_ONE_DIRECTION)
 #define OURS                                                                                                           \
 	(CHOICE_GOAL_FIRST | CHOICE_WAIT_AT_EQUAL | CHOICE_PADDED_GOALS |                         \
-	 CHOICE_OWN_PENDING | CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON)
+	 CHOICE_OWN_PENDING | CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON | \
+	 CHOICE_SHORT_RUNS)
 #define KERNEL_LEAST_GROUPS 16 /* in filesystems with fewer, mb_optimize_scan is off unless asked for */
 
 static const struct {
@@ -54,6 +55,7 @@ static const struct choice all_choices[] = {
 	{ CHOICE_DIRECTORY_SHARES, 0, "directory-shares", "files and their inodes in their directory's group" },
 	{ CHOICE_BY_LARGEST, 0, "by-largest", "the largest buddies where no average is long enough" },
 	{ CHOICE_GO_ON, 0, "go-on", "without a goal, after the worker's last request" },
+	{ CHOICE_SHORT_RUNS, 0, "short-runs", "files that grow use up short free runs first" },
 };
 
 #define CHOICES (sizeof(all_choices) / sizeof(*all_choices))
@@ -208,6 +210,8 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.small_file_goal = file_goal_in_flex_group;
 		policy.inodes = &kernel_inodes;
 	}
+	if (!(choices & CHOICE_SHORT_RUNS) || policy.index == &kernel_index)
+		policy.short_run_kib = 0;
 	if (is_kernels) {
 		policy.small_file_take = kernel_small_file_take;
 		policy.normalization = EXT2MB_NORMALIZE_TABLE;
@@ -223,6 +227,15 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	return policy;
 }
 
+/* What was chosen apart from the choices. */
+static void set_numbers(struct policy *policy, const struct policy_options *options)
+{
+	if (options->has_limits)
+		policy->limits = options->limits;
+	if (options->has_short_runs && policy->short_run_kib)
+		policy->short_run_kib = options->short_run_kib;
+}
+
 errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret)
 {
 	struct ext2mb_options allocator = options->allocator;
@@ -236,8 +249,7 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 	if (choices == (SERIES | OURS) && options->policy == POLICY_EXT2MB) {
 		struct policy ours = allocator_policy;
 
-		if (options->has_limits)
-			ours.limits = options->limits;
+		set_numbers(&ours, options);
 		return allocator_open(fs, &allocator, &ours, ret);
 	}
 	struct kernel_policy *kernel = aligned_alloc(_Alignof(struct kernel_policy), sizeof(*kernel));
@@ -263,8 +275,7 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 	if (!(choices & CHOICE_SEVERAL_GOALS))
 		allocator.streams = 1;
 	struct policy policy = bind(kernel, is_kernels);
-	if (options->has_limits)
-		policy.limits = options->limits;
+	set_numbers(&policy, options);
 	errcode_t error = allocator_open(fs, &allocator, &policy, ret);
 	if (error || !is_kernels || kernel->loading == GROUPS_COLD)
 		return error;

@@ -37,6 +37,7 @@ enum policy_name {
 #define CHOICE_DIRECTORY_SHARES 0x10000u  /* a group has room for what its directories will hold */
 #define CHOICE_BY_LARGEST 0x20000u        /* by the largest buddies where no average is long enough */
 #define CHOICE_GO_ON 0x40000u             /* without a goal: after the worker's last request */
+#define CHOICE_SHORT_RUNS 0x80000u        /* files that grow use up short free runs first */
 
 struct choice {
 	uint32_t choice;     /* CHOICE_* */
@@ -73,6 +74,8 @@ struct policy_options {
 	struct ext2mb_options allocator; /* as for ext2mb_open(); its size need not be set */
 	bool has_limits;                 /* else those of the kernel */
 	struct search_limits limits;
+	bool has_short_runs;             /* else ours */
+	uint32_t short_run_kib;
 
 	/* What was set by name: see tunables.h. */
 	uint64_t tunables_set; /* a bit for each row */

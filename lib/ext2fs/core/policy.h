@@ -46,6 +46,9 @@ struct policy {
 	uint32_t least_groups; /* in filesystems with fewer, mb_optimize_scan is off */
 	struct search_limits limits;
 
+	/* search/short_runs.h: longer free runs are kept while files that grow by little can have others; 0: none */
+	uint32_t short_run_kib;
+
 	/* A policy's own, freed with the allocator; NULL: it has none. */
 	void *state;
 	errcode_t (*create)(struct ext2mb *mb); /* once the geometry is known. ENOMEM */

@@ -12,9 +12,13 @@
 #include "ext2fs/preallocation/reclaim.h"
 #include "ext2fs/search/empty_groups.h"
 #include "ext2fs/search/first_fit.h"
+#include "ext2fs/search/short_runs.h"
 #include "ext2fs/search/stream_goals.h"
 
 #define MUCH_SHARE 16u  /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
+#define LITTLE_BYTES (UINT64_C(64) << 10)    /* a request of no more is a little one */
+#define SHORT_FILE_BYTES (UINT64_C(16) << 20) /* of short runs, for each file that grows at the time */
+#define SHORT_RUNS_A_HINT 16u                 /* taken with the same hints */
 
 struct need {
 	struct ext2mb_worker *worker;
@@ -254,6 +258,41 @@ static errcode_t take_after_small(const struct need *need, struct preallocation 
 	return flex_search_take(need->worker, &near, &found->position, &found->count);
 }
 
+/*
+ * Of free space that is in pieces, a file that grows by little takes whole short runs. A file that grows alone does so
+ * no longer than it is short itself.
+ */
+static bool goes_by_short_runs(const struct need *need)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	const struct normalize_hints *hints = &need->worker->preallocation->hints;
+	uint64_t most = (SHORT_FILE_BYTES >> geometry->block_bits) * ((uint64_t)hints->open_preallocations + 1);
+	uint64_t little = max_u64(LITTLE_BYTES >> geometry->block_bits, geometry_cluster_blocks(geometry));
+
+	return short_runs_are_first(need->mb) && !need->file->is_final && need->count <= little &&
+	       need->request->whole_count <= little && need->goal.start == need->request->logical &&
+	       need->hole_end - need->goal.start > need->goal.count && need->request->logical < most;
+}
+
+static errcode_t take_short_run(const struct need *need, struct preallocation *found)
+{
+	struct worker_preallocation *worker = need->worker->preallocation;
+	uint64_t most = min_u64(normalize_share(&worker->hints), need->hole_end - need->goal.start);
+	const struct short_run_request request = {
+		.stream = need->file->ino,
+		.least = asked_clusters(need),
+		.most = (uint32_t)min_u64(max_u64(to_clusters(need, most), asked_clusters(need)),
+		                          need->mb->geometry.clusters_per_group),
+	};
+
+	if (!goes_by_short_runs(need))
+		return EXT2MB_ET_NO_SPACE;
+	errcode_t error = short_runs_take(need->worker, &request, &found->position, &found->count);
+	if (++worker->short_runs == SHORT_RUNS_A_HINT || (!error && found->count == request.most))
+		worker->hints_are_due = true;
+	return error;
+}
+
 /* More than a group, all of it known to be needed, goes where several groups are free. */
 static errcode_t take_free_groups(const struct need *need, struct preallocation *found)
 {
@@ -358,7 +397,7 @@ static errcode_t take_large(const struct need *need, struct preallocation *taken
 {
 	static const take_attempt owns[] = { take_at_own_goal, NULL };
 	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere, NULL };
-	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour,
+	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour, take_short_run,
 		                             take_free_groups, begin_free_group, take_near,
 		                             take_after_small, take_anywhere,    NULL };
 	struct preallocation_owner *own = &need->file->own;

@@ -230,6 +230,11 @@ static bool is_exact(const struct normalize_request *request)
 	return request->final_size && (appends(request) || (request->start && !continues_left(request)));
 }
 
+uint64_t normalize_share(const struct normalize_hints *hints)
+{
+	return hints->free_blocks / (SHARE * ((uint64_t)hints->open_preallocations + 1));
+}
+
 /* The longest preallocation that the free space permits: a power of two, a whole cluster at least. */
 static uint64_t longest_preallocation(const struct normalize_request *request)
 {
@@ -242,7 +247,7 @@ static uint64_t longest_preallocation(const struct normalize_request *request)
 	/* A top buddy is all that an order can say; whole groups may be free after it. */
 	if (hints->largest_order >= 0 && hints->largest_order < top_order)
 		limit = min_u64(limit, cluster << hints->largest_order);
-	limit = min_u64(limit, hints->free_blocks / (SHARE * ((uint64_t)hints->open_preallocations + 1)));
+	limit = min_u64(limit, normalize_share(hints));
 	return power_below(max_u64(limit, cluster));
 }
 

@@ -59,5 +59,8 @@ struct normalize_goal {
 	uint64_t try_least; /* how many of them are worth having */
 };
 
+/* Of ours: how many blocks each of the open preallocations may have of what is free. */
+uint64_t normalize_share(const struct normalize_hints *hints);
+
 /* Not EXT2MB_NORMALIZE_DEFAULT. */
 struct normalize_goal normalize(enum ext2mb_normalization normalization, const struct normalize_request *request);
