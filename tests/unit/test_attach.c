@@ -179,6 +179,24 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* What is asked for and not marked is nobody's when the next block is asked for. */
+START_TEST(test_not_taken)
+{
+	ext2_filsys fs = open_attached("-t ext4 -b 1024 -O ^orphan_file", "16M");
+	blk64_t block, count;
+	uint64_t before = 0;
+
+	for (unsigned int round = 0; round < 100; round++) {
+		ck_assert_ok(ext2fs_new_block2(fs, 0, NULL, &block));
+		ck_assert_ok(ext2fs_new_range(fs, 0, 5000, 200, NULL, &block, &count));
+		ck_assert_ok(ext2fs_new_block2(fs, 0, NULL, &block));
+		before = before ? before : ext2mb_free_blocks(ext2mb_attached(fs));
+		ck_assert_uint_eq(ext2mb_free_blocks(ext2mb_attached(fs)), before);
+	}
+	close_attached(fs);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("attach");
@@ -186,5 +204,6 @@ int main(void)
 
 	tcase_add_loop_test(attach, test_in_turns, 0, sizeof(turns) / sizeof(*turns));
 	tcase_add_test(attach, test_refusals);
+	tcase_add_test(attach, test_not_taken);
 	return run_suite(suite);
 }
