@@ -220,7 +220,11 @@ START_TEST(test_cold_pairs)
 	make_free(34, 1007, 20);
 	make_free(35, 1007, 1);
 	make_free(36, 1007, 1);
-	reopen(GROUPS_COLD, EXT2MB_SCAN_LINEAR, 0);
+	close_policy();
+	/* Else 35 might be loaded because it was read ahead. */
+	open_policy(&(struct policy_options){ .policy = POLICY_SERIES, .loading = GROUPS_COLD, .read_ahead = 1,
+	                                      .allocator.struct_bytes = sizeof(struct ext2mb_options),
+	                                      .allocator.optimize_scan = EXT2MB_SCAN_LINEAR });
 	ck_assert_uint_eq(take_stream(19).start, block_in(34, 1007));
 	ck_assert(is_loaded(34) && is_loaded(35));
 	close_policy();
@@ -279,6 +283,23 @@ START_TEST(test_small_files)
 }
 END_TEST
 
+/* Where neither a preallocation nor a trimmed one fits, the file gets what it asks for, and no more. */
+START_TEST(test_small_fall_back)
+{
+	const struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 100 };
+	struct ext2mb_file *file;
+
+	make_full(WITHOUT_FLEX, "320M");
+	make_free(20, 1030, 40);
+	reopen(GROUPS_WARM, EXT2MB_SCAN_INDEXED, 0);
+	ck_assert_ok(ext2mb_file_open(test.worker, &info, &file));
+	ck_assert_uint_eq(take_for_file(file, 0, 0).start / GROUP_BLOCKS, 20);
+	ck_assert_uint_eq(group_free_clusters(&test.mb->groups[20]), 38);
+	ext2mb_file_close(test.worker, file);
+	close_policy();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernel_groups");
@@ -293,5 +314,6 @@ int main(void)
 	tcase_add_test(tcase, test_cold_pairs);
 	tcase_add_test(tcase, test_linear_groups);
 	tcase_add_test(tcase, test_small_files);
+	tcase_add_test(tcase, test_small_fall_back);
 	return run_suite(suite);
 }

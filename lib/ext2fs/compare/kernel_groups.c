@@ -169,7 +169,11 @@ errcode_t kernel_sweep_all(struct search *search, bool waits)
 	uint32_t next;
 
 	kernel_begin_criterion(search);
-	return kernel_sweep_linear(search, search->mb->geometry.groups, waits, &next);
+	errcode_t error = kernel_sweep_linear(search, search->mb->geometry.groups, waits, &next);
+	/* Since patch 16 only where there is an index. */
+	if (!kernel_chooses(search->mb, CHOICE_SCAN_IN_PLACE))
+		kernel_fall_back(search);
+	return error;
 }
 
 errcode_t kernel_end(struct search *search)

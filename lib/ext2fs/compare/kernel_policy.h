@@ -130,4 +130,5 @@ MUST_CHECK errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct
 
 /* How the sets were gone through before patches 15, 16 and 17, in any combination, and in the series. */
 MUST_CHECK errcode_t kernel_sweep(struct search *search);
+void kernel_fall_back(struct search *search);
 bool kernel_meet_busy(struct search *search, uint32_t number);

@@ -12,6 +12,7 @@ static errcode_t search_from(struct ext2mb_worker *worker, const struct small_re
 		.has_goal = true,
 		.count = clusters,
 		.asked = request->count,
+		.falls_back = true,
 	};
 
 	return preallocation_take(worker, &scan, found);
@@ -32,9 +33,9 @@ errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct locality_g
 		                    taken);
 	if (error || taken->count <= request->count)
 		return error;
+	/* Those that touch stay apart, as if each began a group: what one has left is for requests that are as short. */
 	group_pa_add(list, (struct preallocation){ .position = taken->position + request->count,
-	                                           .count = taken->count - request->count },
-	             mb->geometry.clusters_per_group);
+	                                           .count = taken->count - request->count }, 1);
 	taken->count = request->count;
 	locality_group_trim(worker, pool);
 	return 0;

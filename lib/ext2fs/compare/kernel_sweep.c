@@ -209,6 +209,16 @@ bool kernel_meet_busy(struct search *search, uint32_t number)
 	return false;
 }
 
+/*
+ * The kernel notes a request's length before it makes it a locality group's preallocation, and that is what it comes back
+ * to when no trimmed length has been found.
+ */
+void kernel_fall_back(struct search *search)
+{
+	if (search->falls_back && search->criterion == BEST_AVAILABLE && search->status == SEARCH_GOES_ON)
+		search->wanted = search->original;
+}
+
 static errcode_t sweep(struct search *search)
 {
 	uint32_t wanted = search->wanted, start = search->start_group, after_linear = start;
@@ -230,6 +240,7 @@ static errcode_t sweep(struct search *search)
 		error = choose_then_scan(search, &route);
 	search->start_group = start;
 	search->wanted = wanted;
+	kernel_fall_back(search);
 	return error;
 }
 

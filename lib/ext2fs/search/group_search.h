@@ -34,6 +34,7 @@ struct search {
 	uint32_t least;       /* clusters: shorter runs are no use */
 	bool is_whole;        /* least is what is wanted */
 	bool reserves;        /* what is taken is a preallocation */
+	bool falls_back;      /* after trimming in vain: to original. Goes by it who models the kernel */
 	bool takes_first;     /* the first run that comes is good enough */
 
 	enum criterion criterion;

@@ -410,6 +410,7 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 		.worker = worker,
 		.mb = mb,
 		.reserves = request->reserves,
+		.falls_back = request->falls_back,
 		.inode = request->stream,
 	};
 	errcode_t error = 0;

@@ -19,6 +19,7 @@ struct scan_request {
 	uint32_t flags; /* EXT2MB_ALLOC_* */
 	uint64_t limit; /* of EXT2MB_ALLOC_PACK: the first position that is not to be taken */
 	bool reserves;  /* it is for a preallocation, */
+	bool falls_back; /* when no trimmed length fits, as much as was asked for is enough: the kernel's small files */
 	bool as_kernel; /* one of the kernel's normalizations, and looked for as the kernel does it */
 };
 
