@@ -79,11 +79,35 @@ errcode_t ext2fs_initialize(const char *name, int flags, struct ext2_super_block
 	return error;
 }
 
+/* Since 1.47.2 mke2fs(8) makes one by itself, when there is a lost+found: an empty filesystem is as it would be without us. */
+errcode_t ext2fs_create_orphan_file(ext2_filsys fs, blk_t blocks)
+{
+	struct handle *handle = handle_of(fs);
+	bool waits = handle && handle->is_new && !handle->mb;
+
+	if (waits)
+		handle->was_refused = true;
+	errcode_t error = NEXT(ext2fs_create_orphan_file)(fs, blocks);
+
+	if (waits)
+		handle->was_refused = false;
+	return error;
+}
+
+/* For what is being made they are read before its journal is; a first file is what it waits for. */
+static void attach_opened(ext2_filsys fs)
+{
+	struct handle *handle = handle_of(fs);
+
+	if (handle && !handle->is_new)
+		handle_attach(handle);
+}
+
 errcode_t ext2fs_read_bitmaps(ext2_filsys fs)
 {
 	errcode_t error = NEXT(ext2fs_read_bitmaps)(fs);
 
-	handle_attach(handle_of(fs));
+	attach_opened(fs);
 	return error;
 }
 
@@ -91,7 +115,7 @@ errcode_t ext2fs_read_block_bitmap(ext2_filsys fs)
 {
 	errcode_t error = NEXT(ext2fs_read_block_bitmap)(fs);
 
-	handle_attach(handle_of(fs));
+	attach_opened(fs);
 	return error;
 }
 
@@ -99,7 +123,7 @@ errcode_t ext2fs_read_inode_bitmap(ext2_filsys fs)
 {
 	errcode_t error = NEXT(ext2fs_read_inode_bitmap)(fs);
 
-	handle_attach(handle_of(fs));
+	attach_opened(fs);
 	return error;
 }
 

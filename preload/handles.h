@@ -17,7 +17,7 @@ struct handle {
 	bool is_journalled;  /* its io_channel collects transactions */
 	bool has_step;       /* one that ext2mb_transaction_begin() has begun */
 	bool has_named_data; /* since the last commit: ext2mb_transaction_name_data() */
-	bool was_refused;    /* and it has been said why; the program runs on with libext2fs's own allocation */
+	bool was_refused;    /* libext2fs's own allocation serves the program, as has been said */
 	struct ext2mb *mb;   /* NULL: not attached */
 	struct ext2mb_worker *worker;
 	ext2_ino_t given;    /* by ext2fs_new_inode() last, and not marked by the program yet; 0: none */
