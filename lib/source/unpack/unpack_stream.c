@@ -466,6 +466,20 @@ static errcode_t unpack_alone(struct unpack_stream *stream, struct waiting_piece
 	return error;
 }
 
+/* The caller has time, and those that unpack have none. The lock is held. */
+static void wait_usefully(struct unpack_stream *stream)
+{
+	pthread_mutex_unlock(&stream->lock);
+	bool was_useful = unpacked_store_prepare(stream->source.store);
+
+	pthread_mutex_lock(&stream->lock);
+	const struct unit *head = stream->units[stream->head];
+
+	/* Meanwhile there may be something. */
+	if (!was_useful && !head->count && head->state != UNIT_ENDED)
+		wait_for_change(stream);
+}
+
 /* The next piece that is waiting, none at the end. The lock is held. */
 static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_piece *piece, uint64_t *restart)
 {
@@ -487,7 +501,7 @@ static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_pie
 		} else if (interrupt_pending())
 			return EINTR;
 		else
-			wait_for_change(stream);
+			wait_usefully(stream);
 	}
 }
 

@@ -16,6 +16,9 @@
 /* Memory comes from the system in parts of this size: malloc() would ask for each buffer, and trim when it is freed. */
 #define SLAB_BYTES ((size_t)8 << 20)
 
+/* So many are at hand, with memory that has been touched. */
+#define PREPARED_BUFFERS 16
+
 struct piece {
 	uint64_t start;
 	uint64_t spilled_at; /* in the temporary file, if it has no memory */
@@ -86,13 +89,11 @@ static errcode_t add_slab(struct unpacked_store *store)
 	return 0;
 }
 
-/* There is always room to give a buffer back. */
-static uint8_t *take_buffer(struct unpacked_store *store)
+/* A further one. There is always room to give it back. */
+static uint8_t *new_buffer(struct unpacked_store *store)
 {
 	size_t buffers = (store->slab_count + 1) * (SLAB_BYTES / UNPACKED_PIECE_BYTES);
 
-	if (store->free_count)
-		return store->free[--store->free_count];
 	if (vector_reserve(&store->free, &store->free_capacity, buffers, sizeof(*store->free)))
 		return NULL;
 	if ((!store->slab_count || store->slab_used == SLAB_BYTES) && add_slab(store))
@@ -104,10 +105,25 @@ static uint8_t *take_buffer(struct unpacked_store *store)
 uint8_t *unpacked_store_buffer(struct unpacked_store *store)
 {
 	pthread_mutex_lock(&store->lock);
-	uint8_t *buffer = take_buffer(store);
+	uint8_t *buffer = store->free_count ? store->free[--store->free_count] : new_buffer(store);
 
 	pthread_mutex_unlock(&store->lock);
 	return buffer;
+}
+
+bool unpacked_store_prepare(struct unpacked_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	uint8_t *buffer = store->free_count < PREPARED_BUFFERS ? new_buffer(store) : NULL;
+
+	pthread_mutex_unlock(&store->lock);
+	if (!buffer)
+		return false;
+#ifdef MADV_POPULATE_WRITE
+	(void)!madvise(buffer, UNPACKED_PIECE_BYTES, MADV_POPULATE_WRITE);
+#endif
+	unpacked_store_give_back(store, buffer);
+	return true;
 }
 
 void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer)

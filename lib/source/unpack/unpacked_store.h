@@ -34,6 +34,12 @@ uint8_t *unpacked_store_buffer(struct unpacked_store *store);
 void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer);
 
 /*
+ * Lets the kernel find memory for a further buffer, so that who asks for one next does not wait for that: of 1299 MiB it
+ * took 0.6 s of 2.4 s. False: there are enough.
+ */
+bool unpacked_store_prepare(struct unpacked_store *store);
+
+/*
  * The following are one thread's. Adds what is in a buffer, which becomes the store's, also after a failure; it stays
  * where it is until the next piece is added. The problem names the directory where the temporary file cannot be made or
  * written.
