@@ -239,13 +239,29 @@ static const char *judge_disk(struct run *run, unsigned long commits, bool by_al
 	return problem;
 }
 
+/* Anywhere, or just before a flush, where most is at stake: a commit has few flushes and many writes. */
+static size_t some_moment(struct random *random)
+{
+	size_t flushes = 0;
+
+	for (size_t index = 0; index < recorded_disk.count; index++)
+		flushes += recorded_disk.events[index].kind == DISK_FLUSH;
+	if (!flushes || random_below(random, 2))
+		return random_below(random, recorded_disk.count + 1);
+	uint64_t wanted = random_below(random, flushes);
+
+	for (size_t index = 0;; index++)
+		if (recorded_disk.events[index].kind == DISK_FLUSH && !wanted--)
+			return index;
+}
+
 static void crash(struct run *run)
 {
 	const struct options *options = run->options;
 	struct random random = { options->seed + 1 };
 
 	for (unsigned long point = 0; point < options->points; point++) {
-		size_t end = random_below(&random, recorded_disk.count + 1);
+		size_t end = some_moment(&random);
 		enum loss loss = random_below(&random, LOSSES);
 		unsigned long commits = make_disk(run, end, loss, &random);
 		const char *problem = judge_disk(run, commits, options->every && point % options->every == 0);

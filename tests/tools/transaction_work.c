@@ -141,6 +141,16 @@ static void truncate_file(struct work *work, const struct work_file *file)
 	check(ext2fs_file_close(handle), "file_close");
 }
 
+/* Often from the beginning of a block, which may then have to be escaped in the log. */
+static void overwrite(struct work *work, ext2_ino_t ino)
+{
+	uint64_t offset = random_below(&work->random, MOST_BYTES);
+
+	if (random_below(&work->random, 2))
+		offset -= offset % work->fs->blocksize;
+	write_at(work, ino, offset, 5000);
+}
+
 static void change_something(struct work *work)
 {
 	struct work_file *file = &work->files[work->file_count ? random_below(&work->random, work->file_count) : 0];
@@ -149,7 +159,7 @@ static void change_something(struct work *work)
 	if (work->file_count < 4 || (what < 4 && work->file_count < WORK_MOST_FILES))
 		create(work);
 	else if (what < 6)
-		write_at(work, file->ino, random_below(&work->random, MOST_BYTES), 5000);
+		overwrite(work, file->ino);
 	else if (what < 7)
 		make_directory(work);
 	else if (what < 9)

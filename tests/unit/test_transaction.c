@@ -79,6 +79,28 @@ START_TEST(test_bitmap_of_commit)
 }
 END_TEST
 
+/* In the log a block that begins with the journal's magic number does not; where it belongs, and in memory, it does. */
+START_TEST(test_escaping)
+{
+	static const uint8_t magic[] = { 0xc0, 0x3b, 0x39, 0x98, 1 };
+	uint8_t data[1024] = { 0 };
+	blk64_t logged;
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t used = some_used_block(fs);
+
+	memcpy(data, magic, sizeof(magic));
+	ck_assert_ok(io_channel_write_blk64(fs->io, used, 1, data));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert_ok(ext2fs_bmap2(fs, EXT2_JOURNAL_INO, NULL, NULL, 0, 2, NULL, &logged));
+	ck_assert_mem_eq(block_on_disk(fs, logged), "\0\0\0\0\1\0", 6);
+	ck_assert_mem_eq(block_on_disk(fs, used), data, sizeof(data));
+	ck_assert_mem_eq(block_read(fs, used), data, sizeof(data));
+	ext2fs_free(fs);
+}
+END_TEST
+
 /* In a group without a bitmap, whatever lies there; its metadata is in use. */
 START_TEST(test_uninit_group)
 {
@@ -398,6 +420,7 @@ int main(void)
 
 	tcase_add_loop_test(tests, test_order, 0, 2);
 	tcase_add_test(tests, test_bitmap_of_commit);
+	tcase_add_test(tests, test_escaping);
 	tcase_add_test(tests, test_uninit_group);
 	tcase_add_loop_test(tests, test_pieces, 0, 2);
 	tcase_add_test(tests, test_unchanged);
