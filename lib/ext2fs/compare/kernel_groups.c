@@ -151,31 +151,6 @@ errcode_t kernel_visit(struct search *search, uint32_t number, bool waits)
 	return search_group(search, number, waits);
 }
 
-errcode_t kernel_sweep_linear(struct search *search, uint32_t count, bool waits, uint32_t *next)
-{
-	uint32_t groups = search->mb->geometry.groups, number = search->start_group;
-	errcode_t error = 0;
-
-	for (uint32_t step = 0; step < count && step < groups && search_goes_on(search, error); step++) {
-		error = kernel_visit(search, number, waits);
-		number = number + 1 < groups ? number + 1 : 0;
-	}
-	*next = number;
-	return error;
-}
-
-errcode_t kernel_sweep_all(struct search *search, bool waits)
-{
-	uint32_t next;
-
-	kernel_begin_criterion(search);
-	errcode_t error = kernel_sweep_linear(search, search->mb->geometry.groups, waits, &next);
-	/* Since patch 16 only where there is an index. */
-	if (!kernel_chooses(search->mb, CHOICE_SCAN_IN_PLACE))
-		kernel_fall_back(search);
-	return error;
-}
-
 errcode_t kernel_end(struct search *search)
 {
 	struct ext2mb *mb = search->mb;

@@ -114,10 +114,6 @@ MUST_CHECK errcode_t kernel_visit(struct search *search, uint32_t number, bool w
 /* A criterion begins: what is read ahead begins with its first group. */
 void kernel_begin_criterion(struct search *search);
 
-/* So many groups from the start group on, or all; *next is the one after them. */
-MUST_CHECK errcode_t kernel_sweep_linear(struct search *search, uint32_t count, bool waits, uint32_t *next);
-MUST_CHECK errcode_t kernel_sweep_all(struct search *search, bool waits);
-
 /* After the criteria: what was read ahead last is loaded. */
 MUST_CHECK errcode_t kernel_end(struct search *search);
 
@@ -130,5 +126,7 @@ MUST_CHECK errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct
 
 /* How the sets were gone through before patches 15, 16 and 17, in any combination, and in the series. */
 MUST_CHECK errcode_t kernel_sweep(struct search *search);
-void kernel_fall_back(struct search *search);
+
+/* All groups from the start group on. */
+MUST_CHECK errcode_t kernel_sweep_all(struct search *search, bool waits);
 bool kernel_meet_busy(struct search *search, uint32_t number);

@@ -213,10 +213,36 @@ bool kernel_meet_busy(struct search *search, uint32_t number)
  * The kernel notes a request's length before it makes it a locality group's preallocation, and that is what it comes back
  * to when no trimmed length has been found.
  */
-void kernel_fall_back(struct search *search)
+static void fall_back(struct search *search)
 {
 	if (search->falls_back && search->criterion == BEST_AVAILABLE && search->status == SEARCH_GOES_ON)
 		search->wanted = search->original;
+}
+
+/* So many groups from the start group on; *next is the one after them. */
+static errcode_t sweep_linear(struct search *search, uint32_t count, bool waits, uint32_t *next)
+{
+	uint32_t groups = search->mb->geometry.groups, number = search->start_group;
+	errcode_t error = 0;
+
+	for (uint32_t step = 0; step < count && step < groups && search_goes_on(search, error); step++) {
+		error = kernel_visit(search, number, waits);
+		number = number + 1 < groups ? number + 1 : 0;
+	}
+	*next = number;
+	return error;
+}
+
+errcode_t kernel_sweep_all(struct search *search, bool waits)
+{
+	uint32_t next;
+
+	kernel_begin_criterion(search);
+	errcode_t error = sweep_linear(search, search->mb->geometry.groups, waits, &next);
+	/* Since patch 16 only where there is an index. */
+	if (!kernel_chooses(search->mb, CHOICE_SCAN_IN_PLACE))
+		fall_back(search);
+	return error;
 }
 
 static errcode_t sweep(struct search *search)
@@ -228,7 +254,7 @@ static errcode_t sweep(struct search *search)
 	if (chooses(search, CHOICE_GOAL_FIRST) && search->criterion != BEST_AVAILABLE)
 		error = kernel_visit(search, search->start_group, false);
 	if (search_goes_on(search, error))
-		error = kernel_sweep_linear(search, kernel_policy_of(search->mb)->linear_groups, false, &after_linear);
+		error = sweep_linear(search, kernel_policy_of(search->mb)->linear_groups, false, &after_linear);
 	if (!search_goes_on(search, error))
 		return error;
 
@@ -240,7 +266,7 @@ static errcode_t sweep(struct search *search)
 		error = choose_then_scan(search, &route);
 	search->start_group = start;
 	search->wanted = wanted;
-	kernel_fall_back(search);
+	fall_back(search);
 	return error;
 }
 
