@@ -5,7 +5,8 @@
 #include "support/problem.h"
 
 /*
- * The path of a program that can be run, as execvp(3) would find it, or in /usr/sbin and /sbin. The caller frees it. ENOENT, ENOMEM.
+ * The path of a program that can be run, as execvp(3) would find it, or in /usr/sbin and /sbin. The caller frees it.
+ * ENOENT, EACCES, ENOMEM.
  */
 MUST_CHECK errcode_t program_locate(const char *name, char **path, struct problem *problem);
 

@@ -4,8 +4,8 @@
  * they are. Blocks that are new to a file are written at once anyway, as long as they were free at the last commit.
  *
  * Named are blocks that the file has already, with contents. Each of them is either the same file's since the last
- * commit, or has been written since, and then the journal has it. That holds until blocks are freed, which could become those of a
- * directory: a step that may free some commits what was named before it begins (step_enter_to_free()).
+ * commit, or has been written since, and then the journal has it. That holds until blocks are freed, which could become
+ * those of a directory: a step that may free some commits what was named before it begins (step_enter_to_free()).
  */
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libfuse's table of operations, which it calls by path: that of libfuse 2.9 (fuse2fs of Debian 12) and of libfuse 3
- * (Debian 13). Both are kept: libfuse adds to their ends alone, and the caller says how much it knows. From its manual; its headers
- * are not needed, and could not both be had.
+ * (Debian 13). Both are kept: libfuse adds to their ends alone, and the caller says how much it knows. Its headers are not
+ * needed, of which only one could be had.
  */
 #pragma once
 

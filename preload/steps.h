@@ -19,7 +19,7 @@ void step_enter(void);
 /* The same for one that may free blocks of files, see preload/contents.c. */
 void step_enter_to_free(void);
 
-/* It ends. now: it is to be on disk when this returns; else it may wait for others. What a commit has said, if there was one. */
+/* It ends. now: it is to be on disk when this returns; else it may wait for others. Returns what a commit has said. */
 errcode_t step_leave(bool now);
 
 /* Is one running? Then a filesystem that is opened takes part in it. */
