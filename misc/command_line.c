@@ -96,7 +96,7 @@ static void describe_option(const struct option_row *row)
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
 		printf("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
 	list_words(row, list);
-	printf("%s%s\n", line, row->word ? list : "");
+	printf("%s%s\n", line, row->word && row->kind == ARGUMENT_WORDS ? list : "");
 }
 
 /* Names and arguments alone, as many in a line as there is room for. */

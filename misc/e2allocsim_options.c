@@ -111,11 +111,34 @@ static const char *shown_word(unsigned int index)
 	return kernel_form_name((enum kernel_form)index);
 }
 
+/* Those that can be set. */
 static const char *tunable_word(unsigned int index)
 {
-	const struct tunable *tunable = tunable_get(index);
+	const struct tunable *tunable;
 
-	return tunable ? tunable->name : NULL;
+	for (unsigned int row = 0; (tunable = tunable_get(row)); row++)
+		if (tunable->get && index-- == 0)
+			return tunable->name;
+	return NULL;
+}
+
+static bool is_set(const struct command *command, const struct tunable *wanted)
+{
+	unsigned int index = 0;
+
+	while (tunable_get(index) != wanted)
+		index++;
+	return command->policy.tunables_set & UINT64_C(1) << index;
+}
+
+static void check_compared(const struct command *command)
+{
+	const struct tunable *tunable;
+
+	for (unsigned int index = 0; (tunable = tunable_get(index)); index++)
+		if (is_set(command, tunable) && configuration_varies(command->comparison, tunable->name))
+			usage_error("--set=%s: the runs that are compared differ in it: leave it out, or compare something else",
+			            tunable->name);
 }
 
 static void take_compare(struct command *command, const struct taken_option *option)
@@ -201,7 +224,8 @@ static const struct option_row compared_rows[] = {
 	  FIELD(policy.allocator.stripe_blocks), .take = take_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },
 	{ .name = "set", .argument = "NAME=VALUE", .kind = ARGUMENT_TEXT, .word = tunable_word, .take = take_set,
-	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times" },
+	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times;\n"
+	          "e2allocsim(8) lists them" },
 	{ .name = "compare", .argument = "WHAT", .kind = ARGUMENT_WORDS,
 	  .words = "policies|normalizations|windows|patches|main", .take = take_compare,
 	  .help = "policies, patches, normalizations, windows or main (base, series, ext2mb, and that\n"
@@ -418,10 +442,16 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	const struct command_line line =
 		command->is_all ? all_line : workload_line(command->options.workload, settings);
 
-	if (command->options.workload && command->options.workload->input &&
-	    !command_line_has(&line, argument_count, arguments, is_compared))
+	bool is_preset = command->options.workload && command->options.workload->input &&
+	                 !command_line_has(&line, argument_count, arguments, is_compared);
+
+	if (is_preset)
 		command->comparison = COMPARE_MAIN;
-	return argument_count - command_line_read(&line, argument_count, arguments, command);
+	int used = command_line_read(&line, argument_count, arguments, command);
+
+	if (is_preset && is_set(command, tunable_find("policy")))
+		command->comparison = COMPARE_NOTHING;
+	return argument_count - used;
 }
 
 void command_parse(int argument_count, char **arguments, struct command *command)
@@ -468,6 +498,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		take_image(command, left, operands);
 	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");
+	check_compared(command);
 	if (configuration_list(command->comparison, &command->policy, &command->configurations,
 	                       &command->options.configuration_count))
 		exit_without_memory();

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ext2fs/compare/tunables.h"
 #include "simulate/results/shown.h"
 
 #define WHY_BYTES 256
@@ -85,14 +86,28 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	return error;
 }
 
-static errcode_t measure(const struct simulate_options *options, struct measurement *measurement, bool is_written,
-                         struct problem *problem)
+/* What was set is had, or nothing runs: of several runs the message names the one that cannot have it. */
+static errcode_t open_image(const struct simulate_options *options, const struct configuration *configuration,
+                            bool is_written, struct image *image, struct problem *problem)
 {
 	const char *given = options->directory ? options->directory : options->workload->name;
 	const char *directory = options->workload->input ? NULL : given;
-	struct image image;
 	errcode_t error = image_open(options->image, options->image_file ? options->image_file : options->image,
-	                             directory, &measurement->configuration->options, is_written, &image, problem);
+	                             directory, &configuration->options, is_written, image, problem);
+
+	if (error)
+		return error;
+	error = tunables_verify(image->mb, &configuration->options, problem);
+	if (error && options->configuration_count > 1)
+		problem_add(problem, " (in the run \"%s\")", configuration->name);
+	return error;
+}
+
+static errcode_t measure(const struct simulate_options *options, struct measurement *measurement, bool is_written,
+                         struct problem *problem)
+{
+	struct image image;
+	errcode_t error = open_image(options, measurement->configuration, is_written, &image, problem);
 
 	if (!error)
 		error = run_on(options, &image, measurement, is_written, problem);
@@ -101,23 +116,39 @@ static errcode_t measure(const struct simulate_options *options, struct measurem
 	return error;
 }
 
+/* Before the first of several runs: what the last one cannot have would be known after all others. */
+static errcode_t check_configurations(const struct simulate_options *options, struct problem *problem)
+{
+	errcode_t error = 0;
+
+	for (size_t index = 0; options->configuration_count > 1 && index < options->configuration_count && !error;
+	     index++) {
+		const struct configuration *configuration = &options->configurations[index];
+		struct image image;
+
+		if (!configuration->options.tunables_set)
+			continue;
+		error = open_image(options, configuration, false, &image, problem);
+		image_close(&image);
+	}
+	return error;
+}
+
 /* Repeats of everything follow one another, so that what disturbs one disturbs all. */
 static errcode_t measure_all(const struct simulate_options *options, struct measurement *runs, size_t total,
                              struct problem *problem)
 {
 	bool is_written = total == 1 && options->repeats == 1 && !options->dry_run && !options->workload->input;
+	errcode_t error = check_configurations(options, problem);
 
-	for (size_t run = 0; run < total * options->repeats; run++) {
+	for (size_t run = 0; !error && run < total * options->repeats; run++) {
 		size_t index = run % total;
-		errcode_t error;
 
 		runs[run].configuration = &options->configurations[index / options->thread_count];
 		runs[run].threads = options->threads[index % options->thread_count];
 		error = measure(options, &runs[run], is_written, problem);
-		if (error)
-			return error;
 	}
-	return 0;
+	return error;
 }
 
 errcode_t simulate(const struct simulate_options *options, struct measurement **ret, size_t *count,

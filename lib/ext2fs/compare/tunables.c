@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ext2fs/compare/kernel_policy.h"
@@ -189,29 +190,35 @@ static void set_short_runs(struct policy_options *options, uint64_t value)
 
 /* --- The table -------------------------------------------------------------------------------------------------- */
 
+static const char no_read_ahead[] = "the policy ext2mb does not read ahead, all others at most all groups";
+
 #define NUMBER(function) .get = get_##function, .set = set_##function, .maximum = UINT32_MAX
 
 static const struct tunable tunables[] = {
 	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = own_policy_name },
 	{ .name = "normalization", .get = get_normalization, .set = set_normalization, .words = normalizations },
 	{ .name = "locality", .get = get_locality, .set = set_locality, .words = localities },
-	{ .name = "streams", NUMBER(streams), .minimum = 1 },
-	{ .name = "stripe", .get = get_stripe, .set = set_stripe, .maximum = UINT32_MAX - 1 },
+	{ .name = "streams", NUMBER(streams), .minimum = 1,
+	  .limit = "base has one, all others at most one for every four groups" },
+	{ .name = "stripe", .get = get_stripe, .set = set_stripe, .maximum = UINT32_MAX - 1,
+	  .limit = "a stripe is whole clusters and at most a group" },
 	{ .name = "mb_optimize_scan", .get = get_optimize_scan, .set = set_optimize_scan, .maximum = 1,
 	  .is_live = true },
 	{ .name = "mb_stream_req", NUMBER(stream_req), .minimum = 1 },
-	{ .name = "mb_group_prealloc", NUMBER(group_prealloc), .minimum = 1 },
+	{ .name = "mb_group_prealloc", NUMBER(group_prealloc), .minimum = 1,
+	  .limit = "it is whole stripes, at least 32 clusters and at most a group" },
 	{ .name = "mb_max_to_scan", NUMBER(max_to_scan) },
 	{ .name = "mb_min_to_scan", NUMBER(min_to_scan) },
 	{ .name = "mb_order2_req", NUMBER(order2_req) },
 	{ .name = "mb_best_avail_max_trim_order", NUMBER(trim_order) },
 	{ .name = "short_run_kb", NUMBER(short_runs) },
-	{ .name = "mb_max_linear_groups", NUMBER(linear_groups) },
-	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1 },
-	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1 },
+	{ .name = "mb_max_linear_groups", NUMBER(linear_groups), .limit = "the policy ext2mb has none" },
+	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1, .limit = no_read_ahead },
+	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_stats", .refusal = "this allocator always counts" },
 };
 
+#define VALUE_BYTES 64
 #define TUNABLES (sizeof(tunables) / sizeof(*tunables))
 _Static_assert(TUNABLES <= POLICY_MOST_TUNABLES, "policy_options has room for each");
 
@@ -259,16 +266,32 @@ void tunable_set(const struct tunable *tunable, struct policy_options *options, 
 	options->tunable_values[index] = value;
 }
 
+/* A number, a word, or the name of what is no word. */
+static void write_value(const struct tunable *tunable, const struct policy_options *options, uint64_t value,
+                        char text[VALUE_BYTES])
+{
+	const char *word = tunable->words ? tunable->words[value] : NULL;
+
+	if (tunable->words && !word)
+		word = tunable->text(options);
+	if (word)
+		snprintf(text, VALUE_BYTES, "%s", word);
+	else
+		snprintf(text, VALUE_BYTES, "%" PRIu64, value);
+}
+
 errcode_t tunable_verify(const struct tunable *tunable, const struct ext2mb *mb, const struct policy_options *options,
                          uint64_t value, struct problem *problem)
 {
 	uint64_t had = tunable->get(mb, options);
+	char wanted_text[VALUE_BYTES], had_text[VALUE_BYTES];
 
 	if (had == value)
 		return 0;
-	return problem_set_reason(problem, EINVAL, NULL, tunable->name,
-	                          "%" PRIu64 " cannot be had with this filesystem and policy: it would be %" PRIu64,
-	                          value, had);
+	write_value(tunable, options, value, wanted_text);
+	write_value(tunable, options, had, had_text);
+	return problem_set_reason(problem, EINVAL, NULL, tunable->name, "%s cannot be had, it would be %s: %s",
+	                          wanted_text, had_text, tunable->limit ? tunable->limit : "another option says so");
 }
 
 errcode_t tunables_verify(const struct ext2mb *mb, const struct policy_options *options, struct problem *problem)

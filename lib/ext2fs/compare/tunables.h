@@ -16,6 +16,7 @@ struct tunable {
 	const char *(*text)(const struct policy_options *options); /* what it is where it is no word; NULL: it always is */
 	uint64_t minimum, maximum;
 	bool is_live;         /* an open allocator can change it */
+	const char *limit;    /* why an allocator may have another value than was set; NULL: it never has */
 	const char *refusal;  /* why it cannot be set */
 };
 

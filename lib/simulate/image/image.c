@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "ext2fs/compare/own_library.h"
-#include "ext2fs/compare/tunables.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/fs/fs_errors.h"
 #include "populate/format/child.h"
@@ -175,7 +174,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	own_library_explain(options->own, error, problem);
 	if (error)
 		return problem_set(problem, error, path, "cannot attach an allocator");
-	return tunables_verify(image->mb, options, problem);
+	return 0;
 }
 
 /* --- What inodes have ---------------------------------------------------------------------------------------- */

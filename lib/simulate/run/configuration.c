@@ -11,7 +11,7 @@
 
 #define PATCHES 17
 #define STRIPE_BLOCKS 64 /* 256 KiB: 4 disks of data with chunks of 64 KiB */
-#define MOST_CONFIGURATIONS (PATCHES + 2)
+#define MOST_CONFIGURATIONS (PATCHES + 3)
 
 struct list {
 	struct configuration *configurations;
@@ -206,6 +206,8 @@ static void list_patches(struct list *list, const struct policy_options *options
 	variant = *options;
 	variant.policy = POLICY_EXT2MB;
 	add(list, &variant, "ext2mb");
+	if (options->policy == POLICY_OWN)
+		add(list, options, "%s", name_of(options));
 }
 
 static void list_main(struct list *list, const struct policy_options *options)
@@ -234,6 +236,23 @@ errcode_t configuration_add_traced(struct configuration **list, size_t *count)
 	*list = longer;
 	++*count;
 	return 0;
+}
+
+bool configuration_varies(enum comparison comparison, const char *tunable)
+{
+	static const char *const varied[][2] = {
+		[COMPARE_NOTHING] = { NULL, NULL },
+		[COMPARE_POLICIES] = { "policy", "mb_optimize_scan" },
+		[COMPARE_NORMALIZATIONS] = { "normalization", "stripe" },
+		[COMPARE_WINDOWS] = { "locality", NULL },
+		[COMPARE_PATCHES] = { "policy", NULL },
+		[COMPARE_MAIN] = { "policy", "normalization" },
+	};
+
+	for (size_t index = 0; index < sizeof(*varied) / sizeof(**varied); index++)
+		if (varied[comparison][index] && strcmp(varied[comparison][index], tunable) == 0)
+			return true;
+	return false;
 }
 
 errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,

@@ -34,6 +34,9 @@ enum comparison {
 /* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */
 uint32_t configuration_stripe(const struct policy_options *options);
 
+/* Whether the comparison has runs with several values of a tunable, so that nobody else can set it. */
+bool configuration_varies(enum comparison comparison, const char *tunable);
+
 /*
  * The configurations of a comparison, made from what the options say of everything else. The caller frees *ret.
  * ENOMEM.
