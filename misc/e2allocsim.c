@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "e2allocsim_options.h"
+#include "ext2fs/compare/own_library.h"
 #include "simulate/results/report.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
 const char tool_name[] = "e2allocsim";
+
+/* The library whose functions are asked meanwhile; NULL: none is. */
+static const char *asked_library;
+
+/* One that calls exit(3) would end the program as if the run had gone well. */
+static void note_end(void)
+{
+	if (!asked_library)
+		return;
+	fprintf(stderr, "%s: %s: cannot use it as a policy: it has ended the program\n", tool_name, asked_library);
+	_exit(EXIT_FAILURE);
+}
 
 static errcode_t run_simulation(struct command *command, struct measurement **measurements, size_t *count,
                                 struct problem *problem)
@@ -54,8 +70,13 @@ static errcode_t run(struct command *command, struct problem *problem)
 {
 	struct measurement *measurements = NULL;
 	size_t count = 0;
+
+	if (command->own && atexit(note_end))
+		return problem_set(problem, ENOMEM, NULL, "cannot start");
+	asked_library = command->own ? command->own->path : NULL;
 	errcode_t error = make_and_simulate(command, &measurements, &count, problem);
 
+	asked_library = NULL;
 	if (error) {
 		problem_set(problem, error, command->options.image, "cannot simulate on it");
 		interrupt_explain(command->options.image, problem);

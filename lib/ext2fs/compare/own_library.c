@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_ERRNO 4095 /* as Linux's own limit is */
+
 static const char action[] = "cannot use it as a policy";
 
 bool own_library_is_path(const char *name)
@@ -98,6 +100,10 @@ errcode_t own_library_explain(const struct own_library *library, errcode_t error
 {
 	if (!library || !library->open_error || !error)
 		return error;
+	if (library->open_error < 0 || library->open_error > MOST_ERRNO)
+		return problem_set_reason(problem, error, library->path, action,
+		                          "ext2mb_policy_open: it returned %ld, which is no errno value",
+		                          library->open_error);
 	return problem_set_reason(problem, error, library->path, action, "ext2mb_policy_open: %s",
 	                          error_message(library->open_error));
 }
