@@ -211,7 +211,7 @@ static const struct tunable tunables[] = {
 	{ .name = "mb_min_to_scan", NUMBER(min_to_scan) },
 	{ .name = "mb_order2_req", NUMBER(order2_req) },
 	{ .name = "mb_best_avail_max_trim_order", NUMBER(trim_order) },
-	{ .name = "short_run_kb", NUMBER(short_runs) },
+	{ .name = "short_run_kb", NUMBER(short_runs), .limit = "the policy ext2mb alone has it" },
 	{ .name = "mb_max_linear_groups", NUMBER(linear_groups), .limit = "the policy ext2mb has none" },
 	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1, .limit = no_read_ahead },
