@@ -65,7 +65,7 @@ void overview_disks_print_commands(FILE *stream, const char *size)
 	fprintf(stream, "    truncate -s %s disk && mke2fs -q -F -t ext4 -O orphan_file disk\n", size);
 	for (unsigned int kind = 0; kind < OVERVIEW_DISKS; kind++)
 		if (kinds[kind].fill)
-			fprintf(stream, "    e2allocsim age --fill=%u --churn=%u disk    # %s\n", kinds[kind].fill,
+			fprintf(stream, "    e2allocsim age --policy=series --fill=%u --churn=%u disk    # %s\n", kinds[kind].fill,
 			        kinds[kind].churn, kinds[kind].title);
 }
 
