@@ -35,6 +35,12 @@ START_TEST(a_seek_grows_with_its_distance)
 	ck_assert_double_gt(near.seconds, 0.8e-3 + 4.17e-3);
 	ck_assert_double_gt(far.seconds, near.seconds);
 	ck_assert_double_lt(far.seconds, 16e-3 + 4.17e-3 + transfer(1));
+	/* It takes as long as the square root of the way, from 0.8 to 16 ms, and then half a revolution. */
+	struct disk_time quarter = { .block_bytes = BLOCK };
+
+	disk_time_read(&quarter, (uint64_t)(1e12 / 4 / BLOCK), 1);
+	ck_assert_double_eq_tol(quarter.seconds, 0.8e-3 + 15.2e-3 / 2 + 4.17e-3 + transfer(1), 1e-6);
+	disk_time_close(&quarter);
 	/* Backwards even a short way is half a revolution. */
 	back.head = 10;
 	disk_time_read(&back, 9, 1);
