@@ -48,7 +48,9 @@ static errcode_t check_mounted(const char *path, const char *file, const char *a
 
 	if (error)
 		return problem_set(problem, error, path, "cannot see whether it is mounted");
-	if (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP | EXT2_MF_BUSY))
+	if (flags & EXT2_MF_MOUNTED)
+		return problem_set_reason(problem, EBUSY, path, action, "it is mounted");
+	if (flags & (EXT2_MF_SWAP | EXT2_MF_BUSY))
 		return problem_set_reason(problem, EBUSY, path, action, "it is in use");
 	return 0;
 }
@@ -74,13 +76,17 @@ static errcode_t refuse(struct image *image, struct problem *problem, const char
 	return problem_set_reason(problem, EINVAL, image->path, "cannot simulate on it", "%s", reason);
 }
 
-static errcode_t check_state(struct image *image, struct problem *problem)
+static errcode_t check_state(struct image *image, const char *file, struct problem *problem)
 {
 	struct ext2_super_block *super = image->fs->super;
+	errcode_t error;
 
 	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
-	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super))
-		return refuse(image, problem, "it is not clean: run e2fsck first");
+	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super)) {
+		/* What is mounted is never clean, and nothing for e2fsck. */
+		error = check_mounted(image->path, file, "cannot simulate on it", problem);
+		return error ? error : refuse(image, problem, "it is not clean: run e2fsck first");
+	}
 	if (image->directory && ext2fs_has_feature_quota(super))
 		return refuse(image, problem, "the feature quota is not supported");
 	return 0;
@@ -160,7 +166,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory,
 	errcode_t error = fs_open(file, 0, flags, &image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
-	error = check_state(image, problem);
+	error = check_state(image, file, problem);
 	if (!error && writable)
 		error = check_mounted(path, file, "cannot simulate on it", problem);
 	if (!error && directory)
