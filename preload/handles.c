@@ -104,6 +104,7 @@ void handle_detach(struct handle *handle)
 
 static void complain(const struct handle *handle, const char *what, errcode_t error)
 {
+	program_has_lost_changes();
 	/* The first time it has been said why. */
 	if (error != EXT2MB_ET_TRANSACTION_OVER)
 		say("%s: %s: %s", handle->fs->device_name, what, error_message(error));
@@ -142,7 +143,7 @@ errcode_t handle_commit(struct handle *handle)
 	errcode_t error = ext2mb_transaction_commit(handle->fs);
 
 	if (error)
-		complain(handle, "the transaction is lost, and nothing more can be written", error);
+		complain(handle, "the commit failed, and nothing more can be written", error);
 	handle->has_step = false;
 	handle->has_named_data = false;
 	return error;

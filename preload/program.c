@@ -61,6 +61,23 @@ static void leave_children_alone(void)
 	free(all);
 }
 
+static bool has_lost_changes;
+
+void program_has_lost_changes(void)
+{
+	__atomic_store_n(&has_lost_changes, true, __ATOMIC_RELAXED);
+}
+
+/* debugfs closes its filesystem when its exit status is made up already, and fuse2fs ends with 0, too. */
+static void end_program(int status, void *unused)
+{
+	(void)unused;
+	if (status || !__atomic_load_n(&has_lost_changes, __ATOMIC_RELAXED))
+		return;
+	fflush(NULL);
+	_exit(EXIT_FAILURE);
+}
+
 /* Before the constructors of programs in C++ or OCaml, which might open something. */
 static void __attribute__((constructor(101))) program_start(void)
 {
@@ -72,8 +89,11 @@ static void __attribute__((constructor(101))) program_start(void)
 	program.kind = kind_of(program.name);
 	program.journal = settings && strstr(settings, "journal");
 	program.is_verbose = settings && strstr(settings, "verbose");
-	if (program.journal)
+	if (program.journal) {
 		leave_children_alone();
+		/* The first one is called last. */
+		(void)!on_exit(end_program, NULL);
+	}
 	if (program.kind == PROGRAM_ASIDE)
 		say_more("%s allocates by itself: it is left alone", program.name);
 }

@@ -2,6 +2,7 @@
 #include "preload/steps.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 #include "preload/handles.h"
@@ -43,14 +44,11 @@ static errcode_t commit(void)
 
 static void enter(bool may_free)
 {
-	/* debugfs has one thread for commands. It leaves one that is interrupted with a jump: then the lock is still ours. */
-	if (program.kind != PROGRAM_DEBUGFS || !state.is_inside)
-		pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
 	/* If it fails, that has been said, and what the step writes is refused. */
 	if (may_free && handles_have_named_data())
 		(void)!commit();
-	if (!state.is_inside)
-		handles_begin();
+	handles_begin();
 	state.is_inside = true;
 }
 
@@ -106,6 +104,7 @@ static void *run_clock(void *unused)
 void steps_start_clock(void)
 {
 	pthread_condattr_t attributes;
+	sigset_t all, before;
 
 	if (state.has_clock)
 		return;
@@ -113,7 +112,11 @@ void steps_start_clock(void)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&state.wake, &attributes);
 	pthread_condattr_destroy(&attributes);
+	/* The program's handlers are for its own threads: libss's jumps, libfuse's interrupts the read it waits in. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	state.has_clock = pthread_create(&state.clock, NULL, run_clock, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!state.has_clock)
 		say("no thread can be made: what no other operation follows is committed with the next one only");
 }
