@@ -511,7 +511,8 @@ struct ext2mb *ext2mb_attached(ext2_filsys fs);
  *
  * Opening for writing replays the journal, if need be, with e2fsck(8) (EXT2MB_ET_REPLAY: that failed). ext2fs_open2()
  * returns EXT2MB_ET_NO_JOURNAL where there is no journal or an external one, EXT2MB_ET_BAD_JOURNAL for one that is
- * damaged or has unknown features. Opened without EXT2_FLAG_RW the filesystem is read as with unix_io.
+ * damaged or has unknown features, and EBUSY where another handle or process has the filesystem open for transactions
+ * (flock(2) on the file or device). Opened without EXT2_FLAG_RW the filesystem is read as with unix_io.
  *
  * Refused are writes to the journal (EXT2MB_ET_JOURNAL_WRITE), another size or another journal in the superblock
  * (EXT2MB_ET_LAYOUT_CHANGE), and what lies outside of the filesystem (EXT2MB_ET_BAD_RANGE). After a write that was

@@ -413,6 +413,23 @@ START_TEST(test_threads)
 }
 END_TEST
 
+/* Of a file that ends early, or a disk that has lost a block: what is there cannot be compared, and is written. */
+START_TEST(test_unreadable)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t last = ext2fs_blocks_count(fs->super) - 1;
+
+	ext2fs_block_alloc_stats2(fs, last, +1);
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	run_on_image("truncate -s -100K $IMAGE");
+	ck_assert_ok(block_fill(fs, last, 5));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert(is_filled_on_disk(fs, last, 5));
+	ext2fs_free(fs);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("transaction");
@@ -424,6 +441,7 @@ int main(void)
 	tcase_add_test(tests, test_uninit_group);
 	tcase_add_loop_test(tests, test_pieces, 0, 2);
 	tcase_add_test(tests, test_unchanged);
+	tcase_add_test(tests, test_unreadable);
 	tcase_add_test(tests, test_zeroing);
 	tcase_add_test(tests, test_discard);
 	tcase_add_test(tests, test_backups);

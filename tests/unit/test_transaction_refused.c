@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a transaction does not do, steps, and what is done before the first read. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,33 @@ START_TEST(test_not_ext4)
 }
 END_TEST
 
+/* Two that write one journal would undo each other's commits. */
+START_TEST(test_taken)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_error(transaction_image_refused(0), EBUSY);
+	ck_assert_ok(ext2fs_close(fs));
+	fs = transaction_image_open(0);
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
+/* fuse2fs says how large the cache is to be when the filesystem is open, and ends if that fails. */
+START_TEST(test_cache)
+{
+	char of_cache[] = "cache_blocks=100", others[] = "offset=4096";
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_ok(io_channel_set_options(fs->io, of_cache));
+	ck_assert_error(io_channel_set_options(fs->io, others), EXT2_ET_INVALID_ARGUMENT);
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
 /* An offset is an option that comes after the file is opened. */
 START_TEST(test_offset)
 {
@@ -261,6 +289,8 @@ int main(void)
 	tcase_add_test(tests, test_dirty_journal);
 	tcase_add_test(tests, test_damaged_journal);
 	tcase_add_test(tests, test_not_ext4);
+	tcase_add_test(tests, test_taken);
+	tcase_add_test(tests, test_cache);
 	tcase_add_test(tests, test_offset);
 	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/transaction/access.h"
@@ -25,6 +26,8 @@ static void destroy(struct transaction *transaction)
 	block_ranges_clear(&transaction->data);
 	layout_free(&transaction->layout);
 	pthread_rwlock_destroy(&transaction->lock);
+	if (transaction->lock_descriptor >= 0)
+		close(transaction->lock_descriptor);
 	free(transaction->bounce);
 	free(transaction->io_options);
 	free(transaction->name);
@@ -50,6 +53,7 @@ static errcode_t make_channel(const char *name, const struct transaction_manager
 		return ENOMEM;
 	}
 	transaction->manager = manager;
+	transaction->lock_descriptor = -1;
 	transaction->name = strdup(name);
 	transaction->io_options = strdup("");
 	*channel = (struct struct_io_channel){
@@ -244,14 +248,14 @@ static errcode_t add_option(struct transaction *transaction, const char *option,
 	return 0;
 }
 
-/* The cache stays off. */
+/* The cache stays off; fuse2fs says how large it should be once the filesystem is open, and ends if it may not. */
 static errcode_t channel_set_option(io_channel channel, const char *option, const char *value)
 {
 	struct transaction *transaction = channel->private_data;
 	io_manager backing = *transaction->manager->backing;
 	errcode_t error = 0;
 
-	if (!strcmp(option, "cache"))
+	if (!strcmp(option, "cache") || !strcmp(option, "cache_blocks"))
 		return 0;
 	pthread_rwlock_wrlock(&transaction->lock);
 	if (transaction->state != TRANSACTION_UNREAD || !transaction->backing || !backing->set_option)

@@ -27,30 +27,25 @@ static errcode_t write_needs_recovery(struct transaction *transaction, bool is_n
 	return io_channel_write_blk64(transaction->backing, block, 1, transaction->bounce);
 }
 
-/* Needs the lock alone: the blocks that are the same as on disk are dropped. */
-static errcode_t is_unchanged(struct transaction *transaction, const struct held_block *held, bool *unchanged)
+/*
+ * Needs the lock alone: the blocks that are the same as on disk are dropped. What cannot be read there, because the disk
+ * has lost it or a file ends before it, is written as it would be without a transaction.
+ */
+static bool is_unchanged(struct transaction *transaction, const struct held_block *held)
 {
-	errcode_t error = io_channel_read_blk64(transaction->backing, held->block, 1, transaction->bounce);
-
-	if (error)
-		return error;
+	if (io_channel_read_blk64(transaction->backing, held->block, 1, transaction->bounce))
+		return false;
 	if (held->block == transaction_super_block(transaction))
 		superblock_set_needs_recovery(transaction->bounce + transaction_super_offset(transaction), false);
-	*unchanged = memcmp(held->data, transaction->bounce, transaction->layout.block_bytes) == 0;
-	return 0;
+	return memcmp(held->data, transaction->bounce, transaction->layout.block_bytes) == 0;
 }
 
-static errcode_t drop_unchanged(struct transaction *transaction, struct held_block **list, size_t *count)
+static void drop_unchanged(struct transaction *transaction, struct held_block **list, size_t *count)
 {
 	size_t kept = 0;
 
 	for (size_t index = 0; index < *count; index++) {
-		bool unchanged;
-		errcode_t error = is_unchanged(transaction, list[index], &unchanged);
-
-		if (error)
-			return error;
-		if (unchanged) {
+		if (is_unchanged(transaction, list[index])) {
 			held_blocks_drop(&transaction->held, list[index]);
 			transaction->counts.unchanged_blocks++;
 		} else {
@@ -58,7 +53,6 @@ static errcode_t drop_unchanged(struct transaction *transaction, struct held_blo
 		}
 	}
 	*count = kept;
-	return 0;
 }
 
 static bool is_backup(const struct transaction *transaction, const struct held_block *held)
@@ -75,9 +69,7 @@ errcode_t commit_collect(struct transaction *transaction, struct commit_changes 
 	if (error)
 		return error;
 	SCOPE_FREE struct held_block **list = all;
-	error = drop_unchanged(transaction, list, &total);
-	if (error)
-		return error;
+	drop_unchanged(transaction, list, &total);
 	*changes = (struct commit_changes){ .blocks = calloc(total + 1, sizeof(*changes->blocks)) };
 	if (!changes->blocks)
 		return ENOMEM;

@@ -2,7 +2,12 @@
 #include "ext2fs/transaction/start.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/fs/fs_errors.h"
@@ -94,6 +99,38 @@ static errcode_t read_all(struct transaction *transaction)
 	return error;
 }
 
+/*
+ * Two that write one journal would each undo the other's commits: the second one would even find needs_recovery, and
+ * empty the journal that the first one uses. udev holds a device's lock for moments only.
+ */
+static errcode_t lock_alone(struct transaction *transaction)
+{
+	const struct timespec moment = { .tv_nsec = 100 * 1000 * 1000 };
+	int descriptor = open(transaction->name, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	/* What cannot be locked, as on some network filesystems, is used without. */
+	if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+		if (descriptor >= 0)
+			close(descriptor);
+		return 0;
+	}
+	int tries = S_ISBLK(status.st_mode) ? 20 : 1;
+
+	while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+		if (errno == EWOULDBLOCK && --tries) {
+			nanosleep(&moment, NULL);
+			continue;
+		}
+		bool is_taken = errno == EWOULDBLOCK;
+
+		close(descriptor);
+		return is_taken ? EBUSY : 0;
+	}
+	transaction->lock_descriptor = descriptor;
+	return 0;
+}
+
 errcode_t start_transaction(struct transaction *transaction)
 {
 	errcode_t error = read_superblock(transaction);
@@ -106,7 +143,12 @@ errcode_t start_transaction(struct transaction *transaction)
 		transaction->state = TRANSACTION_PASSED;
 		return 0;
 	}
-	if (superblock_needs_recovery(transaction->super))
+	if (transaction->lock_descriptor < 0)
+		error = lock_alone(transaction);
+	/* As whoever had the lock until then has left it. */
+	if (!error)
+		error = read_superblock(transaction);
+	if (!error && superblock_needs_recovery(transaction->super))
 		error = replay(transaction);
 	if (!error)
 		error = read_all(transaction);

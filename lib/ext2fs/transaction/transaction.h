@@ -38,6 +38,7 @@ struct transaction {
 	char *name;         /* owned */
 	char *io_options;   /* owned, as ext2fs_open2() takes them; "" */
 	int open_flags;     /* IO_FLAG_* */
+	int lock_descriptor; /* has flock(2)'s lock while the filesystem is open; -1: none */
 	enum transaction_state state;
 	errcode_t why_over;  /* what the first refused or failed call returned */
 	bool is_in_step;
