@@ -387,9 +387,11 @@ static struct options read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const struct options options = read_options(argc, argv);
-	struct run run = { .options = &options };
-	SCOPE_FREE char *path = NULL;
+	/* Not of this function, so that LeakSanitizer sees at the end what it has. */
+	static struct run run;
+	static char *path;
 
+	run.options = &options;
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
 	run.base = read_file(options.image, &run.bytes);
