@@ -472,7 +472,7 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans
 struct ext2mb_attach_options {
 	size_t struct_bytes; /* sizeof(struct ext2mb_attach_options) */
 	const struct ext2mb_options *allocator; /* NULL: the defaults; without a discard function */
-	uint64_t open_files; /* so many files keep preallocations, those allocated for last; 0: 1024; at most 2^20 */
+	uint64_t open_files; /* so many files at most keep preallocations, those allocated for last; 0: 1024; at most 2^20 */
 };
 
 /*

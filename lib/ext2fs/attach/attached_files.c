@@ -14,6 +14,7 @@ errcode_t attached_files_create(struct attached_files *files, uint32_t most)
 		.items = calloc(most, sizeof(*files->items)),
 		.heads = malloc(heads * sizeof(*files->heads)),
 		.mask = heads - 1,
+		.kept = most < ATTACHED_FILES_FIRST ? most : ATTACHED_FILES_FIRST,
 		.most = most,
 		.newest = ATTACHED_FILES_NONE,
 		.oldest = ATTACHED_FILES_NONE,
@@ -98,7 +99,7 @@ errcode_t attached_files_add(struct attached_files *files, struct ext2mb_worker 
 
 	if (error)
 		return error;
-	uint32_t index = files->count < files->most ? files->count++ : drop_oldest(files, worker);
+	uint32_t index = files->count < files->kept ? files->count++ : drop_oldest(files, worker);
 	uint32_t *head = head_of(files, info->ino);
 
 	files->items[index] = (struct attached_file){ .file = file, .ino = info->ino, .same_hash = *head };
@@ -106,6 +107,11 @@ errcode_t attached_files_add(struct attached_files *files, struct ext2mb_worker 
 	make_newest(files, index);
 	*ret = &files->items[index];
 	return 0;
+}
+
+void attached_files_keep_more(struct attached_files *files)
+{
+	files->kept = files->kept < files->most - files->kept ? 2 * files->kept : files->most;
 }
 
 struct attached_file *attached_files_find_indirect(struct attached_files *files, uint64_t block)

@@ -11,11 +11,13 @@
 #define SECTOR_BITS 9u
 
 /*
- * A file that has grown in order up to its 16th block, after which it is no small one, is expected to become eight times
- * as long, so that 4 extents make 32 MiB: from the fifth one on, libext2fs verifies and writes a node of the tree for each
- * block (64 files in turns, 4 KiB a call: 5 microseconds of processor time a block with 4 extents, 18 with 5).
+ * A file that has grown in order up to its 16th block, after which it is no small one, is expected to become 4 MiB long,
+ * and then eight times as long as it is: from the fifth extent on, libext2fs verifies and writes a node of the tree for
+ * each block (64 files in turns, 4 KiB a call: 5 microseconds of processor time a block with 4 extents, 18 with 5). So
+ * the second extent is to be a long one, too.
  */
 #define EXPECTED_FROM 16u
+#define EXPECTED_LEAST_BYTES (UINT64_C(4) << 20)
 #define EXPECTED_GROWTH 8u
 
 #define INDIRECT_LAG 4u /* blocks that an inode's count does not have before its call ends: three levels and the data */
@@ -50,6 +52,14 @@ static uint64_t goal_after(const struct attached *attached, uint64_t goal)
 }
 
 /* --- Files -------------------------------------------------------------------------------------------------- */
+
+static uint64_t expected_blocks(const struct attached *attached, uint64_t logical)
+{
+	const struct geometry *geometry = geometry_of(attached);
+	uint64_t least = round_up(EXPECTED_LEAST_BYTES >> geometry->block_bits, geometry_cluster_blocks(geometry));
+
+	return min_u64(max_u64(least, EXPECTED_GROWTH * logical), NORMALIZE_END);
+}
 
 struct wanted {
 	ext2_ino_t ino;
@@ -96,6 +106,8 @@ static errcode_t open_file(struct attached *attached, const struct wanted *wante
 
 	if (error)
 		return error;
+	if (wanted->logical && wanted->logical >= wanted->size)
+		attached_files_keep_more(&attached->files);
 	(*file)->is_indirect = wanted->is_indirect;
 	(*file)->next_logical = wanted->logical;
 	return 0;
@@ -133,7 +145,7 @@ static errcode_t take_for(struct attached *attached, struct attached_file *file,
 	};
 
 	if (wanted->logical == file->next_logical && wanted->logical >= wanted->size && wanted->logical >= EXPECTED_FROM)
-		file_expect(file->file, min_u64(EXPECTED_GROWTH * wanted->logical, NORMALIZE_END));
+		file_expect(file->file, expected_blocks(attached, wanted->logical));
 	if (wanted->logical == file->next_logical && file->run_end)
 		request.left_physical = file->run_end;
 	else if (wanted->logical && is_goal(attached, wanted->goal))

@@ -206,7 +206,7 @@ static errcode_t take_near(const struct need *need, struct preallocation *found)
 		.least = (uint32_t)max_u64(goal_clusters(need) / 2, asked_clusters(need)),
 	};
 
-	if (!need->left_physical)
+	if (!need->left_physical || need->file->goes_far)
 		return EXT2MB_ET_NO_SPACE;
 	errcode_t error = flex_search_take(need->worker, &near, &found->position, &found->count);
 	if (!error)

@@ -17,14 +17,19 @@ struct ext2mb_file {
 	ext2_ino_t ino;
 	ext2_ino_t parent;
 	bool is_final;
+	bool goes_far; /* rather has the longest run there is than one that is half as long, and near */
 	bool is_registered;
 	bool may_have_any; /* preallocations; else it has none: the thread that uses it makes them on first use */
 };
 
-/* It will end at `blocks`, as far as is known now: as if it had been opened with EXT2MB_FILE_FINAL. */
+/*
+ * It will end at `blocks`, as far as is known now: as if it had been opened with EXT2MB_FILE_FINAL. And it is to have few
+ * extents, wherever they are.
+ */
 static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
 {
 	file->is_final = true;
+	file->goes_far = true;
 	file->blocks = blocks;
 }
 
