@@ -5,6 +5,7 @@ unit_tests := \
 	archive_source \
 	arena \
 	attach \
+	attach_handles \
 	attach_random \
 	bisect \
 	block_range \

@@ -251,6 +251,23 @@ static void lengthen(enum side side, const struct call *call, uint64_t bytes)
 	ck_assert_ok(ext2fs_write_inode(test.fs[side], *inode_of(side, call), &inode));
 }
 
+/*
+ * What libext2fs was to have zeroed by itself: unix_io's zeroout goes past its cache, so that what was there before may
+ * be read, depending on where the blocks are (1.47.0).
+ */
+static void zero_blocks(enum side side, const struct call *call, uint64_t logical, uint64_t end)
+{
+	static const char zeros[65536];
+
+	for (; logical < end; logical++) {
+		blk64_t block = 0;
+
+		ck_assert_ok(ext2fs_bmap2(test.fs[side], *inode_of(side, call), NULL, NULL, 0, logical, NULL, &block));
+		if (block)
+			ck_assert_ok(io_channel_write_blk64(test.fs[side]->io, block, 1, zeros));
+	}
+}
+
 static errcode_t allocate_file(enum side side, const struct call *call)
 {
 	static const int kinds[] = { 0, EXT2_FALLOCATE_FORCE_INIT | EXT2_FALLOCATE_ZERO_BLOCKS,
@@ -264,8 +281,12 @@ static errcode_t allocate_file(enum side side, const struct call *call)
 	if (kind == 1 && inode.i_blocks)
 		kind = 2;
 	lengthen(side, call, call->offset + call->count);
-	return ext2fs_fallocate(test.fs[side], kinds[kind], *inode_of(side, call), NULL, ~0ULL,
-	                        call->offset >> bits, call->count >> bits);
+	errcode_t error = ext2fs_fallocate(test.fs[side], kinds[kind], *inode_of(side, call), NULL, ~0ULL,
+	                                   call->offset >> bits, call->count >> bits);
+
+	if (!error && kind == 1)
+		zero_blocks(side, call, call->offset >> bits, (call->offset >> bits) + (call->count >> bits));
+	return error;
 }
 
 static errcode_t set_xattr(enum side side, const struct call *call)
@@ -285,11 +306,17 @@ static errcode_t set_xattr(enum side side, const struct call *call)
 
 static errcode_t map_block(enum side side, const struct call *call)
 {
-	blk64_t block;
+	uint64_t logical = call->offset >> EXT2_BLOCK_SIZE_BITS(test.fs[side]->super);
+	blk64_t block = 0, was = 0;
+	int flags = 0;
 
 	lengthen(side, call, call->offset + test.fs[side]->blocksize);
-	return ext2fs_bmap2(test.fs[side], *inode_of(side, call), NULL, NULL, BMAP_ALLOC | BMAP_ZERO,
-	                    call->offset >> EXT2_BLOCK_SIZE_BITS(test.fs[side]->super), NULL, &block);
+	ck_assert_ok(ext2fs_bmap2(test.fs[side], *inode_of(side, call), NULL, NULL, 0, logical, &flags, &was));
+	errcode_t error = ext2fs_bmap2(test.fs[side], *inode_of(side, call), NULL, NULL, BMAP_ALLOC | BMAP_ZERO, logical,
+	                               NULL, &block);
+	if (!error && (!was || flags & BMAP_RET_UNINIT))
+		zero_blocks(side, call, logical, logical + 1);
+	return error;
 }
 
 static errcode_t flush(enum side side, const struct call *call)

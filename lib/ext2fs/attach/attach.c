@@ -183,10 +183,13 @@ static void hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use
 
 /* --- Attaching and detaching -------------------------------------------------------------------------------- */
 
+/* The program's. Ours are in copies of attached handles. */
 static bool has_hooks(ext2_filsys fs)
 {
-	return fs->get_alloc_block || fs->get_alloc_block2 || fs->block_alloc_stats || fs->new_range ||
-	       fs->block_alloc_stats_range;
+	return fs->get_alloc_block || (fs->get_alloc_block2 && fs->get_alloc_block2 != hand_out_block) ||
+	       (fs->block_alloc_stats && fs->block_alloc_stats != hear_of_block) ||
+	       (fs->new_range && fs->new_range != hand_out_range) ||
+	       (fs->block_alloc_stats_range && fs->block_alloc_stats_range != hear_of_range);
 }
 
 /* libext2fs has no function that sets get_alloc_block2, which alone is told for which file. */
