@@ -77,6 +77,11 @@ void kernel_walk(struct search *search, uint32_t number)
 	uint32_t left = buddy->free_clusters, found_before = search->found;
 	struct run run = { .top_order = buddy->orders - 1 };
 
+	/* All or nothing (EXT2MB_ALLOC_WHOLE): the kernel knows no such requests. */
+	if (search->least > 1) {
+		search_walk(search, number);
+		return;
+	}
 	while (left && search->status == SEARCH_GOES_ON) {
 		run.start = buddy_next_free(buddy, run.end, buddy->clusters);
 		run.end = buddy_run_end(buddy, run.start);
