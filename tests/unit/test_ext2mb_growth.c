@@ -142,7 +142,7 @@ START_TEST(test_begins_at_stream_goal)
 		                          .goal = 10 * 2048 + 1000,
 		                          .count = 8,
 		                          .stream = 12,
-		                          .flags = EXT2MB_ALLOC_STREAM };
+		                          .flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY };
 	uint64_t count = _i % 2 ? 3000 : 512; /* of more than a group, or of much in one */
 	struct ext2mb_extent extent;
 	struct small_image image;

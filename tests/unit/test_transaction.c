@@ -108,8 +108,13 @@ START_TEST(test_uninit_group)
 	ext2_filsys fs = mb_image_open();
 	dgrp_t group = 1;
 
-	while (!ext2fs_bg_flags_test(fs, group, EXT2_BG_BLOCK_UNINIT))
-		ck_assert_uint_lt(++group, fs->group_desc_count);
+	/* The emptiest one has only its metadata. Whether mke2fs says so of it depends on its version. */
+	for (dgrp_t other = 2; other < fs->group_desc_count; other++)
+		if (ext2fs_bg_free_blocks_count(fs, other) > ext2fs_bg_free_blocks_count(fs, group))
+			group = other;
+	ext2fs_bg_flags_set(fs, group, EXT2_BG_BLOCK_UNINIT);
+	ext2fs_group_desc_csum_set(fs, group);
+	ext2fs_mark_super_dirty(fs);
 	blk64_t first = ext2fs_group_first_block2(fs, group), bitmap = ext2fs_block_bitmap_loc(fs, group);
 
 	ck_assert_ok(block_fill(fs, bitmap, 0xff));
