@@ -224,16 +224,26 @@ static errcode_t print_experiment(const struct overview *overview, const struct 
 	return flush_output(overview->stream);
 }
 
-/* The values of the experiment's charts, each with a column for each disk. */
-static errcode_t compare_disks(const struct overview *overview, const struct experiment *experiment,
-                               struct simulate_options *options, struct setting *settings)
+/* Whether disks are compared with other settings than those of the experiment itself. */
+static bool has_shared_setting(const struct experiment *experiment)
 {
-	struct measurement *on_disk[OVERVIEW_DISKS] = { NULL };
+	for (size_t index = 0; index < MOST_SETTINGS; index++)
+		if (experiment->settings[index].shared)
+			return true;
+	return false;
+}
+
+/* The values of the experiment's charts, each with a column for each disk; `fresh` was measured on the first one. */
+static errcode_t compare_disks(const struct overview *overview, const struct experiment *experiment,
+                               struct simulate_options *options, struct setting *settings, struct measurement *fresh)
+{
+	unsigned int first = has_shared_setting(experiment) ? 0 : 1;
+	struct measurement *on_disk[OVERVIEW_DISKS] = { first ? fresh : NULL };
 	errcode_t error = 0;
 	size_t count;
 
 	take_settings(overview, experiment, true, options->workload, settings);
-	for (unsigned int number = 0; !error && number < OVERVIEW_DISKS; number++) {
+	for (unsigned int number = first; !error && number < OVERVIEW_DISKS; number++) {
 		options->image = overview->disks.list[number].path;
 		options->image_file = overview->disks.list[number].output.work_path;
 		error = simulate(options, &on_disk[number], &count, overview->problem);
@@ -245,7 +255,7 @@ static errcode_t compare_disks(const struct overview *overview, const struct exp
 			overview_disks_table(overview->stream, experiment->charts[index].key, options, on_disk);
 		error = flush_output(overview->stream);
 	}
-	for (unsigned int number = 0; number < OVERVIEW_DISKS; number++)
+	for (unsigned int number = first; number < OVERVIEW_DISKS; number++)
 		free(on_disk[number]);
 	return error;
 }
@@ -287,7 +297,7 @@ static errcode_t run_experiment(const struct overview *overview, const struct ex
 		error = simulate_orphans(&options, settings, configurations, &measurements, overview->problem);
 	if (!error)
 		error = print_experiment(overview, experiment, &options, measurements);
-	return error || !experiment->is_layout ? error : compare_disks(overview, experiment, &options, settings);
+	return error || !experiment->is_layout ? error : compare_disks(overview, experiment, &options, settings, measurements);
 }
 
 /* Not all architectures say it. */
