@@ -19,7 +19,7 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 	return (value + unit - 1) / unit * unit;
 }
 
-/* After the left neighbour; where there is none Linux knows better. */
+/* After the left neighbour; a file without one gets Linux's own goal. */
 int ext2mb_policy_goal(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_file *file,
                        uint64_t *block)
 {
