@@ -259,6 +259,10 @@ static const struct option_row own_rows[] = {
 	{ .name = "flags", .argument = "keep|none", .kind = ARGUMENT_WORDS, .words = "keep|none",
 	  FIELD(options.without_flags),
 	  .help = "keep file flags, which chattr(1) sets (the default), or leave them out" },
+	{ .name = "zeros", .argument = "contents|source", .kind = ARGUMENT_WORDS, .words = "contents|source",
+	  FIELD(options.zeros_of_source),
+	  .help = "what becomes holes: holes of SOURCE and zeros that its data hold (the\n"
+	          "default), or only holes of SOURCE, and its data are not looked at" },
 	{ .name = "whiteouts", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = whiteouts_name,
 	  .take = take_whiteouts,
 	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"

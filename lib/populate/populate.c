@@ -139,7 +139,7 @@ static errcode_t choose_first_size(struct run *run)
 	struct problem too_large = { 0 };
 	errcode_t size_error = size_choose(build, &run->output, size), error;
 
-	if (size_error && size_error != ENOSPC)
+	if ((size_error && size_error != ENOSPC) || build->options->zeros_of_source)
 		return size_error;
 	problem_move(&too_large, build->problem);
 	if (size_error || run->output.is_device || build->base)

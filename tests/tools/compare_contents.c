@@ -89,6 +89,23 @@ static void compare_holes(const int files[SIDES], off_t size_bytes)
 	}
 }
 
+/* The other way round: where the image has a hole, the source has one. */
+static void compare_holes_of_image(const int files[SIDES], off_t size_bytes)
+{
+	for (off_t hole = 0, end; hole < size_bytes; hole = end) {
+		hole = lseek(files[IMAGE], hole, SEEK_HOLE);
+		if (hole < 0 || hole >= size_bytes)
+			return;
+		end = next_data(files[IMAGE], hole, size_bytes);
+		off_t data = next_data(files[SOURCE], hole, size_bytes);
+
+		if (data < end) {
+			difference("there is a hole at byte %jd, should be data", (intmax_t)data);
+			return;
+		}
+	}
+}
+
 void compare_files(const int directories[SIDES], const char *name, off_t size_bytes)
 {
 	SCOPE_CLOSE int source = openat(directories[SOURCE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -109,4 +126,6 @@ void compare_files(const int directories[SIDES], const char *name, off_t size_by
 		compare_bytes(files, size_bytes);
 	if (!options.no_holes)
 		compare_holes(files, size_bytes);
+	if (options.same_holes)
+		compare_holes_of_image(files, size_bytes);
 }

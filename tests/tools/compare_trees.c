@@ -473,6 +473,7 @@ static const char usage[] =
 	"usage: compare_trees [options] SOURCE MOUNTED\n"
 	"  --no-content --no-owners --no-modes --no-times --no-nanoseconds --no-links --no-xattrs --no-flags\n"
 	"  --no-holes\n"
+	"  --same-holes         nor has the image holes where the source has none\n"
 	"  --no-special         leave devices, fifos and sockets out\n"
 	"  --no-root            leave the roots' own attributes out\n"
 	"  --narrow-times       times as inodes of 128 bytes keep them: 32 bits of seconds\n"
@@ -495,6 +496,7 @@ static const struct option long_options[] = {
 	{ "no-xattrs", no_argument, &options.no_xattrs, 1 },
 	{ "no-flags", no_argument, &options.no_flags, 1 },
 	{ "no-holes", no_argument, &options.no_holes, 1 },
+	{ "same-holes", no_argument, &options.same_holes, 1 },
 	{ "no-special", no_argument, &options.no_special, 1 },
 	{ "no-root", no_argument, &options.no_root, 1 },
 	{ "narrow-times", no_argument, &options.narrow_times, 1 },

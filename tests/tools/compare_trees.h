@@ -11,7 +11,7 @@ extern const char *const side_names[SIDES];
 
 struct compare_options {
 	int no_content, no_owners, no_modes, no_times, no_nanoseconds, no_links, no_xattrs, no_flags, no_holes,
-		no_special, no_root;
+		same_holes, no_special, no_root;
 	int narrow_times;
 	int64_t latest_seconds;
 	off_t hole_bytes;

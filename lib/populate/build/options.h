@@ -43,6 +43,7 @@ struct populate_options {
 	bool one_file_system;     /* directories on which something is mounted stay empty */
 	bool without_xattrs;      /* leave them all out */
 	bool without_flags;       /* likewise file flags; those that metadata gives stay */
+	bool zeros_of_source;     /* holes are those of the source, and no data are looked at for more zeros */
 	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct progress *progress; /* may be NULL */

@@ -66,7 +66,7 @@ static errcode_t copy_blocks(const struct build *build, struct copy_worker *own,
 		return error;
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	/* Only whole clusters can become holes, and these blocks may be less than one. */
-	if (format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
+	if (!build->options->zeros_of_source && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
 		error = zero_runs_find(format, node, blocks->logical, bytes, data_bytes, &own->zeros);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");

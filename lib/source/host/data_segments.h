@@ -2,7 +2,24 @@
 /* Where a file of the host holds data. */
 #pragma once
 
-#include "source/tree/tree.h"
+#include <sys/stat.h>
+
+#include "source/tree/source_kind.h"
+
+/*
+ * Asking takes opening the file. One that has as many blocks as its size needs rarely has holes; but some of the blocks
+ * may be preallocated ones, within it, which are holes, or after its end (XFS), in the place of those that holes lack.
+ */
+#define DATA_SEGMENTS_SMALL_BYTES 4096u
+
+/* Is a regular file of the host to be asked? With asks_for_holes, each that is larger than the usual block. */
+static inline bool data_segments_may_have_holes(const struct scan_options *options, const struct stat *status)
+{
+	uint64_t size_bytes = (uint64_t)status->st_size;
+
+	return (uint64_t)status->st_blocks * 512 < size_bytes ||
+	       (options->asks_for_holes && size_bytes > DATA_SEGMENTS_SMALL_BYTES);
+}
 
 /* Zero-initialise; one serves file after file, and its list is the caller's to free. */
 struct data_segments {

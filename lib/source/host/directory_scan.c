@@ -234,7 +234,7 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 		break;
 	case S_IFREG:
 		node->size_bytes = (uint64_t)status.st_size;
-		if ((uint64_t)status.st_blocks * 512 < node->size_bytes)
+		if (data_segments_may_have_holes(place->scan->options, &status))
 			error = read_data_map(place, node);
 		break;
 	case S_IFLNK:

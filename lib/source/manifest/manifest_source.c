@@ -28,8 +28,6 @@
 #include "support/text/text_line.h"
 #include "support/vector.h"
 
-#define BLOCK_BYTES 512 /* of st_blocks */
-
 /* A user's or group's name, which can be looked up only when the tree is there. */
 struct name {
 	enum account_kind kind;
@@ -169,11 +167,11 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 {
 	struct data_segments *segments = &manifest->segments;
 	uint64_t size_bytes = (uint64_t)status->st_size;
-	bool has_holes = (uint64_t)status->st_blocks < size_bytes / BLOCK_BYTES;
+	bool may_have_holes = data_segments_may_have_holes(manifest->options, status);
 	SCOPE_CLOSE int descriptor = -1;
 	struct stat opened;
 
-	if (!has_holes && status->st_blocks)
+	if (!may_have_holes && status->st_blocks)
 		return data_segments_set_whole(segments, size_bytes);
 	errcode_t error = open_contents(manifest, entry, path, O_RDONLY, &descriptor, &opened);
 

@@ -28,6 +28,7 @@ struct scan_options {
 	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
 	bool without_xattrs;              /* leave them all out, unread */
 	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
+	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
 	bool has_below;                   /* the tree is laid over others, to which an archive's hard links may lead */
