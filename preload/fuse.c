@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fuse2fs hands its operations to libfuse in a table. Under --journal libfuse gets another one, in which each operation
- * is a step.
+ * fuse2fs hands its operations to libfuse in a table. libfuse gets another one, in which each operation is a step under
+ * --journal, and in which what the kernel asks before each write is answered from memory (preload/capabilities.h).
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "preload/capabilities.h"
 #include "preload/fuse_operations.h"
 #include "preload/interposed.h"
 #include "preload/program.h"
@@ -18,44 +23,96 @@ typedef void any_function(void);
 static any_function *own[FUSE_MOST_PLACES];
 static any_function *wrapped[FUSE_MOST_PLACES];
 
-/* A commit that failed is told here: fsync(2) has to know, and else whoever comes first. */
-static int leave(int result, bool now)
+/* All operations are known that could change what is remembered. */
+static bool remembers_capabilities;
+static _Atomic uint64_t answered; /* from memory */
+
+/* What an operation may do, see preload/fuse_operations.h. */
+enum effect { EFFECT_NONE, EFFECT_ALTERS, EFFECT_FREES };
+
+static void enter(enum effect effect)
 {
-	errcode_t error = step_leave(now);
+	if (!program.journal)
+		return;
+	if (effect == EFFECT_FREES)
+		step_enter_to_free();
+	else
+		step_enter();
+}
+
+/* A commit that failed is told here: fsync(2) has to know, and else whoever comes first. */
+static int leave(int result, enum effect effect, bool now)
+{
+	if (effect != EFFECT_NONE)
+		capabilities_forget();
+	errcode_t error = program.journal ? step_leave(now) : 0;
 
 	return error && result >= 0 ? -EIO : result;
 }
 
-#define WRAP(version, place, operation, enter, now, parameters, arguments)                                                    \
+#define WRAP(version, place, operation, effect, now, parameters, arguments)                                            \
 	static int version##_##operation parameters                                                                    \
 	{                                                                                                              \
 		int(*function) parameters = (int(*) parameters)own[place##_##operation];                               \
                                                                                                                        \
-		enter();                                                                                               \
-		return leave(function arguments, now);                                                                 \
+		enter(effect);                                                                                         \
+		return leave(function arguments, effect, now);                                                         \
 	}
 
-#define WRAP2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, step_enter, false, parameters, arguments)
-#define WRAP3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, step_enter, false, parameters, arguments)
+#define WRAP2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, EFFECT_NONE, false, parameters, arguments)
+#define WRAP3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, EFFECT_NONE, false, parameters, arguments)
+#define ALTERS2(operation, parameters, arguments) \
+	WRAP(fuse2, FUSE2, operation, EFFECT_ALTERS, false, parameters, arguments)
+#define ALTERS3(operation, parameters, arguments) \
+	WRAP(fuse3, FUSE3, operation, EFFECT_ALTERS, false, parameters, arguments)
 #define FREES2(operation, parameters, arguments) \
-	WRAP(fuse2, FUSE2, operation, step_enter_to_free, false, parameters, arguments)
+	WRAP(fuse2, FUSE2, operation, EFFECT_FREES, false, parameters, arguments)
 #define FREES3(operation, parameters, arguments) \
-	WRAP(fuse3, FUSE3, operation, step_enter_to_free, false, parameters, arguments)
+	WRAP(fuse3, FUSE3, operation, EFFECT_FREES, false, parameters, arguments)
 
 /* NOLINTBEGIN: one function for each line of the lists */
-FUSE_COMMON_OPERATIONS(WRAP2, FREES2)
-FUSE2_OWN_OPERATIONS(WRAP2, FREES2)
-FUSE_COMMON_OPERATIONS(WRAP3, FREES3)
-FUSE3_OWN_OPERATIONS(WRAP3, FREES3)
+FUSE_COMMON_OPERATIONS(WRAP2, FREES2, ALTERS2)
+FUSE2_OWN_OPERATIONS(WRAP2, FREES2, ALTERS2)
+FUSE_COMMON_OPERATIONS(WRAP3, FREES3, ALTERS3)
+FUSE3_OWN_OPERATIONS(WRAP3, FREES3, ALTERS3)
 /* NOLINTEND */
 
 #define FSYNC_PARAMETERS (const char *path, int data_alone, struct fuse_file_info *file)
 #define FSYNC_ARGUMENTS (path, data_alone, file)
 
-WRAP(fuse2, FUSE2, fsync, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse2, FUSE2, fsyncdir, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse3, FUSE3, fsync, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse3, FUSE3, fsyncdir, step_enter, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse2, FUSE2, fsync, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse2, FUSE2, fsyncdir, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse3, FUSE3, fsync, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse3, FUSE3, fsyncdir, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+
+static int get_xattr(any_function *function, const char *path, const char *name, char *value, size_t bytes)
+{
+	int (*get)(const char *, const char *, char *, size_t) = (int (*)(const char *, const char *, char *, size_t))function;
+	bool is_capability = remembers_capabilities && capability_is_meant(name);
+
+	if (is_capability && capability_is_lacking(path)) {
+		answered++;
+		return -ENODATA;
+	}
+	uint64_t generation = capabilities_generation();
+
+	enter(EFFECT_NONE);
+	int result = get(path, name, value, bytes);
+
+	if (is_capability && result == -ENODATA)
+		capability_note_lacking(path, generation);
+	return leave(result, EFFECT_NONE, false);
+}
+
+static int fuse2_getxattr(const char *path, const char *name, char *value, size_t bytes)
+{
+	return get_xattr(own[FUSE2_getxattr], path, name, value, bytes);
+}
+
+static int fuse3_getxattr(const char *path, const char *name, char *value, size_t bytes)
+{
+	return get_xattr(own[FUSE3_getxattr], path, name, value, bytes);
+}
 
 /* Called in the process that stays, before any other operation. */
 static void *start(void *result)
@@ -80,11 +137,14 @@ static void *fuse3_init(struct fuse_conn_info *connection, struct fuse_config *c
 
 static void end(any_function *destroy, void *data)
 {
-	steps_stop_clock();
-	step_enter();
+	if (program.journal) {
+		steps_stop_clock();
+		step_enter();
+	}
 	((void (*)(void *))destroy)(data);
+	say_more("asked for capabilities, and answered from memory: %" PRIu64, answered);
 	/* What this one says is said again when fuse2fs closes the filesystem. */
-	if (step_leave(true))
+	if (program.journal && step_leave(true))
 		return;
 }
 
@@ -110,22 +170,26 @@ static void put(size_t place, any_function *function)
 
 static void put_fuse2(void)
 {
-	FUSE_COMMON_OPERATIONS(PUT2, PUT2)
-	FUSE2_OWN_OPERATIONS(PUT2, PUT2)
+	FUSE_COMMON_OPERATIONS(PUT2, PUT2, PUT2)
+	FUSE2_OWN_OPERATIONS(PUT2, PUT2, PUT2)
+	PUT2(getxattr, , )
 	PUT2(fsync, , )
 	PUT2(fsyncdir, , )
-	PUT2(init, , )
+	if (program.journal)
+		PUT2(init, , )
 	PUT2(destroy, , )
 	wrapped[FUSE2_flags] = own[FUSE2_flags];
 }
 
 static void put_fuse3(void)
 {
-	FUSE_COMMON_OPERATIONS(PUT3, PUT3)
-	FUSE3_OWN_OPERATIONS(PUT3, PUT3)
+	FUSE_COMMON_OPERATIONS(PUT3, PUT3, PUT3)
+	FUSE3_OWN_OPERATIONS(PUT3, PUT3, PUT3)
+	PUT3(getxattr, , )
 	PUT3(fsync, , )
 	PUT3(fsyncdir, , )
-	PUT3(init, , )
+	if (program.journal)
+		PUT3(init, , )
 	PUT3(destroy, , )
 }
 
@@ -136,18 +200,24 @@ static bool is_fuse2(void)
 }
 
 /*
- * An operation that is not known here stays out: the kernel is told that it does not exist, and does without. That is so
- * with those that libfuse adds in the time to come, which could otherwise change something between two steps.
+ * Under --journal an operation that is not known here stays out: the kernel is told that it does not exist, and does
+ * without. That is so with those that libfuse adds in the time to come, which could otherwise change something between two
+ * steps. Without, they stay, and nothing is remembered that they could change.
  */
 static const void *wrap_table(const void *table, size_t *bytes)
 {
-	if (!program.journal || program.kind != PROGRAM_FUSE2FS)
-		return table;
+	size_t known = is_fuse2() ? FUSE2_PLACES : FUSE3_PLACES;
+
 	if (*bytes > sizeof(own))
 		*bytes = sizeof(own);
 	memset(own, 0, sizeof(own));
-	memset(wrapped, 0, sizeof(wrapped));
 	memcpy(own, table, *bytes);
+	memcpy(wrapped, own, sizeof(own));
+	if (program.journal)
+		memset(wrapped, 0, sizeof(wrapped));
+	remembers_capabilities = true;
+	for (size_t place = known; place < FUSE_MOST_PLACES && !program.journal; place++)
+		remembers_capabilities &= !own[place];
 	if (is_fuse2())
 		put_fuse2();
 	else
@@ -155,16 +225,60 @@ static const void *wrap_table(const void *table, size_t *bytes)
 	return wrapped;
 }
 
+/*
+ * fuse2fs does one operation at a time, below a lock of its own. Threads that take turns in reading what the kernel asks
+ * cost a fifth of its processor time (doc/results/attach.md), so it gets one: libfuse's -s. NULL: there is no memory.
+ */
+static char **with_one_thread(int count, char **arguments)
+{
+	static char one_thread[] = "-s";
+	char **more = calloc((size_t)count + 2, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	more[0] = arguments[0];
+	more[1] = one_thread;
+	memcpy(more + 2, arguments + 1, (size_t)(count - 1) * sizeof(*more));
+	return more;
+}
+
+/* What libfuse is to be called with. */
+struct call {
+	int argument_count;
+	char **arguments;
+	const void *operations;
+	size_t bytes;
+};
+
+static void take_part(struct call *call)
+{
+	char **arguments = program.kind == PROGRAM_FUSE2FS && call->argument_count > 0 ?
+	                           with_one_thread(call->argument_count, call->arguments) :
+	                           NULL;
+
+	if (program.kind == PROGRAM_FUSE2FS)
+		call->operations = wrap_table(call->operations, &call->bytes);
+	if (!arguments)
+		return;
+	/* Until the program ends. */
+	call->arguments = arguments;
+	call->argument_count++;
+}
+
 int fuse_main_real(int argument_count, char **arguments, const void *operations, size_t bytes, void *data)
 {
-	operations = wrap_table(operations, &bytes);
-	return NEXT(fuse_main_real)(argument_count, arguments, operations, bytes, data);
+	struct call call = { argument_count, arguments, operations, bytes };
+
+	take_part(&call);
+	return NEXT(fuse_main_real)(call.argument_count, call.arguments, call.operations, call.bytes, data);
 }
 
 /* Since libfuse 3.17. */
 int fuse_main_real_versioned(int argument_count, char **arguments, const void *operations, size_t bytes, void *version,
                              void *data)
 {
-	operations = wrap_table(operations, &bytes);
-	return NEXT(fuse_main_real_versioned)(argument_count, arguments, operations, bytes, version, data);
+	struct call call = { argument_count, arguments, operations, bytes };
+
+	take_part(&call);
+	return NEXT(fuse_main_real_versioned)(call.argument_count, call.arguments, call.operations, call.bytes, version, data);
 }

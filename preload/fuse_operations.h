@@ -25,8 +25,11 @@ _Static_assert(sizeof(off_t) == 8, "off_t is libfuse's");
 
 typedef int fuse_fill_function(void);
 
-/* What both versions take alike: X(name, parameters, arguments), or FREES(...) if it may free blocks of files. */
-#define FUSE_COMMON_OPERATIONS(X, FREES)                                                                               \
+/*
+ * What both versions take alike: X(name, parameters, arguments), FREES(...) if it may free blocks of files, ALTERS(...) if
+ * it does not, but may change which file a path leads to, who may read it or which xattrs it has, as FREES(...) may, too.
+ */
+#define FUSE_COMMON_OPERATIONS(X, FREES, ALTERS)                                                                       \
 	X(readlink, (const char *path, char *target, size_t bytes), (path, target, bytes))                             \
 	X(mknod, (const char *path, mode_t mode, dev_t device), (path, mode, device))                                  \
 	X(mkdir, (const char *path, mode_t mode), (path, mode))                                                        \
@@ -42,27 +45,26 @@ typedef int fuse_fill_function(void);
 	X(statfs, (const char *path, struct statvfs *status), (path, status))                                          \
 	X(flush, (const char *path, struct fuse_file_info *file), (path, file))                                        \
 	X(release, (const char *path, struct fuse_file_info *file), (path, file))                                      \
-	X(setxattr, (const char *path, const char *name, const char *value, size_t bytes, int flags),                  \
+	ALTERS(setxattr, (const char *path, const char *name, const char *value, size_t bytes, int flags),             \
 	  (path, name, value, bytes, flags))                                                                           \
-	X(getxattr, (const char *path, const char *name, char *value, size_t bytes), (path, name, value, bytes))       \
 	X(listxattr, (const char *path, char *names, size_t bytes), (path, names, bytes))                              \
-	X(removexattr, (const char *path, const char *name), (path, name))                                             \
+	ALTERS(removexattr, (const char *path, const char *name), (path, name))                                        \
 	X(opendir, (const char *path, struct fuse_file_info *file), (path, file))                                      \
 	X(releasedir, (const char *path, struct fuse_file_info *file), (path, file))                                   \
 	X(access, (const char *path, int mask), (path, mask))                                                          \
 	X(create, (const char *path, mode_t mode, struct fuse_file_info *file), (path, mode, file))                    \
 	X(bmap, (const char *path, size_t block_bytes, uint64_t *block), (path, block_bytes, block))                   \
-	X(ioctl,                                                                                                       \
+	ALTERS(ioctl,                                                                                                  \
 	  (const char *path, int request, void *argument, struct fuse_file_info *file, unsigned int flags, void *data), \
 	  (path, request, argument, file, flags, data))                                                                \
 	FREES(fallocate, (const char *path, int mode, off_t offset, off_t bytes, struct fuse_file_info *file),         \
 	  (path, mode, offset, bytes, file))
 
-#define FUSE2_OWN_OPERATIONS(X, FREES)                                                                                 \
+#define FUSE2_OWN_OPERATIONS(X, FREES, ALTERS)                                                                         \
 	X(getattr, (const char *path, struct stat *status), (path, status))                                            \
 	FREES(rename, (const char *path, const char *other), (path, other))                                            \
-	X(chmod, (const char *path, mode_t mode), (path, mode))                                                        \
-	X(chown, (const char *path, uid_t owner, gid_t group), (path, owner, group))                                   \
+	ALTERS(chmod, (const char *path, mode_t mode), (path, mode))                                                   \
+	ALTERS(chown, (const char *path, uid_t owner, gid_t group), (path, owner, group))                              \
 	FREES(truncate, (const char *path, off_t bytes), (path, bytes))                                                \
 	X(readdir, (const char *path, void *to, fuse_fill_function *fill, off_t offset, struct fuse_file_info *file),  \
 	  (path, to, fill, offset, file))                                                                              \
@@ -70,11 +72,11 @@ typedef int fuse_fill_function(void);
 	X(fgetattr, (const char *path, struct stat *status, struct fuse_file_info *file), (path, status, file))        \
 	X(utimens, (const char *path, const struct timespec *times), (path, times))
 
-#define FUSE3_OWN_OPERATIONS(X, FREES)                                                                                 \
+#define FUSE3_OWN_OPERATIONS(X, FREES, ALTERS)                                                                         \
 	X(getattr, (const char *path, struct stat *status, struct fuse_file_info *file), (path, status, file))         \
 	FREES(rename, (const char *path, const char *other, unsigned int flags), (path, other, flags))                 \
-	X(chmod, (const char *path, mode_t mode, struct fuse_file_info *file), (path, mode, file))                     \
-	X(chown, (const char *path, uid_t owner, gid_t group, struct fuse_file_info *file), (path, owner, group, file)) \
+	ALTERS(chmod, (const char *path, mode_t mode, struct fuse_file_info *file), (path, mode, file))                \
+	ALTERS(chown, (const char *path, uid_t owner, gid_t group, struct fuse_file_info *file), (path, owner, group, file)) \
 	FREES(truncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))             \
 	X(readdir,                                                                                                     \
 	  (const char *path, void *to, fuse_fill_function *fill, off_t offset, struct fuse_file_info *file, int flags), \

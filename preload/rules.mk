@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The library that ext2mb-run preloads. The allocator is inside, so that a program finds it wherever it is run.
 preload_sources := \
+	preload/capabilities.c \
+	preload/checksums.c \
 	preload/contents.c \
 	preload/debugfs.c \
 	preload/filesystems.c \

@@ -62,3 +62,12 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t count)
 #endif
 	return ext2fs_crc32c_le(crc, bytes, count);
 }
+
+bool crc32c_has_instruction(void)
+{
+#ifdef HAVE_INSTRUCTION
+	return processor_has_instruction();
+#else
+	return false;
+#endif
+}

@@ -2,6 +2,7 @@
 /* CRC-32C (Castagnoli), as ext4's metadata_csum uses it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,3 +11,6 @@
  * Uses the processor's instruction where it has one (libext2fs's software version: 1.9 GB/s).
  */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t count);
+
+/* Has the processor such an instruction? Else crc32c() is ext2fs_crc32c_le(). */
+bool crc32c_has_instruction(void);
