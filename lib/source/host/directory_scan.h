@@ -110,6 +110,9 @@ struct scan {
 /* Lists a directory and, if it is not large, examines its entries too. */
 MUST_CHECK errcode_t scan_list(struct scan *scan, unsigned int worker, uint32_t directory, struct problem *problem);
 
+/* The path of a directory. The caller frees it; NULL: no memory. */
+char *scan_path(const struct scan *scan, uint32_t directory);
+
 /* Examines entries [first, first + count) of an open directory. */
 MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t directory, int descriptor,
                                   uint32_t first, uint32_t count, struct problem *problem);

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Examining the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
+#include "source/host/directory_scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+
+struct ascent scan_step(const void *tree, uint32_t number)
+{
+	const struct scan_directory *directory = &((const struct scan *)tree)->directories[number];
+
+	return (struct ascent){ directory->node->name, directory->node->name_bytes, directory->parent };
+}
+
+char *scan_path(const struct scan *scan, uint32_t directory)
+{
+	return path_text(scan->root_path, scan_step, scan, directory, NULL);
+}
+
+errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *name, errcode_t error,
+                       const char *action, struct problem *problem)
+{
+	SCOPE_FREE char *path = path_text(scan->root_path, scan_step, scan, directory, name);
+
+	return problem_set(problem, error, path, action);
+}
+
+/* What examining an entry needs to know. */
+struct place {
+	struct scan *scan;
+	struct scan_worker *worker;
+	uint32_t directory;
+	int descriptor;         /* of the directory */
+	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
+	struct problem *problem;
+};
+
+static errcode_t fail(const struct place *place, const struct tree_node *node, errcode_t error, const char *action)
+{
+	return scan_problem(place->scan, place->directory, node->name, error, action, place->problem);
+}
+
+static void set_attributes(struct tree_node *node, const struct stat *status)
+{
+	node->mode = (uint16_t)status->st_mode;
+	node->uid = status->st_uid;
+	node->gid = status->st_gid;
+	node->mtime_seconds = status->st_mtim.tv_sec;
+	node->mtime_nanoseconds = (uint32_t)status->st_mtim.tv_nsec;
+}
+
+/* A directory's, see directory_scan.h. */
+static void set_identity(struct tree_node *node, const struct stat *status)
+{
+	node->size_bytes = status->st_ino;
+	node->device.major = major(status->st_dev);
+	node->device.minor = minor(status->st_dev);
+}
+
+/* A device that says of a directory that it has no xattrs is not asked again. */
+static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, struct tree_node *node, uint64_t device,
+                               errcode_t error)
+{
+	if (error == ENOTSUP) {
+		if (S_ISDIR(node->mode)) {
+			worker->knows_bare_device = true;
+			worker->bare_device = device;
+		}
+		return 0;
+	}
+	if (error)
+		return error;
+	return xattr_table_intern(scan->xattr_table, worker->xattrs.list, worker->xattrs.count, &worker->last_set,
+	                          &node->xattrs);
+}
+
+/* Names are sorted, but large directories are examined after small ones. */
+static bool is_before(const struct scan_unread *one, const struct scan_unread *other)
+{
+	if (one->directory != other->directory)
+		return one->directory < other->directory;
+	return !one->name || (other->name && strcmp(one->name, other->name) < 0);
+}
+
+void scan_add_unread(struct scan_unread *all, const struct scan_unread *more)
+{
+	uint64_t count = all->count + more->count;
+
+	if (more->count && (!all->count || is_before(more, all)))
+		*all = *more;
+	all->count = count;
+}
+
+static void note_unread(struct scan_worker *worker, uint32_t directory, const char *name)
+{
+	const struct host_xattrs *xattrs = &worker->xattrs;
+	const struct scan_unread unread = { xattrs->unread_count, xattrs->unread_error, directory, name };
+
+	scan_add_unread(&worker->unread, &unread);
+}
+
+static errcode_t read_xattrs(const struct place *place, struct tree_node *node, uint64_t device)
+{
+	struct scan_worker *worker = place->worker;
+
+	if (place->scan->options->without_xattrs || (worker->knows_bare_device && worker->bare_device == device))
+		return 0;
+	errcode_t error = host_xattrs_read_at(&worker->xattrs, place->descriptor, node->name);
+
+	if (error && worker->xattrs.lacks_proc) {
+		SCOPE_FREE char *path = scan_path(place->scan, place->directory);
+
+		return problem_set_reason(place->problem, ENOENT, path, "cannot read extended attributes",
+		                          "/proc is not mounted: mount it, or leave them out with --no-xattrs");
+	}
+	error = intern_xattrs(place->scan, worker, node, device, error);
+	note_unread(worker, place->directory, node->name);
+	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
+}
+
+/* st_size is not asked: some filesystems (proc) get it wrong. */
+static errcode_t read_target(const struct place *place, struct tree_node *node)
+{
+	char target[PATH_MAX];
+	ssize_t bytes = readlinkat(place->descriptor, node->name, target, sizeof(target));
+	errcode_t error = bytes < 0 ? errno : bytes == 0 ? EINVAL : bytes == sizeof(target) ? ENAMETOOLONG : 0;
+
+	if (!error) {
+		node->target = arena_copy_string(&place->worker->memory, target, (size_t)bytes);
+		node->size_bytes = (uint64_t)bytes;
+		error = node->target ? 0 : ENOMEM;
+	}
+	return error ? fail(place, node, error, "cannot read symbolic link") : 0;
+}
+
+static errcode_t read_data_map(const struct place *place, struct tree_node *node)
+{
+	struct scan_worker *worker = place->worker;
+	const struct data_segments *segments = &worker->segments;
+	SCOPE_CLOSE int descriptor = -1;
+	struct tree_data_map *map;
+	errcode_t error = open_below(&worker->descender.opener, place->descriptor, node->name,
+	                             O_RDONLY | O_NOCTTY | O_NONBLOCK, &descriptor);
+
+	if (error)
+		return fail(place, node, error, "cannot open");
+	error = data_segments_find(&worker->segments, descriptor, node->size_bytes);
+	if (!error && segments->count == 1 && segments->list[0].length_bytes == node->size_bytes)
+		return 0;
+	if (!error)
+		error = data_segments_map(segments, &worker->memory, &map);
+	if (error)
+		return fail(place, node, error, "cannot look for holes");
+	node->data_map = map;
+	node->is_sparse = true;
+	return 0;
+}
+
+static errcode_t note_link(const struct place *place, struct tree_node *node, const struct stat *status)
+{
+	struct scan_worker *worker = place->worker;
+
+	if (worker->linked_count >= UINT32_MAX)
+		return fail(place, node, EOVERFLOW, "cannot note hard link");
+	errcode_t error = vector_reserve(&worker->linked, &worker->linked_capacity, worker->linked_count + 1,
+	                                 sizeof(*worker->linked));
+
+	if (error)
+		return fail(place, node, error, "cannot note hard link");
+	node->links = 1 + (uint32_t)(worker - place->scan->workers);
+	node->link_to = (uint32_t)worker->linked_count;
+	worker->linked[worker->linked_count++] =
+		(struct scan_linked){ status->st_dev, status->st_ino, status->st_mode & S_IFMT, 0 };
+	return 0;
+}
+
+static bool is_skipped(const struct scan_options *options, const struct stat *status)
+{
+	if (!scan_is_image(options, status))
+		return false;
+	if (options->skipped)
+		__atomic_store_n(options->skipped, true, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool is_excluded(const struct place *place, const struct tree_node *node, bool is_directory)
+{
+	if (!place->path)
+		return false;
+	memcpy(place->path_name, node->name, node->name_bytes + 1u);
+	/* Without the slash at its beginning. */
+	return exclude_matches(place->scan->options->exclude, place->path + 1, is_directory);
+}
+
+static errcode_t leave_out(const struct place *place)
+{
+	__atomic_store_n(&place->scan->directories[place->directory].has_left_out, true, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static errcode_t examine(const struct place *place, struct tree_node *node)
+{
+	struct stat status;
+	errcode_t error = 0;
+
+	/* What is excluded, whatever it is, may be what cannot even be examined. */
+	bool as_file = is_excluded(place, node, false);
+
+	if (as_file && is_excluded(place, node, true))
+		return leave_out(place);
+	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
+		return fail(place, node, errno, "cannot examine");
+	if (is_skipped(place->scan->options, &status) ||
+	    (S_ISDIR(status.st_mode) ? is_excluded(place, node, true) : as_file))
+		return leave_out(place);
+	set_attributes(node, &status);
+	switch (status.st_mode & S_IFMT) {
+	case S_IFDIR:
+		set_identity(node, &status);
+		break;
+	case S_IFREG:
+		node->size_bytes = (uint64_t)status.st_size;
+		if (data_segments_may_have_holes(place->scan->options, &status))
+			error = read_data_map(place, node);
+		break;
+	case S_IFLNK:
+		error = read_target(place, node);
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		/* As many bits as Linux has for them; fakeroot(1) shows others. */
+		if (major(status.st_rdev) >= 1u << 12 || minor(status.st_rdev) >= 1u << 20)
+			return fail(place, node, EOVERFLOW, "cannot read its device numbers");
+		node->device.major = major(status.st_rdev);
+		node->device.minor = minor(status.st_rdev);
+		break;
+	}
+	if (!error && status.st_nlink > 1 && !S_ISDIR(status.st_mode))
+		error = note_link(place, node, &status);
+	return error ? error : read_xattrs(place, node, status.st_dev);
+}
+
+/* Room for the path of any entry of a directory, with the directory's part written. */
+static errcode_t begin_path(struct place *place)
+{
+	SCOPE_FREE char *directory = path_text("", scan_step, place->scan, place->directory, NULL);
+
+	if (!directory || asprintf(&place->path, "%s/%*s", directory, UINT8_MAX, "") < 0) {
+		place->path = NULL;
+		return ENOMEM;
+	}
+	place->path_name = place->path + strlen(directory) + 1;
+	return 0;
+}
+
+errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor, uint32_t first,
+                       uint32_t count, struct problem *problem)
+{
+	struct scan_directory *directory = &scan->directories[number];
+	SCOPE_FREE char *entry_path = NULL;
+	uint32_t subdirectories = 0;
+
+	if (interrupt_pending())
+		return problem_set(problem, EINTR, NULL, "stopped");
+	struct place place = { scan, &scan->workers[worker], number, descriptor, NULL, NULL, problem };
+
+	if (scan->options->exclude && begin_path(&place))
+		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
+	entry_path = place.path;
+
+	for (uint32_t i = first; i < first + count; i++) {
+		errcode_t error = examine(&place, &directory->children[i]);
+
+		if (error)
+			return error;
+		subdirectories += S_ISDIR(directory->children[i].mode);
+	}
+	if (subdirectories)
+		__atomic_fetch_add(&directory->subdirectory_count, subdirectories, __ATOMIC_RELAXED);
+	progress_add(scan->options->progress, 0, count);
+	return 0;
+}
+
+errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
+{
+	struct scan_worker *worker = &scan->workers[0];
+	struct tree_node *root = &scan->root_node;
+	struct stat status;
+
+	if (fstat(scan->root, &status))
+		return problem_set(problem, errno, scan->root_path, "cannot examine");
+	set_attributes(root, &status);
+	root->name = "";
+	set_identity(root, &status);
+	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
+
+	error = intern_xattrs(scan, worker, root, status.st_dev, error);
+	note_unread(worker, ASCEND_ROOT, NULL);
+	if (error)
+		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
+	progress_add(scan->options->progress, 0, 1);
+	return 0;
+}
