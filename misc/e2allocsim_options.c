@@ -22,11 +22,11 @@
 static const char usage[] =
 	"Usage: e2allocsim WORKLOAD [options] IMAGE [SIZE]\n"
 	"       e2allocsim replay [options] TRACE IMAGE\n"
-	"       e2allocsim all --report=DIR [--quick] [--seed=N] [--progress=STYLE]\n"
+	"       e2allocsim all --html=FILE|--report=DIR [--quick] [--seed=N] [--progress=STYLE]\n"
 	"Runs a workload on the metadata of an ext4 filesystem and tells what it makes of files and free space.\n"
 	"\n"
 	"  TRACE                what ext4 did, as trace-cmd, perf or tracefs print it; IMAGE stays as it is\n"
-	"  all                  all workloads on an image of its own: DIR/allocsim.md and charts; --quick: in small\n"
+	"  all                  all workloads on images of their own, as a page with charts; --quick: in small\n"
 	"  IMAGE                a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
 	"  SIZE                 as mke2fs(8) reads it, which gets -t ext4 -O orphan_file unless -t, -T or -O is given\n";
 
@@ -36,7 +36,7 @@ static const char examples[] =
 	"  e2allocsim append --compare=policies disk.img 200G   64 files that grow, under each policy\n"
 	"  e2allocsim append --policy=base -n old.img           as Linux before the series; old.img is kept\n"
 	"  e2allocsim replay trace.txt before.img               beside what the kernel did, each policy\n"
-	"  e2allocsim all --report=results --quick              every workload, in small: a document with charts\n";
+	"  e2allocsim all --html=all.html --quick               every workload, in small: a page with charts\n";
 
 static void take_choices(const struct taken_option *option, uint32_t *choices)
 {
@@ -280,8 +280,10 @@ static const struct option_row shared_rows[] = {
 
 static const struct option_row all_rows[] = {
 	{ .heading = "With all" },
+	{ .name = "html", .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(overview.html),
+	  .help = "write a page with charts, for browsers" },
 	{ .name = "report", .argument = "DIR", .kind = ARGUMENT_DIRECTORY, FIELD(overview.directory),
-	  .help = "write DIR/allocsim.md and its charts" },
+	  .help = "write the same as Markdown, DIR/allocsim.md, and its charts" },
 	{ .name = "quick", FIELD(overview.is_quick), .help = "small runs, to try it" },
 	{ 0 },
 };
@@ -369,9 +371,11 @@ static void take_image(struct command *command, int count, char **arguments)
 static void take_all(struct command *command, int count, char **arguments)
 {
 	if (count)
-		usage_error("%s: all makes an image of its own: leave the name out", arguments[0]);
-	if (!command->overview.directory)
-		usage_error("--report=DIR is missing");
+		usage_error("%s: all makes images of its own: leave the name out", arguments[0]);
+	if (!command->overview.directory && !command->overview.html)
+		usage_error("--html=FILE or --report=DIR is missing");
+	if (command->overview.html && strcmp(command->overview.html, "-") == 0)
+		usage_error("--html cannot write to standard output: name a file (./- for one called -)");
 	command->overview.seed = command->options.seed;
 	command->overview.progress = command->progress;
 	command->overview.online_processors = command->options.online_processors;

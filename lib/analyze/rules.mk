@@ -9,6 +9,7 @@ analyze_sources := \
 	lib/analyze/forms/form_openmetrics.c \
 	lib/analyze/forms/form_text.c \
 	lib/analyze/forms/forms.c \
+	lib/analyze/forms/page.c \
 	lib/analyze/forms/saved_report.c \
 	lib/analyze/read/directory_walk.c \
 	lib/analyze/read/free_space.c \
@@ -23,4 +24,5 @@ analyze_sources := \
 	lib/analyze/report/score.c \
 	lib/analyze/report/verdict.c \
 # What pages are made of: each becomes a string, page_css and so on.
-analyze_texts := lib/analyze/forms/page.css lib/analyze/forms/page.html lib/analyze/forms/page.js
+analyze_texts := lib/analyze/forms/page.css lib/analyze/forms/page_dark.css lib/analyze/forms/page.html \
+	lib/analyze/forms/page.js

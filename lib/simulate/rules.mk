@@ -12,6 +12,7 @@ simulate_sources := \
 	lib/simulate/overview/overview.c \
 	lib/simulate/overview/overview_charts.c \
 	lib/simulate/overview/overview_disks.c \
+	lib/simulate/overview/overview_document.c \
 	lib/simulate/replay/file_runs.c \
 	lib/simulate/replay/replay_files.c \
 	lib/simulate/replay/replayer.c \
@@ -46,4 +47,7 @@ simulate_texts := lib/simulate/ageing/agrawal.profile \
 	lib/simulate/ageing/meyer.profile \
 	lib/simulate/ageing/pramod.profile \
 	lib/simulate/ageing/wang_lanl.profile \
-	lib/simulate/ageing/wang_os.profile
+	lib/simulate/ageing/wang_os.profile \
+	lib/simulate/overview/chart.css \
+	lib/simulate/overview/overview.css \
+	lib/simulate/overview/overview.html

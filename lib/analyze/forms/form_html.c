@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "analyze/forms/forms.h"
+#include "analyze/forms/page.h"
 #include "support/io/whole_io.h"
 #include "support/text/markup.h"
 
 /* More than a screen can show apart; filesystems of more groups than that have several in a cell. */
 #define MOST_CELLS 4096
 
-extern const char page_html[], page_css[], page_js[];
+extern const char page_html[], page_js[];
 
 struct form {
 	const struct report *before, *after;
@@ -104,13 +105,13 @@ static errcode_t write_plain(const struct form *form)
 	return fclose(escaped) && !error ? EIO : error;
 }
 
-static errcode_t write_part(const struct form *form, const char *name, size_t length)
+static errcode_t write_part(void *context, const char *name)
 {
-	if (!strncmp(name, "style", length))
-		fputs(page_css, form->stream);
-	else if (!strncmp(name, "script", length))
+	const struct form *form = context;
+
+	if (strcmp(name, "script") == 0)
 		fputs(page_js, form->stream);
-	else if (!strncmp(name, "reports", length))
+	else if (strcmp(name, "reports") == 0)
 		return write_reports(form);
 	else
 		return write_plain(form);
@@ -122,24 +123,10 @@ errcode_t form_html(const struct report *before, const struct report *after, con
 {
 	struct form_parts all = { parts->free_space, parts->files, false, parts->files, parts->files };
 	struct form form = { .before = before, .after = after, .parts = &all, .stream = stream };
-	const char *at = page_html, *mark;
 
 	if (after) {
 		figures_take(before, &form.compared[0].figures);
 		figures_take(after, &form.compared[1].figures);
 	}
-
-	/* Parts have their places at {{NAME}}. */
-	while ((mark = strstr(at, "{{"))) {
-		const char *name = mark + 2, *end = strstr(name, "}}");
-
-		fwrite(at, 1, (size_t)(mark - at), stream);
-		errcode_t error = write_part(&form, name, (size_t)(end - name));
-
-		if (error)
-			return error;
-		at = end + 2;
-	}
-	fputs(at, stream);
-	return flush_output(stream);
+	return page_fill(page_html, write_part, &form, stream);
 }

@@ -2,24 +2,29 @@
 #include "simulate/overview/overview.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "analyze/forms/page.h"
 #include "simulate/overview/overview_charts.h"
 #include "simulate/overview/overview_disks.h"
+#include "simulate/overview/overview_document.h"
 #include "simulate/results/report.h"
 #include "simulate/simulate.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
+#include "support/text/units.h"
 
 #define SUPPOSED_PROCESSORS 64
 #define MEASURED_REPEATS 3 /* of which the median is shown */
 #define MOST_THREADS 8
 #define MOST_CHARTS 3
 #define MOST_SETTINGS 4
+#define WORDS_BYTES 128
 
 struct overview_setting {
 	const char *name; /* of the workload's option; NULL after the last one */
@@ -118,14 +123,21 @@ static const struct experiment experiments[] = {
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(*experiments))
 
-static const char *const orphan_kinds[] = { "lockless", "locked", "none" };
+static const struct {
+	const char *name;
+	enum way way; /* of the two patches that brought the orphan file the second one took its lock away */
+} orphan_kinds[] = { { "lockless", WAY_OURS }, { "locked", WAY_STEP }, { "none", WAY_BOUND } };
 
 #define ORPHAN_KINDS (sizeof(orphan_kinds) / sizeof(*orphan_kinds))
 
+extern const char overview_html[], overview_css[], chart_css[];
+
 struct overview {
 	const struct overview_options *options;
+	const char *directory; /* where the images are, and the Markdown */
 	struct overview_disks disks;
-	FILE *stream;
+	struct document document;
+	FILE *stream; /* the document's */
 	struct progress *progress;
 	struct problem *problem;
 };
@@ -191,7 +203,8 @@ static errcode_t simulate_orphans(struct simulate_options *options, struct setti
 
 		kind_setting->number = kind;
 		configurations[kind].options = configurations[0].options;
-		snprintf(configurations[kind].name, sizeof(configurations[kind].name), "%s", orphan_kinds[kind]);
+		configurations[kind].way = orphan_kinds[kind].way;
+		snprintf(configurations[kind].name, sizeof(configurations[kind].name), "%s", orphan_kinds[kind].name);
 		options->configurations = &configurations[kind];
 		errcode_t error = simulate(options, &some, &count, problem);
 
@@ -205,23 +218,59 @@ static errcode_t simulate_orphans(struct simulate_options *options, struct setti
 	return 0;
 }
 
-static errcode_t print_experiment(const struct overview *overview, const struct experiment *experiment,
+/* "fresh, 200.0 GiB of ext4 in blocks of 4096 bytes". */
+static void name_disk(const struct overview *overview, const char *title, char words[WORDS_BYTES])
+{
+	const struct report_filesystem *filesystem = &overview->disks.list[0].filesystem;
+
+	snprintf(words, WORDS_BYTES, "%s, %s of ext4 in blocks of %u bytes", title,
+	         units_bytes(filesystem->blocks * filesystem->block_bytes).text, filesystem->block_bytes);
+}
+
+/* What was run, in one sentence: a heading says only for whom. */
+static void print_run(const struct overview *overview, const struct simulate_options *options, const char *disk)
+{
+	FILE *stream = overview->stream;
+
+	fprintf(stream, "**Run:** workload %s. Disk: %s. Compared:", options->workload->name, disk);
+	for (size_t row = 0; row < options->configuration_count; row++)
+		fprintf(stream, "%s *%s*", row ? ";" : "", options->configurations[row].name);
+	if (!options->threads[0])
+		fprintf(stream, ". Streams take turns in one thread, seed %llu", (unsigned long long)options->seed);
+	for (size_t column = 0; options->threads[0] && column < options->thread_count; column++)
+		fprintf(stream, "%s %u", column ? "," : ". Threads:", options->threads[column]);
+	if (options->repeats > 1)
+		fprintf(stream, ". Medians of %u runs", options->repeats);
+	fputs(".\n\n", stream);
+}
+
+static errcode_t put_charts(struct overview *overview, const struct experiment *experiment,
+                            const struct chart_subject *subject)
+{
+	errcode_t error = 0;
+
+	for (size_t index = 0; !error && index < MOST_CHARTS && experiment->charts[index].name; index++)
+		error = overview_chart_put(&experiment->charts[index], subject, overview->directory, &overview->document,
+		                           overview->problem);
+	return error;
+}
+
+static errcode_t print_experiment(struct overview *overview, const struct experiment *experiment,
                                   const struct simulate_options *options, const struct measurement *measurements)
 {
-	const char *directory = overview->options->directory;
+	char disk[WORDS_BYTES];
+	const struct chart_subject subject = { .options = options, .measurements = measurements, .words = disk };
 
-	fprintf(overview->stream, "\n## %s\n\n%s\n\n", experiment->title, experiment->intent);
+	name_disk(overview, "fresh", disk);
+	fprintf(overview->stream, "\n## %s%s\n\n%s\n\n", experiment->title,
+	        overview->options->is_quick ? " (--quick: far less of it)" : "", experiment->intent);
+	print_run(overview, options, disk);
 	print_command(overview, experiment, false, options);
-	report_tables(overview->stream, options, measurements, options->configuration_count * options->thread_count);
-	for (size_t index = 0; index < MOST_CHARTS && experiment->charts[index].name; index++) {
-		const struct overview_chart *chart = &experiment->charts[index];
-		errcode_t error = overview_chart_write(directory, chart, options, measurements, overview->problem);
+	errcode_t error = put_charts(overview, experiment, &subject);
 
-		if (error)
-			return error;
-		fprintf(overview->stream, "\n![%s](allocsim-%s.svg)\n", chart->title, chart->name);
-	}
-	return flush_output(overview->stream);
+	fputc('\n', overview->stream);
+	report_tables(overview->stream, options, measurements, options->configuration_count * options->thread_count);
+	return error;
 }
 
 /* Whether disks are compared with other settings than those of the experiment itself. */
@@ -233,8 +282,26 @@ static bool has_shared_setting(const struct experiment *experiment)
 	return false;
 }
 
+static errcode_t print_disks(struct overview *overview, const struct experiment *experiment,
+                             const struct simulate_options *options, struct measurement *const *on_disk)
+{
+	char disks[WORDS_BYTES];
+	const struct chart_subject subject = { .options = options, .on_disk = on_disk, .words = disks };
+
+	name_disk(overview, "fresh, half full and aged", disks);
+	fprintf(overview->stream, "\n### %s on disks that are fresh, half full and aged\n\n", options->workload->name);
+	print_run(overview, options, disks);
+	print_command(overview, experiment, true, options);
+	errcode_t error = put_charts(overview, experiment, &subject);
+
+	fputc('\n', overview->stream);
+	for (size_t index = 0; index < MOST_CHARTS && experiment->charts[index].name; index++)
+		overview_disks_table(overview->stream, experiment->charts[index].key, options, on_disk);
+	return error;
+}
+
 /* The values of the experiment's charts, each with a column for each disk; `fresh` was measured on the first one. */
-static errcode_t compare_disks(const struct overview *overview, const struct experiment *experiment,
+static errcode_t compare_disks(struct overview *overview, const struct experiment *experiment,
                                struct simulate_options *options, struct setting *settings, struct measurement *fresh)
 {
 	unsigned int first = has_shared_setting(experiment) ? 0 : 1;
@@ -248,19 +315,14 @@ static errcode_t compare_disks(const struct overview *overview, const struct exp
 		options->image_file = overview->disks.list[number].output.work_path;
 		error = simulate(options, &on_disk[number], &count, overview->problem);
 	}
-	if (!error) {
-		fputs("\n### The same on disks that are fresh, half full and aged\n\n", overview->stream);
-		print_command(overview, experiment, true, options);
-		for (size_t index = 0; index < MOST_CHARTS && experiment->charts[index].name; index++)
-			overview_disks_table(overview->stream, experiment->charts[index].key, options, on_disk);
-		error = flush_output(overview->stream);
-	}
+	if (!error)
+		error = print_disks(overview, experiment, options, on_disk);
 	for (unsigned int number = first; number < OVERVIEW_DISKS; number++)
 		free(on_disk[number]);
 	return error;
 }
 
-static errcode_t run_experiment(const struct overview *overview, const struct experiment *experiment)
+static errcode_t run_experiment(struct overview *overview, const struct experiment *experiment)
 {
 	static const unsigned int turns[] = { 0 };
 	struct setting settings[WORKLOAD_MOST_OPTIONS] = { 0 };
@@ -344,53 +406,133 @@ static const char *size_of(const struct overview_options *options)
 	return options->is_quick ? "24G" : "200G";
 }
 
-static void print_head(const struct overview *overview)
+/* Addresses of the sections, which the page alone has. */
+static errcode_t put_contents(struct overview *overview)
+{
+	FILE *page = overview->document.page;
+	errcode_t error = document_flush(&overview->document);
+
+	if (error || !page)
+		return error;
+	fputs("<nav>\n", page);
+	for (size_t index = 0; index < EXPERIMENTS; index++)
+		fprintf(page, "<a href=\"#%s\">%s</a>\n", experiments[index].workload, experiments[index].workload);
+	fputs("</nav>\n", page);
+	return 0;
+}
+
+static errcode_t print_head(struct overview *overview)
 {
 	fputs("# e2allocsim: all workloads\n\n", overview->stream);
 	print_machine(overview->stream, overview->options->online_processors);
+	errcode_t error = put_contents(overview);
+
 	fprintf(overview->stream,
-	        "\nMade by `e2allocsim all --report=DIR%s`, seed %llu. Every command below is for an image of the first "
-	        "line, where nothing else is said; the others make disks that are half full, and old:\n\n",
+	        "\nMade by `e2allocsim all%s`, seed %llu. Every command below is for a disk that is made anew by the first of "
+	        "these, where nothing else is said:\n\n",
 	        overview->options->is_quick ? " --quick" : "", (unsigned long long)overview->options->seed);
-	overview_disks_print_commands(overview->stream, size_of(overview->options));
+	overview_disks_print(&overview->disks, overview->stream, size_of(overview->options));
 	fputs("\nWhere a value comes from stands beside it: **layout** was counted in the metadata of the image (where "
 	      "streams take turns in one thread, in seeded order, the interleaving is simulated), **counted** are "
 	      "events in the allocator, **measured** is by the clock of this machine, with other work on it if there "
 	      "was any, **fitted** is what the universal scalability law makes of measured points that had a "
 	      "processor for each thread, and **modelled** what a disk of 2014 would take for what lies where: models, "
-	      "nothing measured.\n",
+	      "nothing measured.\n\n",
 	      overview->stream);
+	overview_chart_legend(&overview->document);
+	return error;
+}
+
+static errcode_t write_experiments(struct overview *overview)
+{
+	errcode_t error = progress_start(stderr, overview->options->progress, &overview->progress);
+
+	if (!error)
+		error = overview_disks_make(&overview->disks, overview->directory, size_of(overview->options),
+		                            overview->options->seed, overview->progress, overview->problem);
+	if (!error)
+		error = print_head(overview);
+	for (size_t index = 0; !error && index < EXPERIMENTS; index++)
+		error = interrupt_pending() ? EINTR : run_experiment(overview, &experiments[index]);
+	progress_end(overview->progress);
+	return error;
+}
+
+/* The one run that all that is wanted is written from. */
+static errcode_t write_all(struct overview *overview, FILE *markdown, FILE *page)
+{
+	errcode_t error = document_open(markdown, page, &overview->document);
+
+	if (error)
+		return error;
+	overview->stream = overview->document.text;
+	error = write_experiments(overview);
+	errcode_t close_error = document_close(&overview->document);
+
+	return error ? error : close_error;
+}
+
+struct page {
+	struct overview *overview;
+	FILE *markdown, *stream;
+};
+
+static errcode_t write_part(void *context, const char *name)
+{
+	struct page *page = context;
+
+	if (strcmp(name, "document") == 0)
+		return write_all(page->overview, page->markdown, page->stream);
+	fputs(strcmp(name, "charts") == 0 ? chart_css : overview_css, page->stream);
+	return 0;
 }
 
 static errcode_t write_page(void *context, FILE *stream)
 {
-	struct overview *overview = context;
-	errcode_t error = progress_start(stderr, overview->options->progress, &overview->progress);
+	struct page *page = context;
 
-	overview->stream = stream;
-	if (!error)
-		error = overview_disks_make(&overview->disks, overview->options->directory, size_of(overview->options),
-		                            overview->options->seed, overview->progress, overview->problem);
-	print_head(overview);
-	for (size_t index = 0; !error && index < EXPERIMENTS; index++)
-		error = interrupt_pending() ? EINTR : run_experiment(overview, &experiments[index]);
-	progress_end(overview->progress);
-	return error ? error : flush_output(stream);
+	page->stream = stream;
+	return page_fill(overview_html, write_part, page, stream);
+}
+
+/* The page while the Markdown is being written, or alone. */
+static errcode_t write_markdown(void *context, FILE *stream)
+{
+	struct overview *overview = context;
+	struct page page = { .overview = overview, .markdown = stream };
+
+	if (!overview->options->html)
+		return write_all(overview, stream, NULL);
+	return text_file_write(overview->options->html, write_page, &page, "cannot write the page", overview->problem);
+}
+
+static errcode_t write_report(struct overview *overview)
+{
+	SCOPE_FREE char *path = NULL;
+
+	if (!overview->options->directory)
+		return write_markdown(overview, NULL);
+	if (asprintf(&path, "%s/allocsim.md", overview->directory) < 0)
+		return ENOMEM;
+	if (mkdir(overview->directory, 0777) && errno != EEXIST)
+		return problem_set(overview->problem, errno, overview->directory,
+		                   "cannot make the directory for the report");
+	return text_file_write(path, write_markdown, overview, "cannot write the report", overview->problem);
 }
 
 errcode_t overview_write(const struct overview_options *options, struct problem *problem)
 {
-	SCOPE_FREE char *page = NULL;
+	const char *path = options->directory ? options->directory : options->html;
+	SCOPE_FREE char *copy = strdup(path);
 	struct overview overview = { .options = options, .problem = problem };
 
-	if (asprintf(&page, "%s/allocsim.md", options->directory) < 0)
-		return problem_set(problem, ENOMEM, options->directory, "cannot make a report");
-	if (mkdir(options->directory, 0777) && errno != EEXIST)
-		return problem_set(problem, errno, options->directory, "cannot make the directory for the report");
-	errcode_t error = text_file_write(page, write_page, &overview, "cannot write the report", problem);
+	overview.directory = copy && !options->directory ? dirname(copy) : copy;
+	errcode_t error = overview.directory ? write_report(&overview) : ENOMEM;
 
 	overview_disks_close(&overview.disks);
-	if (error)
-		interrupt_explain(page, problem);
+	if (error) {
+		problem_set(problem, error, path, "cannot make a report");
+		interrupt_explain(path, problem);
+	}
 	return error;
 }

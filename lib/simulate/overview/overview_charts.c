@@ -12,20 +12,38 @@
 
 #define TEXT_BYTES 64
 
+extern const char chart_css[];
+
+/* Classes of chart.css, and what the legend says. */
+static const struct {
+	const char *name, *words;
+} ways[WAYS] = {
+	[WAY_BASE] = { "base", "Linux before the series (base)" },
+	[WAY_STEP] = { "step", "with some of a series' patches" },
+	[WAY_SERIES] = { "series", "Linux with the series" },
+	[WAY_LINUX] = { "linux", "what Linux does before and with the series" },
+	[WAY_OTHER] = { "other", "another filesystem's way, or a proposal that Linux has not taken" },
+	[WAY_OURS] = { "ours", "ext2mb" },
+	[WAY_OURS_IN_PART] = { "ours-in-part", "ext2mb with something left out" },
+	[WAY_BOUND] = { "bound", "not done at all, as a bound" },
+};
+
 struct bar {
 	char group[TEXT_BYTES]; /* a headline where it changes; "": none */
 	char label[TEXT_BYTES];
-	unsigned int color; /* bars of the same number look alike */
-	double value;       /* not negative */
+	enum way way;
+	bool is_second; /* of two kinds */
+	double value;   /* not negative */
 	char text[TEXT_BYTES];
 };
 
 struct drawing {
 	const struct overview_chart *chart;
 	const struct simulate_options *options;
-	const struct measurement *measurements;
+	const char *words;
 	struct bar *bars; /* owned */
 	size_t count, capacity;
+	bool is_alone; /* a file of its own, so it brings its style */
 };
 
 /* --- Which bars there are ------------------------------------------------------------------------------------ */
@@ -54,27 +72,22 @@ static errcode_t add_bar(struct drawing *drawing, const char *group, size_t row,
 	if (error)
 		return error;
 	struct bar *bar = &drawing->bars[drawing->count++];
-	size_t rows = drawing->options->configuration_count;
+	const struct configuration *configuration = &drawing->options->configurations[row];
 
-	*bar = (struct bar){ .value = value->value, .color = 2 };
+	*bar = (struct bar){ .value = value->value, .way = configuration->way };
+	bar->is_second = drawing->chart->has_two_kinds && row >= drawing->options->configuration_count / 2;
 	snprintf(bar->group, sizeof(bar->group), "%s", group);
-	snprintf(bar->label, sizeof(bar->label), "%s", drawing->options->configurations[row].name);
+	snprintf(bar->label, sizeof(bar->label), "%s", configuration->name);
 	print_number(value, bar->text);
-	/* Colors are for what comes again in each group; where nothing does, the last, ours, stands out. */
-	if (drawing->chart->has_two_kinds)
-		bar->color = (unsigned int)(row < rows / 2 ? row : 3 + row - rows / 2);
-	else if (*group)
-		bar->color = (unsigned int)row;
-	else if (row + 1 < rows)
-		bar->color = 0;
 	return 0;
 }
 
-/* Sections are groups, in the order in which they come; a value without any is in none. */
-static errcode_t add_sections(struct drawing *drawing, size_t column, const char *group)
+/* Sections are groups, in the order in which they come; a value without any is in the group that is given. */
+static errcode_t add_sections(struct drawing *drawing, const struct measurement *measurements, size_t column,
+                              const char *group)
 {
 	const struct simulate_options *options = drawing->options;
-	const struct result *first = &drawing->measurements[column].result;
+	const struct result *first = &measurements[column].result;
 
 	for (unsigned int number = 0; number < first->count; number++) {
 		const char *section = first->values[number].section, *key = first->values[number].key;
@@ -82,8 +95,7 @@ static errcode_t add_sections(struct drawing *drawing, size_t column, const char
 		if (strcmp(key, drawing->chart->key) != 0)
 			continue;
 		for (size_t row = 0; row < options->configuration_count; row++) {
-			const struct measurement *measurement =
-				&drawing->measurements[row * options->thread_count + column];
+			const struct measurement *measurement = &measurements[row * options->thread_count + column];
 			const struct result_value *value = result_find(&measurement->result, section, key);
 			errcode_t error = value ? add_bar(drawing, section ? section : group, row, value) : 0;
 
@@ -105,20 +117,35 @@ static size_t online_column(const struct simulate_options *options)
 	return best;
 }
 
-static errcode_t collect(struct drawing *drawing)
+static errcode_t collect_disks(struct drawing *drawing, struct measurement *const *on_disk)
 {
-	const struct simulate_options *options = drawing->options;
 	errcode_t error = 0;
 
+	/* With sections, disks would be groups of groups: the table has those. */
+	if (!result_find(&on_disk[0]->result, NULL, drawing->chart->key))
+		return 0;
+	for (unsigned int disk = 0; !error && disk < OVERVIEW_DISKS; disk++)
+		error = add_sections(drawing, on_disk[disk], 0, overview_disk_title(disk));
+	return error;
+}
+
+static errcode_t collect(struct drawing *drawing, const struct chart_subject *subject)
+{
+	const struct simulate_options *options = drawing->options;
+	const struct measurement *measurements = subject->measurements;
+	errcode_t error = 0;
+
+	if (!measurements)
+		return collect_disks(drawing, subject->on_disk);
 	if (drawing->chart->is_online)
-		return add_sections(drawing, online_column(options), "");
+		return add_sections(drawing, measurements, online_column(options), "");
 	for (size_t column = 0; !error && column < options->thread_count; column++) {
 		char group[TEXT_BYTES] = "";
 
 		if (options->thread_count > 1)
 			snprintf(group, sizeof(group), "%u thread%s", options->threads[column],
 			         options->threads[column] == 1 ? "" : "s");
-		error = add_sections(drawing, column, group);
+		error = add_sections(drawing, measurements, column, group);
 	}
 	return error;
 }
@@ -131,18 +158,7 @@ static errcode_t collect(struct drawing *drawing)
 #define BAR_HEIGHT 16
 #define ROW_HEIGHT 21
 #define GROUP_HEIGHT 30
-#define TOP 52
-#define COLORS 6
-
-/* Told apart by those who do not see all colors, too (Okabe and Ito), and lighter ones where the page is dark. */
-static const char style[] =
-	"<style>\n"
-	"text{font:13px system-ui,sans-serif;fill:#222}\n"
-	".title{font-weight:600;font-size:15px}.small{font-size:11px;fill:#666}.group{font-weight:600}\n"
-	".c0{fill:#7f7f7f}.c1{fill:#e69f00}.c2{fill:#0072b2}.c3{fill:#b9b9b9}.c4{fill:#f0c96c}.c5{fill:#6fb3d9}\n"
-	"@media (prefers-color-scheme:dark){text{fill:#ddd}.small{fill:#999}\n"
-	".c0{fill:#9a9a9a}.c1{fill:#f0b429}.c2{fill:#56b4e9}.c3{fill:#666}.c4{fill:#8f6f1f}.c5{fill:#2f6d94}}\n"
-	"</style>\n";
+#define TOP 56
 
 static void put_text(FILE *stream, int x, int y, const char *attributes, const char *text)
 {
@@ -191,8 +207,9 @@ static void put_bars(FILE *stream, const struct drawing *drawing)
 			y += GROUP_HEIGHT;
 		}
 		put_text(stream, LEFT - 8, y + 12, " text-anchor=\"end\"", bar->label);
-		fprintf(stream, "<rect class=\"c%u\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n",
-		        bar->color % COLORS, LEFT, y, larger(length, 1), BAR_HEIGHT);
+		fprintf(stream,
+		        "<rect class=\"%s%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n",
+		        ways[bar->way].name, bar->is_second ? " second" : "", LEFT, y, larger(length, 1), BAR_HEIGHT);
 		put_text(stream, LEFT + (int)length + 8, y + 12, "", bar->text);
 		y += ROW_HEIGHT;
 	}
@@ -207,34 +224,79 @@ static errcode_t draw(void *context, FILE *stream)
 	for (size_t index = 0; index < drawing->count; index++)
 		height += ROW_HEIGHT + (begins_group(drawing, index) ? GROUP_HEIGHT : 0);
 	fprintf(stream,
-	        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-	        "role=\"img\">\n<title>",
+	        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"bars\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+	        "height=\"%d\" role=\"img\">\n<title>",
 	        WIDTH, height, WIDTH, height);
 	markup_print(chart->title, strlen(chart->title), stream);
-	fprintf(stream, "</title>\n%s", style);
+	fputs("</title>\n", stream);
+	if (drawing->is_alone)
+		fprintf(stream, "<style>\n%s</style>\n", chart_css);
 	put_text(stream, 16, 24, " class=\"title\"", chart->title);
-	if (chart->is_logarithmic)
-		put_text(stream, 16, 40, " class=\"small\"", "logarithmic scale");
+	put_text(stream, 16, 42, " class=\"small\"", drawing->words);
 	put_bars(stream, drawing);
 	fputs("</svg>\n", stream);
 	return flush_output(stream);
 }
 
-errcode_t overview_chart_write(const char *directory, const struct overview_chart *chart,
-                               const struct simulate_options *options, const struct measurement *measurements,
-                               struct problem *problem)
+/* In a file, which the Markdown shows. */
+static errcode_t write_file(struct drawing *drawing, bool is_of_disks, const char *directory, FILE *markdown,
+                            struct problem *problem)
 {
-	struct drawing drawing = { .chart = chart, .options = options, .measurements = measurements };
+	const struct overview_chart *chart = drawing->chart;
+	const char *suffix = is_of_disks ? "-disks" : "";
 	SCOPE_FREE char *path = NULL;
 
-	if (asprintf(&path, "%s/allocsim-%s.svg", directory, chart->name) < 0)
-		return problem_set(problem, ENOMEM, directory, "cannot write a chart");
-	errcode_t error = collect(&drawing);
+	if (asprintf(&path, "%s/allocsim-%s%s.svg", directory, chart->name, suffix) < 0)
+		return ENOMEM;
+	fprintf(markdown, "\n![%s](allocsim-%s%s.svg)\n", chart->title, chart->name, suffix);
+	drawing->is_alone = true;
+	return text_file_write(path, draw, drawing, "cannot write a chart", problem);
+}
 
-	if (error)
-		problem_set(problem, error, path, "cannot write a chart");
-	else
-		error = text_file_write(path, draw, &drawing, "cannot write a chart", problem);
-	free(drawing.bars);
+static errcode_t put(struct drawing *drawing, const struct chart_subject *subject, const char *directory,
+                     struct document *document, struct problem *problem)
+{
+	errcode_t error = collect(drawing, subject);
+
+	if (!error && !drawing->count)
+		return 0;
+	if (!error)
+		error = document_flush(document);
+	if (!error && document->markdown)
+		error = write_file(drawing, !subject->measurements, directory, document->markdown, problem);
+	if (error || !document->page)
+		return error;
+	drawing->is_alone = false;
+	fputs("<div class=\"scroll\" tabindex=\"0\">\n", document->page);
+	error = draw(drawing, document->page);
+	fputs("</div>\n", document->page);
 	return error;
+}
+
+errcode_t overview_chart_put(const struct overview_chart *chart, const struct chart_subject *subject,
+                             const char *directory, struct document *document, struct problem *problem)
+{
+	char words[4 * TEXT_BYTES];
+	struct drawing drawing = { .chart = chart, .options = subject->options, .words = words };
+
+	snprintf(words, sizeof(words), "%s%s", subject->words, chart->is_logarithmic ? "; logarithmic scale" : "");
+	errcode_t error = put(&drawing, subject, directory, document, problem);
+
+	free(drawing.bars);
+	return error ? problem_set(problem, error, directory, "cannot write a chart") : 0;
+}
+
+void overview_chart_legend(struct document *document)
+{
+	FILE *page = document->page;
+
+	fputs("A bar's colour says whose way it shows, the same in every chart; its name stands beside it. A pale bar with a "
+	      "dashed outline is the same way, told of a RAID's stripes.\n\n",
+	      document->text);
+	if (!page || fflush(document->text))
+		return;
+	fputs("<ul class=\"legend\">\n", page);
+	for (enum way way = 0; way < WAYS; way++)
+		fprintf(page, "<li><i class=\"%s\"></i>%s</li>\n", ways[way].name, ways[way].words);
+	fputs("</ul>\n", page);
 }

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "simulate/image/image.h"
 #include "simulate/simulate.h"
+#include "support/text/units.h"
 
 /* How an image gets old: options of the workload `age`. */
 static const struct {
@@ -18,6 +20,25 @@ static const struct {
 	{ "-aged", "aged", 85, 6 },
 };
 
+/* So that headings say what it is: as it was made, not as it was meant. */
+static errcode_t look_at(struct overview_disk *disk, struct problem *problem)
+{
+	const struct analyze_options options = { .without_files = true };
+	struct report report = { 0 };
+	struct volume volume;
+	errcode_t error = volume_open(disk->output.work_path, 0, &volume, &report.filesystem, problem);
+
+	if (error)
+		return error;
+	error = analyze(&volume, &options, &report, problem);
+	disk->filesystem = report.filesystem;
+	disk->free_blocks = report.free.sizes.sum;
+	disk->free_extents = report.free.sizes.count;
+	report_destroy(&report);
+	volume_close(&volume);
+	return error;
+}
+
 static errcode_t make_disk(struct overview_disk *disk, unsigned int kind, const char *size,
                            struct simulate_options *options, struct problem *problem)
 {
@@ -25,11 +46,11 @@ static errcode_t make_disk(struct overview_disk *disk, unsigned int kind, const 
 		                 (char *)"-Ehash_seed=00000000-0000-4000-8000-000000000000", NULL };
 	errcode_t error = image_make(disk->path, size, mke2fs, false, &disk->output, problem);
 
-	if (error || !kinds[kind].fill)
-		return error;
 	options->image = disk->path;
 	options->image_file = disk->output.work_path;
-	return simulate_age(options, kinds[kind].fill, kinds[kind].churn, problem);
+	if (!error && kinds[kind].fill)
+		error = simulate_age(options, kinds[kind].fill, kinds[kind].churn, problem);
+	return error ? error : look_at(disk, problem);
 }
 
 errcode_t overview_disks_make(struct overview_disks *disks, const char *directory, const char *size, uint64_t seed,
@@ -60,9 +81,26 @@ void overview_disks_close(struct overview_disks *disks)
 	disks->count = 0;
 }
 
-void overview_disks_print_commands(FILE *stream, const char *size)
+const char *overview_disk_title(unsigned int disk)
 {
-	fprintf(stream, "    truncate -s %s disk && mke2fs -q -F -t ext4 -O orphan_file disk\n", size);
+	return kinds[disk].title;
+}
+
+void overview_disks_print(const struct overview_disks *disks, FILE *stream, const char *size)
+{
+	fputs("| disk | size | blocks of | groups | in use | free extents |\n|---|---:|---:|---:|---:|---:|\n", stream);
+	for (unsigned int number = 0; number < disks->count; number++) {
+		const struct overview_disk *disk = &disks->list[number];
+		const struct report_filesystem *filesystem = &disk->filesystem;
+
+		fprintf(stream, "| %s | %s | %u bytes | %u | %.1f %% | %llu |\n", kinds[number].title,
+		        units_bytes(filesystem->blocks * filesystem->block_bytes).text, filesystem->block_bytes,
+		        filesystem->groups,
+		        100.0 * (double)(filesystem->blocks - disk->free_blocks) / (double)filesystem->blocks,
+		        (unsigned long long)disk->free_extents);
+	}
+	fprintf(stream, "\n    truncate -s %s disk && mke2fs -q -F -t ext4 -O orphan_file disk    # %s\n", size,
+	        kinds[0].title);
 	for (unsigned int kind = 0; kind < OVERVIEW_DISKS; kind++)
 		if (kinds[kind].fill)
 			fprintf(stream, "    e2allocsim age --policy=series --fill=%u --churn=%u disk    # %s\n", kinds[kind].fill,

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "analyze/report/report.h"
 #include "populate/output/output.h"
 #include "simulate/run/measurement.h"
 
@@ -15,6 +16,8 @@
 struct overview_disk {
 	char *path; /* what it is called; owned */
 	struct output output;
+	struct report_filesystem filesystem; /* what it is once it is made; path and device of it are not kept */
+	uint64_t free_blocks, free_extents;
 };
 
 struct overview_disks {
@@ -30,8 +33,11 @@ MUST_CHECK errcode_t overview_disks_make(struct overview_disks *disks, const cha
                                          uint64_t seed, struct progress *progress, struct problem *problem);
 void overview_disks_close(struct overview_disks *disks);
 
-/* How a reader makes the same ones, in Markdown. */
-void overview_disks_print_commands(FILE *stream, const char *size);
+/* What each is, and how a reader makes the same one, in Markdown. */
+void overview_disks_print(const struct overview_disks *disks, FILE *stream, const char *size);
+
+/* "fresh", "half full", "aged". */
+const char *overview_disk_title(unsigned int disk);
 
 /*
  * One value of all configurations, and of all sections where it has some, with a column for each disk. What was measured

@@ -19,8 +19,8 @@ struct list {
 };
 
 /* Its name is followed by the scan, where there is something to say of it. */
-__attribute__((format(printf, 3, 4))) static void add(struct list *list, const struct policy_options *options,
-                                                      const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void add(struct list *list, const struct policy_options *options,
+                                                      enum way way, const char *format, ...)
 {
 	static const char *const scans[] = { "", ", linear", ", indexed" };
 	struct configuration *configuration = &list->configurations[list->count++];
@@ -31,6 +31,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct list *list, const s
 	vsnprintf(name, sizeof(name), format, arguments);
 	va_end(arguments);
 	configuration->options = *options;
+	configuration->way = way;
 	snprintf(configuration->name, sizeof(configuration->name), "%s%s", name,
 	         scans[options->allocator.optimize_scan]);
 }
@@ -105,11 +106,18 @@ static const char *name_of(const struct policy_options *options)
 	return policy == POLICY_BASE ? "base" : policy == POLICY_SERIES ? "series" : "ext2mb";
 }
 
+static enum way way_of(const struct policy_options *options)
+{
+	if (options->policy == POLICY_OWN || options->policy == POLICY_EXT2MB)
+		return WAY_OURS;
+	return options->policy == POLICY_BASE ? WAY_BASE : WAY_SERIES;
+}
+
 static void list_one(struct list *list, const struct policy_options *options)
 {
 	bool is_whole = !options->choices_added && !options->choices_dropped && !options->tunables_set;
 
-	add(list, options, "%s%s", name_of(options), is_whole ? "" : " with changes");
+	add(list, options, way_of(options), "%s%s", name_of(options), is_whole ? "" : " with changes");
 }
 
 static void list_policies(struct list *list, const struct policy_options *options)
@@ -121,13 +129,13 @@ static void list_policies(struct list *list, const struct policy_options *option
 		variant.policy = older[policy];
 		for (variant.allocator.optimize_scan = EXT2MB_SCAN_LINEAR;
 		     variant.allocator.optimize_scan <= EXT2MB_SCAN_INDEXED; variant.allocator.optimize_scan++)
-			add(list, &variant, "%s", name_of(&variant));
+			add(list, &variant, way_of(&variant), "%s", name_of(&variant));
 	}
 	variant.policy = POLICY_EXT2MB;
 	variant.allocator.optimize_scan = options->allocator.optimize_scan;
-	add(list, &variant, "%s", name_of(&variant));
+	add(list, &variant, way_of(&variant), "%s", name_of(&variant));
 	if (options->policy == POLICY_OWN)
-		add(list, options, "%s", name_of(options));
+		add(list, options, way_of(options), "%s", name_of(options));
 }
 
 static void list_windows(struct list *list, const struct policy_options *options)
@@ -135,12 +143,13 @@ static void list_windows(struct list *list, const struct policy_options *options
 	static const struct {
 		enum ext2mb_locality windows;
 		bool has_shares;
+		enum way way;
 		const char *name;
 	} kinds[] = {
-		{ EXT2MB_LOCALITY_NONE, false, "none (ext3)" },
-		{ EXT2MB_LOCALITY_THREAD, false, "by thread (ext4)" },
-		{ EXT2MB_LOCALITY_DIRECTORY, false, "by directory" },
-		{ EXT2MB_LOCALITY_DIRECTORY, true, "and in its share" },
+		{ EXT2MB_LOCALITY_NONE, false, WAY_OTHER, "none (ext3)" },
+		{ EXT2MB_LOCALITY_THREAD, false, WAY_LINUX, "by thread (ext4)" },
+		{ EXT2MB_LOCALITY_DIRECTORY, false, WAY_OURS_IN_PART, "by directory" },
+		{ EXT2MB_LOCALITY_DIRECTORY, true, WAY_OURS, "and in its share" },
 	};
 
 	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
@@ -151,7 +160,7 @@ static void list_windows(struct list *list, const struct policy_options *options
 			variant.choices_dropped |= CHOICE_DIRECTORY_SHARES;
 		}
 		variant.allocator.locality = kinds[kind].windows;
-		add(list, &variant, "%s", kinds[kind].name);
+		add(list, &variant, kinds[kind].way, "%s", kinds[kind].name);
 	}
 }
 
@@ -166,11 +175,12 @@ static void list_normalizations(struct list *list, const struct policy_options *
 {
 	static const struct {
 		enum ext2mb_normalization normalization;
+		enum way way;
 		const char *name;
 	} kinds[] = {
-		{ EXT2MB_NORMALIZE_TABLE, "table" },
-		{ EXT2MB_NORMALIZE_POW2, "pow2" },
-		{ EXT2MB_NORMALIZE_EXT2MB, "ext2mb" },
+		{ EXT2MB_NORMALIZE_TABLE, WAY_LINUX, "table" },
+		{ EXT2MB_NORMALIZE_POW2, WAY_OTHER, "pow2" },
+		{ EXT2MB_NORMALIZE_EXT2MB, WAY_OURS, "ext2mb" },
 	};
 	struct policy_options variant = *options;
 
@@ -179,9 +189,10 @@ static void list_normalizations(struct list *list, const struct policy_options *
 		for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
 			variant.allocator.normalization = kinds[kind].normalization;
 			if (has_stripe)
-				add(list, &variant, "%s, stripe %u", kinds[kind].name, variant.allocator.stripe_blocks);
+				add(list, &variant, kinds[kind].way, "%s, stripe %u", kinds[kind].name,
+				    variant.allocator.stripe_blocks);
 			else
-				add(list, &variant, "%s", kinds[kind].name);
+				add(list, &variant, kinds[kind].way, "%s", kinds[kind].name);
 		}
 	}
 }
@@ -191,7 +202,7 @@ static void list_patches(struct list *list, const struct policy_options *options
 	struct policy_options variant = *options;
 
 	variant.policy = POLICY_BASE;
-	add(list, &variant, "base");
+	add(list, &variant, WAY_BASE, "base");
 	for (unsigned int patch = 1; patch <= PATCHES; patch++) {
 		uint32_t choices = choices_of_patch(patch);
 
@@ -201,13 +212,14 @@ static void list_patches(struct list *list, const struct policy_options *options
 		/* What base had and the series has not went with the patch that scans in place. */
 		if (patch == 16)
 			variant.choices_dropped |= policy_choices(POLICY_BASE) & ~policy_choices(POLICY_SERIES);
-		add(list, &variant, patch == PATCHES ? "after %u: series" : "after %u", patch);
+		add(list, &variant, patch == PATCHES ? WAY_SERIES : WAY_STEP,
+		    patch == PATCHES ? "after %u: series" : "after %u", patch);
 	}
 	variant = *options;
 	variant.policy = POLICY_EXT2MB;
-	add(list, &variant, "ext2mb");
+	add(list, &variant, WAY_OURS, "ext2mb");
 	if (options->policy == POLICY_OWN)
-		add(list, options, "%s", name_of(options));
+		add(list, options, way_of(options), "%s", name_of(options));
 }
 
 static void list_main(struct list *list, const struct policy_options *options)
@@ -217,12 +229,12 @@ static void list_main(struct list *list, const struct policy_options *options)
 
 	for (size_t policy = 0; policy < sizeof(policies) / sizeof(*policies); policy++) {
 		variant.policy = policies[policy];
-		add(list, &variant, "%s", name_of(&variant));
+		add(list, &variant, way_of(&variant), "%s", name_of(&variant));
 	}
 	variant.allocator.normalization = EXT2MB_NORMALIZE_TABLE;
-	add(list, &variant, "ext2mb, table");
+	add(list, &variant, WAY_OURS_IN_PART, "ext2mb, table");
 	if (options->policy == POLICY_OWN)
-		add(list, options, "%s", name_of(options));
+		add(list, options, way_of(options), "%s", name_of(options));
 }
 
 errcode_t configuration_add_traced(struct configuration **list, size_t *count)
@@ -232,7 +244,7 @@ errcode_t configuration_add_traced(struct configuration **list, size_t *count)
 	if (!longer)
 		return ENOMEM;
 	memmove(longer + 1, longer, *count * sizeof(*longer));
-	longer[0] = (struct configuration){ .name = "traced", .is_traced = true };
+	longer[0] = (struct configuration){ .name = "traced", .way = WAY_LINUX, .is_traced = true };
 	*list = longer;
 	++*count;
 	return 0;

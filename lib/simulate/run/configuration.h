@@ -10,8 +10,23 @@
 
 #define CONFIGURATION_NAME_BYTES 64
 
+/* Whose way of doing it a configuration shows: what charts have a colour for, the same in each of them. */
+enum way {
+	WAY_OURS,
+	WAY_OURS_IN_PART, /* ours with something left out or set */
+	WAY_BASE,         /* Linux before the series */
+	WAY_STEP,         /* Linux with some of a series' patches */
+	WAY_SERIES,       /* Linux with all of them */
+	WAY_LINUX,        /* what the series has not changed */
+	WAY_OTHER,        /* another filesystem's, or a proposal that Linux has not taken */
+	WAY_BOUND,        /* not done at all */
+};
+
+#define WAYS (WAY_BOUND + 1)
+
 struct configuration {
 	char name[CONFIGURATION_NAME_BYTES]; /* as tables call it */
+	enum way way;
 	struct policy_options options;
 	bool is_traced; /* blocks go where a trace says that they went; nothing is chosen */
 };
