@@ -17,9 +17,9 @@ struct overview_chart {
 /* What a chart is made of. */
 struct chart_subject {
 	const struct simulate_options *options;
-	const struct measurement *measurements;              /* NULL: those of all disks */
-	struct measurement *const *on_disk;                  /* of each disk; unused if there are measurements */
-	const char *words;                                   /* a line below the title: on what it was run */
+	const struct measurement *measurements; /* NULL: those of all disks */
+	struct measurement *const *on_disk;     /* of each disk; unused if there are measurements */
+	const char *words;                      /* a line below the title: on what it was run */
 };
 
 /* What the colours mean, as a paragraph, and in the page with the colours. */
