@@ -30,3 +30,6 @@ void steps_start_clock(void);
 
 /* Ends it: no more steps come, and who closes the filesystem commits what is left. */
 void steps_stop_clock(void);
+
+/* Waits for the step that runs, commits what there is, and lets no other step begin: the program is about to end. */
+void steps_commit_for_good(void);
