@@ -235,6 +235,24 @@ superblock() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
 }
 
+# prepare_run: $run is ext2mb-run. What it preloads is instrumented where the rest of us is: then the sanitizer's runtime is
+# preloaded before it, into programs whose own leaks are not ours.
+prepare_run() {
+	run=$build/misc/ext2mb-run
+	case ${SANITIZERS:-} in
+	address) sanitizer_runtime=$(${CC:-cc} -print-file-name=libasan.so) ;;
+	thread) sanitizer_runtime=$(${CC:-cc} -print-file-name=libtsan.so) ;;
+	*) return ;;
+	esac
+	cat >sanitized_run <<-END
+		#!/bin/sh
+		ASAN_OPTIONS=\$ASAN_OPTIONS:detect_leaks=0 LD_PRELOAD=$sanitizer_runtime\${LD_PRELOAD:+:\$LD_PRELOAD} \\
+			exec "$run" "\$@"
+	END
+	chmod 755 sanitized_run
+	run=$work/sanitized_run
+}
+
 # require_fuse: fuse2fs can mount here.
 require_fuse() {
 	require_root
