@@ -31,6 +31,7 @@ source_sources := \
 	lib/source/sources.c \
 	lib/source/tree/exclude.c \
 	lib/source/tree/file_flags.c \
+	lib/source/tree/name_table.c \
 	lib/source/tree/source_kind.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \

@@ -54,6 +54,7 @@ unit_tests := \
 	merge \
 	metadata \
 	mtree \
+	name_table \
 	normalize \
 	normalize_model \
 	order_set \

@@ -85,6 +85,7 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 		return archive_scan_problem(scan, EILSEQ, "cannot read", "the name of a member is damaged");
 	if (target)
 		return add_link(scan, builder, path, target);
+	tree_builder_expect(builder, path);
 	errcode_t error = archive_scan_attributes(scan, &node);
 
 	if (!error && S_ISREG(node.mode))

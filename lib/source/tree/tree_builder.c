@@ -6,10 +6,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "source/tree/name_table.h"
 #include "support/vector.h"
 
-#define FIRST_SLOTS 1024
 #define NO_NODE UINT32_MAX
+
+/* A table of 256 KiB, not all of which a processor has at hand while other work is done in between. */
+#define FEWEST_DISTANT_SLOTS 32768u
 
 /* In an entry's child_count: it is no longer in the tree. */
 #define ENTRY_REPLACED 1u /* it has lost its name; other names of the file may still need it */
@@ -18,15 +21,15 @@
 /*
  * An entry is a node that has not been numbered yet; some of its fields hold something else meanwhile:
  *   parent, link_to: numbers of entries (link_to of a further name: the entry that has the attributes);
- *   first_child: the hash of the name; child_count: flags; links: 1 if it is the link_to of another.
+ *   first_child: of a directory, which table has its names; child_count: flags; links: 1 if it is the link_to of another.
  */
 struct tree_builder {
 	struct tree *tree;
 	const struct exclude *exclude; /* NULL: none */
 	struct tree_node *entries;     /* [0] is the root */
 	size_t count, capacity;
-	uint32_t *slots;   /* entries by parent and name; 0: free. Open addressing, at most half full */
-	size_t slot_count; /* a power of two */
+	struct name_table *tables; /* of directories; [0] is that of those without a name in them */
+	size_t table_count, table_capacity;
 	uint64_t hash_key;
 	char *last_directory; /* as it was given, with its slash; not terminated */
 	size_t last_directory_bytes, last_directory_capacity;
@@ -50,11 +53,11 @@ errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, 
 		return ENOMEM;
 	builder->tree = tree;
 	builder->exclude = exclude;
-	builder->slot_count = FIRST_SLOTS;
-	builder->slots = calloc(FIRST_SLOTS, sizeof(*builder->slots));
 	errcode_t error = vector_reserve(&builder->entries, &builder->capacity, 1, sizeof(*builder->entries));
 
-	if (!builder->slots || error) {
+	if (!error)
+		error = vector_reserve(&builder->tables, &builder->table_capacity, 1, sizeof(*builder->tables));
+	if (error) {
 		tree_builder_destroy(builder);
 		return ENOMEM;
 	}
@@ -62,9 +65,18 @@ errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, 
 	if (getrandom(&builder->hash_key, sizeof(builder->hash_key), GRND_NONBLOCK) < 0)
 		builder->hash_key = (uintptr_t)builder;
 	builder->entries[TREE_ROOT] = (struct tree_node){ .name = "", .mode = S_IFDIR | 0755, .is_implied = true };
-	builder->count = 1;
+	builder->tables[0] = (struct name_table){ 0 };
+	builder->count = builder->table_count = 1;
 	*ret = builder;
 	return 0;
+}
+
+static void free_tables(struct tree_builder *builder)
+{
+	for (size_t i = 0; i < builder->table_count; i++)
+		free(builder->tables[i].slots);
+	builder->table_count = 0;
+	free(TAKE(builder->tables));
 }
 
 void tree_builder_destroy(struct tree_builder *builder)
@@ -72,7 +84,7 @@ void tree_builder_destroy(struct tree_builder *builder)
 	if (!builder)
 		return;
 	free(builder->entries);
-	free(builder->slots);
+	free_tables(builder);
 	free(builder->last_directory);
 	free(builder);
 }
@@ -82,82 +94,40 @@ const char *tree_builder_reason(const struct tree_builder *builder)
 	return builder->reason;
 }
 
-/* Both halves of the product in one. */
-static uint64_t mix(uint64_t one, uint64_t other)
-{
-#ifdef __SIZEOF_INT128__
-	unsigned __int128 product = (unsigned __int128)one * other;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else /* machines of 32 bits */
-	uint64_t low = (one & UINT32_MAX) * (other & UINT32_MAX), high = (one >> 32) * (other >> 32);
-	uint64_t left = (one >> 32) * (other & UINT32_MAX), right = (one & UINT32_MAX) * (other >> 32);
-	uint64_t carried = ((low >> 32) + (left & UINT32_MAX) + (right & UINT32_MAX)) >> 32;
-
-	return (one * other) ^ (high + (left >> 32) + (right >> 32) + carried);
-#endif
-}
-
-static uint32_t hash_name(const struct tree_builder *builder, uint32_t parent, const char *name, size_t bytes)
-{
-	uint64_t hash = builder->hash_key ^ parent, word;
-
-	for (; bytes >= sizeof(word); name += sizeof(word), bytes -= sizeof(word)) {
-		memcpy(&word, name, sizeof(word));
-		hash = mix(hash ^ word, 0x9e3779b97f4a7c15u);
-	}
-	word = bytes;
-	memcpy(&word, name, bytes);
-	return (uint32_t)mix(hash ^ word ^ (uint64_t)bytes << 56, 0xd1342543de82ef95u ^ builder->hash_key);
-}
-
-/* The slot that holds a name, or the free one where it belongs. */
-static uint32_t *find_slot(const struct tree_builder *builder, uint32_t hash, uint32_t parent, const char *name,
-                           size_t bytes)
-{
-	for (size_t slot = hash;; slot++) {
-		uint32_t *at = &builder->slots[slot & (builder->slot_count - 1)];
-		const struct tree_node *entry = &builder->entries[*at];
-
-		if (!*at || (entry->first_child == hash && entry->parent == parent && entry->name_bytes == bytes &&
-		             !memcmp(entry->name, name, bytes)))
-			return at;
-	}
-}
-
-/* Replaced entries have no slot, and need none any more. */
-static errcode_t grow_slots(struct tree_builder *builder)
-{
-	size_t count = 2 * builder->slot_count;
-	uint32_t *slots = calloc(count, sizeof(*slots));
-
-	if (!slots)
-		return ENOMEM;
-	free(builder->slots);
-	builder->slots = slots;
-	builder->slot_count = count;
-	for (uint32_t i = 1; i < builder->count; i++) {
-		const struct tree_node *entry = &builder->entries[i];
-
-		if (!(entry->child_count & ENTRY_REPLACED))
-			*find_slot(builder, entry->first_child, entry->parent, entry->name, entry->name_bytes) = i;
-	}
-	return 0;
-}
-
 /* A last component and the directory that it is in; bytes 0: the root itself. */
 struct spot {
 	uint32_t parent;
 	uint32_t hash;
 	const char *name;
 	size_t bytes;
-	uint32_t *slot; /* NULL for the root; what it holds is 0 where nothing is there */
+	uint32_t entry; /* that has this name now; 0: none, or the root itself */
 };
+
+static struct name_table *names_in(const struct tree_builder *builder, uint32_t directory)
+{
+	return &builder->tables[builder->entries[directory].first_child];
+}
 
 static void find_spot(const struct tree_builder *builder, struct spot *spot)
 {
-	spot->hash = hash_name(builder, spot->parent, spot->name, spot->bytes);
-	spot->slot = find_slot(builder, spot->hash, spot->parent, spot->name, spot->bytes);
+	spot->hash = name_hash(builder->hash_key, spot->name, spot->bytes);
+	spot->entry = name_table_find(names_in(builder, spot->parent), builder->entries, spot->hash, spot->name,
+	                              spot->bytes);
+}
+
+/* Only when a directory gets its first name: of ten million entries, most may be directories. */
+static errcode_t make_table(struct tree_builder *builder, uint32_t directory)
+{
+	if (builder->entries[directory].first_child)
+		return 0;
+	errcode_t error = vector_reserve(&builder->tables, &builder->table_capacity, builder->table_count + 1,
+	                                 sizeof(*builder->tables));
+
+	if (error)
+		return error;
+	builder->tables[builder->table_count] = (struct name_table){ 0 };
+	builder->entries[directory].first_child = (uint32_t)builder->table_count++;
+	return 0;
 }
 
 /* A new entry takes the name at spot, also from an entry that has it. Entries may move. */
@@ -168,15 +138,19 @@ static errcode_t take_name(struct tree_builder *builder, const struct spot *spot
 	errcode_t error =
 		vector_reserve(&builder->entries, &builder->capacity, builder->count + 1, sizeof(*builder->entries));
 
+	*number = (uint32_t)builder->count;
+	if (!error)
+		error = make_table(builder, spot->parent);
+	if (!error)
+		error = name_table_put(names_in(builder, spot->parent), spot->hash, spot->entry, *number);
 	if (error)
 		return error;
-	*number = (uint32_t)builder->count;
 	struct tree_node *entry = &builder->entries[*number];
 
 	*entry = (struct tree_node){ 0 };
-	if (*spot->slot) {
-		entry->name = builder->entries[*spot->slot].name;
-		builder->entries[*spot->slot].child_count |= ENTRY_REPLACED;
+	if (spot->entry) {
+		entry->name = builder->entries[spot->entry].name;
+		builder->entries[spot->entry].child_count |= ENTRY_REPLACED;
 		builder->last_directory_bytes = 0;
 	} else {
 		entry->name = arena_copy_string(&builder->tree->memory, spot->name, spot->bytes);
@@ -185,11 +159,9 @@ static errcode_t take_name(struct tree_builder *builder, const struct spot *spot
 	}
 	entry->name_bytes = (uint8_t)spot->bytes;
 	entry->parent = spot->parent;
-	entry->first_child = spot->hash;
 	entry->link_to = *number;
 	builder->count++;
-	*spot->slot = *number;
-	return 2 * builder->count > builder->slot_count ? grow_slots(builder) : 0;
+	return 0;
 }
 
 static errcode_t make_missing(struct tree_builder *builder, const struct spot *spot, const struct tree_node *needed_by,
@@ -213,7 +185,7 @@ static errcode_t make_missing(struct tree_builder *builder, const struct spot *s
 static errcode_t enter(struct tree_builder *builder, struct spot *spot, const struct tree_node *needed_by)
 {
 	find_spot(builder, spot);
-	uint32_t number = *spot->slot;
+	uint32_t number = spot->entry;
 
 	if (!number && !needed_by)
 		return refuse(builder, ENOENT, NULL);
@@ -252,6 +224,17 @@ static bool is_in_last_directory(const struct tree_builder *builder, const char 
 	const char *name = path + builder->last_directory_bytes;
 
 	return *name && strcmp(name, ".") && !strchr(name, '/');
+}
+
+void tree_builder_expect(const struct tree_builder *builder, const char *path)
+{
+	if (!is_in_last_directory(builder, path))
+		return;
+	const struct name_table *names = names_in(builder, builder->last_directory_number);
+	const char *name = path + builder->last_directory_bytes;
+
+	if (names->slot_count >= FEWEST_DISTANT_SLOTS)
+		name_table_expect(names, name_hash(builder->hash_key, name, strlen(name)));
 }
 
 static errcode_t find_path(struct tree_builder *builder, const char *path, const struct tree_node *needed_by,
@@ -321,11 +304,11 @@ errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const
 
 	if (error)
 		return error;
-	if (!spot.slot && !S_ISDIR(node->mode))
+	if (!spot.bytes && !S_ISDIR(node->mode))
 		return refuse(builder, EINVAL, "the root must be a directory");
-	uint32_t number = spot.slot ? *spot.slot : TREE_ROOT;
+	uint32_t number = spot.entry;
 	const struct tree_node *old = &builder->entries[number];
-	bool stays = number ? S_ISDIR(old->mode) == S_ISDIR(node->mode) && !old->links : !spot.slot;
+	bool stays = number ? S_ISDIR(old->mode) == S_ISDIR(node->mode) && !old->links : !spot.bytes;
 
 	if (!stays)
 		error = take_name(builder, &spot, &number);
@@ -339,9 +322,9 @@ const struct tree_node *tree_builder_find(struct tree_builder *builder, const ch
 {
 	struct spot spot;
 
-	if (find_path(builder, path, NULL, &spot) || (spot.slot && !*spot.slot))
+	if (find_path(builder, path, NULL, &spot) || (spot.bytes && !spot.entry))
 		return NULL;
-	return &builder->entries[builder->entries[spot.slot ? *spot.slot : TREE_ROOT].link_to];
+	return &builder->entries[builder->entries[spot.entry].link_to];
 }
 
 errcode_t tree_builder_link(struct tree_builder *builder, const char *path, const char *target, struct tree_node **file)
@@ -354,19 +337,19 @@ errcode_t tree_builder_link(struct tree_builder *builder, const char *path, cons
 
 	if (error == EINVAL || error == ENAMETOOLONG)
 		return error;
-	if (error || (to.slot && !*to.slot))
+	if (error || (to.bytes && !to.entry))
 		return refuse(builder, ENOENT, NULL);
-	if (!to.slot || S_ISDIR(builder->entries[*to.slot].mode))
+	if (S_ISDIR(builder->entries[to.entry].mode))
 		return refuse(builder, EISDIR, NULL);
-	uint32_t holder = builder->entries[*to.slot].link_to, number;
+	uint32_t holder = builder->entries[to.entry].link_to, number;
 	const struct tree_node needed_by = builder->entries[holder];
 
 	error = find_path(builder, path, &needed_by, &spot);
 	if (error)
 		return error;
-	if (!spot.slot)
+	if (!spot.bytes)
 		return refuse(builder, EINVAL, "the root must be a directory");
-	if (!*spot.slot || builder->entries[*spot.slot].link_to != holder) {
+	if (!spot.entry || builder->entries[spot.entry].link_to != holder) {
 		error = take_name(builder, &spot, &number);
 		if (error)
 			return error;
@@ -385,7 +368,7 @@ struct numbering {
 	uint32_t *children; /* entries by parent, sorted by name */
 	uint32_t *nodes;    /* by entry: its node, if it is in the tree */
 	uint32_t *stack;    /* directories whose runs are still to come */
-	uint32_t *order;    /* by node: its entry */
+	uint32_t *order;    /* by node: its entry; itself once the entry is there */
 	size_t order_count;
 };
 
@@ -498,38 +481,40 @@ static void fill_directory(const struct numbering *numbering, uint32_t entry, st
 	node->links = 2;
 }
 
-/* Names of one file have the attributes of the entry that link_to says. */
-static void copy_attributes(const struct numbering *numbering)
+/* Names of one file have the attributes of the entry that link_to says; each node knows its entry as its order. */
+static void complete_entries(const struct numbering *numbering)
 {
 	struct tree_node *entries = numbering->builder->entries;
 
-	for (size_t i = 0; i < numbering->order_count; i++) {
-		uint32_t number = numbering->order[i], holder = entries[number].link_to;
+	for (uint32_t number = 0; number < numbering->builder->count; number++) {
 		struct tree_node *entry = &entries[number];
-		struct tree_node own = *entry;
+		const struct tree_node own = *entry;
 
-		if (holder == number)
+		if (numbering->nodes[number] == NO_NODE)
 			continue;
-		*entry = entries[holder];
-		entry->name = own.name;
-		entry->name_bytes = own.name_bytes;
-		entry->parent = own.parent;
-		entry->link_to = holder;
+		if (own.link_to != number) {
+			*entry = entries[own.link_to];
+			entry->name = own.name;
+			entry->name_bytes = own.name_bytes;
+			entry->parent = own.parent;
+			entry->link_to = own.link_to;
+		}
+		entry->order = number;
 	}
 }
 
-/* Moves into a place what belongs there, into that one's place what belongs there, and so on. */
-static void move_along(const struct numbering *numbering, uint32_t place, bool *is_placed)
+/* Moves into a place what belongs there, into that one's place what belongs there, and so on; each is noted as done. */
+static void move_along(const struct numbering *numbering, uint32_t place)
 {
 	struct tree_node *entries = numbering->builder->entries;
 	const struct tree_node first = entries[place];
 	const uint32_t start = place;
 
-	while (place < numbering->order_count && !is_placed[place]) {
+	while (place < numbering->order_count && numbering->order[place] != place) {
 		uint32_t from = numbering->order[place];
 
 		entries[place] = from == start ? first : entries[from];
-		is_placed[place] = true;
+		numbering->order[place] = place;
 		place = from;
 	}
 }
@@ -539,13 +524,13 @@ static void move_along(const struct numbering *numbering, uint32_t place, bool *
  * archive takes. What is no longer in the tree goes first, since nobody wants it, and is where a chain of moves begins;
  * what is left then are rings.
  */
-static void reorder(const struct numbering *numbering, bool *is_placed)
+static void reorder(const struct numbering *numbering)
 {
 	for (uint32_t place = 0; place < numbering->order_count; place++)
 		if (numbering->nodes[place] == NO_NODE)
-			move_along(numbering, place, is_placed);
+			move_along(numbering, place);
 	for (uint32_t place = 0; place < numbering->order_count; place++)
-		move_along(numbering, place, is_placed);
+		move_along(numbering, place);
 }
 
 /* The first name in the tree has the file's attributes; which that is, is noted with the entry that had them. */
@@ -557,10 +542,9 @@ static void fill_nodes(struct numbering *numbering)
 	memset(first_names, 0xff, numbering->builder->count * sizeof(*first_names));
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		struct tree_node *node = &tree->nodes[i];
-		uint32_t entry = numbering->order[i], holder = node->link_to;
+		uint32_t entry = node->order, holder = node->link_to;
 
 		node->parent = numbering->nodes[node->parent];
-		node->order = entry;
 		node->link_to = i;
 		node->first_child = node->child_count = 0;
 		node->links = 1;
@@ -579,23 +563,19 @@ static void fill_nodes(struct numbering *numbering)
 }
 
 /* The entries become the tree's nodes. */
-static errcode_t make_nodes(struct numbering *numbering)
+static void make_nodes(struct numbering *numbering)
 {
 	struct tree_builder *builder = numbering->builder;
 	struct tree *tree = builder->tree;
-	SCOPE_FREE bool *is_placed = calloc(numbering->order_count, sizeof(*is_placed));
 
-	if (!is_placed)
-		return ENOMEM;
-	copy_attributes(numbering);
-	reorder(numbering, is_placed);
+	complete_entries(numbering);
+	reorder(numbering);
 	struct tree_node *fewer = realloc(builder->entries, numbering->order_count * sizeof(*fewer));
 
 	tree->nodes = fewer ? fewer : builder->entries;
 	builder->entries = NULL;
 	tree->node_count = (uint32_t)numbering->order_count;
 	fill_nodes(numbering);
-	return 0;
 }
 
 errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem)
@@ -605,7 +585,7 @@ errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, s
 
 	if (error)
 		return error;
-	free(TAKE(builder->slots));
+	free_tables(builder);
 	/* Five lists in one, of which the first has one more. */
 	SCOPE_FREE uint32_t *lists = calloc(5 * count + 1, sizeof(*lists));
 
@@ -625,5 +605,6 @@ errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, s
 	if (error)
 		return error;
 	place_runs(&numbering);
-	return make_nodes(&numbering);
+	make_nodes(&numbering);
+	return 0;
 }
