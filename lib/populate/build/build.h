@@ -49,15 +49,13 @@ struct placement {
 	};
 };
 
-/* An xattr set as it is stored. */
+/* An xattr set as it is stored: 56 bytes, there may be as many as nodes. */
 struct xattr_store {
-	struct xattr *list; /* the set's xattrs in the form of lib/ondisk; seal: the inodes of their values */
 	struct xattr_layout layout;
-	void *inode_area; /* the bytes in each inode, NULL: none; seal: again, with the inodes of values */
+	void *inode_area; /* seal: the bytes in each inode, if more than one has them; else they are made where they go */
 	uint32_t inline_room_bytes; /* for content beside them, see ondisk/xattr.h */
 	uint32_t users; /* inodes that have this set */
 	uint32_t *values; /* of each xattr whose value has an inode: which of build->xattr_values; NULL: none has */
-	uint64_t value_clusters; /* of these values: each inode is charged for them as if they were its own */
 	uint64_t *blocks; /* plan: one for every XATTR_MAX_REFERENCES users, if the layout needs blocks */
 };
 

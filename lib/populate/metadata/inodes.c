@@ -23,9 +23,9 @@ struct counts {
 struct inode_worker {
 	struct counts counts;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
-	/* With the feature inline_data, of the inode being written: */
-	uint8_t *inline_data;
-	uint8_t *xattr_area; /* its xattrs with the data after them */
+	/* Of the inode being written: */
+	uint8_t *inline_data; /* with the feature inline_data */
+	uint8_t *xattr_area;  /* its xattrs, with inline data after them */
 };
 
 struct sealing {
@@ -180,7 +180,6 @@ static errcode_t describe_inline(const struct build *build, uint32_t node, struc
 {
 	const struct tree_node *source = build_node(build, node);
 	const struct xattr_store *xattrs = &build->xattrs[source->xattrs];
-	size_t area_bytes = inode_xattr_area_bytes(&build->format);
 	uint32_t bytes = (uint32_t)source->size_bytes;
 	errcode_t error = 0;
 
@@ -194,23 +193,41 @@ static errcode_t describe_inline(const struct build *build, uint32_t node, struc
 		return error;
 	if (S_ISREG(source->mode))
 		own->counts.inline_bytes += bytes;
-	if (xattrs->inode_area)
-		memcpy(own->xattr_area, xattrs->inode_area, area_bytes);
+	if (!xattrs->layout.in_inode)
+		memset(own->xattr_area, 0, inode_xattr_area_bytes(&build->format));
+	else if (xattrs->inode_area)
+		memcpy(own->xattr_area, xattrs->inode_area, inode_xattr_area_bytes(&build->format));
 	else
-		memset(own->xattr_area, 0, area_bytes);
+		error = xattrs_encode(build, source->xattrs, own->xattr_area);
+	if (error)
+		return error;
 	value->size_bytes = bytes;
 	value->flags |= flags_of(build, node) | EXT4_INLINE_DATA_FL;
 	inline_data_encode(&build->format, own->inline_data, bytes, value->root, own->xattr_area);
 	return 0;
 }
 
+/* NULL: it has no xattrs in it. */
+static errcode_t find_xattr_area(const struct build *build, uint32_t node, const struct inode_worker *own,
+                                 const void **area)
+{
+	uint32_t set = build_node(build, node)->xattrs;
+	const struct xattr_store *xattrs = &build->xattrs[set];
+
+	*area = build->placements[node].is_inline ? own->xattr_area : xattrs->inode_area;
+	if (*area || !xattrs->layout.in_inode)
+		return 0;
+	*area = own->xattr_area;
+	return xattrs_encode(build, set, own->xattr_area);
+}
+
 static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
                              struct problem *problem)
 {
 	const struct placement *placement = &build->placements[node];
-	const struct xattr_store *xattrs = &build->xattrs[build_node(build, node)->xattrs];
 	struct inode_value value;
 	uint64_t map_blocks = 0;
+	const void *area = NULL;
 	errcode_t error = placement->is_inline ? 0 : ask_for_flags(build, node, own, problem);
 
 	if (error)
@@ -220,9 +237,12 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 		error = describe_inline(build, node, &value, own, problem);
 	else
 		error = describe_content(build, node, &value, &map_blocks);
+	if (!error)
+		error = find_xattr_area(build, node, own, &area);
 	if (error)
 		return error;
-	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block + xattrs->value_clusters)
+	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block +
+	                xattrs_value_clusters(build, build_node(build, node)->xattrs))
 	               << build->format.cluster_bits;
 	own->counts.flagged_files += flags_of(build, node) != 0;
 	if (S_ISREG(value.mode) && placement->blocks) {
@@ -230,8 +250,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 		own->counts.data_blocks += placement->blocks;
 		own->counts.data_extents += placement->has_extent_map ? placement->map->extent_count : 1;
 	}
-	return inode_encode(&build->format, placement->ino, &value,
-	                    placement->is_inline ? own->xattr_area : xattrs->inode_area, bytes);
+	return inode_encode(&build->format, placement->ino, &value, area, bytes);
 }
 
 static errcode_t write_item(const struct build *build, uint32_t item, void *bytes, struct inode_worker *own,
@@ -328,11 +347,11 @@ static errcode_t open_worker(const struct build *build, struct inode_worker *own
 {
 	errcode_t error = content_reader_create(build->tree, &own->reader);
 
-	if (error || !build->format.inline_data)
+	if (error)
 		return error;
-	/* Not even the largest value is as large as the inode. */
+	/* Not even the largest value is as large as the inode, and neither is the area, of which small inodes have none. */
 	own->inline_data = malloc(build->format.inode_bytes);
-	own->xattr_area = malloc(inode_xattr_area_bytes(&build->format));
+	own->xattr_area = malloc(build->format.inode_bytes);
 	return own->inline_data && own->xattr_area ? 0 : ENOMEM;
 }
 

@@ -41,11 +41,8 @@ static uint32_t find_value(const struct build *build, const struct xattr_value *
 	return number;
 }
 
-/*
- * Finds an equal one, or adds it. *number: in build->xattr_values, in the order of the first calls; what it takes is
- * added to *clusters.
- */
-static errcode_t add_value(struct build *build, const struct xattr *xattr, uint32_t *number, uint64_t *clusters)
+/* Finds an equal one, or adds it. *number: in build->xattr_values, in the order of the first calls. */
+static errcode_t add_value(struct build *build, const struct xattr *xattr, uint32_t *number)
 {
 	struct xattr_value value = { 0 };
 	errcode_t error = build->xattr_value_buckets ? 0 : make_buckets(build);
@@ -57,7 +54,6 @@ static errcode_t add_value(struct build *build, const struct xattr *xattr, uint3
 	if (error)
 		return error;
 	value.bytes = bytes;
-	*clusters += build_clusters(build, value_blocks(build, &value));
 	*number = find_value(build, &value);
 	if (*number != NONE)
 		return 0;
@@ -119,55 +115,83 @@ static errcode_t place_value(const struct build *build, struct xattr_value *valu
 	return value->map ? build_take_clusters(build, range, value->map->map_blocks, map_blocks) : ENOMEM;
 }
 
+/*
+ * A set in the form of lib/ondisk, made where it is needed: three million sets are at hand as the tree has them. The
+ * numbers of values' inodes are valid once they have any.
+ */
+struct set_list {
+	struct xattr list[XATTR_MAX_COUNT];
+	uint32_t count;
+};
+
+/* E2BIG: more than a file can have. */
+static errcode_t list_set(const struct build *build, uint32_t set, struct set_list *ret)
+{
+	const struct tree_xattr_set *source = &build->tree->xattr_sets[set];
+	const uint32_t *values = build->xattrs[set].values;
+
+	if (source->count > XATTR_MAX_COUNT)
+		return E2BIG;
+	ret->count = source->count;
+	for (uint32_t number = 0; number < source->count; number++) {
+		const struct xattr_value *value = values ? &build->xattr_values[values[number]] : NULL;
+
+		ret->list[number] = (struct xattr){
+			.name = source->list[number].name,
+			.value = source->list[number].value,
+			.value_bytes = source->list[number].value_bytes,
+		};
+		if (value && build->xattrs[set].layout.in_value_inode >> number & 1) {
+			ret->list[number].value_ino = value->ino;
+			ret->list[number].value_hash = value->hash;
+		}
+	}
+	return 0;
+}
+
 /* Lists those whose values have inodes of their own. */
-static errcode_t list_values(struct build *build, uint32_t set)
+static errcode_t list_values(struct build *build, uint32_t set, const struct set_list *source)
 {
 	struct xattr_store *store = &build->xattrs[set];
-	uint32_t count = build->tree->xattr_sets[set].count;
 	errcode_t error = 0;
 
 	if (!store->layout.in_value_inode)
 		return 0;
-	store->values = calloc(count, sizeof(*store->values));
+	store->values = calloc(source->count, sizeof(*store->values));
 	if (!store->values)
 		return ENOMEM;
-	for (uint32_t number = 0; !error && number < count; number++)
+	for (uint32_t number = 0; !error && number < source->count; number++)
 		if (store->layout.in_value_inode >> number & 1)
-			error = add_value(build, &store->list[number], &store->values[number],
-			                         &store->value_clusters);
+			error = add_value(build, &source->list[number], &store->values[number]);
+	return error;
+}
+
+/* Room for content depends on what stands before it, so that has to be written once. */
+static errcode_t find_inline_room(const struct build *build, const struct set_list *source, struct xattr_store *store)
+{
+	store->inline_room_bytes = inline_data_room(&build->format, NULL);
+	if (!store->layout.in_inode || !build->format.inline_data)
+		return 0;
+	SCOPE_FREE void *area = malloc(inode_xattr_area_bytes(&build->format));
+	errcode_t error = area ? xattr_encode_inode(&build->format, source->list, source->count, &store->layout, area) :
+	                         ENOMEM;
+
+	if (!error)
+		store->inline_room_bytes = inline_data_room(&build->format, area);
 	return error;
 }
 
 static errcode_t lay_out_set(struct build *build, uint32_t set)
 {
-	const struct tree_xattr_set *source = &build->tree->xattr_sets[set];
 	struct xattr_store *store = &build->xattrs[set];
+	struct set_list source;
+	errcode_t error = list_set(build, set, &source);
 
-	store->list = calloc(source->count, sizeof(*store->list));
-	if (!store->list)
-		return ENOMEM;
-	for (uint32_t number = 0; number < source->count; number++) {
-		store->list[number] = (struct xattr){
-			.name = source->list[number].name,
-			.value = source->list[number].value,
-			.value_bytes = source->list[number].value_bytes,
-		};
-	}
-	errcode_t error = xattr_place(&build->format, store->list, source->count, &store->layout);
 	if (!error)
-		error = list_values(build, set);
-	if (error)
-		return error;
-	store->inline_room_bytes = inline_data_room(&build->format, NULL);
-	if (!store->layout.in_inode)
-		return 0;
-	store->inode_area = malloc(inode_xattr_area_bytes(&build->format));
-	if (!store->inode_area)
-		return ENOMEM;
-	error = xattr_encode_inode(&build->format, store->list, source->count, &store->layout, store->inode_area);
+		error = xattr_place(&build->format, source.list, source.count, &store->layout);
 	if (!error)
-		store->inline_room_bytes = inline_data_room(&build->format, store->inode_area);
-	return error;
+		error = list_values(build, set, &source);
+	return error ? error : find_inline_room(build, &source, store);
 }
 
 static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error,
@@ -222,7 +246,7 @@ errcode_t xattrs_lay_out(struct build *build, struct problem *problem)
 	if (!build->xattrs)
 		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
 	build->xattrs[TREE_NO_XATTRS].inline_room_bytes = inline_data_room(&build->format, NULL);
-	for (uint32_t node = 0; node < tree->node_count; node++) {
+	for (uint32_t node = 0; tree->xattr_set_count > 1 && node < tree->node_count; node++) {
 		uint32_t set = tree->nodes[node].xattrs;
 
 		if (set == TREE_NO_XATTRS || tree_node_is_link(tree, node))
@@ -239,23 +263,36 @@ errcode_t xattrs_lay_out(struct build *build, struct problem *problem)
 	return 0;
 }
 
-/* Names the inodes, whose numbers are known now, in the entries. */
-static errcode_t name_values(const struct build *build, uint32_t set)
+errcode_t xattrs_encode(const struct build *build, uint32_t set, void *area)
+{
+	struct set_list source;
+	errcode_t error = list_set(build, set, &source);
+
+	return error ? error : xattr_encode_inode(&build->format, source.list, source.count,
+	                                          &build->xattrs[set].layout, area);
+}
+
+uint64_t xattrs_value_clusters(const struct build *build, uint32_t set)
+{
+	const struct xattr_store *store = &build->xattrs[set];
+	uint64_t clusters = 0;
+
+	for (uint32_t number = 0; store->values && number < build->tree->xattr_sets[set].count; number++)
+		if (store->layout.in_value_inode >> number & 1)
+			clusters += build_clusters(build,
+			                           value_blocks(build, &build->xattr_values[store->values[number]]));
+	return clusters;
+}
+
+/* Once for all inodes that share the set, now that the numbers of values' inodes are known. */
+static errcode_t encode_shared(const struct build *build, uint32_t set)
 {
 	struct xattr_store *store = &build->xattrs[set];
-	uint32_t count = build->tree->xattr_sets[set].count;
 
-	if (!store->values)
+	if (!store->layout.in_inode || store->users < 2)
 		return 0;
-	for (uint32_t number = 0; number < count; number++) {
-		if (store->layout.in_value_inode >> number & 1) {
-			store->list[number].value_ino = build->xattr_values[store->values[number]].ino;
-			store->list[number].value_hash = build->xattr_values[store->values[number]].hash;
-		}
-	}
-	if (!store->inode_area)
-		return 0;
-	return xattr_encode_inode(&build->format, store->list, count, &store->layout, store->inode_area);
+	store->inode_area = malloc(inode_xattr_area_bytes(&build->format));
+	return store->inode_area ? xattrs_encode(build, set, store->inode_area) : ENOMEM;
 }
 
 static errcode_t place_set(const struct build *build, uint32_t set, struct pack_range *range)
@@ -263,7 +300,9 @@ static errcode_t place_set(const struct build *build, uint32_t set, struct pack_
 	struct xattr_store *store = &build->xattrs[set];
 	uint64_t count = blocks_of(store);
 
-	store->blocks = calloc(count ? count : 1, sizeof(*store->blocks));
+	if (!count)
+		return 0;
+	store->blocks = calloc(count, sizeof(*store->blocks));
 	return store->blocks ? build_take_clusters(build, range, store->blocks, count) : ENOMEM;
 }
 
@@ -282,9 +321,13 @@ errcode_t xattrs_place(struct build *build)
 static errcode_t write_set(const struct build *build, uint32_t set, struct run_writer *writer)
 {
 	const struct xattr_store *store = &build->xattrs[set];
+	struct set_list source;
 	uint64_t left = store->users;
 	errcode_t error = 0;
 
+	if (!store->layout.needs_block)
+		return 0;
+	error = list_set(build, set, &source);
 	for (uint64_t share = 0; !error && share < blocks_of(store); share++) {
 		uint32_t references = left < XATTR_MAX_REFERENCES ? (uint32_t)left : XATTR_MAX_REFERENCES;
 		void *bytes;
@@ -292,8 +335,8 @@ static errcode_t write_set(const struct build *build, uint32_t set, struct run_w
 		left -= references;
 		error = run_writer_reserve(writer, store->blocks[share], 1, &bytes);
 		if (!error)
-			error = xattr_encode_block(&build->format, store->list, build->tree->xattr_sets[set].count,
-			                           &store->layout, store->blocks[share], references, bytes);
+			error = xattr_encode_block(&build->format, source.list, source.count, &store->layout,
+			                           store->blocks[share], references, bytes);
 	}
 	return error;
 }
@@ -304,7 +347,7 @@ errcode_t xattrs_write(struct build *build)
 	errcode_t error = 0;
 
 	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++) {
-		error = name_values(build, set);
+		error = encode_shared(build, set);
 		if (!error)
 			error = write_set(build, set, &writer);
 	}
@@ -351,7 +394,6 @@ errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, v
 void xattrs_release(struct build *build)
 {
 	for (uint32_t set = 0; build->xattrs && set < build->tree->xattr_set_count; set++) {
-		free(build->xattrs[set].list);
 		free(build->xattrs[set].inode_area);
 		free(build->xattrs[set].values);
 		free(build->xattrs[set].blocks);

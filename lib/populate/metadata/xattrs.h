@@ -2,8 +2,8 @@
 /*
  * The tree's xattr sets as they are stored: bytes for the inodes, and blocks that up to 1024 inodes with the
  * same set share (the kernel shares them too, through its cache of xattr blocks). Values that are stored in inodes of
- * their own (feature ea_inode), one for all equal ones, are build->xattr_values. Main thread only, but for
- * xattrs_block_of() and xattr_value_encode_inode().
+ * their own (feature ea_inode), one for all equal ones, are build->xattr_values. Main thread only, but for what is asked of one
+ * inode.
  */
 #pragma once
 
@@ -25,8 +25,14 @@ uint64_t xattrs_clusters(const struct build *build);
 /* Takes the shared blocks, and those of values. */
 MUST_CHECK errcode_t xattrs_place(struct build *build);
 
-/* Writes them, and the names of values' inodes into the sets; before inodes_write(). */
+/* Writes them, and makes what several inodes have the same; before inodes_write(). */
 MUST_CHECK errcode_t xattrs_write(struct build *build);
+
+/* What inodes with a set have of it, inode_xattr_area_bytes(), where the set's layout says so. */
+MUST_CHECK errcode_t xattrs_encode(const struct build *build, uint32_t set, void *area);
+
+/* Clusters of the set's values in inodes of their own: each inode is charged for them as if they were its own. */
+uint64_t xattrs_value_clusters(const struct build *build, uint32_t set);
 
 /* The block of an inode's xattrs, 0 if it has none. */
 uint64_t xattrs_block_of(const struct build *build, uint32_t node);
