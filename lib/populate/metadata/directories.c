@@ -47,6 +47,23 @@ static struct directory_target entry_target(const void *context, uint32_t entry)
 		                          file_type(build_node(build, child)->mode) };
 }
 
+static void expect_entry(const void *context, uint32_t entry, bool is_close)
+{
+	const struct directory_view *view = context;
+	const struct build *build = view->build;
+
+	if (view->has_lost_found && entry-- == 0)
+		return;
+	uint32_t child = build_node(build, view->node)->first_child + entry;
+
+	if (is_close) {
+		__builtin_prefetch(build_node(build, child)->name);
+		return;
+	}
+	__builtin_prefetch(build_node(build, child));
+	__builtin_prefetch(&build->placements[child]);
+}
+
 struct directory_source directory_view_open(struct directory_view *view, const struct build *build, uint32_t node)
 {
 	*view = (struct directory_view){
@@ -59,6 +76,7 @@ struct directory_source directory_view_open(struct directory_view *view, const s
 		.count = build_node(build, node)->child_count + view->has_lost_found,
 		.name = entry_name,
 		.target = entry_target,
+		.expect = expect_entry,
 		.is_casefolded = build->placements[node].is_casefolded,
 	};
 }
