@@ -10,7 +10,7 @@
 extern const char page_css[], page_dark_css[];
 
 errcode_t page_fill(const char *text, errcode_t (*write_part)(void *context, const char *name), void *context,
-                     FILE *stream)
+                    FILE *stream)
 {
 	const char *mark;
 

@@ -18,8 +18,8 @@ struct overview_options {
 };
 
 /*
- * Writes allocsim.md and its charts, allocsim-*.svg, into the directory, and the page, replacing what is there. The images,
- * allocsim*.img, must not be there; they lie in the directory, or in the page's, and are gone in the end. EINTR when a
- * signal arrived. Main thread.
+ * Writes allocsim.md and its charts, allocsim-*.svg, into the directory, and the page, replacing what is there. The
+ * images, allocsim*.img, must not be there; they lie in the directory, or in the page's, and are gone in the end. EINTR
+ * when a signal arrived. Main thread.
  */
 MUST_CHECK errcode_t overview_write(const struct overview_options *options, struct problem *problem);
