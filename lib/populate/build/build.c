@@ -30,9 +30,31 @@ struct extent_map *extent_map_create(const struct extent_list *list, uint32_t ma
 	return map;
 }
 
-static errcode_t pass_by(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent)
+/*
+ * Who has a range with an end takes as much of it as is free in one piece, which is shared out without the allocator: with
+ * a call for each file two workers took three times as long for 100 000 small files as one, since their ranges lie in the
+ * same group, whose lock they passed to and fro.
+ */
+static errcode_t find_free(struct pack_range *range, uint64_t blocks)
 {
-	errcode_t error = range->free.count ? 0 : ext2mb_next_free(range->mb, range->next, &range->free);
+	struct ext2mb_request request = {
+		.struct_bytes = sizeof(request),
+		.goal = range->next,
+		.limit = range->limit,
+		.count = range->limit ? range->limit - range->next : blocks,
+		.flags = EXT2MB_ALLOC_PACK,
+	};
+
+	if (!range->worker)
+		return ext2mb_next_free(range->mb, range->next, &range->free);
+	if (range->limit && range->next >= range->limit)
+		return EXT2MB_ET_NO_SPACE;
+	return ext2mb_alloc(range->worker, &request, &range->free);
+}
+
+errcode_t pack_range_take(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent)
+{
+	errcode_t error = range->free.count ? 0 : find_free(range, blocks);
 
 	if (error)
 		return error;
@@ -44,24 +66,12 @@ static errcode_t pass_by(struct pack_range *range, uint64_t blocks, struct ext2m
 	return 0;
 }
 
-errcode_t pack_range_take(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent)
+errcode_t pack_range_end(struct pack_range *range)
 {
-	struct ext2mb_request request = {
-		.struct_bytes = sizeof(request),
-		.goal = range->next,
-		.limit = range->limit,
-		.count = blocks,
-		.flags = EXT2MB_ALLOC_PACK,
-	};
+	struct ext2mb_extent rest = range->free;
 
-	if (!range->worker)
-		return pass_by(range, blocks, extent);
-	if (range->limit && range->next >= range->limit)
-		return EXT2MB_ET_NO_SPACE;
-	errcode_t error = ext2mb_alloc(range->worker, &request, extent);
-	if (!error)
-		range->next = extent->start + extent->count;
-	return error;
+	range->free.count = 0;
+	return range->worker && rest.count ? ext2mb_free(range->worker, rest.start, rest.count) : 0;
 }
 
 errcode_t build_take_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks, uint64_t count)

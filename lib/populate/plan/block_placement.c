@@ -216,7 +216,12 @@ static errcode_t fill_district(void *context, unsigned int worker, size_t number
 
 	if (interrupt_pending())
 		return EINTR;
-	return place_district(build, number, &range, &district->has_left_over, problem);
+	errcode_t error = place_district(build, number, &range, &district->has_left_over, problem);
+
+	if (error)
+		return error;
+	error = pack_range_end(&range);
+	return error ? problem_set(problem, error, NULL, "cannot plan the image") : 0;
 }
 
 /* Clusters that a district needs beside those that it keeps of an earlier image. */
