@@ -201,11 +201,26 @@ static void write_sources(struct json *json, const struct populate_report *repor
 	json_close_array(json);
 }
 
+static void write_stages(struct json *json, const double *seconds, unsigned int stages)
+{
+	for (unsigned int stage = 0; stage < stages; stage++)
+		json_number(json, populate_stage_names[stage], seconds[stage], 3);
+}
+
+static void write_times(struct json *json, const char *key, const double *seconds, unsigned int stages)
+{
+	json_open_object(json, key);
+	write_stages(json, seconds, stages);
+	json_close_object(json);
+}
+
 /* The keys are those of e2populate(8). */
 static errcode_t report_print_json(const struct populate_options *options, const struct populate_report *report)
 {
 	struct json json = { .stream = stdout };
-	unsigned int stages = options->size_only ? POPULATE_FORMAT + 1 : POPULATE_STAGES;
+	unsigned int shown = options->size_only ? POPULATE_FORMAT + 1 :
+	                     options->verify    ? POPULATE_STAGES :
+	                                          POPULATE_VERIFY;
 
 	json_open_object(&json, NULL);
 	json_boolean(&json, "size_only", options->size_only);
@@ -215,10 +230,15 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	json_unsigned(&json, "warnings", report->warnings.count);
 	json_boolean(&json, "verified", report->verified);
 	json_boolean(&json, "skipped_image", report->skipped_image);
-	json_open_object(&json, "seconds");
-	for (unsigned int stage = 0; stage < stages - (stages == POPULATE_STAGES && !options->verify); stage++)
-		json_number(&json, populate_stage_names[stage], report->seconds[stage], 3);
-	json_close_object(&json);
+	write_times(&json, "seconds", report->seconds, shown);
+	write_times(&json, "serial_seconds", report->serial_seconds, shown);
+	json_open_array(&json, "workers");
+	for (unsigned int worker = 0; worker < report->worker_count; worker++) {
+		json_open_row(&json, NULL);
+		write_stages(&json, report->worker_seconds[worker], shown);
+		json_close_object(&json);
+	}
+	json_close_array(&json);
 	json_close_object(&json);
 	return json_end(&json);
 }

@@ -46,12 +46,25 @@ struct run {
 	struct populate_report *report;
 	enum populate_stage stage;
 	double stage_begin; /* in seconds_of(CLOCK_MONOTONIC) */
+	double shared_before; /* pool_seconds() then */
 };
 
-/* Notes how long the stage that ends has taken. */
+/* Notes how long the stage that ends has taken, and each worker in it. */
 static void end_stage(const struct run *run)
 {
-	run->report->seconds[run->stage] += seconds_of(CLOCK_MONOTONIC) - run->stage_begin;
+	struct populate_report *report = run->report;
+	const struct pool *pool = run->build.pool;
+	double seconds = seconds_of(CLOCK_MONOTONIC) - run->stage_begin;
+
+	report->seconds[run->stage] += seconds;
+	report->serial_seconds[run->stage] += seconds - (pool_seconds(pool) - run->shared_before);
+	for (unsigned int worker = 0; worker < report->worker_count; worker++) {
+		double *of_stages = report->worker_seconds[worker], others = 0;
+
+		for (unsigned int stage = 0; stage < POPULATE_STAGES; stage++)
+			others += stage == run->stage ? 0 : of_stages[stage];
+		of_stages[run->stage] = pool_worker_seconds(pool, worker) - others;
+	}
 }
 
 static void begin_stage(struct run *run, enum populate_stage stage)
@@ -62,6 +75,7 @@ static void begin_stage(struct run *run, enum populate_stage stage)
 		end_stage(run);
 	run->stage = stage;
 	run->stage_begin = seconds_of(CLOCK_MONOTONIC);
+	run->shared_before = pool_seconds(run->build.pool);
 	/* Copying knows its totals and says them itself. */
 	if (stage != POPULATE_COPY)
 		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, 0);
@@ -386,8 +400,11 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 	errcode_t error = pool_create(options->threads, &run.build.pool);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
-	error = make_image(&run);
-	end_stage(&run);
+	report->worker_count = pool_workers(run.build.pool);
+	report->worker_seconds = calloc(report->worker_count, sizeof(*report->worker_seconds));
+	error = report->worker_seconds ? make_image(&run) : ENOMEM;
+	if (report->worker_seconds)
+		end_stage(&run);
 	release(&run);
 	if (error) {
 		problem_set(problem, error, options->image, "cannot create");
@@ -403,7 +420,9 @@ void populate_report_clear(struct populate_report *report)
 	for (uint32_t i = 0; i < report->source_count; i++)
 		free(report->sources[i].path);
 	free(report->sources);
+	free(report->worker_seconds);
 	report->sources = NULL;
+	report->worker_seconds = NULL;
 	report->source_count = 0;
 	warnings_clear(&report->warnings);
 }

@@ -49,6 +49,34 @@ static errcode_t count_task(void *context, unsigned int worker, size_t index, st
 	return 0;
 }
 
+static errcode_t sleep_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	(void)context;
+	(void)worker;
+	(void)index;
+	(void)problem;
+	usleep(20000);
+	return 0;
+}
+
+START_TEST(time_is_counted)
+{
+	struct pool *pool = make_pool(thread_counts[_i]);
+	double of_workers = 0;
+
+	ck_assert_int_eq(pool_run(pool, 1, sleep_task, NULL, NULL), 0);
+	ck_assert_double_eq(pool_seconds(pool), 0);
+	ck_assert_double_eq(pool_worker_seconds(pool, 0), 0);
+	ck_assert_int_eq(pool_run(pool, 2, sleep_task, NULL, NULL), 0);
+	for (unsigned int worker = 0; worker < pool_workers(pool); worker++)
+		of_workers += pool_worker_seconds(pool, worker);
+	ck_assert_double_ge(pool_seconds(pool), pool_workers(pool) > 1 ? 0.02 : 0.04);
+	ck_assert_double_ge(of_workers, 0.04);
+	ck_assert_double_le(of_workers, pool_seconds(pool) * pool_workers(pool));
+	pool_destroy(pool);
+}
+END_TEST
+
 START_TEST(every_index_runs_once)
 {
 	static const size_t counts[] = { 0, 1, 2, 3, 15, 16, 17, 1000, 20000 };
@@ -272,6 +300,7 @@ int main(void)
 	TCase *tests = tcase_create("pool");
 
 	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, time_is_counted, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, every_index_runs_once, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, jobs_follow_each_other, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, the_lowest_failure_is_the_one, 0, THREAD_COUNTS);

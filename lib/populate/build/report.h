@@ -44,6 +44,9 @@ struct populate_report {
 	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
 	uint64_t free_inodes;
 	double seconds[POPULATE_STAGES];
+	double serial_seconds[POPULATE_STAGES]; /* of these, while at most one thread had something to do */
+	double (*worker_seconds)[POPULATE_STAGES]; /* of each worker, in what is shared out among them; owned */
+	unsigned int worker_count;
 	bool verified;         /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;

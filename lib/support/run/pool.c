@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "support/run/interrupt.h"
+#include "support/seconds.h"
 
 /* Two lines: processors fetch neighbouring lines in pairs. */
 #define CACHE_LINE_BYTES 128
@@ -37,6 +38,8 @@ struct pool {
 	unsigned int workers;
 	unsigned int started; /* threads; 0: the serial twin */
 	struct worker *threads;
+	double *worker_seconds; /* each written by its worker, while a job runs */
+	double seconds;
 
 	bool ending; /* set before `work` is posted for the last time */
 
@@ -103,6 +106,14 @@ static void run_indexes(struct pool *pool, unsigned int worker)
 	problem_clear(&problem);
 }
 
+static void run_and_count(struct pool *pool, unsigned int worker)
+{
+	double begin = seconds_of(CLOCK_MONOTONIC);
+
+	run_indexes(pool, worker);
+	pool->worker_seconds[worker] += seconds_of(CLOCK_MONOTONIC) - begin;
+}
+
 static void wait_for(sem_t *semaphore)
 {
 	while (sem_wait(semaphore))
@@ -118,7 +129,7 @@ static void *worker_main(void *argument)
 		wait_for(&pool->work);
 		if (pool->ending)
 			return NULL;
-		run_indexes(pool, (unsigned int)(worker - pool->threads));
+		run_and_count(pool, (unsigned int)(worker - pool->threads));
 		if (atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_acq_rel) == 1)
 			sem_post(&pool->done);
 	}
@@ -153,7 +164,8 @@ errcode_t pool_create(unsigned int threads, struct pool **ret)
 	pthread_mutex_init(&pool->failure_lock, NULL);
 	sem_init(&pool->work, 0, 0);
 	sem_init(&pool->done, 0, 0);
-	errcode_t error = threads ? start_threads(pool) : 0;
+	pool->worker_seconds = calloc(pool->workers, sizeof(*pool->worker_seconds));
+	errcode_t error = !pool->worker_seconds ? ENOMEM : threads ? start_threads(pool) : 0;
 
 	if (error)
 		pool_destroy(pool);
@@ -175,6 +187,7 @@ void pool_destroy(struct pool *pool)
 	sem_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->failure_lock);
 	free(pool->threads);
+	free(pool->worker_seconds);
 	free(pool);
 }
 
@@ -195,6 +208,16 @@ static void run_on_threads(struct pool *pool)
 	wait_for(&pool->done);
 }
 
+double pool_seconds(const struct pool *pool)
+{
+	return pool->seconds;
+}
+
+double pool_worker_seconds(const struct pool *pool, unsigned int worker)
+{
+	return pool->worker_seconds[worker];
+}
+
 errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem)
 {
 	size_t step = count / ((size_t)pool->workers * STEPS_PER_WORKER);
@@ -206,11 +229,17 @@ errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *contex
 	pool->job = (struct job){ task, context, count, step };
 	atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
 	atomic_store_explicit(&pool->lowest_failed, SIZE_MAX, memory_order_relaxed);
+	double begin = seconds_of(CLOCK_MONOTONIC);
+
 	/* A job of one index is not worth waking anybody: the calling thread is worker 0 meanwhile. */
-	if (!pool->started || count == 1)
+	if (count == 1)
 		run_indexes(pool, 0);
+	else if (!pool->started)
+		run_and_count(pool, 0);
 	else
 		run_on_threads(pool);
+	if (count > 1)
+		pool->seconds += seconds_of(CLOCK_MONOTONIC) - begin;
 	if (atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed) == SIZE_MAX)
 		return 0;
 

@@ -37,3 +37,12 @@ unsigned int pool_workers(const struct pool *pool);
  * call this at a time; not from within a task.
  */
 MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem);
+
+/*
+ * How long jobs have run since the pool was made, in seconds that went by. Jobs of one index are left out: they occupy one
+ * thread, so what is not counted here is the serial part. For the thread that calls pool_run(), between jobs.
+ */
+double pool_seconds(const struct pool *pool);
+
+/* Of that, how long this worker was at it. */
+double pool_worker_seconds(const struct pool *pool, unsigned int worker);
