@@ -29,6 +29,19 @@ const char *const populate_stage_names[POPULATE_STAGES] = {
 	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal", [POPULATE_VERIFY] = "verify",
 };
 
+/*
+ * Seconds with two threads, source and image in memory (doc/results/populate.md). Scanning and copying tell how fast this
+ * machine is; then the proportions count.
+ */
+static const struct stage_cost stage_costs[POPULATE_STAGES] = {
+	[POPULATE_SCAN] = { "scan", 0, 1.0e-6, 0 },
+	[POPULATE_FORMAT] = { "format", 30e-3, 0.3e-6, 0 },
+	[POPULATE_PLAN] = { "plan", 1e-3, 0.2e-6, 0 },
+	[POPULATE_COPY] = { "copy", 0, 1.5e-6, 0.35e-9 },
+	[POPULATE_SEAL] = { "seal", 0, 0.3e-6, 0 },
+	[POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
+};
+
 /* What one attempt at the image differs from another in; between attempts next_attempt() alone changes it. */
 struct attempt {
 	struct size_choice size;
@@ -70,6 +83,7 @@ static void end_stage(const struct run *run)
 static void begin_stage(struct run *run, enum populate_stage stage)
 {
 	uint64_t bytes = stage == POPULATE_VERIFY ? run->build.data_bytes : 0;
+	uint64_t files = stage == POPULATE_SEAL ? run->build.inode_count : 0;
 
 	if (stage != POPULATE_SCAN)
 		end_stage(run);
@@ -78,7 +92,7 @@ static void begin_stage(struct run *run, enum populate_stage stage)
 	run->shared_before = pool_seconds(run->build.pool);
 	/* Copying knows its totals and says them itself. */
 	if (stage != POPULATE_COPY)
-		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, 0);
+		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, files);
 }
 
 static errcode_t examine_output(struct run *run)
@@ -350,16 +364,28 @@ static errcode_t finish(struct run *run)
 	return error ? error : output_finish(&run->output, build->problem);
 }
 
+static void expect_work(const struct run *run)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t source = 0; source < run->report->source_count; source++)
+		bytes += run->report->sources[source].data_bytes;
+	progress_expect(run->build.options->progress, run->build.tree->node_count, bytes);
+}
+
 static errcode_t make_image(struct run *run)
 {
 	errcode_t error;
 
+	progress_plan(run->build.options->progress, stage_costs,
+	              run->build.options->verify ? POPULATE_STAGES : POPULATE_VERIFY);
 	begin_stage(run, POPULATE_SCAN);
 	error = examine_output(run);
 	if (!error)
 		error = scan_sources(&run->build, run->report);
 	if (error)
 		return error;
+	expect_work(run);
 	do {
 		error = prepare_attempt(run);
 		if (error || run->build.options->size_only)

@@ -168,6 +168,24 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 	return error;
 }
 
+/* How far archives are read tells how much there is, unless one is a pipe; directories find out by themselves. */
+static void show_total(const struct stack *stack)
+{
+	uint64_t bytes = 0;
+	struct stat status;
+
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct source *source = &stack->sources[i];
+
+		if (source->kind != &archive_source ||
+		    (source->descriptor < 0 ? stat(source->path, &status) : fstat(source->descriptor, &status)) ||
+		    !S_ISREG(status.st_mode))
+			return;
+		bytes += (uint64_t)status.st_size;
+	}
+	progress_total(stack->options->progress, bytes);
+}
+
 static errcode_t merge(struct stack *stack, bool keeps_whiteouts, struct tree **ret, struct problem *problem)
 {
 	if (stack->count == 1 && stack->layers[0].whiteouts == WHITEOUTS_NONE) {
@@ -186,6 +204,8 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	*ret = NULL;
 	errcode_t error = list_layers(&stack, sources, count, layering->whiteouts, pool, problem);
 
+	if (!error)
+		show_total(&stack);
 	if (!error)
 		error = read_layers(&stack, pool, problem);
 	if (!error)

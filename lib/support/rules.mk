@@ -17,4 +17,5 @@ support_sources := \
 	lib/support/run/memory.c \
 	lib/support/run/pool.c \
 	lib/support/run/program.c \
-	lib/support/run/progress.c
+	lib/support/run/progress.c \
+	lib/support/run/time_left.c

@@ -80,6 +80,7 @@ unit_tests := \
 	sized_struct \
 	stats_text \
 	stripe \
+	time_left \
 	trace \
 	transaction \
 	transaction_refused \

@@ -84,7 +84,7 @@ START_TEST(json_lines_add_up)
 	ck_assert_ptr_nonnull(strstr(last, "\"stage\": \"copy\""));
 	ck_assert_ptr_nonnull(
 		strstr(last, ", \"bytes\": 30000, \"total_bytes\": 30000, \"files\": 10000, \"total_files\": 10000, "
-			       "\"seconds_left\": 0}"));
+			       "\"seconds_left\": 0.00}"));
 }
 END_TEST
 

@@ -340,6 +340,7 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 			return error;
 	}
 	error = image_write(&build->image, bytes, part.size_bytes, part.offset_bytes);
+	progress_add(build->options->progress, 0, part.end - part.first);
 	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
 }
 

@@ -225,6 +225,8 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
                        const struct scan_options *options)
 {
 	*input = (struct archive_input){ .kind = kind, .options = options };
+	input->position.progress = options ? options->progress : NULL;
+	input->file.position = &input->position;
 	errcode_t error = examine(input, descriptor);
 
 	/* What unpacks it reads it from its beginning. */

@@ -22,6 +22,7 @@ struct archive_input {
 	bool owns_store;              /* nobody has taken it yet */
 	uint64_t unpacked_at;         /* where in that the next block begins */
 	struct header_tap tap;
+	struct packed_position position;
 	struct packed_file file; /* regular: it can be sought in */
 	uint64_t at;             /* where the next read begins */
 	uint64_t end;            /* of a regular file, as `start` is the beginning: standard input may have been read from */

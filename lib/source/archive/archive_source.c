@@ -131,8 +131,13 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 		if (error)
 			return error;
 		progress_add(scan->options->progress, 0, 1);
+		if (archive_entry_size_is_set(scan->entry))
+			progress_find(scan->options->progress,
+			              &(struct found){ .bytes = (uint64_t)archive_entry_size(scan->entry) });
 	}
 	scan->entry = NULL;
+	/* libarchive does not read what follows the last header. */
+	packed_position_reach(&scan->input.position, scan->input.file.size_bytes);
 	return archive_input_finish(&scan->input) ? archive_scan_failure(scan) : 0;
 }
 

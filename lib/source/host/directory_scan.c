@@ -197,6 +197,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 		error = make_children(worker, directory, count);
 	if (error)
 		return scan_problem(scan, number, NULL, error, "cannot read directory", problem);
+	progress_find(scan->options->progress, &(struct found){ .names = directory->child_count, .listed = 1 });
 	if (directory->child_count > SCAN_CHUNK)
 		return 0;
 	return scan_examine(scan, worker_number, number, descriptor, 0, directory->child_count, problem);

@@ -111,6 +111,7 @@ static errcode_t scan_levels(struct scan *scan, struct pool *pool, struct proble
 	errcode_t error = 0;
 
 	while (!error && level.start < level.end) {
+		progress_survey_level(scan->options->progress);
 		error = pool_run(pool, level.end - level.start, list_task, &level, problem);
 		if (!error)
 			error = cut_large_directories(&level);

@@ -266,6 +266,7 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 	struct scan_directory *directory = &scan->directories[number];
 	SCOPE_FREE char *entry_path = NULL;
 	uint32_t subdirectories = 0;
+	uint64_t bytes = 0;
 
 	if (interrupt_pending())
 		return problem_set(problem, EINTR, NULL, "stopped");
@@ -281,10 +282,12 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 		if (error)
 			return error;
 		subdirectories += S_ISDIR(directory->children[i].mode);
+		bytes += S_ISREG(directory->children[i].mode) ? directory->children[i].size_bytes : 0;
 	}
 	if (subdirectories)
 		__atomic_fetch_add(&directory->subdirectory_count, subdirectories, __ATOMIC_RELAXED);
 	progress_add(scan->options->progress, 0, count);
+	progress_find(scan->options->progress, &(struct found){ .folders = subdirectories, .bytes = bytes });
 	return 0;
 }
 
@@ -306,5 +309,6 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
 	progress_add(scan->options->progress, 0, 1);
+	progress_find(scan->options->progress, &(struct found){ .folders = 1 });
 	return 0;
 }

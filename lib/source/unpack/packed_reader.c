@@ -32,6 +32,20 @@ static errcode_t wait_for_bytes(const struct packed_file *file)
 	}
 }
 
+void packed_position_reach(struct packed_position *position, uint64_t at)
+{
+	if (!position || !position->progress)
+		return;
+	uint64_t reached = atomic_load_explicit(&position->reached, memory_order_relaxed);
+
+	while (at > reached)
+		if (atomic_compare_exchange_weak_explicit(&position->reached, &reached, at, memory_order_relaxed,
+		                                          memory_order_relaxed)) {
+			progress_add(position->progress, at - reached, 0);
+			break;
+		}
+}
+
 errcode_t packed_file_read(const struct packed_file *file, void *bytes, size_t count, uint64_t at, size_t *got)
 {
 	ssize_t moved;
@@ -55,6 +69,7 @@ errcode_t packed_file_read(const struct packed_file *file, void *bytes, size_t c
 	if (moved < 0)
 		return errno;
 	*got = (size_t)moved;
+	packed_position_reach(file->position, at + *got);
 	return 0;
 }
 

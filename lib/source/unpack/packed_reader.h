@@ -6,6 +6,13 @@
 #include <stdbool.h>
 
 #include "support/problem.h"
+#include "support/run/progress.h"
+
+/* How far a file has been read: shown as bytes of progress, once, however often and in which order they are read. */
+struct packed_position {
+	struct progress *progress; /* may be NULL */
+	_Atomic uint64_t reached;
+};
 
 /* A file that is read by any number of threads if it is a regular one, else by one, in order. */
 struct packed_file {
@@ -15,6 +22,7 @@ struct packed_file {
 	uint64_t size_bytes;   /* of a regular file: of the packed bytes */
 	const void *beginning; /* else: what has been read of it already; borrowed, like the file */
 	size_t beginning_bytes;
+	struct packed_position *position; /* borrowed; NULL: nobody wants to know */
 	atomic_bool is_stopped; /* nobody wants more: reading ends with ECANCELED, also where a pipe's writer writes nothing */
 };
 
@@ -24,6 +32,9 @@ struct packed_file {
  */
 MUST_CHECK errcode_t packed_file_read(const struct packed_file *file, void *bytes, size_t count, uint64_t at,
                                       size_t *got);
+
+/* All up to a place, counted from the start, is done. */
+void packed_position_reach(struct packed_position *position, uint64_t at);
 
 /* One thread's window on such a file. */
 struct packed_reader {

@@ -18,7 +18,12 @@
 #include "support/text/json.h"
 #include "support/text/units.h"
 
-#define DRAWS_PER_SECOND 5
+/* Short work is drawn as often as this; the longer it takes, the less often, up to LONGEST_WAIT. */
+#define SHORTEST_WAIT 0.05 /* seconds */
+#define LONGEST_WAIT 0.2
+#define WAIT_PART 0.1 /* of what has gone by */
+/* A terminal does not show the time left of what takes less. */
+#define LEAST_SHOWN 1.0
 #define SHORTEST_BAR 10 /* columns */
 #define LONGEST_BAR 24
 
@@ -29,6 +34,9 @@ struct progress {
 	 */
 	alignas(128) _Atomic uint64_t bytes;
 	_Atomic uint64_t files;
+	alignas(128) struct {
+		_Atomic uint64_t names, bytes, folders, listed;
+	} found;
 
 	alignas(128) FILE *stream;
 	bool json;
@@ -37,26 +45,66 @@ struct progress {
 	pthread_mutex_t lock; /* what follows */
 	const char *stage; /* NULL before the first one */
 	uint64_t total_bytes, total_files;
-	double begin;
+	double begin, start; /* of the stage, and of all */
+	struct time_left left;
+	struct work whole;   /* what there is to do, as far as it is known */
+	struct survey survey;
+	bool is_known;       /* all of that */
 };
 
 /* What is drawn, read once so that the numbers of a line belong together. */
 struct picture {
 	const char *stage;
 	uint64_t bytes, files, total_bytes, total_files;
-	double seconds;  /* since the stage began */
+	double seconds, seconds_all; /* since the stage began, and since all did */
 	double fraction; /* done; negative: unknown */
 	double seconds_left; /* negative: unknown */
 };
 
-static double time_left(const struct picture *picture)
+static struct found read_found(struct progress *progress)
 {
-	if (picture->fraction >= 1)
-		return 0;
-	/* Below a second or a thousandth the estimate would jump about. */
-	if (picture->seconds < 1 || picture->fraction < 0.001)
-		return -1;
-	return picture->seconds * (1 - picture->fraction) / picture->fraction;
+	return (struct found){
+		.names = atomic_load_explicit(&progress->found.names, memory_order_relaxed),
+		.bytes = atomic_load_explicit(&progress->found.bytes, memory_order_relaxed),
+		.folders = atomic_load_explicit(&progress->found.folders, memory_order_relaxed),
+		.listed = atomic_load_explicit(&progress->found.listed, memory_order_relaxed),
+	};
+}
+
+/* What there is to do, while it is being found out. */
+static void survey(struct progress *progress, const struct picture *picture)
+{
+	progress->survey.now = read_found(progress);
+	progress->survey.examined = picture->files;
+	if (progress->survey.now.folders) {
+		progress->whole = survey_expect(&progress->survey);
+	} else if (picture->fraction > 0) {
+		progress->whole.files = (double)picture->files / picture->fraction;
+		progress->whole.bytes = (double)progress->survey.now.bytes / picture->fraction;
+	}
+}
+
+/* Of what a name costs, by bench/progress: 300 000 of them are listed in 0.08 s and examined in 0.28. */
+#define LISTING_PART 0.25
+
+/* A moment's, of a stage that has just begun, would jump about. */
+#define LEAST_MEASURED 0.02 /* seconds */
+
+static void estimate(struct progress *progress, struct picture *picture)
+{
+	struct work done = { (double)picture->files, (double)picture->bytes };
+	struct work total = { (double)picture->total_files, (double)picture->total_bytes };
+
+	if (!progress->is_known)
+		survey(progress, picture);
+	/* Large directories are listed as a whole before anything of them is examined. */
+	if (progress->survey.now.folders && !progress->is_known)
+		done.files += LISTING_PART * ((double)progress->survey.now.names - done.files);
+	picture->seconds_left = time_left_update(&progress->left, picture->seconds, done, total, progress->whole);
+	if (progress->left.count && !progress->whole.files)
+		picture->seconds_left = -1;
+	if (picture->seconds_all < LEAST_MEASURED)
+		picture->seconds_left = -1;
 }
 
 static struct picture take_picture(struct progress *progress)
@@ -70,7 +118,10 @@ static struct picture take_picture(struct progress *progress)
 		.fraction = -1,
 	};
 
-	picture.seconds = seconds_of(CLOCK_MONOTONIC) - progress->begin;
+	double now = seconds_of(CLOCK_MONOTONIC);
+
+	picture.seconds = now - progress->begin;
+	picture.seconds_all = now - progress->start;
 	if (picture.total_bytes)
 		picture.fraction = (double)picture.bytes / (double)picture.total_bytes;
 	else if (picture.total_files)
@@ -78,7 +129,7 @@ static struct picture take_picture(struct progress *progress)
 	/* The totals are what the scan saw; a file that has grown since must not show 101%. */
 	if (picture.fraction > 1)
 		picture.fraction = 1;
-	picture.seconds_left = time_left(&picture);
+	estimate(progress, &picture);
 	return picture;
 }
 
@@ -94,7 +145,7 @@ static void write_json(FILE *stream, const struct picture *picture)
 	json_unsigned(&json, "total_bytes", picture->total_bytes);
 	json_unsigned(&json, "files", picture->files);
 	json_unsigned(&json, "total_files", picture->total_files);
-	json_number(&json, "seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 0);
+	json_number(&json, "seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2);
 	json_close_object(&json);
 	errcode_t error = json_end(&json);
 
@@ -125,7 +176,7 @@ __attribute__((format(printf, 3, 4))) static void put(struct line *line, enum pa
 
 static void put_time_left(struct line *line, const struct picture *picture)
 {
-	if (picture->seconds_left < 0)
+	if (picture->seconds_left < 0 || picture->seconds_all < LEAST_SHOWN)
 		return;
 	unsigned long seconds =
 		picture->seconds_left < 360000 ? (unsigned long)(picture->seconds_left + 0.5) : 359999;
@@ -239,15 +290,13 @@ static void draw(struct progress *progress)
 static void *drawing_main(void *argument)
 {
 	struct progress *progress = argument;
-	struct timespec next;
-
-	clock_gettime(CLOCK_MONOTONIC, &next);
 	for (;;) {
-		next.tv_nsec += 1000000000 / DRAWS_PER_SECOND;
-		if (next.tv_nsec >= 1000000000) {
-			next.tv_sec++;
-			next.tv_nsec -= 1000000000;
-		}
+		double now = seconds_of(CLOCK_MONOTONIC);
+		double next_seconds = now + fmin(fmax((now - progress->start) * WAIT_PART, SHORTEST_WAIT), LONGEST_WAIT);
+		struct timespec next = {
+			.tv_sec = (time_t)next_seconds,
+			.tv_nsec = (long)((next_seconds - floor(next_seconds)) * 1e9),
+		};
 		int error;
 
 		do
@@ -285,7 +334,10 @@ errcode_t progress_start(FILE *stream, enum progress_style style, struct progres
 
 	if (!progress)
 		return ENOMEM;
-	*progress = (struct progress){ .stream = stream, .json = style == PROGRESS_JSON };
+	*progress = (struct progress){
+		.stream = stream, .json = style == PROGRESS_JSON, .start = seconds_of(CLOCK_MONOTONIC)
+	};
+	time_left_init(&progress->left, NULL, 0);
 	pthread_mutex_init(&progress->lock, NULL);
 	sem_init(&progress->ending, 0, 0);
 	int error = thread_start(&progress->thread, drawing_main, progress);
@@ -296,6 +348,15 @@ errcode_t progress_start(FILE *stream, enum progress_style style, struct progres
 	}
 	*ret = progress;
 	return 0;
+}
+
+void progress_plan(struct progress *progress, const struct stage_cost *costs, size_t count)
+{
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	time_left_init(&progress->left, costs, count);
+	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_stage(struct progress *progress, const char *name, uint64_t total_bytes, uint64_t total_files)
@@ -309,9 +370,52 @@ void progress_stage(struct progress *progress, const char *name, uint64_t total_
 	progress->stage = name;
 	progress->total_bytes = total_bytes;
 	progress->total_files = total_files;
+	time_left_begin(&progress->left, name);
 	progress->begin = seconds_of(CLOCK_MONOTONIC);
 	atomic_store_explicit(&progress->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&progress->files, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes)
+{
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	progress->whole = (struct work){ (double)files, (double)bytes };
+	progress->is_known = true;
+	pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_total(struct progress *progress, uint64_t bytes)
+{
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	progress->total_bytes = bytes;
+	pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_find(struct progress *progress, const struct found *more)
+{
+	if (!progress)
+		return;
+	if (more->names)
+		atomic_fetch_add_explicit(&progress->found.names, more->names, memory_order_relaxed);
+	if (more->bytes)
+		atomic_fetch_add_explicit(&progress->found.bytes, more->bytes, memory_order_relaxed);
+	if (more->folders)
+		atomic_fetch_add_explicit(&progress->found.folders, more->folders, memory_order_relaxed);
+	if (more->listed)
+		atomic_fetch_add_explicit(&progress->found.listed, more->listed, memory_order_relaxed);
+}
+
+void progress_survey_level(struct progress *progress)
+{
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	progress->survey.at_level = read_found(progress);
 	pthread_mutex_unlock(&progress->lock);
 }
 

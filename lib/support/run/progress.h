@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "support/problem.h"
+#include "support/run/time_left.h"
 
 struct progress;
 
@@ -25,11 +26,29 @@ enum progress_style {
  */
 MUST_CHECK errcode_t progress_start(FILE *stream, enum progress_style style, struct progress **ret);
 
+/*
+ * The stages that are to come, and what each costs, so that the time left is that of all of them; without a plan it is that
+ * of the stage. Borrowed. Main thread only.
+ */
+void progress_plan(struct progress *progress, const struct stage_cost *costs, size_t count);
+
 /* Begins a stage ("scan", "copy"); a total of 0 means unknown. Main thread only. name: a string literal. */
 void progress_stage(struct progress *progress, const char *name, uint64_t total_bytes, uint64_t total_files);
 
 /* Adds what is done; any thread. */
 void progress_add(struct progress *progress, uint64_t bytes, uint64_t files);
+
+/* What the stages to come have to do, once it is known. Main thread only. */
+void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes);
+
+/* How many bytes the stage that runs has, where that is known only now. Main thread only. */
+void progress_total(struct progress *progress, uint64_t bytes);
+
+/*
+ * What a stage finds that later ones have to do, as struct survey counts it, while that is not known: any thread. The tree is read level by level; progress_survey_level() begins one. Main thread only.
+ */
+void progress_find(struct progress *progress, const struct found *more);
+void progress_survey_level(struct progress *progress);
 
 /* Takes the bar away and frees; the last JSON line is written. NULL is allowed. */
 void progress_end(struct progress *progress);
