@@ -5,7 +5,7 @@
  *
  * A new workload: a file of workloads/ with a `const struct workload`, named in ../simulate.h, in simulate.c and in
  * rules.mk; a section of misc/e2allocsim.8; and, to be part of `e2allocsim all`, an experiment in
- * overview/overview.c.
+ * overview/overview.c. doc/READING.md has the tests that want to know of it.
  */
 #pragma once
 
