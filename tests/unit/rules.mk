@@ -58,6 +58,7 @@ unit_tests := \
 	normalize \
 	normalize_model \
 	order_set \
+	overview_document \
 	orphan_block \
 	orphan_damage \
 	orphan_file \

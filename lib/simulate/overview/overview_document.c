@@ -28,7 +28,8 @@ static size_t mark_at(const char *text, const char *end, const char **mark_end)
 	for (size_t index = 0; index < MARKS; index++) {
 		size_t length = strlen(marks[index].mark);
 
-		if ((size_t)(end - text) <= length || !begins(text, marks[index].mark))
+		/* A blank after it, and it is an asterisk. */
+		if ((size_t)(end - text) <= length || !begins(text, marks[index].mark) || text[length] == ' ')
 			continue;
 		*mark_end = memmem(text + length, (size_t)(end - text) - length, marks[index].mark, length);
 		if (*mark_end && *mark_end > text + length)
@@ -88,10 +89,18 @@ static void begin_block(struct document *document, enum document_block block)
 	document->block = block;
 }
 
+/* 0: it is none. A line may begin with the name of an image, which may be anything. */
+static size_t heading_level(const char *line)
+{
+	size_t level = strspn(line, "#");
+
+	return level <= 3 && line[level] == ' ' ? level : 0;
+}
+
 /* What a section is called in addresses: the first word of its heading. */
 static void put_heading(struct document *document, const char *line)
 {
-	size_t level = strspn(line, "#");
+	size_t level = heading_level(line);
 	const char *words = line + level + 1;
 
 	end_block(document);
@@ -144,7 +153,7 @@ static void put_line(struct document *document, const char *line)
 {
 	if (!*line) {
 		end_block(document);
-	} else if (*line == '#') {
+	} else if (heading_level(line)) {
 		put_heading(document, line);
 	} else if (*line == '|') {
 		put_row(document, line);
