@@ -174,9 +174,11 @@ static errcode_t unpack_from(const struct decoder_format *format, struct packed_
 
 	ck_assert_int_eq(error, 0);
 	ck_assert_int_eq(unpack_stream_open(&source, &stream), 0);
-	do
+	do {
 		error = unpack_stream_next(stream, &bytes, &count, &problem);
-	while (!error && count);
+		if (!error && count)
+			unpacked_store_want(store, unpacked_store_end(store) - count, count);
+	} while (!error && count);
 	snprintf(reason, 160, "%s", error == EBADMSG ? unpack_stream_reason(stream) : "");
 	unpack_stream_close(stream);
 	plain->count = 0;
@@ -571,6 +573,44 @@ START_TEST(test_copies)
 }
 END_TEST
 
+/* Of pieces that nobody wants two stay, the last ones; their memory serves the others, and does not count. */
+START_TEST(test_unwanted)
+{
+	struct unpacked_budget budget = { .most_bytes = 4 * UNPACKED_PIECE_BYTES };
+	struct unpacked_store *store;
+	struct problem problem = { 0 };
+	const size_t each = UNPACKED_PIECE_BYTES;
+	uint8_t *distinct[30], byte;
+	size_t distinct_count = 0;
+
+	ck_assert_int_eq(unpacked_store_create(&budget, "/nowhere/at/all", &store), 0);
+	for (uint8_t i = 0; i < 30; i++) {
+		uint8_t *buffer = unpacked_store_buffer(store);
+		size_t known = 0;
+
+		while (known < distinct_count && distinct[known] != buffer)
+			known++;
+		if (known == distinct_count)
+			distinct[distinct_count++] = buffer;
+		memset(buffer, i, each);
+		ck_assert_int_eq(unpacked_store_add(store, buffer, each, &problem), 0);
+		/* The last byte of one piece when the next is there, as of a member that begins at its end. */
+		if (i == 8 || i == 21)
+			unpacked_store_want(store, i * each - 1, 1);
+	}
+	ck_assert_uint_le(distinct_count, 2 + 3);
+	for (uint8_t i = 0; i < 30; i++) {
+		errcode_t error = unpacked_store_read(store, &byte, 1, i * each + 5);
+
+		ck_assert_int_eq(error, i == 7 || i == 20 || i >= 28 ? 0 : ENODATA);
+		if (!error)
+			ck_assert_uint_eq(byte, i);
+	}
+	ck_assert_uint_le(atomic_load(&budget.used_bytes), 4 * each);
+	unpacked_store_destroy(store);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("unpack");
@@ -590,6 +630,7 @@ int main(void)
 	tcase_add_test(cases, test_frames);
 #endif
 	tcase_add_test(cases, test_copies);
+	tcase_add_test(cases, test_unwanted);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
 }

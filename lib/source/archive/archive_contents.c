@@ -105,6 +105,8 @@ static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t
 	if (!error && segments->is_spooled) {
 		stored = unpacked_store_end(scan->spool.store);
 		error = spool_bytes(scan, bytes, count);
+	} else if (!error && scan->input.stream) {
+		unpacked_store_want(scan->input.store, stored, count);
 	}
 	return error ? error : add_segment(segments, offset, count, stored);
 }

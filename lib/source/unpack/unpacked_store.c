@@ -24,6 +24,7 @@ struct piece {
 	uint64_t spilled_at; /* in the temporary file, if it has no memory */
 	uint8_t *memory;
 	size_t bytes;
+	bool is_wanted, is_dropped;
 };
 
 struct unpacked_store {
@@ -178,11 +179,27 @@ static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct
 	return 0;
 }
 
+/*
+ * The piece before the last is of no use if nothing in it is wanted: headers alone. Ten million of them are five
+ * gigabytes. (The last one may end with the beginning of what is about to be asked for.)
+ */
+static void drop_unwanted(struct unpacked_store *store)
+{
+	struct piece *piece = store->count > 1 ? &store->pieces[store->count - 2] : NULL;
+
+	if (!piece || piece->is_wanted || !piece->memory)
+		return;
+	unpacked_store_give_back(store, TAKE(piece->memory));
+	piece->is_dropped = true;
+	atomic_fetch_sub_explicit(&store->budget->used_bytes, UNPACKED_PIECE_BYTES, memory_order_relaxed);
+}
+
 /* Decides where the last piece stays, which nobody looks at any more. */
 static errcode_t settle(struct unpacked_store *store, struct problem *problem)
 {
 	if (store->last_is_settled)
 		return 0;
+	drop_unwanted(store);
 	struct piece *piece = &store->pieces[store->count - 1];
 
 	store->last_is_settled = true;
@@ -217,6 +234,8 @@ static errcode_t begin_copy(struct unpacked_store *store, size_t bytes, struct p
 	errcode_t error = buffer ? unpacked_store_add(store, buffer, bytes, problem) : ENOMEM;
 
 	store->copied = error ? NULL : buffer;
+	if (!error)
+		store->pieces[store->count - 1].is_wanted = true;
 	return error;
 }
 
@@ -244,6 +263,12 @@ errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, s
 	return 0;
 }
 
+void unpacked_store_want(struct unpacked_store *store, uint64_t at, size_t count)
+{
+	for (size_t i = store->count; i-- && store->pieces[i].start + store->pieces[i].bytes > at;)
+		store->pieces[i].is_wanted |= store->pieces[i].start < at + count;
+}
+
 uint64_t unpacked_store_end(const struct unpacked_store *store)
 {
 	const struct piece *last = store->count ? &store->pieces[store->count - 1] : NULL;
@@ -259,6 +284,9 @@ errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, s
 		if (number == store->count)
 			return ENODATA;
 		const struct piece *piece = &store->pieces[number];
+
+		if (piece->is_dropped)
+			return ENODATA;
 		size_t from = (size_t)(at - piece->start), part = piece->bytes - from;
 
 		part = part < count ? part : count;

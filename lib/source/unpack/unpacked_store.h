@@ -47,12 +47,18 @@ bool unpacked_store_prepare(struct unpacked_store *store);
 MUST_CHECK errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size_t bytes,
                                         struct problem *problem);
 
-/* Adds a copy. */
+/*
+ * Of the last two pieces, these bytes will be read once more. A piece of which nothing is wanted when two more have come
+ * is gone; its buffer is used again, which saves the kernel the search for memory, too.
+ */
+void unpacked_store_want(struct unpacked_store *store, uint64_t at, size_t count);
+
+/* Adds a copy, which is wanted. */
 MUST_CHECK errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, size_t count,
                                          struct problem *problem);
 
 /* How many bytes have been added. */
 uint64_t unpacked_store_end(const struct unpacked_store *store);
 
-/* From any thread, while nothing is added. Errors of reading; ENODATA beyond the end. */
+/* From any thread, while nothing is added. Errors of reading; ENODATA beyond the end, and of what is gone. */
 MUST_CHECK errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, size_t count, uint64_t at);
