@@ -50,6 +50,7 @@ struct manifest {
 	size_t name_count, name_capacity;
 	struct opener opener;
 	struct data_segments segments;
+	const struct tree_data_map *last_map; /* of a file that does not lie at its own path; NULL: none yet */
 	struct digests digests;
 };
 
@@ -184,6 +185,16 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 	return error ? error : data_segments_find(segments, descriptor, size_bytes);
 }
 
+/* Lines often name the same contents one after another: then they share the map, which is half as large as a node. */
+static bool is_last_map(const struct manifest *manifest, const char *path)
+{
+	const struct data_segments *segments = &manifest->segments;
+	const struct tree_data_map *map = manifest->last_map;
+
+	return map && map->count == segments->count && !strcmp(map->host_path, path) &&
+	       (!map->count || !memcmp(map->segments, segments->list, map->count * sizeof(*map->segments)));
+}
+
 /* The data of a file that has holes, or of any file that does not lie at its own path. */
 static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
                           struct tree_node *node)
@@ -196,15 +207,22 @@ static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *e
 	if (!is_elsewhere && segments->count == (node->size_bytes > 0) &&
 	    (!segments->count || segments->list[0].length_bytes == node->size_bytes))
 		return 0;
+	node->is_sparse = true;
+	if (is_elsewhere && is_last_map(manifest, path)) {
+		node->data_map = manifest->last_map;
+		return 0;
+	}
 	errcode_t error = data_segments_map(segments, memory, &map);
 
 	if (error)
 		return error;
 	map->stored_starts = NULL;
 	map->host_path = is_elsewhere ? arena_copy_string(memory, path, strlen(path)) : NULL;
-	node->is_sparse = true;
 	node->data_map = map;
-	return is_elsewhere && !map->host_path ? ENOMEM : 0;
+	if (!is_elsewhere)
+		return 0;
+	manifest->last_map = map->host_path ? map : NULL;
+	return map->host_path ? 0 : ENOMEM;
 }
 
 /* node stays without size where an optional file is not there. */
