@@ -2,6 +2,7 @@
 #include "populate/plan/space_estimate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -183,6 +184,34 @@ static errcode_t count_symlink(const struct build *build, uint32_t number, uint6
 	return length_bytes < build->format.block_bytes ? 0 : ENAMETOOLONG;
 }
 
+/* A limit of ext4 that a node is beyond: what is too much, and what would help. */
+static errcode_t limit_problem(const struct build *build, uint32_t number, errcode_t error, struct problem *problem)
+{
+	const struct tree_node *node = build_node(build, number);
+	const struct ondisk_format *format = &build->format;
+	SCOPE_FREE char *path = tree_path(build->tree, number);
+	const char *action = "cannot be stored";
+
+	if (error == EMLINK && S_ISDIR(node->mode))
+		return problem_set_reason(problem, error, path, action,
+		                          "it has %" PRIu32 " subdirectories, and there may be %d (-O dir_nlink allows more)",
+		                          node->links - 2, EXT2_LINK_MAX - 2);
+	if (error == EMLINK)
+		return problem_set_reason(problem, error, path, action, "it has %" PRIu32 " names, and a file may have %d",
+		                          node->links, EXT2_LINK_MAX);
+	if (error == EFBIG && S_ISDIR(node->mode))
+		return problem_set_reason(problem, error, path, action,
+		                          "%" PRIu32 " names are more than a directory can have in blocks of %" PRIu32
+		                          " bytes%s",
+		                          node->child_count, format->block_bytes,
+		                          format->large_dir ? "" : " (-O large_dir allows more)");
+	if (error == EFBIG)
+		return problem_set_reason(problem, error, path, action,
+		                          "%" PRIu64 " bytes are more than a file can have in blocks of %" PRIu32 " bytes",
+		                          node->size_bytes, format->block_bytes);
+	return problem_set(problem, error, path, action);
+}
+
 static errcode_t count_district(void *context, unsigned int worker, size_t district, struct problem *problem)
 {
 	const struct build *build = context;
@@ -208,7 +237,7 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 		else if (S_ISLNK(node->mode))
 			error = count_symlink(build, number, &need.clusters);
 		if (error)
-			return build_node_problem(build, problem, number, error, "cannot be stored");
+			return limit_problem(build, number, error, problem);
 	}
 	build->space.districts[district] = need;
 	return 0;
