@@ -4,6 +4,7 @@ test_tools := \
 	differing_blocks \
 	exercise_mount \
 	journal_again \
+	make_scale \
 	make_tar \
 	make_tree \
 	orphans \
