@@ -148,6 +148,8 @@ static void report_print(const char *image, const struct populate_report *report
 		       (double)report->data_extents / (double)report->regular_files);
 	if (report->flagged_files)
 		printf("%" PRIu64 " files have file flags\n", report->flagged_files);
+	if (report->shared_bytes)
+		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));
@@ -183,6 +185,7 @@ static void write_content(struct json *json, const struct populate_options *opti
 		json_unsigned(json, "data_blocks", report->data_blocks);
 		json_unsigned(json, "data_extents", report->data_extents);
 		json_unsigned(json, "zero_blocks", report->zero_blocks);
+		json_unsigned(json, "shared_bytes", report->shared_bytes);
 		json_unsigned(json, "files_with_flags", report->flagged_files);
 	}
 	json_close_object(json);

@@ -163,6 +163,25 @@ static void take_memory(struct command *command, const struct taken_option *opti
 	}
 }
 
+static void take_reflink(struct command *command, const struct taken_option *option)
+{
+	command->reflink_given = option->argument;
+}
+
+/* Sharing saves nothing where every byte is read all the same. */
+static void choose_reflink(struct command *command)
+{
+	struct populate_options *options = &command->options;
+
+	if (!options->zeros_of_source && command->reflink_given && options->reflink != REFLINK_NEVER)
+		usage_error("--reflink=%s: with --zeros=source only, since all data are looked at without it",
+		            command->reflink_given);
+	if (!options->zeros_of_source)
+		options->reflink = REFLINK_NEVER;
+	if (options->reflink == REFLINK_ALWAYS && options->android_sparse)
+		usage_error("--reflink=always: an Android sparse image shares no blocks");
+}
+
 /* --- Options of mke2fs(8) ----------------------------------------------------------------------------------------- */
 
 /* mke2fs obeys only its last -E: here they add up. */
@@ -304,6 +323,11 @@ static const struct option_row own_rows[] = {
 	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
 	PROGRESS_ROW(progress),
+	{ .name = "reflink", .argument = "auto|always|never", .kind = ARGUMENT_WORDS, .words = "auto|always|never",
+	  FIELD(options.reflink), .take = take_reflink,
+	  .help = "with --zeros=source, IMAGE shares blocks with SOURCE where both are on\n"
+	          "one filesystem that can do this, as XFS and btrfs (auto, the default);\n"
+	          "always fails where it cannot" },
 	{ .name = "verify", FIELD(options.verify),
 	  .help = "check the image with e2fsck(8) and compare everything in it with\n"
 	          "SOURCE before it gets its name" },
@@ -441,6 +465,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (command->quiet && command->progress == PROGRESS_AUTO)
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
+	choose_reflink(command);
 	if (!command->memory_given)
 		command->options.memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 	if (next >= argument_count)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "ondisk/orphan_block.h"
+#include "populate/data/block_sharing.h"
 #include "populate/data/copy.h"
 #include "populate/data/zero_detection.h"
 #include "populate/format/filesystem.h"
@@ -219,7 +220,7 @@ static errcode_t prepare_attempt(struct run *run)
 	build->image = (struct image){ run->output.descriptor, run->output.offset_bytes };
 	build->image_path = run->output.work_path;
 	build->filesystem_path = run->output.offset_path ? run->output.offset_path : run->output.work_path;
-	return error;
+	return error ? error : block_sharing_check(build);
 }
 
 static errcode_t format(struct run *run)
@@ -325,6 +326,7 @@ static errcode_t seal(struct run *run)
 	struct populate_report *report = run->report;
 
 	report->zero_blocks = build->known_zero_bytes >> build->format.block_bits;
+	report->shared_bytes = build->shared_bytes;
 	report->free_blocks = ext2mb_free_blocks(build->mb);
 	report->free_inodes = ext2mb_free_inodes(build->mb);
 	begin_stage(run, POPULATE_SEAL);

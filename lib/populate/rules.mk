@@ -3,6 +3,7 @@ populate_sources := \
 	lib/populate/build/build.c \
 	lib/populate/build/identity.c \
 	lib/populate/build/run_writer.c \
+	lib/populate/data/block_sharing.c \
 	lib/populate/data/copy.c \
 	lib/populate/data/zero_detection.c \
 	lib/populate/format/child.c \

@@ -127,6 +127,7 @@ struct build {
 	struct ondisk_format format; /* format: again, the same */
 	struct space_estimate space;
 	uint64_t data_bytes; /* of regular files, holes left out */
+	uint64_t shared_bytes; /* copy: of these, in blocks that the image shares with its source */
 	struct placement *placements; /* one for each node */
 	struct directory_job *directories;
 	uint32_t directory_count;

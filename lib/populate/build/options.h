@@ -10,6 +10,13 @@
 #include "source/tree/exclude.h"
 #include "support/run/progress.h"
 
+/* What is done with data that the filesystem could share, instead of reading and writing them. */
+enum reflink {
+	REFLINK_AUTO, /* they are shared where that is possible, else copied */
+	REFLINK_ALWAYS, /* an error where it is not */
+	REFLINK_NEVER,
+};
+
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
 	uint32_t source_count;    /* at least 1 */
@@ -44,6 +51,7 @@ struct populate_options {
 	bool without_xattrs;      /* leave them all out */
 	bool without_flags;       /* likewise file flags; those that metadata gives stay */
 	bool zeros_of_source;     /* holes are those of the source, and no data are looked at for more zeros */
+	enum reflink reflink;     /* other than REFLINK_NEVER only with zeros_of_source */
 	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct progress *progress; /* may be NULL */

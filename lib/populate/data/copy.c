@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "populate/build/run_writer.h"
+#include "populate/data/block_sharing.h"
 #include "populate/metadata/flags.h"
 #include "source/host/content_reader.h"
 #include "support/bisect.h"
@@ -30,6 +31,7 @@ struct copy_job {
 struct copy_worker {
 	struct content_reader *reader;
 	struct run_writer writer;
+	struct block_sharing sharing;
 	struct zero_runs zeros;
 };
 
@@ -74,11 +76,55 @@ static errcode_t copy_blocks(const struct build *build, struct copy_worker *own,
 	return 0;
 }
 
+/* The same for any number of blocks. */
+static errcode_t copy_pieces(const struct build *build, struct copy_worker *own, uint32_t node,
+                             const struct file_extent *blocks, struct problem *problem)
+{
+	const uint32_t most = RUN_WRITER_BYTES >> build->format.block_bits;
+
+	for (uint32_t done = 0; done < blocks->count;) {
+		const struct file_extent piece = {
+			.logical = blocks->logical + done,
+			.physical = blocks->physical + done,
+			.count = blocks->count - done < most ? blocks->count - done : most,
+		};
+		errcode_t error = copy_blocks(build, own, node, &piece, problem);
+
+		if (error)
+			return error;
+		done += piece.count;
+	}
+	return 0;
+}
+
+/* Those that can be shared are, and the others before and after them are copied. */
+static errcode_t copy_run(const struct build *build, struct copy_worker *own, uint32_t node,
+                          const struct file_extent *blocks, struct problem *problem)
+{
+	struct file_extent moved;
+	errcode_t error = block_sharing_move(&own->sharing, own->reader, node, blocks, &moved, problem);
+
+	if (error)
+		return error;
+	if (!moved.count)
+		return copy_pieces(build, own, node, blocks, problem);
+	const uint32_t before = moved.logical - blocks->logical, until = before + moved.count;
+	const struct file_extent head = { .logical = blocks->logical, .physical = blocks->physical, .count = before };
+	const struct file_extent tail = {
+		.logical = blocks->logical + until,
+		.physical = blocks->physical + until,
+		.count = blocks->count - until,
+	};
+
+	progress_add(build->options->progress, (uint64_t)moved.count << build->format.block_bits, 0);
+	error = copy_pieces(build, own, node, &head, problem);
+	return error ? error : copy_pieces(build, own, node, &tail, problem);
+}
+
 /* Copies blocks [first, end) of the reader's file. */
 static errcode_t copy_range(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
                             uint64_t end, struct problem *problem)
 {
-	const uint32_t most = RUN_WRITER_BYTES >> build->format.block_bits;
 	struct file_extent single;
 	uint32_t count;
 	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
@@ -92,18 +138,15 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 		uint64_t to = (uint64_t)extent->logical + extent->count;
 
 		to = to < end ? to : end;
-		while (from < to) {
-			const struct file_extent blocks = {
-				.logical = (uint32_t)from,
-				.physical = extent->physical + (from - extent->logical),
-				.count = to - from < most ? (uint32_t)(to - from) : most,
-			};
-			errcode_t error = copy_blocks(build, own, node, &blocks, problem);
+		const struct file_extent blocks = {
+			.logical = (uint32_t)from,
+			.physical = extent->physical + (from - extent->logical),
+			.count = (uint32_t)(to - from),
+		};
+		errcode_t error = copy_run(build, own, node, &blocks, problem);
 
-			if (error)
-				return error;
-			from += blocks.count;
-		}
+		if (error)
+			return error;
 	}
 	return 0;
 }
@@ -245,19 +288,23 @@ static errcode_t open_workers(struct copying *copying)
 		errcode_t error = content_reader_create(build->tree, &own->reader);
 
 		own->writer = run_writer_create(&build->image, build->format.block_bytes);
+		own->sharing = block_sharing_create(build);
 		if (error)
 			return error;
 	}
 	return 0;
 }
 
-static errcode_t gather_zeros(const struct copying *copying, struct zero_runs *zeros)
+static errcode_t gather_findings(const struct copying *copying, struct zero_runs *zeros)
 {
 	errcode_t error = 0;
 
 	zeros->count = 0;
-	for (unsigned int worker = 0; !error && worker < pool_workers(copying->build->pool); worker++)
+	copying->build->shared_bytes = 0;
+	for (unsigned int worker = 0; !error && worker < pool_workers(copying->build->pool); worker++) {
 		error = zero_runs_join(zeros, &copying->workers[worker].zeros);
+		copying->build->shared_bytes += copying->workers[worker].sharing.shared_bytes;
+	}
 	zero_runs_sort(zeros);
 	return error;
 }
@@ -285,7 +332,7 @@ errcode_t copy_files(struct build *build, struct zero_runs *zeros)
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	if (!error)
-		error = gather_zeros(&copying, zeros);
+		error = gather_findings(&copying, zeros);
 	close_workers(&copying);
 	free(copying.jobs);
 	/* Does nothing where the cause is recorded already. */

@@ -183,6 +183,31 @@ static errcode_t read_sparse(const struct tree_data_map *map, const struct tree_
 	return 0;
 }
 
+bool content_reader_lies_at(const struct content_reader *reader, uint64_t offset, uint64_t count, int *descriptor,
+                            uint64_t *place)
+{
+	const struct tree_node *node = &reader->tree->nodes[reader->node];
+	const struct tree_origin *origin = &reader->tree->origins[node->origin];
+
+	*descriptor = reader->descriptor;
+	*place = offset;
+	if (origin->kind != TREE_ORIGIN_STORED)
+		return true;
+	*descriptor = origin->descriptor;
+	*place = node->stored_start + offset;
+	if (origin->unpacked || !node->is_sparse)
+		return !origin->unpacked;
+	const struct tree_data_map *map = node->data_map;
+	uint32_t number = segment_at(map, offset);
+	const struct tree_segment *segment = &map->segments[number];
+
+	if (number == map->count || segment->start_bytes > offset ||
+	    segment->start_bytes + segment->length_bytes - offset < count)
+		return false;
+	*place = map->stored_starts[number] + (offset - segment->start_bytes);
+	return true;
+}
+
 errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
                               struct problem *problem)
 {

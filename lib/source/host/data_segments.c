@@ -2,7 +2,12 @@
 #include "source/host/data_segments.h"
 
 #include <errno.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
 
 #include "support/vector.h"
 
@@ -55,6 +60,77 @@ errcode_t data_segments_find(struct data_segments *segments, int descriptor, uin
 			return error;
 	}
 	return segments->count > UINT32_MAX ? EFBIG : 0;
+}
+
+/* Of one call: 3.5 KiB. */
+#define EXTENTS_AT_ONCE 64
+
+struct extent_query {
+	struct fiemap head;
+	struct fiemap_extent extents[EXTENTS_AT_ONCE];
+};
+
+/* Adds the data of some extents. Gives where they end; is_last: no more follow. */
+static errcode_t add_extents(struct data_segments *segments, const struct extent_query *query, uint64_t size_bytes,
+                             uint64_t *at, bool *is_last)
+{
+	*is_last = !query->head.fm_mapped_extents;
+	for (uint32_t number = 0; number < query->head.fm_mapped_extents && *at < size_bytes; number++) {
+		const struct fiemap_extent *extent = &query->extents[number];
+		uint64_t start = extent->fe_logical > *at ? extent->fe_logical : *at;
+		uint64_t end = extent->fe_logical + extent->fe_length;
+
+		end = end < size_bytes ? end : size_bytes;
+		*is_last = extent->fe_flags & FIEMAP_EXTENT_LAST;
+		if (start >= end)
+			continue;
+		*at = end;
+		errcode_t error =
+			extent->fe_flags & FIEMAP_EXTENT_UNWRITTEN ? 0 : data_segments_add(segments, start, end);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* ENOTSUP: it has to be done in another way. */
+static errcode_t find_extents(struct data_segments *segments, int descriptor, uint64_t size_bytes)
+{
+	uint64_t at = 0;
+	bool is_last = false;
+
+	segments->count = 0;
+	while (at < size_bytes && !is_last) {
+		struct extent_query query = { .head = {
+			.fm_start = at,
+			.fm_length = size_bytes - at,
+			.fm_flags = FIEMAP_FLAG_SYNC,
+			.fm_extent_count = EXTENTS_AT_ONCE,
+		} };
+		uint64_t before = at;
+
+		if (ioctl(descriptor, FS_IOC_FIEMAP, &query) < 0)
+			return ENOTSUP;
+		errcode_t error = add_extents(segments, &query, size_bytes, &at, &is_last);
+
+		if (error)
+			return error;
+		if (at == before && !is_last)
+			return ENOTSUP;
+	}
+	return segments->count > UINT32_MAX ? EFBIG : 0;
+}
+
+errcode_t data_segments_find_exactly(struct data_segments *segments, int descriptor, uint64_t size_bytes)
+{
+	struct statfs status;
+	errcode_t error = ENOTSUP;
+
+	if (fstatfs(descriptor, &status) == 0 &&
+	    (status.f_type == XFS_SUPER_MAGIC || status.f_type == EXT4_SUPER_MAGIC))
+		error = find_extents(segments, descriptor, size_bytes);
+	return error == ENOTSUP ? data_segments_find(segments, descriptor, size_bytes) : error;
 }
 
 errcode_t data_segments_map(const struct data_segments *segments, struct arena *memory, struct tree_data_map **ret)

@@ -182,7 +182,10 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 		return contents_problem(manifest, entry, path, EBUSY, "it has been replaced meanwhile");
 	if (!status->st_blocks)
 		error = check_end(manifest, entry, path, descriptor, size_bytes);
-	return error ? error : data_segments_find(segments, descriptor, size_bytes);
+	if (error)
+		return error;
+	return manifest->options->asks_for_holes ? data_segments_find_exactly(segments, descriptor, size_bytes) :
+	                                           data_segments_find(segments, descriptor, size_bytes);
 }
 
 /* Lines often name the same contents one after another: then they share the map, which is half as large as a node. */

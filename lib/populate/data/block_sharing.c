@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/data/block_sharing.h"
+
+#include <errno.h>
+#include <et/com_err.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/*
+ * Of 10 000 files each, XFS, processor time and seconds of the copy stage: of 16 KiB 0.13 s and 0.27 s shared, 0.13 s and
+ * 0.23 s copied; of 32 KiB 0.14 s and 0.25 s, 0.18 s and 0.43 s. (btrfs shares faster already from 8 KiB on.) Each run
+ * that is shared may be an extent of its own in the image's file.
+ */
+#define LEAST_BYTES 32768u
+/* Where the image's filesystem does not say anything usable. */
+#define USUAL_BLOCK_BYTES 4096u
+/* Larger ones are no blocks of a filesystem: NFS says how much it transfers at once. */
+#define MOST_BLOCK_BYTES 65536u
+
+/* Bytes of a file that are wanted at a place of the image's file. */
+struct transfer {
+	int source;
+	uint64_t from, to, bytes;
+};
+
+static errcode_t share(int image, const struct transfer *transfer)
+{
+	const struct file_clone_range range = {
+		.src_fd = transfer->source,
+		.src_offset = transfer->from,
+		.src_length = transfer->bytes,
+		.dest_offset = transfer->to,
+	};
+
+	return ioctl(image, FICLONERANGE, &range) < 0 ? errno : 0;
+}
+
+/* Asks whether a file could share blocks with the image: nothing, from its end on, is shared. */
+static errcode_t try_sharing(int image, int source)
+{
+	struct stat status;
+
+	if (fstat(source, &status) < 0)
+		return errno;
+	/* A length of 0 is "up to the end". */
+	return share(image, &(struct transfer){ .source = source, .from = (uint64_t)status.st_size });
+}
+
+static uint64_t host_block_bytes(int image)
+{
+	struct statfs status;
+
+	if (fstatfs(image, &status) < 0)
+		return USUAL_BLOCK_BYTES;
+	uint64_t bytes = (uint64_t)status.f_bsize;
+	bool is_usable = bytes && !(bytes & (bytes - 1)) && bytes <= MOST_BLOCK_BYTES;
+
+	return is_usable ? bytes : USUAL_BLOCK_BYTES;
+}
+
+static bool is_regular(int image)
+{
+	struct stat status;
+
+	return fstat(image, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static errcode_t refuse(const struct build *build, errcode_t error, const char *path, const char *reason)
+{
+	return problem_set_reason(build->problem, error, path, "cannot share blocks",
+	                          "%s; --reflink=auto copies what cannot be shared", reason);
+}
+
+/* Archives begin members wherever the one before has ended. */
+static errcode_t check_sources(const struct build *build)
+{
+	for (uint32_t number = 0; number < build->tree->origin_count; number++) {
+		const struct tree_origin *origin = &build->tree->origins[number];
+
+		if (origin->kind == TREE_ORIGIN_STORED)
+			return refuse(build, EINVAL, origin->path,
+			              "files in archives do not begin where blocks of the filesystem do");
+	}
+	return 0;
+}
+
+static const char *reason_of(errcode_t error)
+{
+	switch (error) {
+	case EXDEV:
+		return "it is not on the filesystem of the image";
+	case EOPNOTSUPP:
+	case ENOTTY:
+	case ENOSYS:
+		return "its filesystem cannot do that (XFS with reflink=1 and btrfs can)";
+	case EINVAL:
+		return "its filesystem refuses to (on btrfs, both it and the image must have the attribute C of chattr(1), "
+		       "or neither)";
+	default:
+		return error_message(error);
+	}
+}
+
+errcode_t block_sharing_check(const struct build *build)
+{
+	const struct populate_options *options = build->options;
+	int image = build->image.descriptor;
+	uint64_t host_bytes = host_block_bytes(image);
+
+	if (options->reflink != REFLINK_ALWAYS)
+		return 0;
+	if (!is_regular(image))
+		return refuse(build, EINVAL, options->image, "it is a block device");
+	errcode_t error = try_sharing(image, image);
+
+	if (error)
+		return refuse(build, error, options->image, reason_of(error));
+	if (build->format.block_bytes < host_bytes)
+		return problem_set_reason(build->problem, EINVAL, options->image, "cannot share blocks",
+		                          "its blocks of %" PRIu32 " bytes are smaller than those of the filesystem that "
+		                          "it is on; -b %" PRIu64 " makes them as large",
+		                          build->format.block_bytes, host_bytes);
+	if (options->offset_bytes % host_bytes)
+		return problem_set_reason(build->problem, EINVAL, options->image, "cannot share blocks",
+		                          "the offset %" PRIu64 " is not a multiple of %" PRIu64
+		                          ", the block size of the filesystem that it is on",
+		                          options->offset_bytes, host_bytes);
+	return check_sources(build);
+}
+
+struct block_sharing block_sharing_create(const struct build *build)
+{
+	int image = build->image.descriptor;
+	bool is_always = build->options->reflink == REFLINK_ALWAYS;
+
+	return (struct block_sharing){
+		.build = build,
+		.is_off = build->options->reflink == REFLINK_NEVER || !is_regular(image),
+		.host_block_bytes = host_block_bytes(image),
+		.least_bytes = is_always ? 1 : LEAST_BYTES,
+	};
+}
+
+/* With REFLINK_ALWAYS. */
+static errcode_t sharing_problem(const struct block_sharing *sharing, uint32_t node, int source, errcode_t error,
+                                 struct problem *problem)
+{
+	SCOPE_FREE char *path = tree_path(sharing->build->tree, node);
+	struct stat status;
+
+	if (error == EINVAL && fstat(source, &status) == 0 &&
+	    (uint64_t)status.st_size < build_node(sharing->build, node)->size_bytes)
+		return problem_set_reason(problem, error, path, "cannot share blocks",
+		                          "it has become shorter since it was scanned");
+	return problem_set_reason(problem, error, path, "cannot share blocks",
+	                          "%s; --reflink=auto copies what cannot be shared", reason_of(error));
+}
+
+/* What refuses one file of a filesystem refuses all of them. */
+static bool is_lasting(errcode_t error)
+{
+	return error == EXDEV || error == EOPNOTSUPP || error == ENOTTY || error == ENOSYS;
+}
+
+/*
+ * Another filesystem may do what the last one refused. With REFLINK_ALWAYS each is tried, so that it is refused also where
+ * no file fills a block.
+ */
+static errcode_t meet_device(struct block_sharing *sharing, uint32_t node, int source, struct problem *problem)
+{
+	struct stat status;
+
+	if (fstat(source, &status) < 0)
+		return 0;
+	if (sharing->knows_device && sharing->device == (uint64_t)status.st_dev)
+		return 0;
+	sharing->knows_device = sharing->shares = sharing->copies = true;
+	sharing->device = (uint64_t)status.st_dev;
+	if (sharing->build->options->reflink != REFLINK_ALWAYS)
+		return 0;
+	errcode_t error = try_sharing(sharing->build->image.descriptor, source);
+
+	return error ? sharing_problem(sharing, node, source, error, problem) : 0;
+}
+
+/* The largest part that both filesystems can share, whole blocks of the image; 0 bytes: none. */
+static struct transfer aligned_part(const struct block_sharing *sharing, const struct transfer *all)
+{
+	const uint64_t host_bytes = sharing->host_block_bytes, block_bytes = sharing->build->format.block_bytes;
+	const uint64_t unit_bytes = host_bytes > block_bytes ? host_bytes : block_bytes;
+	struct transfer part = *all;
+	uint64_t skipped = (host_bytes - all->from % host_bytes) % host_bytes;
+
+	part.bytes = 0;
+	if (all->from % host_bytes != all->to % host_bytes || skipped % block_bytes || skipped >= all->bytes)
+		return part;
+	part.from += skipped;
+	part.to += skipped;
+	part.bytes = (all->bytes - skipped) / unit_bytes * unit_bytes;
+	return part;
+}
+
+/* Has the kernel copy all of it. Gives how much it did. */
+static uint64_t copy(struct block_sharing *sharing, const struct transfer *all)
+{
+	off_t from = (off_t)all->from, to = (off_t)all->to;
+	uint64_t done = 0;
+
+	while (done < all->bytes) {
+		ssize_t got = copy_file_range(all->source, &from, sharing->build->image.descriptor, &to,
+		                              all->bytes - done, 0);
+
+		if (got <= 0) {
+			/* What reading and writing would also end with, they will say. */
+			sharing->copies = got == 0 || !(is_lasting(errno) || errno == EINVAL);
+			break;
+		}
+		done += (uint64_t)got;
+	}
+	return done;
+}
+
+static void note_moved(const struct block_sharing *sharing, const struct file_extent *blocks, uint64_t skipped_bytes,
+                       uint64_t bytes, struct file_extent *moved)
+{
+	const unsigned int block_bits = sharing->build->format.block_bits;
+	uint32_t skipped = (uint32_t)(skipped_bytes >> block_bits);
+
+	*moved = (struct file_extent){
+		.logical = blocks->logical + skipped,
+		.physical = blocks->physical + skipped,
+		.count = (uint32_t)(bytes >> block_bits),
+	};
+}
+
+errcode_t block_sharing_move(struct block_sharing *sharing, const struct content_reader *reader, uint32_t node,
+                             const struct file_extent *blocks, struct file_extent *moved, struct problem *problem)
+{
+	const struct build *build = sharing->build;
+	const unsigned int block_bits = build->format.block_bits;
+	uint64_t start = (uint64_t)blocks->logical << block_bits, left = build_node(build, node)->size_bytes - start;
+	uint64_t space = (uint64_t)blocks->count << block_bits;
+	struct transfer all = {
+		.to = build->image.offset_bytes + (blocks->physical << block_bits),
+		.bytes = left < space ? left : space,
+	};
+
+	*moved = (struct file_extent){ .count = 0 };
+	if (sharing->is_off || all.bytes < sharing->least_bytes ||
+	    !content_reader_lies_at(reader, start, all.bytes, &all.source, &all.from))
+		return 0;
+	errcode_t error = meet_device(sharing, node, all.source, problem);
+
+	if (error)
+		return error;
+	const struct transfer part = aligned_part(sharing, &all);
+
+	if (sharing->shares && part.bytes) {
+		error = share(build->image.descriptor, &part);
+		if (!error) {
+			sharing->shared_bytes += part.bytes;
+			note_moved(sharing, blocks, part.from - all.from, part.bytes, moved);
+			return 0;
+		}
+		if (build->options->reflink == REFLINK_ALWAYS)
+			return sharing_problem(sharing, node, all.source, error, problem);
+		sharing->shares = !is_lasting(error);
+	}
+	if (sharing->copies && build->options->reflink == REFLINK_AUTO) {
+		/* The last block of a file is written with the zeros that fill it. */
+		all.bytes = all.bytes >> block_bits << block_bits;
+		note_moved(sharing, blocks, 0, copy(sharing, &all), moved);
+	}
+	return 0;
+}
