@@ -208,6 +208,23 @@ START_TEST(test_damaged_journal)
 }
 END_TEST
 
+/* A journal whose second half is the inode table, or the first half once more: a long transaction would overwrite itself. */
+START_TEST(test_journal_elsewhere)
+{
+	static const char *const second_halves[] = { "134", "8322" };
+	char command[512];
+
+	mb_image_make(EXT4_1K, "16M");
+	snprintf(command, sizeof(command),
+	         "start=%s; printf \"extent_open <8>\\nroot\\nreplace_node 0 512 8322\\n"
+	         "insert_node --after 512 512 $start\\nec\\n\" | debugfs -w -f /dev/stdin $IMAGE >/dev/null 2>&1 && "
+	         "debugfs -R 'bmap <8> 600' $IMAGE 2>/dev/null | grep -q $((start + 88))",
+	         second_halves[_i]);
+	run_on_image(command);
+	ck_assert_error(transaction_image_refused(0), EXT2MB_ET_BAD_JOURNAL);
+}
+END_TEST
+
 /* Before the filesystem is known there is nothing that could be written. */
 START_TEST(test_not_ext4)
 {
@@ -288,6 +305,7 @@ int main(void)
 	tcase_add_loop_test(tests, test_no_journal, 0, 2);
 	tcase_add_test(tests, test_dirty_journal);
 	tcase_add_test(tests, test_damaged_journal);
+	tcase_add_loop_test(tests, test_journal_elsewhere, 0, 2);
 	tcase_add_test(tests, test_not_ext4);
 	tcase_add_test(tests, test_taken);
 	tcase_add_test(tests, test_cache);

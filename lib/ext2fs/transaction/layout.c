@@ -79,7 +79,9 @@ static errcode_t add_journal_block(struct journal_walk *walk, uint64_t logical, 
 	struct journal_run *runs = layout->journal_runs;
 	struct journal_run *last = layout->journal_run_count ? &runs[layout->journal_run_count - 1] : NULL;
 
-	if (physical <= layout->first_block || physical >= layout->blocks)
+	/* What the log would overwrite is the filesystem's own, or the log's own. */
+	if (physical <= layout->first_block || physical >= layout->blocks ||
+	    block_ranges_has(&layout->fixed, physical) || block_ranges_has(&layout->journal, physical))
 		return EXT2MB_ET_BAD_JOURNAL;
 	errcode_t error = block_ranges_add(&layout->journal, physical, 1);
 	if (error || !is_mapped)
