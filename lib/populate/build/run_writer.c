@@ -45,7 +45,7 @@ errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t
 	if (!writer->buffer)
 		return ENOMEM;
 	if (start_bytes != writer->start_bytes + writer->used_bytes ||
-	    count_bytes > RUN_WRITER_BYTES - writer->used_bytes) {
+	    writer->used_bytes + count_bytes > RUN_WRITER_GATHERED_BYTES) {
 		errcode_t error = run_writer_flush(writer);
 
 		if (error)
