@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "ondisk/orphan_block.h"
 #include "populate/data/block_sharing.h"
@@ -248,12 +249,52 @@ static errcode_t plan(struct run *run)
 	return error ? error : block_placement_decide(build);
 }
 
+/* With 1.8 % of zeros, an image is less than 2 % larger than it could be. */
+#define ZEROS_PART 55
+
+static bool are_many_zeros(const struct build *build, uint64_t zero_blocks)
+{
+	return zero_blocks > (build->data_bytes >> build->format.block_bits) / ZEROS_PART;
+}
+
+/*
+ * How many blocks of zeros copying finds at most. What was unpacked has been looked at; of anything else nobody knows.
+ * A whole cluster of zeros has all its pieces, any other one at least one of them, which has been counted as an end.
+ */
+static uint64_t most_zero_blocks(const struct build *build)
+{
+	const struct tree *tree = build->tree;
+	uint64_t pieces = 0, ends = 0;
+
+	for (uint32_t node = 0; node < tree->node_count; node++)
+		if (S_ISREG(tree->nodes[node].mode) && build->placements[node].blocks &&
+		    !tree->origins[tree->nodes[node].origin].unpacked)
+			return UINT64_MAX;
+	for (uint32_t i = 0; i < tree->origin_count; i++) {
+		pieces += tree->origins[i].zero_pieces;
+		ends += tree->origins[i].zero_ends;
+	}
+	return ((pieces * 1024) >> build->format.block_bits) + (ends << build->format.cluster_bits);
+}
+
+/* Inline data are read once more, but not copied. */
+static bool reads_contents_last(const struct run *run)
+{
+	const struct build *build = &run->build;
+
+	if (build->options->verify)
+		return false;
+	return run->attempt.knows_zeros || run->output.is_device || build->options->zeros_of_source ||
+	       !are_many_zeros(build, most_zero_blocks(build));
+}
+
+
 static errcode_t copy(struct run *run)
 {
 	struct build *build = &run->build;
 
 	begin_stage(run, POPULATE_COPY);
-	errcode_t error = copy_files(build, &run->attempt.zeros);
+	errcode_t error = copy_files(build, reads_contents_last(run), &run->attempt.zeros);
 	if (error)
 		return error;
 	/* The report needs free counts that include what has just been given back. */
@@ -275,14 +316,6 @@ static bool enlarge(struct run *run)
 		return false;
 	*extra_blocks += *extra_blocks ? *extra_blocks : attempt->size.room.blocks / FIRST_ENLARGEMENT_PART + 8;
 	return true;
-}
-
-/* With 1.8 % of zeros, an image is less than 2 % larger than it could be. */
-#define ZEROS_PART 55
-
-static bool has_many_zeros(const struct run *run)
-{
-	return run->attempt.zeros.blocks > (run->build.data_bytes >> run->build.format.block_bits) / ZEROS_PART;
 }
 
 /*
@@ -309,7 +342,8 @@ static bool next_attempt(struct run *run, errcode_t *error)
 		*error = 0;
 		return true;
 	}
-	if (*error || attempt->knows_zeros || run->output.is_device || !has_many_zeros(run))
+	if (*error || attempt->knows_zeros || run->output.is_device ||
+	    !are_many_zeros(build, attempt->zeros.blocks))
 		return false;
 	*error = zero_detection_apply(build, &attempt->zeros);
 	if (*error)

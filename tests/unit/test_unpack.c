@@ -611,6 +611,51 @@ START_TEST(test_unwanted)
 }
 END_TEST
 
+static void expect_piece(const struct unpacked_store *store, uint64_t at, errcode_t error)
+{
+	uint8_t byte = 0, expected = (uint8_t)(at / UNPACKED_PIECE_BYTES + 1);
+
+	ck_assert_int_eq(unpacked_store_read(store, &byte, 1, at), error);
+	ck_assert_int_eq(byte, error ? 0 : expected);
+}
+
+/* What nobody wants any more is given up, in memory and in the file, and what was never wanted stays. */
+START_TEST(test_release)
+{
+	const size_t piece = UNPACKED_PIECE_BYTES;
+
+	for (unsigned int round = 0; round < 3; round++) {
+		struct unpacked_budget budget = { .most_bytes = round * 2 * piece };
+		struct unpacked_store *store;
+		struct problem problem = { 0 };
+
+		ck_assert_int_eq(unpacked_store_create(&budget, ".", &store), 0);
+		for (unsigned int number = 0; number < 4; number++) {
+			uint8_t *buffer = unpacked_store_buffer(store);
+
+			memset(buffer, (int)number + 1, piece);
+			ck_assert_int_eq(unpacked_store_add(store, buffer, piece, &problem), 0);
+			if (number == 0)
+				unpacked_store_want(store, 0, 100);
+			else if (number == 1)
+				unpacked_store_want(store, 200, 2 * piece - 200);
+			else
+				unpacked_store_want(store, number * piece, 10);
+		}
+		unpacked_store_release(store, 0, 100);
+		unpacked_store_release(store, 200, piece);
+		expect_piece(store, piece - 1, ENODATA);
+		expect_piece(store, piece, 0);
+		expect_piece(store, 2 * piece, 0);
+		unpacked_store_release(store, piece + 200, piece - 200);
+		expect_piece(store, 2 * piece - 1, ENODATA);
+		expect_piece(store, 2 * piece, 0);
+		expect_piece(store, 3 * piece, 0);
+		unpacked_store_destroy(store);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("unpack");
@@ -631,6 +676,7 @@ int main(void)
 #endif
 	tcase_add_test(cases, test_copies);
 	tcase_add_test(cases, test_unwanted);
+	tcase_add_test(cases, test_release);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
 }

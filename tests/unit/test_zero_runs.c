@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "support/zeros.h"
 #include "unit.h"
 
 static const struct ondisk_format plain = { .block_bytes = 1024, .block_bits = 10 };

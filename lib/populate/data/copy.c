@@ -33,6 +33,7 @@ struct copy_worker {
 	struct run_writer writer;
 	struct block_sharing sharing;
 	struct zero_runs zeros;
+	bool reads_last; /* nobody reads contents after this */
 };
 
 struct copying {
@@ -66,6 +67,8 @@ static errcode_t copy_blocks(const struct build *build, struct copy_worker *own,
 	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
 	if (error)
 		return error;
+	if (own->reads_last)
+		content_reader_release(own->reader, data_bytes, offset);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	/* Only whole clusters can become holes, and these blocks may be less than one. */
 	if (!build->options->zeros_of_source && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
@@ -275,7 +278,7 @@ static errcode_t list_jobs(struct copying *copying)
 	return error;
 }
 
-static errcode_t open_workers(struct copying *copying)
+static errcode_t open_workers(struct copying *copying, bool reads_last)
 {
 	struct build *build = copying->build;
 	unsigned int count = pool_workers(build->pool);
@@ -287,6 +290,7 @@ static errcode_t open_workers(struct copying *copying)
 		struct copy_worker *own = &copying->workers[worker];
 		errcode_t error = content_reader_create(build->tree, &own->reader);
 
+		own->reads_last = reads_last;
 		own->writer = run_writer_create(&build->image, build->format.block_bytes);
 		own->sharing = block_sharing_create(build);
 		if (error)
@@ -319,14 +323,14 @@ static void close_workers(const struct copying *copying)
 	free(copying->workers);
 }
 
-errcode_t copy_files(struct build *build, struct zero_runs *zeros)
+errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zeros)
 {
 	struct copying copying = { .build = build };
 	errcode_t error = list_jobs(&copying);
 
 	progress_stage(build->options->progress, "copy", build->data_bytes, copying.files);
 	if (!error)
-		error = open_workers(&copying);
+		error = open_workers(&copying, reads_last);
 	if (!error)
 		error = pool_run(build->pool, copying.job_count, run_job, &copying, build->problem);
 	if (!error)

@@ -8,25 +8,12 @@
 #include "source/host/content_reader.h"
 #include "support/vector.h"
 #include "support/run/interrupt.h"
+#include "support/zeros.h"
 
 /* What is read at once: a multiple of every cluster size but the largest, which is judged in pieces. */
 #define LOOK_BYTES (1u << 20)
 /* What is read first of a piece that may be all zeros: a cache line. */
 #define SAMPLE_BYTES 64u
-
-bool bytes_are_zero(const void *bytes, size_t count)
-{
-	const char *first = bytes;
-	uint64_t word = 0;
-
-	if (count >= sizeof(word)) {
-		memcpy(&word, bytes, sizeof(word));
-		if (word)
-			return false;
-	}
-	/* A block equals itself shifted by a byte, and begins with zero: memcmp() runs at memory speed. */
-	return !count || (first[0] == 0 && memcmp(first, first + 1, count - 1) == 0);
-}
 
 static errcode_t note(struct zero_runs *list, uint32_t node, uint32_t logical, uint32_t blocks)
 {

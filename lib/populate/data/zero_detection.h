@@ -28,9 +28,6 @@ struct zero_runs {
 MUST_CHECK errcode_t zero_runs_find(const struct ondisk_format *format, uint32_t node, uint32_t logical,
                                 const void *bytes, size_t count, struct zero_runs *list);
 
-/* True if all bytes are zero; the usual answer, no, costs one load. */
-bool bytes_are_zero(const void *bytes, size_t count);
-
 /* Moves what is in the list to the end of `all`. ENOMEM: both are as they were. */
 MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *list);
 

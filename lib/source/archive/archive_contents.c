@@ -6,6 +6,10 @@
 #include "source/archive/archive_scan.h"
 #include "source/unpack/unpacked_store.h"
 #include "support/vector.h"
+#include "support/zeros.h"
+
+/* No block is smaller. */
+#define ZEROS_BYTES 1024u
 
 /* Makes the room for copies if there is none yet. */
 static errcode_t open_spool(struct archive_scan *scan)
@@ -93,6 +97,31 @@ static errcode_t move_to_spool(struct archive_scan *scan)
 	return error;
 }
 
+/* What has just been unpacked is still in a processor's cache. */
+static void count_zeros(struct archive_segments *segments, const char *bytes, size_t count, uint64_t offset)
+{
+	while (count) {
+		size_t part = ZEROS_BYTES - offset % ZEROS_BYTES;
+
+		part = part < count ? part : count;
+		segments->ends_with_zeros = bytes_are_zero(bytes, part);
+		segments->zero_pieces += segments->ends_with_zeros;
+		bytes += part;
+		offset += part;
+		count -= part;
+	}
+}
+
+/* Of what copying will look at. */
+static void note_zeros(struct archive_scan *scan, const struct tree_node *node)
+{
+	const struct archive_segments *segments = &scan->segments;
+	struct tree_origin *origin = &scan->tree->origins[node->origin];
+
+	origin->zero_pieces += node->is_sparse ? 0 : segments->zero_pieces;
+	origin->zero_ends += node->is_sparse ? segments->zero_pieces : segments->ends_with_zeros;
+}
+
 static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t count, uint64_t offset)
 {
 	struct archive_segments *segments = &scan->segments;
@@ -147,6 +176,7 @@ static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
 			return archive_scan_problem(scan, EBADMSG, "cannot read",
 			                            "its contents go beyond its size or are out of order");
 		end = offset + count;
+		count_zeros(segments, bytes, count, offset);
 		errcode_t error = take_block(scan, bytes, count, offset);
 
 		if (error)
@@ -188,7 +218,8 @@ errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *nod
 	la_int64_t size = has_size ? archive_entry_size(scan->entry) : INT64_MAX;
 
 	segments->data.count = 0;
-	segments->is_spooled = false;
+	segments->is_spooled = segments->ends_with_zeros = false;
+	segments->zero_pieces = 0;
 	if (size < 0)
 		return archive_scan_problem(scan, EBADMSG, "cannot read", "its size is negative");
 	errcode_t error = read_blocks(scan, (uint64_t)size);
@@ -203,7 +234,9 @@ errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *nod
 	node->origin = segments->is_spooled ? scan->spool.origin : scan->origin;
 	node->is_sparse = false;
 	node->stored_start = segments->data.count ? segments->stored_starts[0] : 0;
-	if (!size || (last && segments->data.count == 1 && last->length_bytes == (uint64_t)size))
-		return 0;
-	return make_map(scan, node);
+	if (size && !(last && segments->data.count == 1 && last->length_bytes == (uint64_t)size))
+		error = make_map(scan, node);
+	if (!error)
+		note_zeros(scan, node);
+	return error;
 }

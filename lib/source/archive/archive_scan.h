@@ -28,6 +28,8 @@ struct archive_segments {
 	struct data_segments data;
 	uint64_t *stored_starts; /* of each of these segments */
 	size_t stored_capacity;
+	uint64_t zero_pieces; /* KiB of the file that are zeros, or at least what is here of them */
+	bool ends_with_zeros; /* the last of these is one */
 	bool is_spooled; /* they have been copied, all of them; else they lie in the archive, or in what it unpacks to */
 };
 

@@ -161,6 +161,22 @@ static errcode_t read_stored(const struct tree_origin *origin, void *bytes, size
 	                          whole_read(origin->descriptor, bytes, count, at);
 }
 
+/* What a segment has of bytes [offset, end) of its file. */
+struct stored_part {
+	uint64_t start_bytes, length_bytes; /* in the file */
+	uint64_t stored_start;
+};
+
+static struct stored_part part_of(const struct tree_data_map *map, uint32_t number, uint64_t offset, uint64_t end)
+{
+	const struct tree_segment *segment = &map->segments[number];
+	uint64_t from = segment->start_bytes > offset ? segment->start_bytes : offset;
+	uint64_t to = segment->start_bytes + segment->length_bytes;
+
+	return (struct stored_part){ from, (to < end ? to : end) - from,
+		                     map->stored_starts[number] + (from - segment->start_bytes) };
+}
+
 /* What is stored has no holes: they are made here. */
 static errcode_t read_sparse(const struct tree_data_map *map, const struct tree_origin *origin, char *bytes,
                              size_t count, uint64_t offset)
@@ -169,13 +185,9 @@ static errcode_t read_sparse(const struct tree_data_map *map, const struct tree_
 
 	memset(bytes, 0, count);
 	for (uint32_t i = segment_at(map, offset); i < map->count && map->segments[i].start_bytes < end; i++) {
-		const struct tree_segment *segment = &map->segments[i];
-		uint64_t from = segment->start_bytes > offset ? segment->start_bytes : offset;
-		uint64_t to = segment->start_bytes + segment->length_bytes;
-
-		to = to < end ? to : end;
-		errcode_t error = read_stored(origin, bytes + (from - offset), to - from,
-		                              map->stored_starts[i] + (from - segment->start_bytes));
+		struct stored_part part = part_of(map, i, offset, end);
+		errcode_t error = read_stored(origin, bytes + (part.start_bytes - offset), part.length_bytes,
+		                              part.stored_start);
 
 		if (error)
 			return error;
@@ -222,6 +234,23 @@ errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t
 	else
 		error = read_stored(origin, bytes, count, node->stored_start + offset);
 	return error ? read_problem(reader, error, problem) : 0;
+}
+
+void content_reader_release(const struct content_reader *reader, size_t count, uint64_t offset)
+{
+	const struct tree_node *node = &reader->tree->nodes[reader->node];
+	const struct unpacked_store *store = reader->tree->origins[node->origin].unpacked;
+	const struct tree_data_map *map = node->is_sparse ? node->data_map : NULL;
+	uint64_t end = offset + count;
+
+	if (store && !map)
+		unpacked_store_release(store, node->stored_start + offset, count);
+	for (uint32_t i = store && map ? segment_at(map, offset) : 0;
+	     store && map && i < map->count && map->segments[i].start_bytes < end; i++) {
+		struct stored_part part = part_of(map, i, offset, end);
+
+		unpacked_store_release(store, part.stored_start, part.length_bytes);
+	}
 }
 
 uint32_t content_reader_flags(const struct content_reader *reader)

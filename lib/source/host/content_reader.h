@@ -41,6 +41,12 @@ MUST_CHECK errcode_t content_reader_locate(struct content_reader *reader, uint32
 MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
                                          struct problem *problem);
 
+/*
+ * What this has read there is not read again by anybody, and it was read once: what was unpacked is given up. Where
+ * contents lie elsewhere it does nothing.
+ */
+void content_reader_release(const struct content_reader *reader, size_t count, uint64_t offset);
+
 /* The flags of that file (source/tree/file_flags.h); 0 where it is not a file of the host. */
 uint32_t content_reader_flags(const struct content_reader *reader);
 

@@ -59,6 +59,11 @@ struct tree_origin {
 	int descriptor;     /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
 	                       directory, so that its path is never looked up again; -1: none, and no contents */
 	struct unpacked_store *unpacked; /* TREE_ORIGIN_STORED: contents are here, not in a file; owned; NULL: they are not */
+	/*
+	 * Of its files there, at most so many KiB, each aligned in its file, are zeros, and at most so many more may be a
+	 * part of a longer run of zeros with a hole or the end of a file in it.
+	 */
+	uint64_t zero_pieces, zero_ends;
 	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
 	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
 	uint64_t size_bytes;

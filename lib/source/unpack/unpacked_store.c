@@ -24,7 +24,8 @@ struct piece {
 	uint64_t spilled_at; /* in the temporary file, if it has no memory */
 	uint8_t *memory;
 	size_t bytes;
-	bool is_wanted, is_dropped;
+	atomic_size_t wanted_bytes; /* of these: they are still to be read */
+	atomic_bool is_dropped;     /* none were wanted, or all have been read */
 };
 
 struct unpacked_store {
@@ -187,7 +188,7 @@ static void drop_unwanted(struct unpacked_store *store)
 {
 	struct piece *piece = store->count > 1 ? &store->pieces[store->count - 2] : NULL;
 
-	if (!piece || piece->is_wanted || !piece->memory)
+	if (!piece || piece->wanted_bytes || !piece->memory)
 		return;
 	unpacked_store_give_back(store, TAKE(piece->memory));
 	piece->is_dropped = true;
@@ -217,12 +218,10 @@ errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size
 		unpacked_store_give_back(store, buffer);
 		return error;
 	}
-	store->pieces[store->count] = (struct piece){
-		.start = unpacked_store_end(store),
-		.memory = buffer,
-		.bytes = bytes,
-	};
-	store->count++;
+	uint64_t start = unpacked_store_end(store);
+	struct piece *piece = &store->pieces[store->count++];
+
+	*piece = (struct piece){ .start = start, .memory = buffer, .bytes = bytes };
 	store->last_is_settled = false;
 	return 0;
 }
@@ -235,7 +234,7 @@ static errcode_t begin_copy(struct unpacked_store *store, size_t bytes, struct p
 
 	store->copied = error ? NULL : buffer;
 	if (!error)
-		store->pieces[store->count - 1].is_wanted = true;
+		store->pieces[store->count - 1].wanted_bytes = bytes;
 	return error;
 }
 
@@ -255,6 +254,7 @@ errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, s
 		} else {
 			part = count < UNPACKED_PIECE_BYTES - used ? count : UNPACKED_PIECE_BYTES - used;
 			last->bytes += part;
+			last->wanted_bytes += part;
 		}
 		memcpy(store->copied + used, bytes, part);
 		bytes = (const char *)bytes + part;
@@ -265,8 +265,15 @@ errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, s
 
 void unpacked_store_want(struct unpacked_store *store, uint64_t at, size_t count)
 {
-	for (size_t i = store->count; i-- && store->pieces[i].start + store->pieces[i].bytes > at;)
-		store->pieces[i].is_wanted |= store->pieces[i].start < at + count;
+	uint64_t end = at + count;
+
+	for (size_t i = store->count; i-- && store->pieces[i].start + store->pieces[i].bytes > at;) {
+		struct piece *piece = &store->pieces[i];
+		uint64_t from = piece->start > at ? piece->start : at;
+		uint64_t to = piece->start + piece->bytes < end ? piece->start + piece->bytes : end;
+
+		piece->wanted_bytes += to > from ? to - from : 0;
+	}
 }
 
 uint64_t unpacked_store_end(const struct unpacked_store *store)
@@ -276,31 +283,65 @@ uint64_t unpacked_store_end(const struct unpacked_store *store)
 	return last ? last->start + last->bytes : 0;
 }
 
-errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, size_t count, uint64_t at)
+/* The part of a run of bytes that lies in one piece. */
+struct piece_part {
+	struct piece *piece; /* NULL: it lies beyond the end */
+	size_t from, bytes;
+};
+
+static struct piece_part part_at(const struct unpacked_store *store, uint64_t at, size_t count)
 {
 	size_t number = BISECT(store->count, index, store->pieces[index].start + store->pieces[index].bytes > at);
 
-	for (char *to = bytes; count; number++) {
-		if (number == store->count)
-			return ENODATA;
-		const struct piece *piece = &store->pieces[number];
+	if (number == store->count)
+		return (struct piece_part){ 0 };
+	struct piece *piece = &store->pieces[number];
+	size_t from = (size_t)(at - piece->start), left = piece->bytes - from;
 
-		if (piece->is_dropped)
-			return ENODATA;
-		size_t from = (size_t)(at - piece->start), part = piece->bytes - from;
+	return (struct piece_part){ piece, from, left < count ? left : count };
+}
 
-		part = part < count ? part : count;
-		if (piece->memory)
-			memcpy(to, piece->memory + from, part);
-		errcode_t error = piece->memory ?
-		                          0 :
-		                          whole_read(store->descriptor, to, part, piece->spilled_at + from);
+/* There is nothing to be done where the system refuses: it only keeps what nobody wants. */
+static void give_up(const struct unpacked_store *store, struct piece *piece)
+{
+	atomic_store_explicit(&piece->is_dropped, true, memory_order_relaxed);
+	if (piece->memory)
+		(void)!madvise(piece->memory, UNPACKED_PIECE_BYTES, MADV_DONTNEED);
+	else
+		(void)!fallocate(store->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		                 (off_t)piece->spilled_at, (off_t)piece->bytes);
+}
+
+void unpacked_store_release(const struct unpacked_store *store, uint64_t at, size_t count)
+{
+	for (struct piece_part part; count; at += part.bytes, count -= part.bytes) {
+		part = part_at(store, at, count);
+		if (!part.piece)
+			return;
+		/* Others have read the rest of it before. */
+		if (atomic_fetch_sub_explicit(&part.piece->wanted_bytes, part.bytes, memory_order_acq_rel) == part.bytes)
+			give_up(store, part.piece);
+	}
+}
+
+errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, size_t count, uint64_t at)
+{
+	char *to = bytes;
+
+	for (struct piece_part part; count; to += part.bytes, at += part.bytes, count -= part.bytes) {
+		part = part_at(store, at, count);
+		if (!part.piece)
+			return ENODATA;
+		if (atomic_load_explicit(&part.piece->is_dropped, memory_order_relaxed))
+			return ENODATA;
+		if (part.piece->memory)
+			memcpy(to, part.piece->memory + part.from, part.bytes);
+		errcode_t error = part.piece->memory ? 0 :
+		                                       whole_read(store->descriptor, to, part.bytes,
+		                                                  part.piece->spilled_at + part.from);
 
 		if (error)
 			return error;
-		to += part;
-		at += part;
-		count -= part;
 	}
 	return 0;
 }

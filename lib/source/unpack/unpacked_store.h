@@ -60,5 +60,12 @@ MUST_CHECK errcode_t unpacked_store_copy(struct unpacked_store *store, const voi
 /* How many bytes have been added. */
 uint64_t unpacked_store_end(const struct unpacked_store *store);
 
+/*
+ * Bytes that were wanted have been read for the last time; from any thread, while nothing is added. A piece of which
+ * nothing is wanted any more is gone, and what it took goes back to the system at once: the image grows in memory that is
+ * at hand, instead of memory that the system has to find, and the end has little left to free.
+ */
+void unpacked_store_release(const struct unpacked_store *store, uint64_t at, size_t count);
+
 /* From any thread, while nothing is added. Errors of reading; ENODATA beyond the end, and of what is gone. */
 MUST_CHECK errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, size_t count, uint64_t at);
