@@ -104,12 +104,26 @@ static uint8_t *new_buffer(struct unpacked_store *store)
 	return store->slabs[store->slab_count - 1] + store->slab_used - UNPACKED_PIECE_BYTES;
 }
 
+/* All at once: of 1300 MiB it took 0.35 s of processor time, and 0.55 s when each page was found as it was written. */
+static void find_memory(uint8_t *buffer)
+{
+#ifdef MADV_POPULATE_WRITE
+	(void)!madvise(buffer, UNPACKED_PIECE_BYTES, MADV_POPULATE_WRITE);
+#else
+	(void)buffer;
+#endif
+}
+
 uint8_t *unpacked_store_buffer(struct unpacked_store *store)
 {
 	pthread_mutex_lock(&store->lock);
-	uint8_t *buffer = store->free_count ? store->free[--store->free_count] : new_buffer(store);
+	bool is_new = !store->free_count, is_first = !store->slab_count;
+	uint8_t *buffer = is_new ? new_buffer(store) : store->free[--store->free_count];
 
 	pthread_mutex_unlock(&store->lock);
+	/* The first one may be the only one, of which little is used. */
+	if (buffer && is_new && !is_first)
+		find_memory(buffer);
 	return buffer;
 }
 
@@ -121,9 +135,7 @@ bool unpacked_store_prepare(struct unpacked_store *store)
 	pthread_mutex_unlock(&store->lock);
 	if (!buffer)
 		return false;
-#ifdef MADV_POPULATE_WRITE
-	(void)!madvise(buffer, UNPACKED_PIECE_BYTES, MADV_POPULATE_WRITE);
-#endif
+	find_memory(buffer);
 	unpacked_store_give_back(store, buffer);
 	return true;
 }
