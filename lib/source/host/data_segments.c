@@ -122,14 +122,20 @@ static errcode_t find_extents(struct data_segments *segments, int descriptor, ui
 	return segments->count > UINT32_MAX ? EFBIG : 0;
 }
 
-errcode_t data_segments_find_exactly(struct data_segments *segments, int descriptor, uint64_t size_bytes)
+/* What is true of XFS and ext4 is true of an overlay as well, which may be of them. */
+static bool needs_extents(int descriptor)
 {
 	struct statfs status;
-	errcode_t error = ENOTSUP;
 
-	if (fstatfs(descriptor, &status) == 0 &&
-	    (status.f_type == XFS_SUPER_MAGIC || status.f_type == EXT4_SUPER_MAGIC))
-		error = find_extents(segments, descriptor, size_bytes);
+	return fstatfs(descriptor, &status) == 0 &&
+	       (status.f_type == XFS_SUPER_MAGIC || status.f_type == EXT4_SUPER_MAGIC ||
+	        status.f_type == OVERLAYFS_SUPER_MAGIC);
+}
+
+errcode_t data_segments_find_exactly(struct data_segments *segments, int descriptor, uint64_t size_bytes)
+{
+	errcode_t error = needs_extents(descriptor) ? find_extents(segments, descriptor, size_bytes) : ENOTSUP;
+
 	return error == ENOTSUP ? data_segments_find(segments, descriptor, size_bytes) : error;
 }
 
