@@ -32,6 +32,7 @@ source_sources := \
 	lib/source/tree/exclude.c \
 	lib/source/tree/file_flags.c \
 	lib/source/tree/name_table.c \
+	lib/source/tree/node_order.c \
 	lib/source/tree/source_kind.c \
 	lib/source/tree/tree.c \
 	lib/source/tree/tree_builder.c \

@@ -55,6 +55,7 @@ unit_tests := \
 	metadata \
 	mtree \
 	name_table \
+	node_order \
 	normalize \
 	normalize_model \
 	order_set \

@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 
 #include "source/tree/name_table.h"
+#include "source/tree/node_order.h"
 #include "support/vector.h"
 
-#define NO_NODE UINT32_MAX
+#define NO_NODE NODE_ORDER_NONE
 
 /* A table of 256 KiB, not all of which a processor has at hand while other work is done in between. */
 #define FEWEST_DISTANT_SLOTS 32768u
@@ -368,7 +369,7 @@ struct numbering {
 	uint32_t *children; /* entries by parent, sorted by name */
 	uint32_t *nodes;    /* by entry: its node, if it is in the tree */
 	uint32_t *stack;    /* directories whose runs are still to come */
-	uint32_t *order;    /* by node: its entry; itself once the entry is there */
+	uint32_t *order;    /* by node: its entry */
 	size_t order_count;
 };
 
@@ -503,36 +504,6 @@ static void complete_entries(const struct numbering *numbering)
 	}
 }
 
-/* Moves into a place what belongs there, into that one's place what belongs there, and so on; each is noted as done. */
-static void move_along(const struct numbering *numbering, uint32_t place)
-{
-	struct tree_node *entries = numbering->builder->entries;
-	const struct tree_node first = entries[place];
-	const uint32_t start = place;
-
-	while (place < numbering->order_count && numbering->order[place] != place) {
-		uint32_t from = numbering->order[place];
-
-		entries[place] = from == start ? first : entries[from];
-		numbering->order[place] = place;
-		place = from;
-	}
-}
-
-/*
- * Puts the entries into the order of the nodes, where they are: a second list of them would be half of what a large
- * archive takes. What is no longer in the tree goes first, since nobody wants it, and is where a chain of moves begins;
- * what is left then are rings.
- */
-static void reorder(const struct numbering *numbering)
-{
-	for (uint32_t place = 0; place < numbering->order_count; place++)
-		if (numbering->nodes[place] == NO_NODE)
-			move_along(numbering, place);
-	for (uint32_t place = 0; place < numbering->order_count; place++)
-		move_along(numbering, place);
-}
-
 /* The first name in the tree has the file's attributes; which that is, is noted with the entry that had them. */
 static void fill_nodes(struct numbering *numbering)
 {
@@ -569,12 +540,9 @@ static void make_nodes(struct numbering *numbering)
 	struct tree *tree = builder->tree;
 
 	complete_entries(numbering);
-	reorder(numbering);
-	struct tree_node *fewer = realloc(builder->entries, numbering->order_count * sizeof(*fewer));
-
-	tree->nodes = fewer ? fewer : builder->entries;
-	builder->entries = NULL;
 	tree->node_count = (uint32_t)numbering->order_count;
+	tree->nodes = node_order_apply(TAKE(builder->entries), (uint32_t)builder->count, numbering->order,
+	                               tree->node_count, numbering->nodes);
 	fill_nodes(numbering);
 }
 
