@@ -13,6 +13,9 @@
 #include "support/run/memory.h"
 #include "support/text/units.h"
 
+/* A source that takes as many requests at once is rare; each reader takes memory and file descriptors. */
+#define MOST_READERS 256
+
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
 
@@ -315,6 +318,9 @@ static const struct option_row own_rows[] = {
 	{ .name = "in-place", FIELD(options.in_place),
 	  .help = "write into IMAGE if it is a file that exists, as mke2fs does, instead of\nmaking a new one" },
 	THREADS_ROW(options.threads),
+	{ .name = "readers", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_READERS, FIELD(options.readers),
+	  .help = "how many threads read directories and files of SOURCE (default, or 0: as\n"
+	          "many as work, and up to 64 while they wait for it)" },
 	{ .name = "memory", .argument = "SIZE|N%", .kind = ARGUMENT_TEXT, .take = take_memory,
 	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
 	          "suffix, or in percent of the memory available (25%); the rest goes\n"

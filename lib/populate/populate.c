@@ -68,17 +68,19 @@ struct run {
 static void end_stage(const struct run *run)
 {
 	struct populate_report *report = run->report;
-	const struct pool *pool = run->build.pool;
+	const struct pool *pool = run->build.pool, *readers = run->build.readers;
 	double seconds = seconds_of(CLOCK_MONOTONIC) - run->stage_begin;
 
 	report->seconds[run->stage] += seconds;
-	report->serial_seconds[run->stage] += seconds - (pool_seconds(pool) - run->shared_before);
+	report->serial_seconds[run->stage] += seconds - (pool_seconds(pool) + pool_seconds(readers) - run->shared_before);
 	for (unsigned int worker = 0; worker < report->worker_count; worker++) {
 		double *of_stages = report->worker_seconds[worker], others = 0;
 
 		for (unsigned int stage = 0; stage < POPULATE_STAGES; stage++)
 			others += stage == run->stage ? 0 : of_stages[stage];
 		of_stages[run->stage] = pool_worker_seconds(pool, worker) - others;
+		if (worker < pool_workers(readers))
+			of_stages[run->stage] += pool_worker_seconds(readers, worker);
 	}
 }
 
@@ -91,7 +93,7 @@ static void begin_stage(struct run *run, enum populate_stage stage)
 		end_stage(run);
 	run->stage = stage;
 	run->stage_begin = seconds_of(CLOCK_MONOTONIC);
-	run->shared_before = pool_seconds(run->build.pool);
+	run->shared_before = pool_seconds(run->build.pool) + pool_seconds(run->build.readers);
 	/* Copying knows its totals and says them itself. */
 	if (stage != POPULATE_COPY)
 		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, files);
@@ -446,7 +448,25 @@ static void release(struct run *run)
 	free(build->projects);
 	free(run->attempt.zeros.runs);
 	tree_destroy(build->tree);
+	pool_destroy(build->readers);
 	pool_destroy(build->pool);
+}
+
+/* Without threads nothing is read by any either. */
+static errcode_t create_pools(struct build *build)
+{
+	const struct populate_options *options = build->options;
+	errcode_t error = pool_create(options->threads, &build->pool);
+
+	if (error)
+		return error;
+	if (options->readers || !options->threads)
+		error = pool_create(options->readers, &build->readers);
+	else
+		error = pool_create_elastic(options->threads, POPULATE_MOST_READERS, &build->readers);
+	if (error)
+		pool_destroy(TAKE(build->pool));
+	return error;
 }
 
 errcode_t populate(const struct populate_options *options, struct populate_report *report, struct problem *problem)
@@ -459,7 +479,7 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 	};
 
 	*report = (struct populate_report){ 0 };
-	errcode_t error = pool_create(options->threads, &run.build.pool);
+	errcode_t error = create_pools(&run.build);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
 	report->worker_count = pool_workers(run.build.pool);

@@ -160,6 +160,7 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	struct unpacked_budget unpacked = { .most_bytes = options->memory_bytes };
 	struct scan_options scan_options = {
 		.skipped = &report->skipped_image,
+		.readers = build->readers,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.without_xattrs = options->without_xattrs || extended_has(options->extended, "no_copy_xattrs"),

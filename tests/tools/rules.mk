@@ -14,6 +14,11 @@ test_tools := \
 	transaction_crash \
 	use_allocator \
 	without_calls
+# Where there is libfuse3.
+ifeq ($(have_FUSE3),1)
+test_tools += \
+	slow_mount
+endif
 
 # Further files of some.
 test_tool_parts := compare_contents crash_judge exercise_model make_tree_metadata recorded_disk transaction_work

@@ -13,6 +13,7 @@
 
 #include "seeded_random.h"
 #include "support/run/interrupt.h"
+#include "support/seconds.h"
 #include "unit.h"
 
 static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 64 };
@@ -294,6 +295,59 @@ START_TEST(no_task_begins_after_a_signal)
 }
 END_TEST
 
+struct elastic {
+	struct pool *pool;
+	bool sleeps, elsewhere;
+	atomic_uint running, most;
+};
+
+static errcode_t elastic_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	struct elastic *elastic = context;
+	struct timespec time = { 0, 4000000 };
+	unsigned int now = atomic_fetch_add(&elastic->running, 1) + 1, most = atomic_load(&elastic->most);
+	double begin = seconds_of(CLOCK_THREAD_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
+
+	(void)index;
+	(void)problem;
+	while (now > most && !atomic_compare_exchange_weak(&elastic->most, &most, now))
+		;
+	while (!elastic->sleeps && seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin < 0.004)
+		;
+	if (elastic->sleeps)
+		nanosleep(&time, NULL);
+	if (elastic->elsewhere)
+		pool_note_blocked(elastic->pool, seconds_of(CLOCK_MONOTONIC) - wall);
+	atomic_fetch_sub(&elastic->running, 1);
+	return worker < pool_workers(elastic->pool) ? 0 : EINVAL;
+}
+
+/* What a pool of 2 to 16 workers has become. */
+static unsigned int workers_after(bool sleeps, bool elsewhere, size_t tasks)
+{
+	struct elastic elastic = { .sleeps = sleeps, .elsewhere = elsewhere };
+	struct problem problem = { 0 };
+
+	ck_assert_int_eq(pool_create_elastic(2, 16, &elastic.pool), 0);
+	ck_assert_uint_eq(pool_workers(elastic.pool), 16);
+	ck_assert_uint_eq(pool_active(elastic.pool), 2);
+	ck_assert_int_eq(pool_run(elastic.pool, tasks, elastic_task, &elastic, &problem), 0);
+	ck_assert_uint_eq(atomic_load(&elastic.running), 0);
+	pool_destroy(elastic.pool);
+	return atomic_load(&elastic.most);
+}
+
+START_TEST(workers_are_added_while_they_wait)
+{
+	ck_assert_uint_gt(workers_after(true, false, 500), 4);
+	/* What works, or waits for what does not depend on their number, is left alone. */
+	ck_assert_uint_le(workers_after(false, false, 20), 2);
+	ck_assert_uint_le(workers_after(true, true, 40), 2);
+	/* Few are enough for few tasks. */
+	ck_assert_uint_le(workers_after(true, false, 3), 3);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pool");
@@ -306,6 +360,7 @@ int main(void)
 	tcase_add_loop_test(tests, the_lowest_failure_is_the_one, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, a_task_that_goes_on_leaves_no_problem, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, signals_reach_the_main_thread, 0, THREAD_COUNTS);
+	tcase_add_test(tests, workers_are_added_while_they_wait);
 	tcase_add_loop_test(tests, no_task_begins_after_a_signal, 0, THREAD_COUNTS);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

@@ -109,6 +109,7 @@ struct build {
 	const struct populate_options *options;
 	struct problem *problem;
 	struct pool *pool;
+	struct pool *readers; /* what reads the source has one of its own: readers wait, they do not work */
 
 	/* Written before the first attempt. */
 	struct tree *tree; /* scan; zero detection: holes; format: the owner of its root, where options give it */
@@ -205,6 +206,12 @@ static inline size_t build_task_count(const struct build *build)
 static inline struct node_range build_task_nodes(const struct build *build, size_t task)
 {
 	return build_nodes(build, NODES_PER_TASK, task);
+}
+
+/* The source is slow: there are more readers than threads, for which small tasks are better. */
+static inline bool build_reads_slowly(const struct build *build)
+{
+	return pool_active(build->readers) > pool_workers(build->pool);
 }
 
 /* The extents of a placed node: *single is used where it has only one. */

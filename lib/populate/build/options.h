@@ -17,6 +17,9 @@ enum reflink {
 	REFLINK_NEVER,
 };
 
+/* As many readers as there are at most unless the user says how many. Each takes half a MiB once it has work. */
+#define POPULATE_MOST_READERS 64
+
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
 	uint32_t source_count;    /* at least 1 */
@@ -42,6 +45,7 @@ struct populate_options {
 	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
 	uint64_t memory_bytes;    /* as much of what is unpacked stays in memory until it is copied */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
+	unsigned int readers;     /* that read the source at once; 0: as many as threads, and more while they wait for it */
 	char *const *casefolded;  /* directories of the source that become case-insensitive with all below them,
 	                             NULL-terminated; "/" is the root; NULL: none */
 	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/io/whole_io.h"
+#include "support/seconds.h"
 
 errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset)
 {
@@ -32,7 +33,22 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	size_t used_bytes = writer->used_bytes;
 
 	writer->used_bytes = 0;
-	return used_bytes ? image_write(&writer->image, writer->buffer, used_bytes, writer->start_bytes) : 0;
+	if (!used_bytes)
+		return 0;
+	double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+	errcode_t error = image_write(&writer->image, writer->buffer, used_bytes, writer->start_bytes);
+
+	wall = seconds_of(CLOCK_MONOTONIC) - wall;
+	writer->blocked_seconds += wall - (seconds_of(CLOCK_THREAD_CPUTIME_ID) - processor);
+	return error;
+}
+
+double run_writer_take_blocked(struct run_writer *writer)
+{
+	double seconds = writer->blocked_seconds;
+
+	writer->blocked_seconds = 0;
+	return seconds;
 }
 
 errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)

@@ -17,6 +17,9 @@
 #define SLICE_BYTES (8u << 20)
 /* A job of small files ends when they have gathered this much data. */
 #define JOB_BYTES (2u << 20)
+/* For readers of a slow source: so many jobs for each of them, and how small these become at most. */
+#define SLOW_JOBS_EACH 16
+#define LEAST_JOB_BYTES (4u << 10)
 /* What a file costs beside its data, so that a job of many tiny files ends as well. */
 #define FILE_COST_BYTES 2048u
 
@@ -215,6 +218,8 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	if (error)
 		return error;
 	error = run_writer_flush(&own->writer);
+	/* More readers write no faster. */
+	pool_note_blocked(copying->build->readers, run_writer_take_blocked(&own->writer));
 	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
 }
 
@@ -251,12 +256,23 @@ static errcode_t add_slices(struct copying *copying, uint32_t node)
 	return error;
 }
 
+/* Many readers need many jobs: each file of a slow source takes long, however little is in it. */
+static uint64_t choose_job_bytes(const struct build *build)
+{
+	uint64_t all = build->data_bytes + (uint64_t)build->tree->node_count * FILE_COST_BYTES;
+	uint64_t part = all / (pool_workers(build->readers) * SLOW_JOBS_EACH);
+
+	if (!build_reads_slowly(build) || part > JOB_BYTES)
+		return JOB_BYTES;
+	return part > LEAST_JOB_BYTES ? part : LEAST_JOB_BYTES;
+}
+
 /* Cuts the tree into jobs: large files first, since all workers would wait for one that begins last. */
 static errcode_t list_jobs(struct copying *copying)
 {
 	const struct build *build = copying->build;
 	uint32_t node_count = build->tree->node_count, first = 0;
-	uint64_t cost_bytes = 0;
+	uint64_t cost_bytes = 0, job_bytes = choose_job_bytes(build);
 	errcode_t error = 0;
 
 	for (uint32_t node = 0; !error && node < node_count; node++) {
@@ -269,7 +285,7 @@ static errcode_t list_jobs(struct copying *copying)
 
 		if (has_content(build, node) && size_bytes <= SLICE_BYTES)
 			cost_bytes += size_bytes + FILE_COST_BYTES;
-		if (cost_bytes >= JOB_BYTES || (node + 1 == node_count && cost_bytes)) {
+		if (cost_bytes >= job_bytes || (node + 1 == node_count && cost_bytes)) {
 			error = add_job(copying, first, node + 1, 0);
 			first = node + 1;
 			cost_bytes = 0;
@@ -281,7 +297,7 @@ static errcode_t list_jobs(struct copying *copying)
 static errcode_t open_workers(struct copying *copying, bool reads_last)
 {
 	struct build *build = copying->build;
-	unsigned int count = pool_workers(build->pool);
+	unsigned int count = pool_workers(build->readers);
 
 	copying->workers = calloc(count, sizeof(*copying->workers));
 	if (!copying->workers)
@@ -305,7 +321,7 @@ static errcode_t gather_findings(const struct copying *copying, struct zero_runs
 
 	zeros->count = 0;
 	copying->build->shared_bytes = 0;
-	for (unsigned int worker = 0; !error && worker < pool_workers(copying->build->pool); worker++) {
+	for (unsigned int worker = 0; !error && worker < pool_workers(copying->build->readers); worker++) {
 		error = zero_runs_join(zeros, &copying->workers[worker].zeros);
 		copying->build->shared_bytes += copying->workers[worker].sharing.shared_bytes;
 	}
@@ -315,7 +331,7 @@ static errcode_t gather_findings(const struct copying *copying, struct zero_runs
 
 static void close_workers(const struct copying *copying)
 {
-	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->build->pool); worker++) {
+	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->build->readers); worker++) {
 		content_reader_destroy(copying->workers[worker].reader);
 		run_writer_free(&copying->workers[worker].writer);
 		free(copying->workers[worker].zeros.runs);
@@ -332,7 +348,7 @@ errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zer
 	if (!error)
 		error = open_workers(&copying, reads_last);
 	if (!error)
-		error = pool_run(build->pool, copying.job_count, run_job, &copying, build->problem);
+		error = pool_run(build->readers, copying.job_count, run_job, &copying, build->problem);
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	if (!error)

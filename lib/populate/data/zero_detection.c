@@ -260,7 +260,12 @@ struct search {
 	struct search_worker *workers;
 	uint32_t step_bytes; /* what is a hole if it is all zeros; at most LOOK_BYTES */
 	bool samples;        /* a step is read only where its first bytes are zeros */
+	uint32_t task_nodes; /* that a task has */
+	size_t task_count;
 };
+
+/* Many readers need many tasks. What is found does not depend on them. */
+#define SLOW_TASK_NODES 64u
 
 /* Whether the first bytes of [from, to) say already that it is not all zeros. */
 static errcode_t sample(const struct search *search, const struct search_worker *own, uint64_t from, uint64_t to,
@@ -334,7 +339,7 @@ static errcode_t search_nodes(void *context, unsigned int worker, size_t task, s
 	const struct search *search = context;
 	const struct build *build = search->build;
 	struct findings *findings = &search->tasks[task];
-	struct node_range nodes = build_task_nodes(build, task);
+	struct node_range nodes = build_nodes(build, search->task_nodes, task);
 
 	for (uint32_t node = nodes.first; node < nodes.end; node++) {
 		if (interrupt_pending())
@@ -361,7 +366,7 @@ static errcode_t open_workers(const struct search *search)
 {
 	errcode_t error = search->workers && search->tasks ? 0 : ENOMEM;
 
-	for (unsigned int worker = 0; !error && worker < pool_workers(search->build->pool); worker++) {
+	for (unsigned int worker = 0; !error && worker < pool_workers(search->build->readers); worker++) {
 		error = content_reader_create(search->build->tree, &search->workers[worker].reader);
 		search->workers[worker].bytes = malloc(LOOK_BYTES);
 		if (!error && !search->workers[worker].bytes)
@@ -373,7 +378,7 @@ static errcode_t open_workers(const struct search *search)
 /* Applies what was found, unless `error`, and frees it. */
 static errcode_t finish(const struct search *search, errcode_t error)
 {
-	for (size_t task = 0; search->tasks && task < build_task_count(search->build); task++) {
+	for (size_t task = 0; search->tasks && task < search->task_count; task++) {
 		struct findings *findings = &search->tasks[task];
 
 		for (size_t number = 0; number < findings->count; number++) {
@@ -385,7 +390,7 @@ static errcode_t finish(const struct search *search, errcode_t error)
 		}
 		free(findings->list);
 	}
-	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->build->pool); worker++) {
+	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->build->readers); worker++) {
 		content_reader_destroy(search->workers[worker].reader);
 		free(search->workers[worker].bytes);
 	}
@@ -394,13 +399,16 @@ static errcode_t finish(const struct search *search, errcode_t error)
 
 static errcode_t run_search(struct build *build, uint32_t step_bytes, bool samples)
 {
-	SCOPE_FREE struct findings *tasks = calloc(build_task_count(build), sizeof(*tasks));
-	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->pool), sizeof(*workers));
-	struct search search = { build, tasks, workers, step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES, samples };
+	uint32_t task_nodes = build_reads_slowly(build) ? SLOW_TASK_NODES : NODES_PER_TASK;
+	size_t task_count = (build->tree->node_count + (size_t)task_nodes - 1) / task_nodes;
+	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
+	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->readers), sizeof(*workers));
+	struct search search = { build, tasks, workers, step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES, samples,
+		                 task_nodes, task_count };
 
 	errcode_t error = open_workers(&search);
 	if (!error)
-		error = pool_run(build->pool, build_task_count(build), search_nodes, &search, build->problem);
+		error = pool_run(build->readers, search.task_count, search_nodes, &search, build->problem);
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	error = finish(&search, error);

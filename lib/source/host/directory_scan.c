@@ -12,6 +12,7 @@
 
 #include "source/tree/file_flags.h"
 #include "support/run/interrupt.h"
+#include "support/seconds.h"
 #include "support/vector.h"
 
 static int compare_names(const void *one, const void *other, void *listing)
@@ -184,6 +185,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 		return problem_set_reason(problem, ELOOP, path, "cannot read directory",
 		                          "it is one of its own parent directories (a loop of mounts)");
 	}
+	double begin = seconds_of(CLOCK_MONOTONIC);
 	errcode_t error = descender_open(&worker->descender, number, &descriptor);
 
 	if (error)
@@ -193,12 +195,14 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 		directory->node->flags = file_flags_read(descriptor);
 	directory->node->has_flags = true;
 	error = read_names(worker, descriptor, &count);
+	/* A large one takes longer without being slow, and is shared out anyway. */
+	directory->is_slow = count <= SCAN_CHUNK && seconds_of(CLOCK_MONOTONIC) - begin > SCAN_SLOW_SECONDS;
 	if (!error)
 		error = make_children(worker, directory, count);
 	if (error)
 		return scan_problem(scan, number, NULL, error, "cannot read directory", problem);
 	progress_find(scan->options->progress, &(struct found){ .names = directory->child_count, .listed = 1 });
-	if (directory->child_count > SCAN_CHUNK)
+	if (directory->child_count > scan_chunk(directory))
 		return 0;
 	return scan_examine(scan, worker_number, number, descriptor, 0, directory->child_count, problem);
 }

@@ -16,6 +16,9 @@
 
 /* Entries that a worker examines at a time. A directory with more is shared out among all of them. */
 #define SCAN_CHUNK 128
+/* The same of a slow directory, one whose names took so long to read: its entries are shared out however few they are. */
+#define SCAN_SLOW_CHUNK 4
+#define SCAN_SLOW_SECONDS 1e-3
 
 /*
  * While the tree is scanned, fields that cannot be known yet hold something else:
@@ -35,6 +38,7 @@ struct scan_directory {
 	uint32_t first_node; /* set when nodes are numbered: the tree's number of children[0], */
 	uint32_t own_node;   /* and of the directory */
 	bool has_left_out; /* an entry */
+	bool is_slow;      /* to be read */
 };
 
 /*
@@ -99,7 +103,8 @@ struct scan {
 	const char *root_path;
 	int root; /* descriptor */
 	const struct scan_options *options;
-	struct scan_worker *workers;
+	struct pool *readers;
+	struct scan_worker *workers; /* one for each of them */
 	unsigned int worker_count;
 	struct xattr_table *xattr_table;
 	struct scan_directory *directories; /* by depth; [0] is the root */
@@ -107,7 +112,13 @@ struct scan {
 	struct tree_node root_node;
 };
 
-/* Lists a directory and, if it is not large, examines its entries too. */
+/* How many entries of a directory are examined at a time; with no more it is examined as a whole when it is listed. */
+static inline uint32_t scan_chunk(const struct scan_directory *directory)
+{
+	return directory->is_slow ? SCAN_SLOW_CHUNK : SCAN_CHUNK;
+}
+
+/* Lists a directory and, if it is neither large nor slow, examines its entries too. */
 MUST_CHECK errcode_t scan_list(struct scan *scan, unsigned int worker, uint32_t directory, struct problem *problem);
 
 /* The path of a directory. The caller frees it; NULL: no memory. */

@@ -38,31 +38,33 @@ static errcode_t chunk_task(void *context, unsigned int worker, size_t index, st
 {
 	const struct level *level = context;
 	const struct chunk *chunk = &level->chunks[index];
-	uint32_t left = level->scan->directories[chunk->directory].child_count - chunk->first;
+	const struct scan_directory *directory = &level->scan->directories[chunk->directory];
+	uint32_t left = directory->child_count - chunk->first, most = scan_chunk(directory);
 	SCOPE_CLOSE int descriptor = -1;
 	errcode_t error = descender_open(&level->scan->workers[worker].descender, chunk->directory, &descriptor);
 
 	if (error)
 		return scan_problem(level->scan, chunk->directory, NULL, error, "cannot open directory", problem);
 	return scan_examine(level->scan, worker, chunk->directory, descriptor, chunk->first,
-	                    left < SCAN_CHUNK ? left : SCAN_CHUNK, problem);
+	                    left < most ? left : most, problem);
 }
 
 static errcode_t cut_large_directories(struct level *level)
 {
 	level->chunk_count = 0;
 	for (uint32_t i = level->start; i < level->end; i++) {
-		uint32_t child_count = level->scan->directories[i].child_count;
+		const struct scan_directory *directory = &level->scan->directories[i];
+		uint32_t child_count = directory->child_count, most = scan_chunk(directory);
 
-		if (child_count <= SCAN_CHUNK)
+		if (child_count <= most)
 			continue;
 		errcode_t error =
 			vector_reserve(&level->chunks, &level->chunk_capacity,
-		                       level->chunk_count + child_count / SCAN_CHUNK + 1, sizeof(*level->chunks));
+		                       level->chunk_count + child_count / most + 1, sizeof(*level->chunks));
 
 		if (error)
 			return error;
-		for (uint64_t first = 0; first < child_count; first += SCAN_CHUNK)
+		for (uint64_t first = 0; first < child_count; first += most)
 			level->chunks[level->chunk_count++] = (struct chunk){ i, (uint32_t)first };
 	}
 	return 0;
@@ -360,7 +362,7 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 		return problem_set(problem, error, scan->root_path, "cannot read directory");
 	error = scan_examine_root(scan, problem);
 	if (!error)
-		error = scan_levels(scan, pool, problem);
+		error = scan_levels(scan, scan->readers, problem);
 	if (!error)
 		error = warn_of_unread(scan, problem);
 	return error ? error : number_nodes(scan, pool, problem);
@@ -369,12 +371,14 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 static errcode_t scan_directory(struct source *source, const struct scan_options *options, struct pool *pool,
                                 struct tree *tree, struct problem *problem)
 {
+	struct pool *readers = options->readers ? options->readers : pool;
 	struct scan scan = {
 		.tree = tree,
 		.root_path = source->path,
 		.root = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 		.options = options,
-		.worker_count = pool_workers(pool),
+		.readers = readers,
+		.worker_count = pool_workers(readers),
 	};
 
 	if (scan.root < 0)

@@ -25,6 +25,7 @@ struct scan_options {
 	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
 	bool *skipped;                    /* a directory sets it to true where it has left out the image; may be NULL */
 	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
+	struct pool *readers;             /* that read directories of the host; NULL: scan()'s pool does */
 	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
 	bool without_xattrs;              /* leave them all out, unread */
 	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */

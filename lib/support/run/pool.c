@@ -8,7 +8,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "support/cleanup.h"
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
 
@@ -22,11 +26,23 @@
 #define LARGEST_STEP 16
 #define STEPS_PER_WORKER 64
 
+/* How long is measured before workers are added: so many times what a thread may run before another gets the processor. */
+#define WINDOW_SECONDS 0.01
+/* Blocked for more than this part of it, workers are doubled; for less than that one, the next job begins with half. */
+#define BLOCKED_PART 0.6
+#define BUSY_PART 0.2
+
 struct job {
 	pool_task task;
 	void *context;
 	size_t count;
 	size_t step;
+};
+
+/* A part of a job in which the workers' times are looked at: what those were when it began. */
+struct window {
+	double begin, elsewhere;
+	unsigned int busy; /* workers */
 };
 
 struct pool {
@@ -54,11 +70,19 @@ struct pool {
 
 	pthread_mutex_t failure_lock;
 	struct problem failure; /* of lowest_failed */
+
+	/* Of an elastic pool; but for blocked_elsewhere only the thread that runs the job looks at them. */
+	bool is_elastic;
+	unsigned int least, active; /* workers that a job begins with */
+	struct window window;
+	alignas(CACHE_LINE_BYTES) _Atomic uint64_t blocked_elsewhere; /* nanoseconds: pool_note_blocked() */
 };
 
 struct worker {
 	struct pool *pool;
 	pthread_t thread;
+	_Atomic pid_t id; /* 0: it has not begun yet */
+	double processor, delayed; /* seconds, when the window of an elastic pool began */
 };
 
 static void record_failure(struct pool *pool, size_t index, errcode_t error, struct problem *problem)
@@ -122,9 +146,10 @@ static void wait_for(sem_t *semaphore)
 
 static void *worker_main(void *argument)
 {
-	const struct worker *worker = argument;
+	struct worker *worker = argument;
 	struct pool *pool = worker->pool;
 
+	atomic_store_explicit(&worker->id, gettid(), memory_order_relaxed);
 	for (;;) {
 		wait_for(&pool->work);
 		if (pool->ending)
@@ -135,12 +160,10 @@ static void *worker_main(void *argument)
 	}
 }
 
-static errcode_t start_threads(struct pool *pool)
+/* Up to so many. */
+static errcode_t start_threads(struct pool *pool, unsigned int count)
 {
-	pool->threads = calloc(pool->workers, sizeof(*pool->threads));
-	if (!pool->threads)
-		return ENOMEM;
-	for (; pool->started < pool->workers; pool->started++) {
+	for (; pool->started < count; pool->started++) {
 		struct worker *worker = &pool->threads[pool->started];
 
 		worker->pool = pool;
@@ -152,7 +175,7 @@ static errcode_t start_threads(struct pool *pool)
 	return 0;
 }
 
-errcode_t pool_create(unsigned int threads, struct pool **ret)
+static errcode_t create(unsigned int threads, unsigned int most, bool is_elastic, struct pool **ret)
 {
 	/* calloc() would not align the counters. */
 	struct pool *pool = aligned_alloc(CACHE_LINE_BYTES, sizeof(*pool));
@@ -160,18 +183,29 @@ errcode_t pool_create(unsigned int threads, struct pool **ret)
 	*ret = NULL;
 	if (!pool)
 		return ENOMEM;
-	*pool = (struct pool){ .workers = threads ? threads : 1 };
+	*pool = (struct pool){ .workers = most ? most : 1, .is_elastic = is_elastic, .least = threads, .active = threads };
 	pthread_mutex_init(&pool->failure_lock, NULL);
 	sem_init(&pool->work, 0, 0);
 	sem_init(&pool->done, 0, 0);
 	pool->worker_seconds = calloc(pool->workers, sizeof(*pool->worker_seconds));
-	errcode_t error = !pool->worker_seconds ? ENOMEM : threads ? start_threads(pool) : 0;
+	pool->threads = calloc(pool->workers, sizeof(*pool->threads));
+	errcode_t error = pool->worker_seconds && pool->threads ? start_threads(pool, threads) : ENOMEM;
 
 	if (error)
 		pool_destroy(pool);
 	else
 		*ret = pool;
 	return error;
+}
+
+errcode_t pool_create(unsigned int threads, struct pool **ret)
+{
+	return create(threads, threads, false, ret);
+}
+
+errcode_t pool_create_elastic(unsigned int threads, unsigned int most, struct pool **ret)
+{
+	return create(threads, most, most > threads, ret);
 }
 
 void pool_destroy(struct pool *pool)
@@ -196,16 +230,149 @@ unsigned int pool_workers(const struct pool *pool)
 	return pool->workers;
 }
 
+unsigned int pool_active(const struct pool *pool)
+{
+	return pool->is_elastic ? pool->active : pool->workers;
+}
+
+void pool_note_blocked(struct pool *pool, double seconds)
+{
+	if (pool && pool->is_elastic && seconds > 0)
+		atomic_fetch_add_explicit(&pool->blocked_elsewhere, (uint64_t)(seconds * 1e9), memory_order_relaxed);
+}
+
+/* How long a thread was ready to run but had no processor; 0 where the kernel does not say. */
+static double delayed_seconds(pid_t id)
+{
+	char path[64];
+	unsigned long long ran, delayed;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)id);
+	SCOPE_FCLOSE FILE *stream = fopen(path, "re");
+
+	return stream && fscanf(stream, "%llu %llu", &ran, &delayed) == 2 ? (double)delayed / 1e9 : 0;
+}
+
+/* That is known only once it has run again: whether it runs or would like to. */
+static bool wants_processor(pid_t id)
+{
+	char path[64], state = 'S';
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
+	SCOPE_FCLOSE FILE *stream = fopen(path, "re");
+
+	return stream && fscanf(stream, "%*d (%*[^)]) %c", &state) == 1 && state == 'R';
+}
+
+/* For how many of the last `wall` seconds a worker's thread was blocked; begins its next window. */
+static double blocked_seconds(struct worker *worker, double wall)
+{
+	pid_t id = atomic_load_explicit(&worker->id, memory_order_relaxed);
+	clockid_t clock;
+
+	if (!id)
+		return 0;
+	double processor = pthread_getcpuclockid(worker->thread, &clock) ? 0 : seconds_of(clock);
+	double delayed = delayed_seconds(id);
+	double blocked = wall - (processor - worker->processor) - (delayed - worker->delayed);
+
+	worker->processor = processor;
+	worker->delayed = delayed;
+	return blocked < 0 || wants_processor(id) ? 0 : blocked;
+}
+
+static double elsewhere_seconds(struct pool *pool)
+{
+	return (double)atomic_load_explicit(&pool->blocked_elsewhere, memory_order_relaxed) / 1e9;
+}
+
+/* Gives how long all threads were blocked in the window that ends; those without work are blocked all the time. */
+static double begin_window(struct pool *pool, double wall)
+{
+	double blocked = 0;
+
+	for (unsigned int i = 0; i < pool->started; i++)
+		blocked += blocked_seconds(&pool->threads[i], wall);
+	pool->window = (struct window){
+		seconds_of(CLOCK_MONOTONIC),
+		elsewhere_seconds(pool),
+		atomic_load_explicit(&pool->busy, memory_order_relaxed),
+	};
+	return blocked;
+}
+
+/* Adds places to the job that runs, unless it is over. */
+static void add_places(struct pool *pool, unsigned int count)
+{
+	unsigned int busy = atomic_load_explicit(&pool->busy, memory_order_relaxed);
+
+	while (busy && !atomic_compare_exchange_weak_explicit(&pool->busy, &busy, busy + count, memory_order_relaxed,
+	                                                      memory_order_relaxed))
+		;
+	for (unsigned int i = 0; busy && i < count; i++)
+		sem_post(&pool->work);
+}
+
+/* Doubles the workers, for this job too. Where the system gives no more threads there are as many as there are. */
+static void grow(struct pool *pool)
+{
+	unsigned int before = pool->active, wanted = before > pool->workers / 2 ? pool->workers : 2 * before;
+	errcode_t error = start_threads(pool, wanted);
+	size_t next = atomic_load_explicit(&pool->next, memory_order_relaxed);
+
+	(void)error;
+	pool->active = wanted < pool->started ? wanted : pool->started;
+	if (next < pool->job.count && pool->active > before)
+		add_places(pool, pool->active - before);
+}
+
+/* Looks at what the workers did since the window began. Some may have run out of work meanwhile. */
+static void end_window(struct pool *pool)
+{
+	const struct window before = pool->window;
+	double wall = seconds_of(CLOCK_MONOTONIC) - before.begin, blocked = begin_window(pool, wall);
+	unsigned int busy = pool->window.busy < before.busy ? pool->window.busy : before.busy;
+	double all = wall * busy;
+
+	blocked -= wall * (pool->started - busy) + (pool->window.elsewhere - before.elsewhere);
+	if (blocked > BLOCKED_PART * all && pool->active < pool->workers)
+		grow(pool);
+	else if (blocked < BUSY_PART * all)
+		pool->active = pool->active / 2 > pool->least ? pool->active / 2 : pool->least;
+}
+
+/* Waits until the job is done, and adds workers meanwhile. */
+static void wait_and_look(struct pool *pool)
+{
+	for (bool has_begun = false;; has_begun = true) {
+		/* Nothing is urgent any more when there are as many as there can be. */
+		double wait = pool->active < pool->workers ? WINDOW_SECONDS : 10 * WINDOW_SECONDS;
+		double until = seconds_of(CLOCK_MONOTONIC) + wait;
+		const struct timespec time = { (time_t)until, (long)((until - (double)(time_t)until) * 1e9) };
+
+		if (!sem_clockwait(&pool->done, CLOCK_MONOTONIC, &time))
+			return;
+		assert(errno == ETIMEDOUT || errno == EINTR);
+		if (has_begun)
+			end_window(pool);
+		else
+			begin_window(pool, 0);
+	}
+}
+
 /* Wakes no more workers than there are steps: waking one costs several microseconds. */
 static void run_on_threads(struct pool *pool)
 {
 	size_t steps = (pool->job.count - 1) / pool->job.step + 1;
-	unsigned int places = steps < pool->workers ? (unsigned int)steps : pool->workers;
+	unsigned int most = pool_active(pool), places = steps < most ? (unsigned int)steps : most;
 
 	atomic_store_explicit(&pool->busy, places, memory_order_relaxed);
 	for (unsigned int i = 0; i < places; i++)
 		sem_post(&pool->work);
-	wait_for(&pool->done);
+	if (pool->is_elastic)
+		wait_and_look(pool);
+	else
+		wait_for(&pool->done);
 }
 
 double pool_seconds(const struct pool *pool)
