@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,13 +17,26 @@ const char tool_name[] = "e2allocsim";
 /* The library whose functions are asked meanwhile; NULL: none is. */
 static const char *asked_library;
 
-/* One that calls exit(3) would end the program as if the run had gone well. */
+/* One that calls exit(3) would end the program as if the run had gone well. Of several threads the first one tells. */
 static void note_end(void)
 {
+	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
 	if (!asked_library)
 		return;
+	while (atomic_flag_test_and_set(&is_told))
+		pause();
 	fprintf(stderr, "%s: %s: cannot use it as a policy: it has ended the program\n", tool_name, asked_library);
 	_exit(EXIT_FAILURE);
+}
+
+/* exit(3) takes a function off the list as it calls it: a second thread would end the program before the first has told. */
+static errcode_t watch_end(void)
+{
+	for (unsigned int thread = 0; thread <= MOST_THREADS; thread++)
+		if (atexit(note_end))
+			return ENOMEM;
+	return 0;
 }
 
 static errcode_t run_simulation(struct command *command, struct measurement **measurements, size_t *count,
@@ -71,7 +85,7 @@ static errcode_t run(struct command *command, struct problem *problem)
 	struct measurement *measurements = NULL;
 	size_t count = 0;
 
-	if (command->own && atexit(note_end))
+	if (command->own && watch_end())
 		return problem_set(problem, ENOMEM, NULL, "cannot start");
 	asked_library = command->own ? command->own->path : NULL;
 	errcode_t error = make_and_simulate(command, &measurements, &count, problem);
