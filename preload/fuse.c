@@ -225,60 +225,18 @@ static const void *wrap_table(const void *table, size_t *bytes)
 	return wrapped;
 }
 
-/*
- * fuse2fs does one operation at a time, below a lock of its own. Threads that take turns in reading what the kernel asks
- * cost a fifth of its processor time (doc/results/attach.md), so it gets one: libfuse's -s. NULL: there is no memory.
- */
-static char **with_one_thread(int count, char **arguments)
-{
-	static char one_thread[] = "-s";
-	char **more = calloc((size_t)count + 2, sizeof(*more));
-
-	if (!more)
-		return NULL;
-	more[0] = arguments[0];
-	more[1] = one_thread;
-	memcpy(more + 2, arguments + 1, (size_t)(count - 1) * sizeof(*more));
-	return more;
-}
-
-/* What libfuse is to be called with. */
-struct call {
-	int argument_count;
-	char **arguments;
-	const void *operations;
-	size_t bytes;
-};
-
-static void take_part(struct call *call)
-{
-	char **arguments = program.kind == PROGRAM_FUSE2FS && call->argument_count > 0 ?
-	                           with_one_thread(call->argument_count, call->arguments) :
-	                           NULL;
-
-	if (program.kind == PROGRAM_FUSE2FS)
-		call->operations = wrap_table(call->operations, &call->bytes);
-	if (!arguments)
-		return;
-	/* Until the program ends. */
-	call->arguments = arguments;
-	call->argument_count++;
-}
-
 int fuse_main_real(int argument_count, char **arguments, const void *operations, size_t bytes, void *data)
 {
-	struct call call = { argument_count, arguments, operations, bytes };
-
-	take_part(&call);
-	return NEXT(fuse_main_real)(call.argument_count, call.arguments, call.operations, call.bytes, data);
+	if (program.kind == PROGRAM_FUSE2FS)
+		operations = wrap_table(operations, &bytes);
+	return NEXT(fuse_main_real)(argument_count, arguments, operations, bytes, data);
 }
 
 /* Since libfuse 3.17. */
 int fuse_main_real_versioned(int argument_count, char **arguments, const void *operations, size_t bytes, void *version,
                              void *data)
 {
-	struct call call = { argument_count, arguments, operations, bytes };
-
-	take_part(&call);
-	return NEXT(fuse_main_real_versioned)(call.argument_count, call.arguments, call.operations, call.bytes, version, data);
+	if (program.kind == PROGRAM_FUSE2FS)
+		operations = wrap_table(operations, &bytes);
+	return NEXT(fuse_main_real_versioned)(argument_count, arguments, operations, bytes, version, data);
 }
