@@ -33,7 +33,8 @@ errcode_t data_segments_set_whole(struct data_segments *segments, uint64_t size_
 	return size_bytes ? data_segments_add(segments, 0, size_bytes) : 0;
 }
 
-errcode_t data_segments_find(struct data_segments *segments, int descriptor, uint64_t size_bytes)
+/* By SEEK_DATA and SEEK_HOLE. */
+static errcode_t find_data(struct data_segments *segments, int descriptor, uint64_t size_bytes)
 {
 	uint64_t at = 0;
 
@@ -94,7 +95,7 @@ static errcode_t add_extents(struct data_segments *segments, const struct extent
 	return 0;
 }
 
-/* ENOTSUP: it has to be done in another way. */
+/* By FIEMAP. ENOTSUP: it has to be done in the other way. */
 static errcode_t find_extents(struct data_segments *segments, int descriptor, uint64_t size_bytes)
 {
 	uint64_t at = 0;
@@ -132,11 +133,14 @@ static bool needs_extents(int descriptor)
 	        status.f_type == OVERLAYFS_SUPER_MAGIC);
 }
 
-errcode_t data_segments_find_exactly(struct data_segments *segments, int descriptor, uint64_t size_bytes)
+errcode_t data_segments_find(struct data_segments *segments, const struct scan_options *options, int descriptor,
+                             uint64_t size_bytes)
 {
-	errcode_t error = needs_extents(descriptor) ? find_extents(segments, descriptor, size_bytes) : ENOTSUP;
+	errcode_t error = ENOTSUP;
 
-	return error == ENOTSUP ? data_segments_find(segments, descriptor, size_bytes) : error;
+	if (options->asks_for_holes && needs_extents(descriptor))
+		error = find_extents(segments, descriptor, size_bytes);
+	return error == ENOTSUP ? find_data(segments, descriptor, size_bytes) : error;
 }
 
 errcode_t data_segments_map(const struct data_segments *segments, struct arena *memory, struct tree_data_map **ret)

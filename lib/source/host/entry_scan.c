@@ -151,9 +151,7 @@ static errcode_t read_data_map(const struct place *place, struct tree_node *node
 
 	if (error)
 		return fail(place, node, error, "cannot open");
-	error = place->scan->options->asks_for_holes ?
-	                data_segments_find_exactly(&worker->segments, descriptor, node->size_bytes) :
-	                data_segments_find(&worker->segments, descriptor, node->size_bytes);
+	error = data_segments_find(&worker->segments, place->scan->options, descriptor, node->size_bytes);
 	if (!error && segments->count == 1 && segments->list[0].length_bytes == node->size_bytes)
 		return 0;
 	if (!error)

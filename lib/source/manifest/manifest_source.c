@@ -184,8 +184,7 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 		error = check_end(manifest, entry, path, descriptor, size_bytes);
 	if (error)
 		return error;
-	return manifest->options->asks_for_holes ? data_segments_find_exactly(segments, descriptor, size_bytes) :
-	                                           data_segments_find(segments, descriptor, size_bytes);
+	return data_segments_find(segments, manifest->options, descriptor, size_bytes);
 }
 
 /* Lines often name the same contents one after another: then they share the map, which is half as large as a node. */
