@@ -8,6 +8,7 @@
 #include "preload/interposed.h"
 #include "preload/program.h"
 #include "preload/steps.h"
+#include "support/run/interrupt.h"
 
 /*
  * What interrupts a command makes libss leave it with a jump: half of the command's changes would be in the transaction,
@@ -43,18 +44,16 @@ static void *wait_for_interrupt(void *unused)
 static void leave_interrupts_to_thread(void)
 {
 	struct sigaction action;
-	sigset_t all, before;
+	const sigset_t interrupting = interrupts();
 	pthread_t thread;
 
 	if (sigaction(SIGINT, NULL, &action) || action.sa_handler != SIG_DFL)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, wait_for_interrupt, NULL) == 0) {
+	pthread_sigmask(SIG_BLOCK, &interrupting, NULL);
+	if (thread_start(&thread, wait_for_interrupt, NULL) == 0)
 		pthread_detach(thread);
-		sigaddset(&before, SIGINT);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	else
+		pthread_sigmask(SIG_UNBLOCK, &interrupting, NULL);
 }
 
 /* The pager has its own use for them. */
@@ -89,7 +88,7 @@ int ss_execute_line(int invocation, char *line)
 
 	pthread_once(&once, prepare_interrupts);
 	pthread_sigmask(SIG_BLOCK, &interrupting, &before);
-	/* Whoever sends the commands through a pipe may take their time. */
+	/* Commands that come through a pipe may take their time. */
 	steps_start_clock();
 	step_enter();
 	int result = NEXT(ss_execute_line)(invocation, line);

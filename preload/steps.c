@@ -2,11 +2,11 @@
 #include "preload/steps.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "preload/handles.h"
 #include "preload/program.h"
+#include "support/run/interrupt.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -111,7 +111,6 @@ static void *run_clock(void *unused)
 void steps_start_clock(void)
 {
 	pthread_condattr_t attributes;
-	sigset_t all, before;
 
 	if (state.has_clock)
 		return;
@@ -120,10 +119,7 @@ void steps_start_clock(void)
 	pthread_cond_init(&state.wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	/* The program's handlers are for its own threads: libss's jumps, libfuse's interrupts the read it waits in. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	state.has_clock = pthread_create(&state.clock, NULL, run_clock, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	state.has_clock = thread_start(&state.clock, run_clock, NULL) == 0;
 	if (!state.has_clock)
 		say("no thread can be made: what no other operation follows is committed with the next one only");
 }
