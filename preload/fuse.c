@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "preload/capabilities.h"
@@ -40,7 +39,7 @@ static void enter(enum effect effect)
 		step_enter();
 }
 
-/* A commit that failed is told here: fsync(2) has to know, and else whoever comes first. */
+/* A commit that failed is told here: fsync(2) has to know, and else the next operation. */
 static int leave(int result, enum effect effect, bool now)
 {
 	if (effect != EFFECT_NONE)
@@ -208,6 +207,8 @@ static const void *wrap_table(const void *table, size_t *bytes)
 {
 	size_t known = is_fuse2() ? FUSE2_PLACES : FUSE3_PLACES;
 
+	if (program.kind != PROGRAM_FUSE2FS)
+		return table;
 	if (*bytes > sizeof(own))
 		*bytes = sizeof(own);
 	memset(own, 0, sizeof(own));
@@ -227,8 +228,7 @@ static const void *wrap_table(const void *table, size_t *bytes)
 
 int fuse_main_real(int argument_count, char **arguments, const void *operations, size_t bytes, void *data)
 {
-	if (program.kind == PROGRAM_FUSE2FS)
-		operations = wrap_table(operations, &bytes);
+	operations = wrap_table(operations, &bytes);
 	return NEXT(fuse_main_real)(argument_count, arguments, operations, bytes, data);
 }
 
@@ -236,7 +236,6 @@ int fuse_main_real(int argument_count, char **arguments, const void *operations,
 int fuse_main_real_versioned(int argument_count, char **arguments, const void *operations, size_t bytes, void *version,
                              void *data)
 {
-	if (program.kind == PROGRAM_FUSE2FS)
-		operations = wrap_table(operations, &bytes);
+	operations = wrap_table(operations, &bytes);
 	return NEXT(fuse_main_real_versioned)(argument_count, arguments, operations, bytes, version, data);
 }
