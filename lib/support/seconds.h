@@ -11,3 +11,11 @@ static inline double seconds_of(clockid_t clock)
 	clock_gettime(clock, &time);
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+/* The same moment, as functions that wait until then take it; not negative. */
+static inline struct timespec seconds_timespec(double seconds)
+{
+	time_t whole = (time_t)seconds;
+
+	return (struct timespec){ .tv_sec = whole, .tv_nsec = (long)((seconds - (double)whole) * 1e9) };
+}

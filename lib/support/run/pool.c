@@ -347,10 +347,9 @@ static void wait_and_look(struct pool *pool)
 	for (bool has_begun = false;; has_begun = true) {
 		/* Nothing is urgent any more when there are as many as there can be. */
 		double wait = pool->active < pool->workers ? WINDOW_SECONDS : 10 * WINDOW_SECONDS;
-		double until = seconds_of(CLOCK_MONOTONIC) + wait;
-		const struct timespec time = { (time_t)until, (long)((until - (double)(time_t)until) * 1e9) };
+		const struct timespec until = seconds_timespec(seconds_of(CLOCK_MONOTONIC) + wait);
 
-		if (!sem_clockwait(&pool->done, CLOCK_MONOTONIC, &time)) {
+		if (!sem_clockwait(&pool->done, CLOCK_MONOTONIC, &until)) {
 			/* ThreadSanitizer (GCC 12) does not know sem_clockwait(): what the workers did is seen by this, too. */
 			(void)atomic_load_explicit(&pool->busy, memory_order_acquire);
 			return;

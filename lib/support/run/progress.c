@@ -292,11 +292,8 @@ static void *drawing_main(void *argument)
 	struct progress *progress = argument;
 	for (;;) {
 		double now = seconds_of(CLOCK_MONOTONIC);
-		double next_seconds = now + fmin(fmax((now - progress->start) * WAIT_PART, SHORTEST_WAIT), LONGEST_WAIT);
-		struct timespec next = {
-			.tv_sec = (time_t)next_seconds,
-			.tv_nsec = (long)((next_seconds - floor(next_seconds)) * 1e9),
-		};
+		double wait = fmin(fmax((now - progress->start) * WAIT_PART, SHORTEST_WAIT), LONGEST_WAIT);
+		const struct timespec next = seconds_timespec(now + wait);
 		int error;
 
 		do

@@ -45,7 +45,8 @@ void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes);
 void progress_total(struct progress *progress, uint64_t bytes);
 
 /*
- * What a stage finds that later ones have to do, as struct survey counts it, while that is not known: any thread. The tree is read level by level; progress_survey_level() begins one. Main thread only.
+ * What a stage finds that later ones have to do, as struct survey counts it, while that is not known: any thread. The tree
+ * is read level by level; progress_survey_level() begins one. Main thread only.
  */
 void progress_find(struct progress *progress, const struct found *more);
 void progress_survey_level(struct progress *progress);
