@@ -195,12 +195,18 @@ static inline struct node_range build_nodes(const struct build *build, uint32_t 
 	return (struct node_range){ first, first + (left < nodes_each ? left : nodes_each) };
 }
 
+/* How many such parts there are. */
+static inline size_t build_part_count(const struct build *build, uint32_t nodes_each)
+{
+	return ((size_t)build->tree->node_count + nodes_each - 1) / nodes_each;
+}
+
 /* Workers share out the nodes in tasks of this many. */
 #define NODES_PER_TASK 4096u
 
 static inline size_t build_task_count(const struct build *build)
 {
-	return (build->tree->node_count + NODES_PER_TASK - 1) / NODES_PER_TASK;
+	return build_part_count(build, NODES_PER_TASK);
 }
 
 static inline struct node_range build_task_nodes(const struct build *build, size_t task)

@@ -400,7 +400,7 @@ static errcode_t finish(const struct search *search, errcode_t error)
 static errcode_t run_search(struct build *build, uint32_t step_bytes, bool samples)
 {
 	uint32_t task_nodes = build_reads_slowly(build) ? SLOW_TASK_NODES : NODES_PER_TASK;
-	size_t task_count = (build->tree->node_count + (size_t)task_nodes - 1) / task_nodes;
+	size_t task_count = build_part_count(build, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
 	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->readers), sizeof(*workers));
 	struct search search = { build, tasks, workers, step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES, samples,

@@ -12,7 +12,7 @@
 
 static inline uint32_t district_count(const struct build *build)
 {
-	return (build->tree->node_count + NODES_PER_DISTRICT - 1) / NODES_PER_DISTRICT;
+	return (uint32_t)build_part_count(build, NODES_PER_DISTRICT);
 }
 
 /*
