@@ -171,6 +171,20 @@ static errcode_t build_inline_directory(const struct build *build, uint32_t node
 	                              own->inline_data, *bytes);
 }
 
+/* *area NULL: the inode has no xattrs in it. */
+static errcode_t find_xattr_area(const struct build *build, uint32_t node, const struct inode_worker *own,
+                                 const void **area)
+{
+	uint32_t set = build_node(build, node)->xattrs;
+	const struct xattr_store *xattrs = &build->xattrs[set];
+
+	*area = xattrs->inode_area;
+	if (*area || !xattrs->layout.in_inode)
+		return 0;
+	*area = own->xattr_area;
+	return xattrs_encode(build, set, own->xattr_area);
+}
+
 /*
  * The same for content that is stored in the inode. It is read only now: read by an earlier stage and kept, that of 10
  * million small files would take a gigabyte.
@@ -181,6 +195,7 @@ static errcode_t describe_inline(const struct build *build, uint32_t node, struc
 	const struct tree_node *source = build_node(build, node);
 	const struct xattr_store *xattrs = &build->xattrs[source->xattrs];
 	uint32_t bytes = (uint32_t)source->size_bytes;
+	const void *area;
 	errcode_t error = 0;
 
 	if (S_ISDIR(source->mode))
@@ -193,32 +208,17 @@ static errcode_t describe_inline(const struct build *build, uint32_t node, struc
 		return error;
 	if (S_ISREG(source->mode))
 		own->counts.inline_bytes += bytes;
-	if (!xattrs->layout.in_inode)
-		memset(own->xattr_area, 0, inode_xattr_area_bytes(&build->format));
-	else if (xattrs->inode_area)
-		memcpy(own->xattr_area, xattrs->inode_area, inode_xattr_area_bytes(&build->format));
-	else
-		error = xattrs_encode(build, source->xattrs, own->xattr_area);
+	error = find_xattr_area(build, node, own, &area);
 	if (error)
 		return error;
+	if (!area)
+		memset(own->xattr_area, 0, inode_xattr_area_bytes(&build->format));
+	else if (area != own->xattr_area)
+		memcpy(own->xattr_area, area, inode_xattr_area_bytes(&build->format));
 	value->size_bytes = bytes;
 	value->flags |= flags_of(build, node) | EXT4_INLINE_DATA_FL;
 	inline_data_encode(&build->format, own->inline_data, bytes, value->root, own->xattr_area);
 	return 0;
-}
-
-/* NULL: it has no xattrs in it. */
-static errcode_t find_xattr_area(const struct build *build, uint32_t node, const struct inode_worker *own,
-                                 const void **area)
-{
-	uint32_t set = build_node(build, node)->xattrs;
-	const struct xattr_store *xattrs = &build->xattrs[set];
-
-	*area = build->placements[node].is_inline ? own->xattr_area : xattrs->inode_area;
-	if (*area || !xattrs->layout.in_inode)
-		return 0;
-	*area = own->xattr_area;
-	return xattrs_encode(build, set, own->xattr_area);
 }
 
 static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
@@ -233,12 +233,14 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	if (error)
 		return error;
 	inodes_describe(build, node, &value);
-	if (placement->is_inline)
+	if (placement->is_inline) {
 		error = describe_inline(build, node, &value, own, problem);
-	else
+		area = own->xattr_area;
+	} else {
 		error = describe_content(build, node, &value, &map_blocks);
-	if (!error)
-		error = find_xattr_area(build, node, own, &area);
+		if (!error)
+			error = find_xattr_area(build, node, own, &area);
+	}
 	if (error)
 		return error;
 	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block +
