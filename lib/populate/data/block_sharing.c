@@ -69,9 +69,9 @@ static bool is_regular(int image)
 	return fstat(image, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static errcode_t refuse(const struct build *build, errcode_t error, const char *path, const char *reason)
+static errcode_t refuse(struct problem *problem, errcode_t error, const char *path, const char *reason)
 {
-	return problem_set_reason(build->problem, error, path, "cannot share blocks",
+	return problem_set_reason(problem, error, path, "cannot share blocks",
 	                          "%s; --reflink=auto copies what cannot be shared", reason);
 }
 
@@ -82,7 +82,7 @@ static errcode_t check_sources(const struct build *build)
 		const struct tree_origin *origin = &build->tree->origins[number];
 
 		if (origin->kind == TREE_ORIGIN_STORED)
-			return refuse(build, EINVAL, origin->path,
+			return refuse(build->problem, EINVAL, origin->path,
 			              "files in archives do not begin where blocks of the filesystem do");
 	}
 	return 0;
@@ -114,11 +114,11 @@ errcode_t block_sharing_check(const struct build *build)
 	if (options->reflink != REFLINK_ALWAYS)
 		return 0;
 	if (!is_regular(image))
-		return refuse(build, EINVAL, options->image, "it is a block device");
+		return refuse(build->problem, EINVAL, options->image, "it is a block device");
 	errcode_t error = try_sharing(image, image);
 
 	if (error)
-		return refuse(build, error, options->image, reason_of(error));
+		return refuse(build->problem, error, options->image, reason_of(error));
 	if (build->format.block_bytes < host_bytes)
 		return problem_set_reason(build->problem, EINVAL, options->image, "cannot share blocks",
 		                          "its blocks of %" PRIu32 " bytes are smaller than those of the filesystem that "
@@ -156,8 +156,7 @@ static errcode_t sharing_problem(const struct block_sharing *sharing, uint32_t n
 	    (uint64_t)status.st_size < build_node(sharing->build, node)->size_bytes)
 		return problem_set_reason(problem, error, path, "cannot share blocks",
 		                          "it has become shorter since it was scanned");
-	return problem_set_reason(problem, error, path, "cannot share blocks",
-	                          "%s; --reflink=auto copies what cannot be shared", reason_of(error));
+	return refuse(problem, error, path, reason_of(error));
 }
 
 /* What refuses one file of a filesystem refuses all of them. */
