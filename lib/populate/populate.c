@@ -64,6 +64,12 @@ struct run {
 	double shared_before; /* pool_seconds() then */
 };
 
+/* How long both pools have run jobs, in turns. */
+static double shared_seconds(const struct build *build)
+{
+	return pool_seconds(build->pool) + pool_seconds(build->readers);
+}
+
 /* Notes how long the stage that ends has taken, and each worker in it. */
 static void end_stage(const struct run *run)
 {
@@ -72,15 +78,15 @@ static void end_stage(const struct run *run)
 	double seconds = seconds_of(CLOCK_MONOTONIC) - run->stage_begin;
 
 	report->seconds[run->stage] += seconds;
-	report->serial_seconds[run->stage] += seconds - (pool_seconds(pool) + pool_seconds(readers) - run->shared_before);
+	report->serial_seconds[run->stage] += seconds - (shared_seconds(&run->build) - run->shared_before);
 	for (unsigned int worker = 0; worker < report->worker_count; worker++) {
-		double *of_stages = report->worker_seconds[worker], others = 0;
+		double *of_stages = report->worker_seconds[worker], unnoted = pool_worker_seconds(pool, worker);
 
-		for (unsigned int stage = 0; stage < POPULATE_STAGES; stage++)
-			others += stage == run->stage ? 0 : of_stages[stage];
-		of_stages[run->stage] = pool_worker_seconds(pool, worker) - others;
 		if (worker < pool_workers(readers))
-			of_stages[run->stage] += pool_worker_seconds(readers, worker);
+			unnoted += pool_worker_seconds(readers, worker);
+		for (unsigned int stage = 0; stage < POPULATE_STAGES; stage++)
+			unnoted -= of_stages[stage];
+		of_stages[run->stage] += unnoted;
 	}
 }
 
@@ -93,7 +99,7 @@ static void begin_stage(struct run *run, enum populate_stage stage)
 		end_stage(run);
 	run->stage = stage;
 	run->stage_begin = seconds_of(CLOCK_MONOTONIC);
-	run->shared_before = pool_seconds(run->build.pool) + pool_seconds(run->build.readers);
+	run->shared_before = shared_seconds(&run->build);
 	/* Copying knows its totals and says them itself. */
 	if (stage != POPULATE_COPY)
 		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, files);
@@ -289,7 +295,6 @@ static bool reads_contents_last(const struct run *run)
 	return run->attempt.knows_zeros || run->output.is_device || build->options->zeros_of_source ||
 	       !are_many_zeros(build, most_zero_blocks(build));
 }
-
 
 static errcode_t copy(struct run *run)
 {
