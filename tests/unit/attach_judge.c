@@ -156,3 +156,12 @@ void attach_check_books(ext2_filsys fs)
 	if (ext2mb_attached(fs))
 		mb_check(ext2mb_attached(fs));
 }
+
+ext2_filsys attach_open_image(const char *mke2fs_options, const char *size)
+{
+	mb_image_make(mke2fs_options, size);
+	ext2_filsys fs = mb_image_open();
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	ck_assert_ok(ext2mb_attach(fs, NULL));
+	return fs;
+}

@@ -6,6 +6,9 @@
 
 #include "mb_image.h"
 
+/* A new image that the test removes, open, with an allocator attached. */
+ext2_filsys attach_open_image(const char *mke2fs_options, const char *size);
+
 /*
  * fs->block_map has what the filesystem's own metadata and the inodes in use refer to, what `owned` has (a bitmap, or
  * NULL) and nothing else; each descriptor counts the free clusters of its group, its checksum is right, and it is not

@@ -33,15 +33,6 @@ static ext2_ino_t create_file(ext2_filsys fs, uint32_t flags)
 	return ino;
 }
 
-static ext2_filsys open_attached(const char *mke2fs_options, const char *size)
-{
-	mb_image_make(mke2fs_options, size);
-	ext2_filsys fs = mb_image_open();
-	ck_assert_ok(ext2fs_read_bitmaps(fs));
-	ck_assert_ok(ext2mb_attach(fs, NULL));
-	return fs;
-}
-
 static void close_attached(ext2_filsys fs)
 {
 	attach_check_books(fs);
@@ -111,7 +102,7 @@ static const struct turns {
 START_TEST(test_in_turns)
 {
 	const struct turns *kind = &turns[_i];
-	ext2_filsys fs = open_attached(kind->options, kind->size);
+	ext2_filsys fs = attach_open_image(kind->options, kind->size);
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	static char block[65536];
 	ext2_ino_t inodes[FILES];
@@ -152,7 +143,7 @@ static errcode_t take_none(ext2_filsys fs, blk64_t goal, blk64_t *block)
 START_TEST(test_refusals)
 {
 	struct ext2mb_attach_options options = { .struct_bytes = sizeof(options) };
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -O ^orphan_file", "16M"), other;
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -O ^orphan_file", "16M"), other;
 
 	ck_assert_error(ext2mb_attach(fs, NULL), EXT2MB_ET_ATTACHED);
 	ck_assert_error(ext2mb_sync(ext2mb_attached(fs)), EXT2MB_ET_ATTACHED);
@@ -182,7 +173,7 @@ END_TEST
 /* What is asked for and not marked is nobody's when the next block is asked for. */
 START_TEST(test_not_taken)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -O ^orphan_file", "16M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -O ^orphan_file", "16M");
 	blk64_t block, count;
 	uint64_t before = 0;
 

@@ -65,15 +65,6 @@ static void check_filler(ext2_filsys fs, ext2_ino_t ino, uint64_t count, char fi
 	ck_assert_ok(ext2fs_file_close(file));
 }
 
-static ext2_filsys open_attached(const char *mke2fs_options, const char *size)
-{
-	mb_image_make(mke2fs_options, size);
-	ext2_filsys fs = mb_image_open();
-	ck_assert_ok(ext2fs_read_bitmaps(fs));
-	ck_assert_ok(ext2mb_attach(fs, NULL));
-	return fs;
-}
-
 static void judge(ext2_filsys fs, const char *after)
 {
 	attach_check_books(fs);
@@ -91,7 +82,7 @@ static void close_attached(ext2_filsys fs)
 /* Two at once, in turns: each has its own, and one ends before the other. */
 START_TEST(test_two)
 {
-	ext2_filsys first = open_attached("-t ext4 -b 1024 -O ^orphan_file", "16M"), second;
+	ext2_filsys first = attach_open_image("-t ext4 -b 1024 -O ^orphan_file", "16M"), second;
 	char path[200], command[500];
 
 	snprintf(path, sizeof(path), "%s.second", mb_image_path());
@@ -124,7 +115,7 @@ END_TEST
 /* A copy has libext2fs's allocator until it is attached by itself, and touches nothing of the other one's. */
 START_TEST(test_copy)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -O ^orphan_file", "16M"), copy;
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -O ^orphan_file", "16M"), copy;
 	ext2_ino_t ino = create_file(fs, "file", 0);
 	blk64_t block;
 
@@ -171,7 +162,7 @@ static errcode_t take_of_program(ext2_filsys fs, blk64_t goal, blk64_t *block)
 
 START_TEST(test_program_allocates)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -O ^orphan_file", "16M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -O ^orphan_file", "16M");
 	ext2_ino_t ino = create_file(fs, "file", 0), other = create_file(fs, "other", 0);
 	blk64_t block;
 
@@ -208,7 +199,7 @@ static void check_agreement(ext2_filsys fs, uint64_t handed_out)
 /* Another bitmap in the place of the first one, with other blocks in use: it is what counts from then on. */
 START_TEST(test_other_map)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -g 2048 -O ^has_journal,^orphan_file,^resize_inode", "16M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -g 2048 -O ^has_journal,^orphan_file,^resize_inode", "16M");
 	ext2_ino_t ino = create_file(fs, "file", 0);
 	ext2fs_block_bitmap other, old;
 	blk64_t block, unused;
@@ -236,7 +227,7 @@ END_TEST
 /* A file in its inode grows out of it. */
 START_TEST(test_inline_data)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -I 256 -O inline_data,^orphan_file", "16M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -I 256 -O inline_data,^orphan_file", "16M");
 	char name[20];
 
 	for (unsigned int number = 0; number < 20; number++) {
@@ -264,7 +255,7 @@ END_TEST
 /* No processor with pages of 4 KiB can mount it. */
 START_TEST(test_blocks_of_64_kib)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 65536 -O ^has_journal,^orphan_file", "512M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 65536 -O ^has_journal,^orphan_file", "512M");
 	ext2_ino_t inodes[8];
 	char name[20];
 
@@ -284,7 +275,7 @@ END_TEST
 /* With another size libext2fs allocates by itself; when it is as it was the allocator serves again. */
 START_TEST(test_other_size)
 {
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -O ^has_journal,^orphan_file", "16M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -O ^has_journal,^orphan_file", "16M");
 	ext2_ino_t ino = create_file(fs, "file", EXT4_EXTENTS_FL);
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	uint64_t size = ext2fs_blocks_count(fs->super);
@@ -319,7 +310,7 @@ static void tell(ext2_filsys fs, uint64_t start, uint64_t count, int in_use, boo
 START_TEST(test_ranges_are_told)
 {
 	bool is_old = _i % 2, reads_all = _i / 2;
-	ext2_filsys fs = open_attached("-t ext4 -b 1024 -g 1024 -N 256 -O ^has_journal,^orphan_file,^resize_inode,^flex_bg", "16M");
+	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -g 1024 -N 256 -O ^has_journal,^orphan_file,^resize_inode,^flex_bg", "16M");
 	blk64_t block;
 
 	for (uint64_t start = 2600; start < 9000; start += 777) {

@@ -60,13 +60,22 @@ static double worst_error(const struct recorded_line *lines, size_t count, doubl
 	worst_error(name##_lines, sizeof(name##_lines) / sizeof(*name##_lines), name##_seconds, \
 	            (struct work){ files, bytes }, files_of_copy, slower)
 
+static double worst_of_linux(const double slower[STAGES])
+{
+	return WORST(linux, slower, 83731, 1298453000, 78549);
+}
+
+static double worst_of_all(const double slower[STAGES])
+{
+	return fmax(worst_of_linux(slower), fmax(WORST(small, slower, 300301, 614000000, 300000),
+	                                         WORST(one_directory, slower, 200001, 100000000, 200000)));
+}
+
 START_TEST(what_was_recorded_is_within_a_quarter)
 {
 	static const double as_it_was[STAGES] = { 1, 1, 1, 1, 1 };
 
-	ck_assert_double_le(WORST(linux, as_it_was, 83731, 1298453000, 78549), 0.25);
-	ck_assert_double_le(WORST(small, as_it_was, 300301, 614000000, 300000), 0.25);
-	ck_assert_double_le(WORST(one_directory, as_it_was, 200001, 100000000, 200000), 0.25);
+	ck_assert_double_le(worst_of_all(as_it_was), 0.25);
 }
 END_TEST
 
@@ -75,9 +84,7 @@ START_TEST(another_machine_is_as_good)
 {
 	static const double slower[STAGES] = { 100, 100, 100, 100, 100 };
 
-	ck_assert_double_le(WORST(linux, slower, 83731, 1298453000, 78549), 0.3);
-	ck_assert_double_le(WORST(small, slower, 300301, 614000000, 300000), 0.3);
-	ck_assert_double_le(WORST(one_directory, slower, 200001, 100000000, 200000), 0.3);
+	ck_assert_double_le(worst_of_all(slower), 0.3);
 }
 END_TEST
 
@@ -86,7 +93,7 @@ START_TEST(copying_shows_how_fast_copying_is)
 {
 	static const double slower[STAGES] = { 1, 1, 1, 30, 1 };
 
-	ck_assert_double_le(WORST(linux, slower, 83731, 1298453000, 78549), 0.3);
+	ck_assert_double_le(worst_of_linux(slower), 0.3);
 }
 END_TEST
 
