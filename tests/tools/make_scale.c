@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writes a source with any number of entries to standard output, as a stream that needs no memory, or as a tree:
+ * Writes a source with any number of entries to standard output, as a stream that needs no memory:
  *
- *   make_scale tar|mtree|names ENTRIES [EACH [xattrs]]     names: one a line, without directories
- *   make_scale directory ENTRIES EACH PATH                 empty files below PATH, which must be there
+ *   make_scale tar|mtree ENTRIES [EACH [xattrs]]
  *
  * ENTRIES counts directories and files. Each directory has EACH files (default: 1000; 0: all files are in one). Files
  * are empty; a manifest says that they have the contents of "empty", a file beside it. xattrs: each has another one.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BLOCK 512
 #define SECONDS 1700000000
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "make_scale: %s: %s\n", what, strerror(errno));
-	exit(EXIT_FAILURE);
-}
 
 /* ustar's, with its checksum; of what entries differ in, only the name, the type and the size are parameters. */
 static void write_header(const char *name, char type, unsigned int size)
@@ -76,26 +65,10 @@ static void write_mtree(const char *path, int is_directory, unsigned long number
 	printf(" uid=0 gid=0 time=%d.0\n", SECONDS);
 }
 
-static void write_name(const char *path, int is_directory, unsigned long number, int has_xattrs)
-{
-	(void)number;
-	(void)has_xattrs;
-	if (!is_directory)
-		puts(path);
-}
-
-static void make_file(const char *path, int is_directory, unsigned long number, int has_xattrs)
-{
-	(void)number;
-	(void)has_xattrs;
-	if (is_directory ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0))
-		fail(path);
-}
-
 static const struct {
 	const char *name;
 	void (*write)(const char *path, int is_directory, unsigned long number, int has_xattrs);
-} forms[] = { { "tar", write_tar }, { "mtree", write_mtree }, { "names", write_name }, { "directory", make_file } };
+} forms[] = { { "tar", write_tar }, { "mtree", write_mtree } };
 
 static void write_entries(size_t form, unsigned long entries, unsigned long each, int has_xattrs)
 {
@@ -123,11 +96,9 @@ int main(int argc, char **argv)
 	while (argc > 2 && form < sizeof(forms) / sizeof(*forms) && strcmp(argv[1], forms[form].name))
 		form++;
 	if (argc < 3 || form == sizeof(forms) / sizeof(*forms)) {
-		fprintf(stderr, "usage: make_scale tar|mtree|names|directory ENTRIES [EACH [xattrs|PATH]]\n");
+		fprintf(stderr, "usage: make_scale tar|mtree ENTRIES [EACH [xattrs]]\n");
 		return 2;
 	}
-	if (forms[form].write == make_file && chdir(argc > 4 ? argv[4] : "."))
-		fail("the directory");
 	if (forms[form].write == write_mtree)
 		puts("#mtree");
 	write_entries(form, strtoul(argv[2], NULL, 10), argc > 3 ? strtoul(argv[3], NULL, 10) : 1000,
