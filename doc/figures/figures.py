@@ -412,7 +412,7 @@ def transactions():
         20, 366, "A flush between any two. A crash before 2 leaves the old state: the journal is ignored.", "small"
     )
     figure.text(
-        20, 384, "A crash after it leaves the new one: whoever mounts or checks it next does step 3.", "small"
+        20, 384, "A crash after it leaves the new one: the next mount or e2fsck does step 3.", "small"
     )
     return figure
 

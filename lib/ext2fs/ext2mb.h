@@ -385,7 +385,7 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, con
 EXT2MB_MUST_CHECK errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory);
 
 /*
- * Orphans: inodes to be deleted (no links left) or truncated to their size (some left) by whoever next mounts or
+ * Orphans: inodes to be deleted (no links left) or truncated to their size (some left) by what next mounts or
  * checks the filesystem, should this program not get to do it. They stand in the orphan file (feature orphan_file,
  * Linux 5.15, e2fsprogs 1.47) or, where there is none or it is full, on the superblock's list, which is chained
  * through i_dtime. As in Jan Kara's "ext4: Improve scalability of ext4 orphan file handling" (mail of 16 June

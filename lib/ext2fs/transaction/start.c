@@ -145,7 +145,7 @@ errcode_t start_transaction(struct transaction *transaction)
 	}
 	if (transaction->lock_descriptor < 0)
 		error = lock_alone(transaction);
-	/* As whoever had the lock until then has left it. */
+	/* As the one that had the lock until then has left it. */
 	if (!error)
 		error = read_superblock(transaction);
 	if (!error && superblock_needs_recovery(transaction->super))
