@@ -55,6 +55,37 @@ START_TEST(what_has_been_replaced_is_not_read)
 }
 END_TEST
 
+START_TEST(what_is_a_directory_now_is_not_read)
+{
+	SCOPE_FREE char *path = host_tree_directory();
+	struct content_reader *reader;
+	struct problem problem = { 0 };
+	char byte;
+
+	host_tree_write(host_tree_below(path, "empty"), "");
+	host_tree_write(host_tree_below(path, "full"), "x");
+	struct tree *tree = host_tree_scan(path, NULL, 0);
+
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
+	for (uint32_t node = 1; node <= 2; node++) {
+		const char *name = host_tree_below(path, tree->nodes[node].name);
+
+		ck_assert_int_eq(unlink(name), 0);
+		ck_assert_int_eq(mkdir(name, 0755), 0);
+	}
+	expect_refused(reader, 1, EBUSY, host_tree_below(path, "empty"), "no longer a regular file");
+	errcode_t error = content_reader_open(reader, 2, &problem);
+
+	if (!error)
+		error = content_reader_read(reader, &byte, 1, 0, &problem);
+	ck_assert_int_eq(error, EBUSY);
+	ck_assert_str_eq(problem.path, host_tree_below(path, "full"));
+	problem_clear(&problem);
+	content_reader_destroy(reader);
+	tree_destroy(tree);
+}
+END_TEST
+
 /* The source's access times stay: directories, when listed, and files, when read. */
 START_TEST(reading_leaves_no_trace)
 {
@@ -104,6 +135,7 @@ int main(void)
 
 	host_tree_begin();
 	tcase_add_test(tests, what_has_been_replaced_is_not_read);
+	tcase_add_test(tests, what_is_a_directory_now_is_not_read);
 	tcase_add_test(tests, reading_leaves_no_trace);
 	tcase_add_test(tests, files_of_others_are_read);
 	suite_add_tcase(suite, tests);

@@ -23,6 +23,8 @@ struct content_reader {
 	const struct tree *tree;
 	uint32_t node;  /* the file */
 	int descriptor; /* of a host file; owned */
+	uint32_t flags; /* of that, if knows_flags */
+	bool knows_flags;
 	struct opener opener;
 	struct open_directory directories[]; /* by origin */
 };
@@ -93,6 +95,34 @@ static errcode_t open_with_symlinks(int directory, const char *path, int flags, 
 	return *descriptor < 0 ? errno : 0;
 }
 
+/*
+ * Filesystems answer for the flags of files and directories alone, and nearly always somebody wants to know them
+ * (content_reader_flags()); so they are asked for here, which saves fstat(2), 4 % of all that a small file costs. Reading
+ * tells a directory, but not of an empty file.
+ */
+static errcode_t examine(struct content_reader *reader)
+{
+	struct stat status;
+
+	reader->knows_flags = file_flags_ask(reader->descriptor, &reader->flags);
+	if (reader->knows_flags && reader->tree->nodes[reader->node].size_bytes)
+		return 0;
+	if (fstat(reader->descriptor, &status))
+		return errno;
+	return S_ISREG(status.st_mode) ? 0 : EISDIR;
+}
+
+/* What open(2) says of a symlink and of a socket, reading of a directory, and examine() of all else. */
+static bool is_no_file(errcode_t error)
+{
+	return error == ELOOP || error == ENXIO || error == EISDIR;
+}
+
+static errcode_t has_been_replaced(const char *path, struct problem *problem)
+{
+	return problem_set_reason(problem, EBUSY, path, "cannot read", "it is no longer a regular file");
+}
+
 errcode_t content_reader_open(struct content_reader *reader, uint32_t number, struct problem *problem)
 {
 	const struct tree_node *node = &reader->tree->nodes[number];
@@ -100,7 +130,6 @@ errcode_t content_reader_open(struct content_reader *reader, uint32_t number, st
 	const char *name = origin->kind == TREE_ORIGIN_FILES ? node->data_map->host_path : node->name;
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	int directory = origin->descriptor;
-	struct stat status;
 	errcode_t error = 0;
 
 	close_file(reader);
@@ -113,17 +142,14 @@ errcode_t content_reader_open(struct content_reader *reader, uint32_t number, st
 		return error;
 	error = origin->follows_symlinks ? open_with_symlinks(directory, name, flags, &reader->descriptor) :
 	                                   open_below(&reader->opener, directory, name, flags, &reader->descriptor);
-	if (!error && fstat(reader->descriptor, &status))
-		error = errno;
-	if (!error && S_ISREG(status.st_mode))
+	if (!error)
+		error = examine(reader);
+	if (!error)
 		return 0;
 	close_file(reader);
 	SCOPE_FREE char *path = tree_path(reader->tree, number);
 
-	/* ELOOP and ENXIO: what open() says of a symlink and of a socket. */
-	return error && error != ELOOP && error != ENXIO ?
-	               problem_set(problem, error, path, "cannot open") :
-	               problem_set_reason(problem, EBUSY, path, "cannot read", "it is no longer a regular file");
+	return is_no_file(error) ? has_been_replaced(path, problem) : problem_set(problem, error, path, "cannot open");
 }
 
 int content_reader_descriptor(const struct content_reader *reader)
@@ -145,7 +171,7 @@ static errcode_t read_problem(const struct content_reader *reader, errcode_t err
 	if (error == ENODATA && path)
 		return problem_set_reason(problem, error, path, "cannot read",
 		                          "it has become shorter since it was scanned");
-	return problem_set(problem, error, path, "cannot read");
+	return error == EISDIR ? has_been_replaced(path, problem) : problem_set(problem, error, path, "cannot read");
 }
 
 /* The first segment that ends after an offset. */
@@ -255,7 +281,9 @@ void content_reader_release(const struct content_reader *reader, size_t count, u
 
 uint32_t content_reader_flags(const struct content_reader *reader)
 {
-	return reader->descriptor < 0 ? 0 : file_flags_read(reader->descriptor);
+	if (reader->descriptor < 0)
+		return 0;
+	return reader->knows_flags ? reader->flags : file_flags_read(reader->descriptor);
 }
 
 errcode_t content_reader_check(const struct tree *tree, struct problem *problem)

@@ -13,7 +13,7 @@ void content_reader_destroy(struct content_reader *reader);
 
 /*
  * Makes node, a regular file and no further name of one, the file to be read. EBUSY with a reason: it is no longer a
- * regular file.
+ * regular file; where it is a directory now, reading may be what says so.
  */
 MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem);
 
@@ -36,7 +36,7 @@ MUST_CHECK errcode_t content_reader_locate(struct content_reader *reader, uint32
 
 /*
  * Exactly count bytes of that file, beginning at offset, within its size; holes are zeros. ENODATA with a reason where
- * it has become shorter. The problem names the file.
+ * it has become shorter, EBUSY where it is a directory now. The problem names the file.
  */
 MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count, uint64_t offset,
                                          struct problem *problem);

@@ -2,7 +2,6 @@
 #include "source/tree/file_flags.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -48,14 +47,29 @@ static uint32_t read_extended(int descriptor)
 	return flags;
 }
 
-uint32_t file_flags_read(int descriptor)
+bool file_flags_ask(int descriptor, uint32_t *flags)
 {
 	/* The call's number says long, but what it stores is an int. */
-	unsigned int flags = 0;
+	union {
+		unsigned int flags;
+		long space;
+	} answer = { .space = 0 };
 
-	if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags))
-		return has_none(errno) ? read_extended(descriptor) : FILE_FLAGS_UNREAD;
-	return (flags & FILE_FLAGS_KEPT) | (flags & ~(FILE_FLAGS_KEPT | SILENT) ? FILE_FLAGS_UNKNOWN : 0);
+	if (ioctl(descriptor, FS_IOC_GETFLAGS, &answer))
+		return false;
+	*flags = answer.flags & FILE_FLAGS_KEPT;
+	if (answer.flags & ~(FILE_FLAGS_KEPT | SILENT))
+		*flags |= FILE_FLAGS_UNKNOWN;
+	return true;
+}
+
+uint32_t file_flags_read(int descriptor)
+{
+	uint32_t flags;
+
+	if (file_flags_ask(descriptor, &flags))
+		return flags;
+	return has_none(errno) ? read_extended(descriptor) : FILE_FLAGS_UNREAD;
 }
 
 static const struct {

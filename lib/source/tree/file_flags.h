@@ -6,6 +6,7 @@
 #pragma once
 
 #include <linux/fs.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "support/problem.h"
@@ -32,6 +33,9 @@ uint32_t file_flags_of_type(uint32_t mode);
 
 /* The flags of an open regular file or directory. Any thread. */
 uint32_t file_flags_read(int descriptor);
+
+/* The same by one call (FS_IOC_GETFLAGS). False: it does not know the descriptor, which may be of anything. */
+bool file_flags_ask(int descriptor, uint32_t *flags);
 
 /*
  * Flags as chflags(1) and libarchive write them: names with commas between them, or "none". Those that BSD has for the
