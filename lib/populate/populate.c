@@ -36,11 +36,11 @@ const char *const populate_stage_names[POPULATE_STAGES] = {
  * machine is; then the proportions count.
  */
 static const struct stage_cost stage_costs[POPULATE_STAGES] = {
-	[POPULATE_SCAN] = { "scan", 0, 1.0e-6, 0 },
-	[POPULATE_FORMAT] = { "format", 30e-3, 0.3e-6, 0 },
-	[POPULATE_PLAN] = { "plan", 1e-3, 0.2e-6, 0 },
-	[POPULATE_COPY] = { "copy", 0, 1.5e-6, 0.35e-9 },
-	[POPULATE_SEAL] = { "seal", 0, 0.3e-6, 0 },
+	[POPULATE_SCAN] = { "scan", 0, 0.95e-6, 0 },
+	[POPULATE_FORMAT] = { "format", 12e-3, 0.06e-6, 0 },
+	[POPULATE_PLAN] = { "plan", 0, 0.05e-6, 0 },
+	[POPULATE_COPY] = { "copy", 0, 1.5e-6, 0.285e-9 },
+	[POPULATE_SEAL] = { "seal", 0, 0.22e-6, 0 },
 	[POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
 };
 

@@ -10,8 +10,8 @@
 
 /* Those of populate.c. */
 static const struct stage_cost costs[] = {
-	{ "scan", 0, 1.0e-6, 0 },   { "format", 30e-3, 0.3e-6, 0 },     { "plan", 1e-3, 0.2e-6, 0 },
-	{ "copy", 0, 1.5e-6, 0.35e-9 }, { "seal", 0, 0.3e-6, 0 },
+	{ "scan", 0, 0.95e-6, 0 },       { "format", 12e-3, 0.06e-6, 0 }, { "plan", 0, 0.05e-6, 0 },
+	{ "copy", 0, 1.5e-6, 0.285e-9 }, { "seal", 0, 0.22e-6, 0 },
 };
 
 #define STAGES (sizeof(costs) / sizeof(*costs))
