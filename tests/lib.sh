@@ -263,16 +263,20 @@ require_fuse() {
 # More of them, each after a comma.
 fuse_options=
 
+# close(2) returns before fuse2fs hears of it, and until then libfuse renames what is removed to .fuse_hidden…, with and without
+# us; a directory with such a name in it cannot be removed, and a file has a link more. libfuse 3 has no option against it.
+hard_remove() {
+	ldd "$(command -v fuse2fs)" | grep -q 'libfuse\.so\.2' && echo ,hard_remove
+}
+
 # start_fuse IMAGE DIR COMMAND...: runs fuse2fs under a command, and waits for the mount. Pages are not kept between opens: libfuse
 # knows files by their names, so with the default kernel_cache what is written by one name is not seen by another.
-# hard_remove: close(2) returns before fuse2fs hears of it, and until then libfuse renames what is removed to .fuse_hidden…, with
-# and without us; a directory with such a name in it cannot be removed, and a file has a link more.
 start_fuse() {
 	fuse_directory=$2
 	mkdir -p "$2"
 	fuse_image=$1
 	shift 2
-	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,hard_remove,attr_timeout=0,entry_timeout=0"$fuse_options" >>fuse.log 2>&1 &
+	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,attr_timeout=0,entry_timeout=0"$(hard_remove)$fuse_options" >>fuse.log 2>&1 &
 	fuse_process=$!
 	for _ in $(seq 200); do
 		if mountpoint -q "$fuse_directory"; then
