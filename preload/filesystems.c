@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "ext2fs/ext2mb_err.h"
 #include "preload/handles.h"
 #include "preload/program.h"
 #include "preload/steps.h"
@@ -23,11 +24,21 @@ static errcode_t take_on(ext2_filsys fs, bool is_journalled)
 	return 0;
 }
 
-/* Only where nothing else stands between libext2fs and the file: undo files need the order in which blocks are written. */
+/* Libext2mb's reasons not to open it; of others the program knows itself what follows. */
+static bool is_refusal(errcode_t error)
+{
+	return error == EBUSY || (error >= ERROR_TABLE_BASE_e2mb && error < ERROR_TABLE_BASE_e2mb + 256);
+}
+
+/*
+ * Only where nothing else stands between libext2fs and the file: undo files need the order in which blocks are written.
+ * (The manager may be ours: libext2fs opens anew what it has replayed a journal of.)
+ */
 static errcode_t open_journalled(const char *name, const char *io_options, int flags, int superblock,
                                  unsigned int block_size, io_manager manager, ext2_filsys *fs)
 {
-	if (manager != unix_io_manager || flags & EXT2_FLAG_IMAGE_FILE) {
+	if ((manager != unix_io_manager && manager != ext2mb_transaction_io_manager(0)) || flags & EXT2_FLAG_IMAGE_FILE) {
+		program_must_fail();
 		say("%s: with --journal neither undo files nor files of e2image can be written", name);
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	}
@@ -35,6 +46,8 @@ static errcode_t open_journalled(const char *name, const char *io_options, int f
 	                                     ext2mb_transaction_io_manager(0), fs);
 
 	if (error) {
+		if (is_refusal(error))
+			program_must_fail();
 		say("%s: cannot be opened with --journal: %s", name, error_message(error));
 		return error;
 	}
@@ -68,6 +81,7 @@ errcode_t ext2fs_initialize(const char *name, int flags, struct ext2_super_block
                             ext2_filsys *fs)
 {
 	if (program.journal) {
+		program_must_fail();
 		say("%s: with --journal no filesystem can be made", name);
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	}
@@ -153,10 +167,21 @@ errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 	return NEXT(ext2fs_close2)(fs, flags);
 }
 
+/* Some of libext2fs lets go of a filesystem without closing it: the commands that replay a journal do. */
+static void note_failure(const struct handle *handle)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+	if (!ext2mb_transaction_read_info(handle->fs, &info) && info.why_over)
+		program_must_fail();
+}
+
 void ext2fs_free(ext2_filsys fs)
 {
 	struct handle *handle = handle_of(fs);
 
+	if (handle && handle->is_journalled)
+		note_failure(handle);
 	handle_detach(handle);
 	handle_remove(handle);
 	NEXT(ext2fs_free)(fs);

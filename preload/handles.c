@@ -104,7 +104,7 @@ void handle_detach(struct handle *handle)
 
 static void complain(const struct handle *handle, const char *what, errcode_t error)
 {
-	program_has_lost_changes();
+	program_must_fail();
 	/* The first time it has been said why. */
 	if (error != EXT2MB_ET_TRANSACTION_OVER)
 		say("%s: %s: %s", handle->fs->device_name, what, error_message(error));
@@ -146,6 +146,7 @@ errcode_t handle_commit(struct handle *handle)
 		complain(handle, "the commit failed, and nothing more can be written", error);
 	handle->has_step = false;
 	handle->has_named_data = false;
+	handle->freed_blocks = 0;
 	return error;
 }
 
@@ -156,6 +157,18 @@ bool handles_have_named_data(void)
 	while (handle && !handle->has_named_data)
 		handle = handle->next;
 	return handle;
+}
+
+bool handles_have_freed_much(void)
+{
+	for (const struct handle *handle = first; handle; handle = handle->next) {
+		struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+		if (handle->is_journalled && handle->freed_blocks && !ext2mb_transaction_read_info(handle->fs, &info) &&
+		    handle->freed_blocks + info.log_blocks > info.journal_blocks / 2)
+			return true;
+	}
+	return false;
 }
 
 errcode_t handles_commit(void)

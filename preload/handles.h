@@ -17,6 +17,7 @@ struct handle {
 	bool is_journalled;  /* its io_channel collects transactions */
 	bool has_step;       /* one that ext2mb_transaction_begin() has begun */
 	bool has_named_data; /* since the last commit: ext2mb_transaction_name_data() */
+	uint64_t freed_blocks; /* since the last commit: preload/frees.c */
 	bool was_refused;    /* libext2fs's own allocation serves the program, as has been said */
 	struct ext2mb *mb;   /* NULL: not attached */
 	struct ext2mb_worker *worker;
@@ -50,6 +51,9 @@ errcode_t handle_commit(struct handle *handle);
 
 /* Has data been named since the last commit? */
 bool handles_have_named_data(void);
+
+/* Has so much been freed since the last commit that, given out again, it might fill half of a journal? */
+bool handles_have_freed_much(void);
 
 /* Of one that is opened within a step. */
 void handle_begin(struct handle *handle);

@@ -61,18 +61,18 @@ static void leave_children_alone(void)
 	free(all);
 }
 
-static bool has_lost_changes;
+static bool must_fail;
 
-void program_has_lost_changes(void)
+void program_must_fail(void)
 {
-	__atomic_store_n(&has_lost_changes, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&must_fail, true, __ATOMIC_RELAXED);
 }
 
 /* debugfs closes its filesystem when its exit status is made up already, and fuse2fs ends with 0, too. */
 static void end_program(int status, void *unused)
 {
 	(void)unused;
-	if (status || !__atomic_load_n(&has_lost_changes, __ATOMIC_RELAXED))
+	if (status || !__atomic_load_n(&must_fail, __ATOMIC_RELAXED))
 		return;
 	fflush(NULL);
 	_exit(EXIT_FAILURE);
@@ -93,6 +93,11 @@ static void __attribute__((constructor(101))) program_start(void)
 		leave_children_alone();
 		/* The first one is called last. */
 		(void)!on_exit(end_program, NULL);
+	}
+	/* The name that ext2mb-run has compared may be that of a script. */
+	if (program.journal && program.kind != PROGRAM_FUSE2FS && program.kind != PROGRAM_DEBUGFS) {
+		say("--journal: %s runs in the place of fuse2fs or debugfs: a script has to call ext2mb-run by itself", program.name);
+		_exit(2);
 	}
 	if (program.kind == PROGRAM_ASIDE)
 		say_more("%s allocates by itself: it is left alone", program.name);

@@ -27,8 +27,8 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, with --verbose alone. */
 void say_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the program has changed is not all on disk: it will not end with 0, whatever it says itself. */
-void program_has_lost_changes(void);
+/* What the program was to change is not all on disk: it will not end with 0, whatever it says itself. */
+void program_must_fail(void);
 
 /* The function of this name that the program would have had without us, which is there. */
 void *next_function(const char *name);

@@ -46,7 +46,7 @@ static void enter(bool may_free)
 {
 	pthread_mutex_lock(&lock);
 	/* If it fails, that has been said, and what the step writes is refused. */
-	if (may_free && handles_have_named_data())
+	if ((may_free && handles_have_named_data()) || handles_have_freed_much())
 		(void)!commit();
 	handles_begin();
 	state.is_inside = true;
