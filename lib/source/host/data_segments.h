@@ -38,13 +38,6 @@ struct data_segments {
 MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, const struct scan_options *options, int descriptor,
                                         uint64_t size_bytes);
 
-/*
- * The same, whatever has been read of the file before: on XFS and ext4, SEEK_DATA takes preallocated blocks that were
- * never written for data while their pages are cached. There the extents are asked for (FIEMAP), once what is
- * still to be written has been.
- */
-MUST_CHECK errcode_t data_segments_find_exactly(struct data_segments *segments, int descriptor, uint64_t size_bytes);
-
 /* All of a file of this size is data. ENOMEM. */
 MUST_CHECK errcode_t data_segments_set_whole(struct data_segments *segments, uint64_t size_bytes);
 
