@@ -23,8 +23,8 @@ struct content_reader {
 	const struct tree *tree;
 	uint32_t node;  /* the file */
 	int descriptor; /* of a host file; owned */
-	uint32_t flags; /* of that, if knows_flags */
-	bool knows_flags;
+	uint32_t flags; /* of that */
+	errcode_t flags_error; /* of asking for them */
 	struct opener opener;
 	struct open_directory directories[]; /* by origin */
 };
@@ -104,8 +104,8 @@ static errcode_t examine(struct content_reader *reader)
 {
 	struct stat status;
 
-	reader->knows_flags = file_flags_ask(reader->descriptor, &reader->flags);
-	if (reader->knows_flags && reader->tree->nodes[reader->node].size_bytes)
+	reader->flags_error = file_flags_ask(reader->descriptor, &reader->flags);
+	if (!reader->flags_error && reader->tree->nodes[reader->node].size_bytes)
 		return 0;
 	if (fstat(reader->descriptor, &status))
 		return errno;
@@ -283,7 +283,7 @@ uint32_t content_reader_flags(const struct content_reader *reader)
 {
 	if (reader->descriptor < 0)
 		return 0;
-	return reader->knows_flags ? reader->flags : file_flags_read(reader->descriptor);
+	return reader->flags_error ? file_flags_otherwise(reader->descriptor, reader->flags_error) : reader->flags;
 }
 
 errcode_t content_reader_check(const struct tree *tree, struct problem *problem)

@@ -2,6 +2,7 @@
 #include "source/tree/file_flags.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@ uint32_t file_flags_of_type(uint32_t mode)
 	return FS_NODUMP_FL | FS_NOATIME_FL;
 }
 
-static bool has_none(int error)
+static bool has_none(errcode_t error)
 {
 	return error == ENOTTY || error == EOPNOTSUPP || error == EINVAL || error == ENOSYS;
 }
@@ -47,7 +48,7 @@ static uint32_t read_extended(int descriptor)
 	return flags;
 }
 
-bool file_flags_ask(int descriptor, uint32_t *flags)
+errcode_t file_flags_ask(int descriptor, uint32_t *flags)
 {
 	/* The call's number says long, but what it stores is an int. */
 	union {
@@ -56,20 +57,24 @@ bool file_flags_ask(int descriptor, uint32_t *flags)
 	} answer = { .space = 0 };
 
 	if (ioctl(descriptor, FS_IOC_GETFLAGS, &answer))
-		return false;
+		return errno;
 	*flags = answer.flags & FILE_FLAGS_KEPT;
 	if (answer.flags & ~(FILE_FLAGS_KEPT | SILENT))
 		*flags |= FILE_FLAGS_UNKNOWN;
-	return true;
+	return 0;
+}
+
+uint32_t file_flags_otherwise(int descriptor, errcode_t error)
+{
+	return has_none(error) ? read_extended(descriptor) : FILE_FLAGS_UNREAD;
 }
 
 uint32_t file_flags_read(int descriptor)
 {
 	uint32_t flags;
+	errcode_t error = file_flags_ask(descriptor, &flags);
 
-	if (file_flags_ask(descriptor, &flags))
-		return flags;
-	return has_none(errno) ? read_extended(descriptor) : FILE_FLAGS_UNREAD;
+	return error ? file_flags_otherwise(descriptor, error) : flags;
 }
 
 static const struct {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <linux/fs.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "support/problem.h"
@@ -34,8 +33,11 @@ uint32_t file_flags_of_type(uint32_t mode);
 /* The flags of an open regular file or directory. Any thread. */
 uint32_t file_flags_read(int descriptor);
 
-/* The same by one call (FS_IOC_GETFLAGS). False: it does not know the descriptor, which may be of anything. */
-bool file_flags_ask(int descriptor, uint32_t *flags);
+/* The same in two parts. One call (FS_IOC_GETFLAGS), and its errors; the descriptor may be of anything. */
+MUST_CHECK errcode_t file_flags_ask(int descriptor, uint32_t *flags);
+
+/* What they are after all, where that call has ended with this error. */
+uint32_t file_flags_otherwise(int descriptor, errcode_t error);
 
 /*
  * Flags as chflags(1) and libarchive write them: names with commas between them, or "none". Those that BSD has for the
