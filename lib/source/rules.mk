@@ -13,8 +13,10 @@ source_sources := \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_source.c \
+	lib/source/host/entry_names.c \
 	lib/source/host/entry_scan.c \
 	lib/source/host/host_xattrs.c \
+	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \
 	lib/source/host/projects.c \
 	lib/source/layers/merge.c \

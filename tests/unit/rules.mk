@@ -48,6 +48,7 @@ unit_tests := \
 	json \
 	json_document \
 	kernel_groups \
+	large_directory \
 	layout \
 	lock \
 	map_walk \

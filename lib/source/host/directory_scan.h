@@ -2,7 +2,8 @@
 /*
  * The inside of directory_source. The host's tree is read level by level: all directories of a depth are
  * listed in parallel and their entries examined, which makes the directories of the next depth. So there is no
- * recursion and nothing that one worker has to wait for another with. When all is read, the nodes are numbered.
+ * recursion, and no worker waits for another but for the names of a large directory (large_directory.h). When all is
+ * read, the nodes are numbered.
  */
 #pragma once
 
@@ -39,6 +40,7 @@ struct scan_directory {
 	uint32_t own_node;   /* and of the directory */
 	bool has_left_out; /* an entry */
 	bool is_slow;      /* to be read */
+	bool is_examined;  /* by large_directory, while it was listed */
 };
 
 /*
@@ -49,9 +51,6 @@ struct children_chunk {
 	size_t size_bytes, used_bytes;
 	uint32_t users; /* directories, and the worker that goes on filling it; atomic */
 };
-
-/* Gives up one use of it. */
-void children_chunk_release(struct children_chunk *chunk);
 
 /* One name of a file that has several. */
 struct scan_linked {
@@ -88,7 +87,7 @@ struct scan_worker {
 	size_t linked_count, linked_capacity;
 
 	/* Scratch. */
-	char *entries; /* SCAN_ENTRIES_BYTES, for getdents64() */
+	char *entries; /* twice SCAN_ENTRIES_BYTES, for getdents64() */
 	char *listing; /* a directory's names */
 	size_t listing_capacity;
 	struct scan_name *names;
@@ -107,6 +106,8 @@ struct scan {
 	struct scan_worker *workers; /* one for each of them */
 	unsigned int worker_count;
 	struct xattr_table *xattr_table;
+	bool has_found_large; /* a directory; any worker sets it */
+	struct large_directories *large; /* of the level that is being listed; NULL: it has none */
 	struct scan_directory *directories; /* by depth; [0] is the root */
 	size_t directory_count, directory_capacity;
 	struct tree_node root_node;
@@ -118,15 +119,18 @@ static inline uint32_t scan_chunk(const struct scan_directory *directory)
 	return directory->is_slow ? SCAN_SLOW_CHUNK : SCAN_CHUNK;
 }
 
-/* Lists a directory and, if it is neither large nor slow, examines its entries too. */
+/*
+ * Lists a directory and, if it is neither large nor slow, examines its entries too. With scan->large a large one's
+ * names are handed on.
+ */
 MUST_CHECK errcode_t scan_list(struct scan *scan, unsigned int worker, uint32_t directory, struct problem *problem);
 
 /* The path of a directory. The caller frees it; NULL: no memory. */
 char *scan_path(const struct scan *scan, uint32_t directory);
 
-/* Examines entries [first, first + count) of an open directory. */
+/* Examines entries of an open directory; the first that fails ends it. */
 MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t directory, int descriptor,
-                                  uint32_t first, uint32_t count, struct problem *problem);
+                                  struct tree_node *nodes, uint32_t count, struct problem *problem);
 
 /* Examines the root, which is open already. */
 MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *problem);

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/directory_scan.h"
+#include "source/host/entry_names.h"
+#include "source/host/large_directory.h"
 #include "support/vector.h"
 
 /* A part of a large directory. */
@@ -34,6 +35,50 @@ static errcode_t list_task(void *context, unsigned int worker, size_t index, str
 	return scan_list(level->scan, worker, level->start + (uint32_t)index, problem);
 }
 
+/* The same where a directory is large; what comes after the directories are helpers. */
+static errcode_t list_or_help_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct level *level = context;
+	struct large_directories *large = level->scan->large;
+	errcode_t error = 0;
+
+	if (index < level->end - level->start) {
+		error = list_task(context, worker, index, problem);
+		large_directories_listed(large, error);
+	} else {
+		large_directories_help(large, worker);
+	}
+	return error;
+}
+
+/* So many that every worker comes to be one, in however large steps a job's indexes are handed out. */
+#define HELPERS_PER_WORKER 16
+
+static errcode_t list_with_helpers(struct level *level, struct problem *problem)
+{
+	struct scan *scan = level->scan;
+	uint32_t count = level->end - level->start;
+	errcode_t error = large_directories_create(scan, count, &scan->large);
+
+	if (!error)
+		error = pool_run(scan->readers, count + (size_t)HELPERS_PER_WORKER * scan->worker_count, list_or_help_task, level,
+		                 problem);
+	if (!error)
+		error = large_directories_finish(scan->large, problem);
+	large_directories_destroy(TAKE(scan->large));
+	return error;
+}
+
+static errcode_t list(struct level *level, struct problem *problem)
+{
+	struct scan *scan = level->scan;
+	bool has_large = scan->has_found_large && scan->worker_count > 1;
+
+	scan->has_found_large = false;
+	return has_large ? list_with_helpers(level, problem) :
+	                   pool_run(scan->readers, level->end - level->start, list_task, level, problem);
+}
+
 static errcode_t chunk_task(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct level *level = context;
@@ -45,7 +90,7 @@ static errcode_t chunk_task(void *context, unsigned int worker, size_t index, st
 
 	if (error)
 		return scan_problem(level->scan, chunk->directory, NULL, error, "cannot open directory", problem);
-	return scan_examine(level->scan, worker, chunk->directory, descriptor, chunk->first,
+	return scan_examine(level->scan, worker, chunk->directory, descriptor, directory->children + chunk->first,
 	                    left < most ? left : most, problem);
 }
 
@@ -56,7 +101,7 @@ static errcode_t cut_large_directories(struct level *level)
 		const struct scan_directory *directory = &level->scan->directories[i];
 		uint32_t child_count = directory->child_count, most = scan_chunk(directory);
 
-		if (child_count <= most)
+		if (directory->is_examined || child_count <= most)
 			continue;
 		errcode_t error =
 			vector_reserve(&level->chunks, &level->chunk_capacity,
@@ -107,18 +152,18 @@ static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
 	return 0;
 }
 
-static errcode_t scan_levels(struct scan *scan, struct pool *pool, struct problem *problem)
+static errcode_t scan_levels(struct scan *scan, struct problem *problem)
 {
 	struct level level = { .scan = scan, .end = 1 };
 	errcode_t error = 0;
 
 	while (!error && level.start < level.end) {
 		progress_survey_level(scan->options->progress);
-		error = pool_run(pool, level.end - level.start, list_task, &level, problem);
+		error = list(&level, problem);
 		if (!error)
 			error = cut_large_directories(&level);
 		if (!error)
-			error = pool_run(pool, level.chunk_count, chunk_task, &level, problem);
+			error = pool_run(scan->readers, level.chunk_count, chunk_task, &level, problem);
 		for (uint32_t i = level.start; !error && i < level.end; i++) {
 			if (scan->directories[i].has_left_out)
 				drop_left_out(&scan->directories[i]);
@@ -246,6 +291,11 @@ static errcode_t join_links(struct scan *scan)
 	}
 	qsort(all, count, sizeof(*all), compare_linked);
 	for (size_t i = 0, first = 0; i < count; i++) {
+		/* A name that was dropped, since the host gave it twice, comes before the others of its file. */
+		if (all[i].node == TREE_ROOT) {
+			first = i + 1;
+			continue;
+		}
 		if (!is_same_file(&all[i], &all[first]))
 			first = i;
 		tree->nodes[all[i].node].link_to = all[first].node;
@@ -318,7 +368,7 @@ static errcode_t prepare(struct scan *scan)
 		struct scan_worker *worker = &scan->workers[i];
 
 		descender_init(&worker->descender, scan->root, scan_step, scan);
-		worker->entries = malloc(SCAN_ENTRIES_BYTES);
+		worker->entries = malloc(2 * SCAN_ENTRIES_BYTES);
 		errcode_t error = worker->entries ? host_xattrs_init(&worker->xattrs) : ENOMEM;
 
 		if (error)
@@ -362,7 +412,7 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 		return problem_set(problem, error, scan->root_path, "cannot read directory");
 	error = scan_examine_root(scan, problem);
 	if (!error)
-		error = scan_levels(scan, scan->readers, problem);
+		error = scan_levels(scan, problem);
 	if (!error)
 		error = warn_of_unread(scan, problem);
 	return error ? error : number_nodes(scan, pool, problem);

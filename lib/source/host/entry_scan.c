@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Examining the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
-#include "source/host/directory_scan.h"
+#include "source/host/large_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,8 +57,10 @@ static void set_attributes(struct tree_node *node, const struct stat *status)
 }
 
 /* A directory's, see directory_scan.h. */
-static void set_identity(struct tree_node *node, const struct stat *status)
+static void set_identity(struct scan *scan, struct tree_node *node, const struct stat *status)
 {
+	if (status->st_size >= LARGE_DIRECTORY_BYTES)
+		__atomic_store_n(&scan->has_found_large, true, __ATOMIC_RELAXED);
 	node->size_bytes = status->st_ino;
 	node->device.major = major(status->st_dev);
 	node->device.minor = minor(status->st_dev);
@@ -223,7 +225,7 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 	set_attributes(node, &status);
 	switch (status.st_mode & S_IFMT) {
 	case S_IFDIR:
-		set_identity(node, &status);
+		set_identity(place->scan, node, &status);
 		break;
 	case S_IFREG:
 		node->size_bytes = (uint64_t)status.st_size;
@@ -260,8 +262,8 @@ static errcode_t begin_path(struct place *place)
 	return 0;
 }
 
-errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor, uint32_t first,
-                       uint32_t count, struct problem *problem)
+errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor,
+                       struct tree_node *nodes, uint32_t count, struct problem *problem)
 {
 	struct scan_directory *directory = &scan->directories[number];
 	SCOPE_FREE char *entry_path = NULL;
@@ -276,13 +278,13 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
 	entry_path = place.path;
 
-	for (uint32_t i = first; i < first + count; i++) {
-		errcode_t error = examine(&place, &directory->children[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		errcode_t error = examine(&place, &nodes[i]);
 
 		if (error)
 			return error;
-		subdirectories += S_ISDIR(directory->children[i].mode);
-		bytes += S_ISREG(directory->children[i].mode) ? directory->children[i].size_bytes : 0;
+		subdirectories += S_ISDIR(nodes[i].mode);
+		bytes += S_ISREG(nodes[i].mode) ? nodes[i].size_bytes : 0;
 	}
 	if (subdirectories)
 		__atomic_fetch_add(&directory->subdirectory_count, subdirectories, __ATOMIC_RELAXED);
@@ -301,7 +303,7 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 		return problem_set(problem, errno, scan->root_path, "cannot examine");
 	set_attributes(root, &status);
 	root->name = "";
-	set_identity(root, &status);
+	set_identity(scan, root, &status);
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	error = intern_xattrs(scan, worker, root, status.st_dev, error);

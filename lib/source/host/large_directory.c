@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/host/large_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/host/entry_names.h"
+#include "support/run/interrupt.h"
+#include "support/seconds.h"
+#include "support/vector.h"
+
+/* How long one waits for a piece before looking whether the scan has been interrupted. */
+#define WAIT_SECONDS 0.002
+/* Nodes that a task moves. */
+#define MOVED_AT_ONCE 1024
+
+/* An entry that has been examined. */
+struct item {
+	uint64_t prefix; /* scan_prefix() of its name */
+	struct tree_node *node;
+};
+
+/* Entries that are examined by one worker, in one go. */
+struct piece {
+	struct piece *next;
+	uint32_t directory;
+	struct children_chunk *chunk; /* that holds the items and their nodes; NULL: there are none */
+	struct item *items;           /* sorted by name */
+	size_t item_count;
+	size_t bytes;
+	char entries[]; /* struct dirent64, as the kernel gave them */
+};
+
+/* Sorted items of one directory. */
+struct run {
+	uint32_t directory;
+	const struct item *items;
+	size_t count;
+};
+
+struct large_directories {
+	struct scan *scan;
+	pthread_mutex_t lock; /* for all up to failed_directory */
+	struct piece *waiting, **waiting_end;
+	struct piece *examined; /* or taken, in any order */
+	size_t piece_count;
+	uint32_t listings; /* that are not finished */
+	bool is_over;      /* one failed */
+	unsigned int sleepers;
+	struct problem failure;
+	uint32_t failed_directory;
+	sem_t added;
+
+	/* Merging: each pass reads the runs of one side and writes the other. */
+	struct run *runs, *next_runs;
+	size_t run_count, next_count;
+	struct item *sides[2];
+	size_t *tasks; /* the first run of each; there are as many as next_runs */
+};
+
+errcode_t large_directories_create(struct scan *scan, uint32_t listings, struct large_directories **ret)
+{
+	struct large_directories *large = calloc(1, sizeof(*large));
+
+	*ret = large;
+	if (!large)
+		return ENOMEM;
+	large->scan = scan;
+	large->listings = listings;
+	large->waiting_end = &large->waiting;
+	pthread_mutex_init(&large->lock, NULL);
+	sem_init(&large->added, 0, 0);
+	return 0;
+}
+
+static void free_pieces(struct piece *piece)
+{
+	while (piece) {
+		struct piece *next = piece->next;
+
+		children_chunk_release(piece->chunk);
+		free(piece);
+		piece = next;
+	}
+}
+
+void large_directories_destroy(struct large_directories *large)
+{
+	if (!large)
+		return;
+	free_pieces(large->waiting);
+	free_pieces(large->examined);
+	problem_clear(&large->failure);
+	sem_destroy(&large->added);
+	pthread_mutex_destroy(&large->lock);
+	free(large->runs);
+	free(large->next_runs);
+	free(large->sides[0]);
+	free(large->sides[1]);
+	free(large->tasks);
+	free(large);
+}
+
+static errcode_t add_piece(struct large_directories *large, uint32_t directory, const char *entries, size_t bytes)
+{
+	struct piece *piece = malloc(sizeof(*piece) + bytes);
+
+	if (!piece)
+		return ENOMEM;
+	*piece = (struct piece){ .directory = directory, .bytes = bytes };
+	memcpy(piece->entries, entries, bytes);
+	pthread_mutex_lock(&large->lock);
+	*large->waiting_end = piece;
+	large->waiting_end = &piece->next;
+	large->piece_count++;
+	if (large->sleepers)
+		sem_post(&large->added);
+	pthread_mutex_unlock(&large->lock);
+	return 0;
+}
+
+errcode_t large_directory_add(struct large_directories *large, uint32_t directory, const char *entries, size_t bytes,
+                              uint64_t *count)
+{
+	size_t start = 0, at = 0;
+	errcode_t error = 0;
+	uint32_t names = 0;
+
+	while (!error && at < bytes) {
+		at += ((const struct dirent64 *)(entries + at))->d_reclen;
+		names++;
+		if (names % SCAN_CHUNK && at < bytes)
+			continue;
+		error = add_piece(large, directory, entries + start, at - start);
+		start = at;
+	}
+	*count += names;
+	return error || *count < UINT32_MAX ? error : EOVERFLOW;
+}
+
+void large_directories_listed(struct large_directories *large, errcode_t error)
+{
+	pthread_mutex_lock(&large->lock);
+	large->listings--;
+	large->is_over |= error != 0;
+	if (!large->listings || large->is_over)
+		for (unsigned int i = 0; i < large->sleepers; i++)
+			sem_post(&large->added);
+	pthread_mutex_unlock(&large->lock);
+}
+
+/* Gives NULL when there is none; is_last tells whether there will be one. */
+static struct piece *take_piece(struct large_directories *large, bool *is_last)
+{
+	pthread_mutex_lock(&large->lock);
+	struct piece *piece = large->waiting;
+
+	if (piece) {
+		large->waiting = piece->next;
+		if (!large->waiting)
+			large->waiting_end = &large->waiting;
+		piece->next = large->examined;
+		large->examined = piece;
+	}
+	*is_last = !piece && !large->listings;
+	*is_last |= large->is_over || interrupt_pending();
+	if (!piece && !*is_last)
+		large->sleepers++;
+	pthread_mutex_unlock(&large->lock);
+	return piece;
+}
+
+/* For what take_piece() has counted the caller as a sleeper. */
+static void wait_for_piece(struct large_directories *large)
+{
+	double begin = seconds_of(CLOCK_MONOTONIC);
+	const struct timespec until = seconds_timespec(begin + WAIT_SECONDS);
+
+	(void)sem_clockwait(&large->added, CLOCK_MONOTONIC, &until);
+	pool_note_blocked(large->scan->readers, seconds_of(CLOCK_MONOTONIC) - begin);
+	pthread_mutex_lock(&large->lock);
+	large->sleepers--;
+	pthread_mutex_unlock(&large->lock);
+}
+
+static errcode_t make_items(struct large_directories *large, struct scan_worker *worker, struct piece *piece)
+{
+	size_t names = 0, used = 0;
+	errcode_t error = scan_add_names(worker, piece->entries, piece->bytes, &names, &used);
+
+	if (error || !names)
+		return error;
+	piece->items = children_chunk_take(worker, names * (sizeof(*piece->items) + sizeof(struct tree_node)), &piece->chunk);
+	if (!piece->items)
+		return ENOMEM;
+	struct tree_node *nodes = (struct tree_node *)(piece->items + names);
+	uint32_t made;
+
+	error = scan_make_nodes(worker, names, nodes, &made);
+	for (uint32_t i = 0; !error && i < made; i++)
+		piece->items[i] = (struct item){ scan_prefix(nodes[i].name, nodes[i].name_bytes), &nodes[i] };
+	piece->item_count = made;
+	(void)large;
+	return error;
+}
+
+static errcode_t examine_piece(struct large_directories *large, unsigned int worker, struct piece *piece,
+                               struct problem *problem)
+{
+	struct scan *scan = large->scan;
+	SCOPE_CLOSE int descriptor = -1;
+	errcode_t error = make_items(large, &scan->workers[worker], piece);
+
+	if (error)
+		return scan_problem(scan, piece->directory, NULL, error, "cannot read directory", problem);
+	if (!piece->item_count)
+		return 0;
+	error = descender_open(&scan->workers[worker].descender, piece->directory, &descriptor);
+	if (error)
+		return scan_problem(scan, piece->directory, NULL, error, "cannot open directory", problem);
+	return scan_examine(scan, worker, piece->directory, descriptor, piece->items[0].node, (uint32_t)piece->item_count,
+	                    problem);
+}
+
+/* That of the directory comes before those of its entries. */
+static bool is_first_failure(const struct large_directories *large, uint32_t directory, const struct problem *problem)
+{
+	const struct problem *known = &large->failure;
+
+	if (!known->error || directory != large->failed_directory)
+		return !known->error || directory < large->failed_directory;
+	return known->path && (!problem->path || strcmp(problem->path, known->path) < 0);
+}
+
+static void keep_failure(struct large_directories *large, uint32_t directory, struct problem *problem)
+{
+	pthread_mutex_lock(&large->lock);
+	if (is_first_failure(large, directory, problem)) {
+		problem_move(&large->failure, problem);
+		large->failed_directory = directory;
+	}
+	pthread_mutex_unlock(&large->lock);
+	problem_clear(problem);
+}
+
+void large_directories_help(struct large_directories *large, unsigned int worker)
+{
+	for (bool is_last = false; !is_last;) {
+		struct piece *piece = take_piece(large, &is_last);
+		struct problem problem = { 0 };
+
+		if (!piece && !is_last)
+			wait_for_piece(large);
+		else if (piece && examine_piece(large, worker, piece, &problem))
+			keep_failure(large, piece->directory, &problem);
+	}
+}
+
+/* --- Merging -------------------------------------------------------------------------------------------------------- */
+
+static bool is_after(const struct item *one, const struct item *other)
+{
+	if (one->prefix != other->prefix)
+		return one->prefix > other->prefix;
+	return strcmp(one->node->name, other->node->name) > 0;
+}
+
+static int compare_runs(const void *one, const void *other)
+{
+	const struct run *first = one, *second = other;
+
+	return first->directory < second->directory ? -1 : first->directory > second->directory;
+}
+
+static errcode_t begin_merge(struct large_directories *large)
+{
+	large->runs = calloc(large->piece_count, sizeof(*large->runs));
+	large->next_runs = calloc(large->piece_count, sizeof(*large->next_runs));
+	large->tasks = calloc(large->piece_count, sizeof(*large->tasks));
+	if (!large->runs || !large->next_runs || !large->tasks)
+		return ENOMEM;
+	for (const struct piece *piece = large->examined; piece; piece = piece->next)
+		if (piece->item_count)
+			large->runs[large->run_count++] =
+				(struct run){ piece->directory, piece->items, piece->item_count };
+	qsort(large->runs, large->run_count, sizeof(*large->runs), compare_runs);
+	return 0;
+}
+
+/* Two neighbouring runs of a directory become one; a single one stays alone. False: each directory has but one run. */
+static bool pair_runs(struct large_directories *large, struct item *into)
+{
+	large->next_count = 0;
+	for (size_t i = 0; i < large->run_count;) {
+		const struct run *run = &large->runs[i];
+		bool is_pair = i + 1 < large->run_count && run[1].directory == run->directory;
+		size_t count = run->count + (is_pair ? run[1].count : 0);
+
+		large->tasks[large->next_count] = i;
+		large->next_runs[large->next_count++] = (struct run){ run->directory, into, count };
+		into += count;
+		i += is_pair ? 2 : 1;
+	}
+	return large->next_count < large->run_count;
+}
+
+static errcode_t merge_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct large_directories *large = context;
+	const struct run *merged = &large->next_runs[index], *run = &large->runs[large->tasks[index]];
+	const struct item *one = run->items, *one_end = one + run->count;
+	struct item *into = (struct item *)merged->items;
+
+	(void)worker;
+	(void)problem;
+	if (merged->count > run->count) {
+		const struct item *other = run[1].items, *other_end = other + run[1].count;
+
+		while (one < one_end && other < other_end)
+			*into++ = is_after(one, other) ? *other++ : *one++;
+		memcpy(into, other, (size_t)(other_end - other) * sizeof(*into));
+		into += other_end - other;
+	}
+	memcpy(into, one, (size_t)(one_end - one) * sizeof(*into));
+	return 0;
+}
+
+static errcode_t merge_runs(struct large_directories *large, struct problem *problem)
+{
+	size_t items = 0;
+	errcode_t error = 0;
+
+	for (size_t i = 0; i < large->run_count; i++)
+		items += large->runs[i].count;
+	for (unsigned int side = 0; !error; side = !side) {
+		if (!large->sides[side])
+			large->sides[side] = malloc(items * sizeof(**large->sides));
+		if (!large->sides[side])
+			return ENOMEM;
+		if (!pair_runs(large, large->sides[side]))
+			return 0;
+		error = pool_run(large->scan->readers, large->next_count, merge_task, large, problem);
+		struct run *runs = large->runs;
+
+		large->runs = large->next_runs;
+		large->next_runs = runs;
+		large->run_count = large->next_count;
+	}
+	return error;
+}
+
+/* --- Moving to the directories -------------------------------------------------------------------------------------- */
+
+/* A part of a run: tasks[] tells at which number the parts of each begin. */
+static size_t run_of_task(const struct large_directories *large, size_t task)
+{
+	size_t low = 0, high = large->run_count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (large->tasks[middle] <= task)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A name that the host gave twice is one entry. */
+static void drop_double(struct scan_directory *directory, struct tree_node *node)
+{
+	if (S_ISDIR(node->mode))
+		__atomic_fetch_sub(&directory->subdirectory_count, 1, __ATOMIC_RELAXED);
+	node->mode = 0;
+	__atomic_store_n(&directory->has_left_out, true, __ATOMIC_RELAXED);
+}
+
+static errcode_t move_task(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct large_directories *large = context;
+	size_t number = run_of_task(large, index);
+	const struct run *run = &large->runs[number];
+	struct scan_directory *directory = &large->scan->directories[run->directory];
+	size_t first = (index - large->tasks[number]) * MOVED_AT_ONCE;
+
+	(void)worker;
+	(void)problem;
+	for (size_t i = first; i < run->count && i < first + MOVED_AT_ONCE; i++) {
+		directory->children[i] = *run->items[i].node;
+		if (i && run->items[i].prefix == run->items[i - 1].prefix && !is_after(&run->items[i], &run->items[i - 1]))
+			drop_double(directory, &directory->children[i]);
+	}
+	return 0;
+}
+
+static errcode_t move_nodes(struct large_directories *large, struct problem *problem)
+{
+	size_t tasks = 0;
+
+	for (size_t i = 0; i < large->run_count; i++) {
+		const struct run *run = &large->runs[i];
+		struct scan_directory *directory = &large->scan->directories[run->directory];
+
+		directory->children = children_chunk_take(&large->scan->workers[0], run->count * sizeof(*directory->children),
+		                                          &directory->chunk);
+		if (!directory->children)
+			return ENOMEM;
+		directory->child_count = (uint32_t)run->count;
+		directory->is_examined = true;
+		large->tasks[i] = tasks;
+		tasks += (run->count + MOVED_AT_ONCE - 1) / MOVED_AT_ONCE;
+	}
+	return pool_run(large->scan->readers, tasks, move_task, large, problem);
+}
+
+errcode_t large_directories_finish(struct large_directories *large, struct problem *problem)
+{
+	if (large->failure.error) {
+		problem_move(problem, &large->failure);
+		return problem->error;
+	}
+	if (!large->piece_count)
+		return 0;
+	errcode_t error = begin_merge(large);
+
+	if (!error)
+		error = merge_runs(large, problem);
+	return error ? error : move_nodes(large, problem);
+}
