@@ -11,7 +11,6 @@
 #include "populate/data/zero_detection.h"
 #include "populate/format/filesystem.h"
 #include "populate/metadata/directories.h"
-#include "populate/metadata/flags.h"
 #include "populate/metadata/inodes.h"
 #include "populate/metadata/quota.h"
 #include "populate/metadata/xattrs.h"
@@ -378,8 +377,6 @@ static errcode_t seal(struct run *run)
 		error = inodes_write(build, report);
 	if (!error)
 		error = filesystem_finish(build);
-	if (!error)
-		error = flags_warn(build, &report->warnings);
 	if (!error)
 		error = quota_rebuild(build);
 	if (!error)

@@ -59,19 +59,64 @@ static errcode_t list_sources(const struct tree *tree, struct populate_report *r
 	return 0;
 }
 
-static errcode_t report_sources(const struct tree *tree, struct populate_report *report)
+/* What is counted of all nodes, a part of them at a time. */
+struct tally {
+	const struct build *build;
+	struct populate_source *sources;
+};
+
+static void add_to_source(struct populate_source *source, const struct populate_source *more)
 {
-	errcode_t error = list_sources(tree, report);
+	__atomic_fetch_add(&source->names, more->names, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&source->data_bytes, more->data_bytes, __ATOMIC_RELAXED);
+}
 
-	for (uint32_t number = TREE_ROOT + 1; !error && number < tree->node_count; number++) {
+static errcode_t tally_sources(void *context, unsigned int worker, size_t task, struct problem *problem)
+{
+	const struct tally *tally = context;
+	const struct tree *tree = tally->build->tree;
+	struct node_range nodes = build_task_nodes(tally->build, task);
+	struct populate_source found = { 0 };
+	uint32_t origin = tree->nodes[nodes.first].origin;
+
+	(void)worker;
+	(void)problem;
+	for (uint32_t number = nodes.first; number < nodes.end; number++) {
 		const struct tree_node *node = &tree->nodes[number];
-		struct populate_source *source = &report->sources[tree->origins[node->origin].source];
 
-		source->names++;
+		if (node->origin != origin) {
+			add_to_source(&tally->sources[tree->origins[origin].source], &found);
+			found = (struct populate_source){ 0 };
+			origin = node->origin;
+		}
+		found.names += number != TREE_ROOT;
 		if (S_ISREG(node->mode) && !tree_node_is_link(tree, number))
-			source->data_bytes += data_bytes(node);
+			found.data_bytes += data_bytes(node);
 	}
-	return error;
+	add_to_source(&tally->sources[tree->origins[origin].source], &found);
+	return 0;
+}
+
+static errcode_t report_sources(const struct build *build, struct populate_report *report)
+{
+	errcode_t error = list_sources(build->tree, report);
+	struct tally tally = { build, report->sources };
+
+	return error ? error : pool_run(build->pool, build_task_count(build), tally_sources, &tally, build->problem);
+}
+
+static errcode_t tally_inodes(void *context, unsigned int worker, size_t task, struct problem *problem)
+{
+	struct build *build = context;
+	struct node_range nodes = build_task_nodes(build, task);
+	uint32_t inodes = 0;
+
+	(void)worker;
+	(void)problem;
+	for (uint32_t node = nodes.first; node < nodes.end; node++)
+		inodes += !tree_node_is_link(build->tree, node);
+	__atomic_fetch_add(&build->inode_count, inodes, __ATOMIC_RELAXED);
+	return 0;
 }
 
 static errcode_t set_root_permissions(struct build *build, const char *text)
@@ -186,16 +231,12 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	errcode_t error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
 	                               build->pool, &build->tree, build->problem);
 	if (!error)
-		error = report_sources(build->tree, report);
+		error = report_sources(build, report);
 	if (!error)
 		error = apply_options(build);
 	if (!error)
 		error = look_for_lost_found(build);
-	if (error)
-		return error;
-	for (uint32_t node = 0; node < build->tree->node_count; node++)
-		build->inode_count += !tree_node_is_link(build->tree, node);
-	return 0;
+	return error ? error : pool_run(build->pool, build_task_count(build), tally_inodes, build, build->problem);
 }
 
 errcode_t scan_sources(struct build *build, struct populate_report *report)

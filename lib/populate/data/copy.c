@@ -39,10 +39,22 @@ struct copy_worker {
 	bool reads_last; /* nobody reads contents after this */
 };
 
+struct job_list {
+	struct copy_job *jobs;
+	size_t count, capacity;
+};
+
+/* The jobs of a part of the nodes. */
+struct cut {
+	struct job_list slices, others;
+	uint64_t files;
+};
+
 struct copying {
 	struct build *build;
-	struct copy_job *jobs;
-	size_t job_count, job_capacity;
+	uint64_t job_bytes;
+	struct cut *cuts;
+	struct job_list list;
 	uint64_t files;
 	struct copy_worker *workers;
 };
@@ -205,7 +217,7 @@ static errcode_t copy_slice(const struct build *build, struct copy_worker *own, 
 static errcode_t run_job(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct copying *copying = context;
-	const struct copy_job *job = &copying->jobs[index];
+	const struct copy_job *job = &copying->list.jobs[index];
 	struct copy_worker *own = &copying->workers[worker];
 	errcode_t error;
 
@@ -223,20 +235,18 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
 }
 
-static errcode_t add_job(struct copying *copying, uint32_t first, uint32_t end, uint32_t slice)
+static errcode_t add_job(struct job_list *list, struct copy_job job)
 {
-	errcode_t error = vector_reserve(&copying->jobs, &copying->job_capacity, copying->job_count + 1,
-	                                 sizeof(*copying->jobs));
+	errcode_t error = vector_reserve(&list->jobs, &list->capacity, list->count + 1, sizeof(*list->jobs));
 
 	if (!error)
-		copying->jobs[copying->job_count++] = (struct copy_job){ first, end, slice, false };
+		list->jobs[list->count++] = job;
 	return error;
 }
 
 /* Only slices with data: a file of 15 TiB with a single block would be opened two million times for the others. */
-static errcode_t add_slices(struct copying *copying, uint32_t node)
+static errcode_t add_slices(const struct build *build, uint32_t node, struct job_list *list)
 {
-	const struct build *build = copying->build;
 	const uint32_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
 	struct file_extent single;
 	uint32_t count, next = 0;
@@ -248,11 +258,11 @@ static errcode_t add_slices(struct copying *copying, uint32_t node)
 		uint32_t last = (extents[number].logical + (extents[number].count - 1)) / slice_blocks;
 
 		for (slice = slice > next ? slice : next; !error && slice <= last; slice++)
-			error = add_job(copying, node, node, slice);
+			error = add_job(list, (struct copy_job){ .first = node, .end = node, .slice = slice });
 		next = last + 1;
 	}
 	if (!error && count)
-		copying->jobs[copying->job_count - 1].is_last = true;
+		list->jobs[list->count - 1].is_last = true;
 	return error;
 }
 
@@ -267,29 +277,71 @@ static uint64_t choose_job_bytes(const struct build *build)
 	return part > LEAST_JOB_BYTES ? part : LEAST_JOB_BYTES;
 }
 
+static errcode_t cut_jobs(void *context, unsigned int worker, size_t task, struct problem *problem)
+{
+	const struct copying *copying = context;
+	const struct build *build = copying->build;
+	struct node_range nodes = build_task_nodes(build, task);
+	struct cut *cut = &copying->cuts[task];
+	uint32_t first = nodes.first;
+	uint64_t cost_bytes = 0;
+	errcode_t error = 0;
+
+	(void)worker;
+	(void)problem;
+	for (uint32_t node = nodes.first; !error && node < nodes.end; node++) {
+		if (!has_content(build, node))
+			continue;
+		cut->files++;
+		if (build_node(build, node)->size_bytes > SLICE_BYTES) {
+			error = add_slices(build, node, &cut->slices);
+			continue;
+		}
+		cost_bytes += build_node(build, node)->size_bytes + FILE_COST_BYTES;
+		if (cost_bytes < copying->job_bytes)
+			continue;
+		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = node + 1 });
+		first = node + 1;
+		cost_bytes = 0;
+	}
+	if (!error && cost_bytes)
+		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = nodes.end });
+	return error;
+}
+
+static errcode_t move_jobs(struct job_list *all, struct job_list *list)
+{
+	errcode_t error = vector_reserve(&all->jobs, &all->capacity, all->count + list->count, sizeof(*all->jobs));
+
+	if (!error && list->count)
+		memcpy(all->jobs + all->count, list->jobs, list->count * sizeof(*list->jobs));
+	all->count += error ? 0 : list->count;
+	free(TAKE(list->jobs));
+	return error;
+}
+
 /* Cuts the tree into jobs: large files first, since all workers would wait for one that begins last. */
 static errcode_t list_jobs(struct copying *copying)
 {
-	const struct build *build = copying->build;
-	uint32_t node_count = build->tree->node_count, first = 0;
-	uint64_t cost_bytes = 0, job_bytes = choose_job_bytes(build);
+	struct build *build = copying->build;
+	size_t tasks = build_task_count(build);
+	SCOPE_FREE struct cut *cuts = calloc(tasks, sizeof(*cuts));
 	errcode_t error = 0;
 
-	for (uint32_t node = 0; !error && node < node_count; node++) {
-		copying->files += has_content(build, node);
-		if (has_content(build, node) && build_node(build, node)->size_bytes > SLICE_BYTES)
-			error = add_slices(copying, node);
+	if (!cuts)
+		return ENOMEM;
+	copying->cuts = cuts;
+	copying->job_bytes = choose_job_bytes(build);
+	error = pool_run(build->pool, tasks, cut_jobs, copying, build->problem);
+	for (size_t task = 0; task < tasks; task++) {
+		copying->files += cuts[task].files;
+		error = error ? error : move_jobs(&copying->list, &cuts[task].slices);
 	}
-	for (uint32_t node = 0; !error && node < node_count; node++) {
-		uint64_t size_bytes = build_node(build, node)->size_bytes;
-
-		if (has_content(build, node) && size_bytes <= SLICE_BYTES)
-			cost_bytes += size_bytes + FILE_COST_BYTES;
-		if (cost_bytes >= job_bytes || (node + 1 == node_count && cost_bytes)) {
-			error = add_job(copying, first, node + 1, 0);
-			first = node + 1;
-			cost_bytes = 0;
-		}
+	for (size_t task = 0; task < tasks; task++)
+		error = error ? error : move_jobs(&copying->list, &cuts[task].others);
+	for (size_t task = 0; task < tasks; task++) {
+		free(cuts[task].slices.jobs);
+		free(cuts[task].others.jobs);
 	}
 	return error;
 }
@@ -348,13 +400,13 @@ errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zer
 	if (!error)
 		error = open_workers(&copying, reads_last);
 	if (!error)
-		error = pool_run(build->readers, copying.job_count, run_job, &copying, build->problem);
+		error = pool_run(build->readers, copying.list.count, run_job, &copying, build->problem);
 	if (!error)
 		error = content_reader_check(build->tree, build->problem);
 	if (!error)
 		error = gather_findings(&copying, zeros);
 	close_workers(&copying);
-	free(copying.jobs);
+	free(copying.list.jobs);
 	/* Does nothing where the cause is recorded already. */
 	return build_result(build, error, "cannot copy the files");
 }

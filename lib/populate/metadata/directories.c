@@ -124,32 +124,40 @@ static errcode_t write_directory(const struct build *build, struct run_writer *w
 	return write_file(build, writer, node, bytes, size_bytes);
 }
 
-static errcode_t write_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
+static errcode_t write_long_symlinks(const struct build *build, struct run_writer *writer, struct node_range nodes,
+                                     struct problem *problem)
+{
+	for (uint32_t node = nodes.first; node < nodes.end; node++) {
+		const struct tree_node *source = build_node(build, node);
+
+		if (!S_ISLNK(source->mode) || !build->placements[node].blocks || tree_node_is_link(build->tree, node))
+			continue;
+		errcode_t error = write_file(build, writer, node, source->target, source->size_bytes);
+
+		if (error)
+			return build_node_problem(build, problem, node, error, "cannot write");
+	}
+	return 0;
+}
+
+/* Each directory is a task; those after them are parts of the nodes, for symlinks. */
+static errcode_t write_task(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct writing *writing = context;
 	const struct build *build = writing->build;
 	struct run_writer *writer = &writing->writers[worker];
-	struct node_range nodes = build_task_nodes(build, task);
-	uint32_t directory = build_first_directory(build, nodes.first);
-	errcode_t error = 0;
 
 	if (interrupt_pending())
 		return EINTR;
-	for (uint32_t node = nodes.first; node < nodes.end; node++) {
-		const struct tree_node *source = build_node(build, node);
-		const struct directory_job *job = S_ISDIR(source->mode) ? &build->directories[directory++] : NULL;
+	if (task >= build->directory_count)
+		return write_long_symlinks(build, writer, build_task_nodes(build, task - build->directory_count), problem);
+	const struct directory_job *job = &build->directories[task];
 
-		if (!build->placements[node].blocks || tree_node_is_link(build->tree, node))
-			continue;
-		if (job)
-			error = write_directory(build, writer, node, job);
-		else if (S_ISLNK(source->mode))
-			error = write_file(build, writer, node, source->target, source->size_bytes);
-		if (error)
-			return build_node_problem(build, problem, node, error, "cannot write");
-	}
-	error = run_writer_flush(writer);
-	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
+	if (!build->placements[job->node].blocks)
+		return 0;
+	errcode_t error = write_directory(build, writer, job->node, job);
+
+	return error ? build_node_problem(build, problem, job->node, error, "cannot write") : 0;
 }
 
 errcode_t directories_write(struct build *build)
@@ -162,8 +170,12 @@ errcode_t directories_write(struct build *build)
 	for (unsigned int worker = 0; writers && worker < workers; worker++)
 		writers[worker] = run_writer_create(&build->image, build->format.block_bytes);
 	if (!error)
-		error = pool_run(build->pool, build_task_count(build), write_nodes, &writing, build->problem);
-	for (unsigned int worker = 0; writers && worker < workers; worker++)
+		error = pool_run(build->pool, build->directory_count + build_task_count(build), write_task, &writing,
+		                 build->problem);
+	for (unsigned int worker = 0; writers && worker < workers; worker++) {
+		if (!error)
+			error = build_result(build, run_writer_flush(&writers[worker]), "cannot write");
 		run_writer_free(&writers[worker]);
+	}
 	return build_result(build, error, "cannot write directories");
 }

@@ -39,18 +39,39 @@ uint32_t flags_of(const struct build *build, uint32_t node)
 	return given(build, node) & file_flags_of_type(build_node(build, node)->mode);
 }
 
-struct left_out {
-	uint64_t count;
-	uint32_t first;
-};
-
-static void count(struct left_out *left_out, uint32_t node)
+static void count(struct flags_left_out *left_out, uint32_t node)
 {
-	if (!left_out->count++)
+	if (!left_out->count++ || node < left_out->first)
 		left_out->first = node;
 }
 
-static errcode_t warn(const struct build *build, struct warnings *warnings, const struct left_out *left_out,
+void flags_count_lost(const struct build *build, uint32_t node, struct flags_lost *lost)
+{
+	uint32_t flags = given(build, node) & ~flags_of(build, node);
+
+	if (build_node(build, node)->has_lost_acl)
+		count(&lost->acls, node);
+	if (flags & FILE_FLAGS_UNREAD)
+		count(&lost->unread, node);
+	else if (flags)
+		count(&lost->unknown, node);
+}
+
+static void join(struct flags_left_out *all, const struct flags_left_out *more)
+{
+	if (more->count && (!all->count || more->first < all->first))
+		all->first = more->first;
+	all->count += more->count;
+}
+
+void flags_join_lost(struct flags_lost *all, const struct flags_lost *more)
+{
+	join(&all->unread, &more->unread);
+	join(&all->unknown, &more->unknown);
+	join(&all->acls, &more->acls);
+}
+
+static errcode_t warn(const struct build *build, struct warnings *warnings, const struct flags_left_out *left_out,
                       const char *action, const char *reason)
 {
 	struct problem first = { 0 };
@@ -63,25 +84,13 @@ static errcode_t warn(const struct build *build, struct warnings *warnings, cons
 	return warnings_add(warnings, &first, left_out->count);
 }
 
-errcode_t flags_warn(const struct build *build, struct warnings *warnings)
+errcode_t flags_warn(const struct build *build, const struct flags_lost *lost, struct warnings *warnings)
 {
-	struct left_out unread = { 0 }, unknown = { 0 }, acls = { 0 };
-
-	for (uint32_t node = 0; node < build->tree->node_count; node++) {
-		uint32_t lost = tree_node_is_link(build->tree, node) ? 0 : given(build, node) & ~flags_of(build, node);
-
-		if (build_node(build, node)->has_lost_acl)
-			count(&acls, node);
-		if (lost & FILE_FLAGS_UNREAD)
-			count(&unread, node);
-		else if (lost)
-			count(&unknown, node);
-	}
-	errcode_t error = warn(build, warnings, &unread, "its file flags are left out", "they cannot be read");
+	errcode_t error = warn(build, warnings, &lost->unread, "its file flags are left out", "they cannot be read");
 
 	if (!error)
-		error = warn(build, warnings, &acls, "its ACL is left out", "ext4 does not store those of NFSv4");
+		error = warn(build, warnings, &lost->acls, "its ACL is left out", "ext4 does not store those of NFSv4");
 	return error ? error :
-	               warn(build, warnings, &unknown, "some of its file flags are left out",
+	               warn(build, warnings, &lost->unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");
 }

@@ -17,8 +17,20 @@ void flags_note(const struct build *build, uint32_t node, uint32_t flags);
 /* What the inode gets. */
 uint32_t flags_of(const struct build *build, uint32_t node);
 
-/*
- * Adds warnings of flags that could not be read or kept, and of ACLs that could not be kept, if there are any, once all
- * are known. Main thread; ENOMEM.
- */
-MUST_CHECK errcode_t flags_warn(const struct build *build, struct warnings *warnings);
+/* How many nodes something was left out of, and the first of them. */
+struct flags_left_out {
+	uint64_t count;
+	uint32_t first;
+};
+
+/* Zero-initialise. */
+struct flags_lost {
+	struct flags_left_out unread, unknown, acls; /* flags that could not be read, or not be kept; ACLs of NFSv4 */
+};
+
+/* Counts what a node's inode does not get, once that is known. Each worker counts by itself. */
+void flags_count_lost(const struct build *build, uint32_t node, struct flags_lost *lost);
+void flags_join_lost(struct flags_lost *all, const struct flags_lost *more);
+
+/* Adds warnings of it, if there is any. Main thread; ENOMEM. */
+MUST_CHECK errcode_t flags_warn(const struct build *build, const struct flags_lost *lost, struct warnings *warnings);

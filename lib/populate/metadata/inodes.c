@@ -22,6 +22,7 @@ struct counts {
 /* What each worker has of its own. */
 struct inode_worker {
 	struct counts counts;
+	struct flags_lost lost;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
 	/* Of the inode being written: */
 	uint8_t *inline_data; /* with the feature inline_data */
@@ -247,6 +248,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	                xattrs_value_clusters(build, build_node(build, node)->xattrs))
 	               << build->format.cluster_bits;
 	own->counts.flagged_files += flags_of(build, node) != 0;
+	flags_count_lost(build, node, &own->lost);
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
@@ -363,6 +365,7 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 	unsigned int count = pool_workers(build->pool);
 	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
 	struct sealing sealing = { build, workers };
+	struct flags_lost lost = { 0 };
 	errcode_t error = workers ? 0 : ENOMEM;
 
 	for (unsigned int worker = 0; !error && worker < count; worker++)
@@ -374,6 +377,8 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
 		const struct counts *counts = &workers[worker].counts;
 
+		flags_join_lost(&lost, &workers[worker].lost);
+
 		report->regular_files += counts->regular_files;
 		report->data_blocks += counts->data_blocks;
 		report->data_extents += counts->data_extents;
@@ -383,5 +388,7 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 		free(workers[worker].xattr_area);
 		content_reader_destroy(workers[worker].reader);
 	}
+	if (!error)
+		error = flags_warn(build, &lost, &report->warnings);
 	return build_result(build, error, "cannot write inodes");
 }

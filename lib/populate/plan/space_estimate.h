@@ -17,8 +17,9 @@ static inline uint32_t district_count(const struct build *build)
 
 /*
  * Counts for a format, unless that is what was counted last, and makes it build->format: fills in build->space,
- * data_bytes, the placements' blocks, the directories' layouts and the xattr stores. The problem names the first node
- * that cannot be stored (too large, too many links, an xattr too long), the same for any number of threads.
+ * data_bytes, the placements' blocks, the directories' layouts and the xattr stores. The problem names the first
+ * directory that cannot be laid out, or else the first node that cannot be stored (too large, too many links, an xattr
+ * too long), the same for any number of threads.
  */
 MUST_CHECK errcode_t space_estimate_count(struct build *build, const struct ondisk_format *format,
                                           uint32_t blocks_per_group, struct problem *problem);
