@@ -225,7 +225,7 @@ static errcode_t prepare_attempt(struct run *run)
 	if (!is_first || build->options->size_only)
 		return 0;
 	error = output_open(&run->output, build->problem);
-	build->image = (struct image){ run->output.descriptor, run->output.offset_bytes };
+	build->image = (struct image){ run->output.descriptor, run->output.direct_descriptor, run->output.offset_bytes };
 	build->image_path = run->output.work_path;
 	build->filesystem_path = run->output.offset_path ? run->output.offset_path : run->output.work_path;
 	return error ? error : block_sharing_check(build);

@@ -76,6 +76,7 @@ unit_tests := \
 	replay_maps \
 	request_locks \
 	result \
+	run_writer \
 	scalability \
 	scan \
 	scan_choice \

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/io/whole_io.h"
 #include "support/seconds.h"
@@ -20,12 +21,34 @@ errcode_t image_read(const struct image *image, void *bytes, size_t count, uint6
 
 struct run_writer run_writer_create(const struct image *image, uint32_t block_bytes)
 {
-	return (struct run_writer){ .image = *image, .block_bytes = block_bytes };
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return (struct run_writer){
+		.image = *image,
+		.block_bytes = block_bytes,
+		.is_direct = image->direct_descriptor >= 0 && block_bytes % page_bytes == 0 &&
+		             image->offset_bytes % page_bytes == 0,
+	};
 }
 
 void run_writer_free(struct run_writer *writer)
 {
 	free(TAKE(writer->buffer));
+}
+
+static errcode_t write_gathered(struct run_writer *writer, size_t bytes)
+{
+	const struct image direct = { writer->image.direct_descriptor, -1, writer->image.offset_bytes };
+
+	if (writer->is_direct) {
+		errcode_t error = image_write(&direct, writer->buffer, bytes, writer->start_bytes);
+
+		if (error != EINVAL)
+			return error;
+		/* Its blocks are larger than ours, or it cannot do this at all. */
+		writer->is_direct = false;
+	}
+	return image_write(&writer->image, writer->buffer, bytes, writer->start_bytes);
 }
 
 errcode_t run_writer_flush(struct run_writer *writer)
@@ -36,7 +59,7 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	if (!used_bytes)
 		return 0;
 	double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-	errcode_t error = image_write(&writer->image, writer->buffer, used_bytes, writer->start_bytes);
+	errcode_t error = write_gathered(writer, used_bytes);
 
 	wall = seconds_of(CLOCK_MONOTONIC) - wall;
 	writer->blocked_seconds += wall - (seconds_of(CLOCK_THREAD_CPUTIME_ID) - processor);
@@ -54,14 +77,16 @@ double run_writer_take_blocked(struct run_writer *writer)
 errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)
 {
 	uint64_t start_bytes = start * writer->block_bytes, count_bytes = blocks * writer->block_bytes;
+	/* No cache has anything to gain past it. */
+	size_t most_bytes = writer->is_direct ? RUN_WRITER_BYTES : RUN_WRITER_GATHERED_BYTES;
 
 	assert(count_bytes <= RUN_WRITER_BYTES);
 	if (!writer->buffer)
-		writer->buffer = malloc(RUN_WRITER_BYTES);
+		writer->buffer = aligned_alloc((size_t)sysconf(_SC_PAGESIZE), RUN_WRITER_BYTES);
 	if (!writer->buffer)
 		return ENOMEM;
 	if (start_bytes != writer->start_bytes + writer->used_bytes ||
-	    writer->used_bytes + count_bytes > RUN_WRITER_GATHERED_BYTES) {
+	    writer->used_bytes + count_bytes > most_bytes) {
 		errcode_t error = run_writer_flush(writer);
 
 		if (error)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,9 +20,15 @@
  */
 #define RUN_WRITER_GATHERED_BYTES (256u << 10)
 
-/* The file that holds a filesystem; all other offsets count from where the filesystem begins. */
+/*
+ * The file that holds a filesystem; all other offsets count from where the filesystem begins.
+ *
+ * Contents go to a device past the page cache (O_DIRECT), by which linux-source took 1.68 s instead of 2.68 on a disk, and
+ * less than half of the processor time. All else goes through it: what mke2fs and libext2fs write of metadata lies there.
+ */
 struct image {
 	int descriptor;
+	int direct_descriptor; /* the same, opened with O_DIRECT; -1: there is none */
 	uint64_t offset_bytes;
 };
 
@@ -34,12 +41,17 @@ MUST_CHECK errcode_t image_read(const struct image *image, void *bytes, size_t c
 struct run_writer {
 	struct image image;
 	uint32_t block_bytes;
+	bool is_direct;
 	char *buffer; /* NULL: nothing has been reserved yet */
 	uint64_t start_bytes; /* where in the filesystem the buffer begins */
 	size_t used_bytes;
 	double blocked_seconds; /* that writing has taken without using a processor */
 };
 
+/*
+ * Writes past the page cache where the image has a descriptor for that and no block shares a page with another one, until
+ * the device refuses it.
+ */
 struct run_writer run_writer_create(const struct image *image, uint32_t block_bytes);
 void run_writer_free(struct run_writer *writer);
 

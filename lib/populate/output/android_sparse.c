@@ -205,8 +205,8 @@ errcode_t android_sparse_convert(const struct build *build, struct output *outpu
 	if (!error)
 		error = output_renew(output, &source, build->problem);
 	conversion.buffer = buffer;
-	conversion.source = (struct image){ source, build->image.offset_bytes };
-	conversion.target = (struct image){ output->descriptor, 0 };
+	conversion.source = (struct image){ source, -1, build->image.offset_bytes };
+	conversion.target = (struct image){ output->descriptor, -1, 0 };
 	if (!error)
 		error = write_chunks(fs, &conversion);
 	if (fs)

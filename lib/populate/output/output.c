@@ -32,6 +32,15 @@ static errcode_t read_head(const struct output *output, char **ret)
 	return pread(output->descriptor, *ret, OUTPUT_HEAD_BYTES, (off_t)output->offset_bytes) < 0 ? errno : 0;
 }
 
+/* The same device, whatever its name leads to by now. */
+static int open_direct(int descriptor)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+}
+
 static errcode_t open_in_place(struct output *output, struct problem *problem)
 {
 	output->work_path = strdup(output->path);
@@ -46,6 +55,8 @@ static errcode_t open_in_place(struct output *output, struct problem *problem)
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
+	if (output->is_device)
+		output->direct_descriptor = open_direct(output->descriptor);
 	errcode_t error = read_head(output, &output->head);
 
 	return error ? problem_set(problem, error, output->path, "cannot read") : 0;
@@ -230,6 +241,7 @@ static errcode_t check_replacing(const struct output *output, struct problem *pr
 errcode_t output_examine(struct output *output, struct problem *problem)
 {
 	output->descriptor = -1;
+	output->direct_descriptor = -1;
 	output->in_place |= output->offset_bytes != 0;
 	output->mode = mode_of_new_files();
 	errcode_t error = examine(output->path, output, problem);
@@ -267,7 +279,7 @@ errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, 
 static errcode_t clear_superblock(const struct output *output)
 {
 	static const char zeros[SUPERBLOCK_BYTES];
-	const struct image image = { output->descriptor, output->offset_bytes };
+	const struct image image = { output->descriptor, -1, output->offset_bytes };
 
 	return image_write(&image, zeros, sizeof(zeros), SUPERBLOCK_BYTES);
 }
@@ -349,9 +361,12 @@ void output_close(struct output *output)
 	free(TAKE(output->offset_path));
 	free(TAKE(output->resolved_path));
 	free(TAKE(output->head));
+	if (output->is_device && output->direct_descriptor >= 0)
+		close(output->direct_descriptor);
 	if (output->descriptor >= 0)
 		close(output->descriptor);
 	output->descriptor = -1;
+	output->direct_descriptor = -1;
 }
 
 static errcode_t write_to(const char *place, text_writer write, void *context)

@@ -21,6 +21,7 @@ struct output {
 	char *work_path;      /* where it is built: the temporary name, or path where in_place; owned */
 	char *offset_path;    /* the same as e2fsprogs are told of an offset; owned; NULL without one */
 	int descriptor;       /* open for reading and writing */
+	int direct_descriptor; /* the same for writing past the page cache; -1: it is no device, or has no such thing */
 	bool is_device;       /* a block device */
 	bool in_place;        /* a device, or an existing file that is written instead of replaced, as with an offset */
 	uint64_t offset_bytes; /* where in the file the filesystem begins */
