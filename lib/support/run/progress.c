@@ -100,7 +100,7 @@ static void estimate(struct progress *progress, struct picture *picture)
 
 	if (!progress->is_known)
 		survey(progress, picture);
-	/* Large directories are listed as a whole before anything of them is examined. */
+	/* Listing is ahead of examining: by one thread, a large directory is listed as a whole before. */
 	if (progress->survey.now.folders && !progress->is_known)
 		done.files += LISTING_PART * ((double)progress->survey.now.names - done.files);
 	picture->seconds_left = time_left_update(&progress->left, picture->seconds, done, total, progress->whole);
