@@ -28,6 +28,7 @@ static errcode_t hand_on(struct scan *scan, struct scan_worker *worker, uint32_t
 		told = count;
 		if (!error && interrupt_pending())
 			return EINTR;
+		large_directories_relieve(scan->large, (unsigned int)(worker - scan->workers));
 	}
 	return error || got == 0 ? error : errno;
 }

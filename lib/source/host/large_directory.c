@@ -14,6 +14,8 @@
 
 /* How long one waits for a piece before looking whether the scan has been interrupted. */
 #define WAIT_SECONDS 0.002
+/* So many pieces may wait: whoever lists examines some before it goes on, or all names would be in memory twice. */
+#define MOST_WAITING 256
 /* Nodes that a task moves. */
 #define MOVED_AT_ONCE 1024
 
@@ -27,11 +29,11 @@ struct item {
 struct piece {
 	struct piece *next;
 	uint32_t directory;
-	struct children_chunk *chunk; /* that holds the items and their nodes; NULL: there are none */
-	struct item *items;           /* sorted by name */
-	size_t item_count;
+	char *entries; /* struct dirent64, as the kernel gave them, until the nodes are made; owned */
 	size_t bytes;
-	char entries[]; /* struct dirent64, as the kernel gave them */
+	struct children_chunk *chunk; /* that holds the nodes; NULL: there are none */
+	struct item *items;           /* sorted by name, until they are merged; owned */
+	size_t item_count;
 };
 
 /* Sorted items of one directory. */
@@ -46,7 +48,7 @@ struct large_directories {
 	pthread_mutex_t lock; /* for all up to failed_directory */
 	struct piece *waiting, **waiting_end;
 	struct piece *examined; /* or taken, in any order */
-	size_t piece_count;
+	size_t piece_count, waiting_count;
 	uint32_t listings; /* that are not finished */
 	bool is_over;      /* one failed */
 	unsigned int sleepers;
@@ -82,6 +84,8 @@ static void free_pieces(struct piece *piece)
 		struct piece *next = piece->next;
 
 		children_chunk_release(piece->chunk);
+		free(piece->entries);
+		free(piece->items);
 		free(piece);
 		piece = next;
 	}
@@ -106,16 +110,21 @@ void large_directories_destroy(struct large_directories *large)
 
 static errcode_t add_piece(struct large_directories *large, uint32_t directory, const char *entries, size_t bytes)
 {
-	struct piece *piece = malloc(sizeof(*piece) + bytes);
+	struct piece *piece = malloc(sizeof(*piece));
+	char *copy = malloc(bytes);
 
-	if (!piece)
+	if (!piece || !copy) {
+		free(piece);
+		free(copy);
 		return ENOMEM;
-	*piece = (struct piece){ .directory = directory, .bytes = bytes };
-	memcpy(piece->entries, entries, bytes);
+	}
+	memcpy(copy, entries, bytes);
+	*piece = (struct piece){ .directory = directory, .entries = copy, .bytes = bytes };
 	pthread_mutex_lock(&large->lock);
 	*large->waiting_end = piece;
 	large->waiting_end = &piece->next;
 	large->piece_count++;
+	large->waiting_count++;
 	if (large->sleepers)
 		sem_post(&large->added);
 	pthread_mutex_unlock(&large->lock);
@@ -152,19 +161,28 @@ void large_directories_listed(struct large_directories *large, errcode_t error)
 	pthread_mutex_unlock(&large->lock);
 }
 
+/* The lock is held. NULL: there is none. */
+static struct piece *pop_piece(struct large_directories *large)
+{
+	struct piece *piece = large->waiting;
+
+	if (!piece)
+		return NULL;
+	large->waiting = piece->next;
+	if (!large->waiting)
+		large->waiting_end = &large->waiting;
+	large->waiting_count--;
+	piece->next = large->examined;
+	large->examined = piece;
+	return piece;
+}
+
 /* Gives NULL when there is none; is_last tells whether there will be one. */
 static struct piece *take_piece(struct large_directories *large, bool *is_last)
 {
 	pthread_mutex_lock(&large->lock);
-	struct piece *piece = large->waiting;
+	struct piece *piece = pop_piece(large);
 
-	if (piece) {
-		large->waiting = piece->next;
-		if (!large->waiting)
-			large->waiting_end = &large->waiting;
-		piece->next = large->examined;
-		large->examined = piece;
-	}
 	*is_last = !piece && !large->listings;
 	*is_last |= large->is_over || interrupt_pending();
 	if (!piece && !*is_last)
@@ -186,25 +204,30 @@ static void wait_for_piece(struct large_directories *large)
 	pthread_mutex_unlock(&large->lock);
 }
 
-static errcode_t make_items(struct large_directories *large, struct scan_worker *worker, struct piece *piece)
+static errcode_t make_items(struct scan_worker *worker, struct piece *piece, struct tree_node **nodes)
 {
 	size_t names = 0, used = 0;
 	errcode_t error = scan_add_names(worker, piece->entries, piece->bytes, &names, &used);
 
+	free(TAKE(piece->entries));
 	if (error || !names)
 		return error;
-	piece->items = children_chunk_take(worker, names * (sizeof(*piece->items) + sizeof(struct tree_node)), &piece->chunk);
-	if (!piece->items)
+	*nodes = children_chunk_take(worker, names * sizeof(**nodes), &piece->chunk);
+	piece->items = malloc(names * sizeof(*piece->items));
+	if (!*nodes || !piece->items)
 		return ENOMEM;
-	struct tree_node *nodes = (struct tree_node *)(piece->items + names);
 	uint32_t made;
 
-	error = scan_make_nodes(worker, names, nodes, &made);
-	for (uint32_t i = 0; !error && i < made; i++)
-		piece->items[i] = (struct item){ scan_prefix(nodes[i].name, nodes[i].name_bytes), &nodes[i] };
+	error = scan_make_nodes(worker, names, *nodes, &made);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < made; i++) {
+		struct tree_node *node = &(*nodes)[i];
+
+		piece->items[i] = (struct item){ scan_prefix(node->name, node->name_bytes), node };
+	}
 	piece->item_count = made;
-	(void)large;
-	return error;
+	return 0;
 }
 
 static errcode_t examine_piece(struct large_directories *large, unsigned int worker, struct piece *piece,
@@ -212,7 +235,8 @@ static errcode_t examine_piece(struct large_directories *large, unsigned int wor
 {
 	struct scan *scan = large->scan;
 	SCOPE_CLOSE int descriptor = -1;
-	errcode_t error = make_items(large, &scan->workers[worker], piece);
+	struct tree_node *nodes = NULL;
+	errcode_t error = make_items(&scan->workers[worker], piece, &nodes);
 
 	if (error)
 		return scan_problem(scan, piece->directory, NULL, error, "cannot read directory", problem);
@@ -221,8 +245,7 @@ static errcode_t examine_piece(struct large_directories *large, unsigned int wor
 	error = descender_open(&scan->workers[worker].descender, piece->directory, &descriptor);
 	if (error)
 		return scan_problem(scan, piece->directory, NULL, error, "cannot open directory", problem);
-	return scan_examine(scan, worker, piece->directory, descriptor, piece->items[0].node, (uint32_t)piece->item_count,
-	                    problem);
+	return scan_examine(scan, worker, piece->directory, descriptor, nodes, (uint32_t)piece->item_count, problem);
 }
 
 /* That of the directory comes before those of its entries. */
@@ -246,17 +269,37 @@ static void keep_failure(struct large_directories *large, uint32_t directory, st
 	problem_clear(problem);
 }
 
+static void examine(struct large_directories *large, unsigned int worker, struct piece *piece)
+{
+	struct problem problem = { 0 };
+
+	if (examine_piece(large, worker, piece, &problem))
+		keep_failure(large, piece->directory, &problem);
+}
+
 void large_directories_help(struct large_directories *large, unsigned int worker)
 {
 	for (bool is_last = false; !is_last;) {
 		struct piece *piece = take_piece(large, &is_last);
-		struct problem problem = { 0 };
 
-		if (!piece && !is_last)
+		if (piece)
+			examine(large, worker, piece);
+		else if (!is_last)
 			wait_for_piece(large);
-		else if (piece && examine_piece(large, worker, piece, &problem))
-			keep_failure(large, piece->directory, &problem);
 	}
+}
+
+void large_directories_relieve(struct large_directories *large, unsigned int worker)
+{
+	struct piece *piece;
+
+	do {
+		pthread_mutex_lock(&large->lock);
+		piece = large->waiting_count > MOST_WAITING ? pop_piece(large) : NULL;
+		pthread_mutex_unlock(&large->lock);
+		if (piece)
+			examine(large, worker, piece);
+	} while (piece);
 }
 
 /* --- Merging -------------------------------------------------------------------------------------------------------- */
@@ -328,9 +371,17 @@ static errcode_t merge_task(void *context, unsigned int worker, size_t index, st
 	return 0;
 }
 
+/* What has been merged is not needed any more; of five million names this is 80 MB. */
+static void free_items(struct large_directories *large)
+{
+	for (struct piece *piece = large->examined; piece; piece = piece->next)
+		free(TAKE(piece->items));
+}
+
 static errcode_t merge_runs(struct large_directories *large, struct problem *problem)
 {
 	size_t items = 0;
+	unsigned int passes = 0;
 	errcode_t error = 0;
 
 	for (size_t i = 0; i < large->run_count; i++)
@@ -340,9 +391,13 @@ static errcode_t merge_runs(struct large_directories *large, struct problem *pro
 			large->sides[side] = malloc(items * sizeof(**large->sides));
 		if (!large->sides[side])
 			return ENOMEM;
-		if (!pair_runs(large, large->sides[side]))
+		if (!pair_runs(large, large->sides[side])) {
+			free(TAKE(large->sides[side]));
 			return 0;
+		}
 		error = pool_run(large->scan->readers, large->next_count, merge_task, large, problem);
+		if (!passes++)
+			free_items(large);
 		struct run *runs = large->runs;
 
 		large->runs = large->next_runs;

@@ -29,6 +29,9 @@ void large_directories_destroy(struct large_directories *large);
 MUST_CHECK errcode_t large_directory_add(struct large_directories *large, uint32_t directory, const char *entries,
                                          size_t bytes, uint64_t *count);
 
+/* Examines pieces as long as too many wait, which is how far listing may be ahead; the worker that lists. */
+void large_directories_relieve(struct large_directories *large, unsigned int worker);
+
 /* One of the level's directories, large or not, has been listed, or could not be; any worker. */
 void large_directories_listed(struct large_directories *large, errcode_t error);
 
