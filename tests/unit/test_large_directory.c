@@ -20,7 +20,7 @@
 static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
-#define BUFFER_BYTES 4096u
+#define BUFFER_BYTES 16384u
 
 /* What the host does, for the test that runs. */
 static struct host {
@@ -214,6 +214,32 @@ START_TEST(the_first_that_fails_is_named)
 }
 END_TEST
 
+/* "a" is larger than what is examined as it is listed, but all of it fits one buffer. */
+START_TEST(one_of_a_smaller_directory_may_be_the_first)
+{
+	struct random random = random_start("one_of_a_smaller_directory_may_be_the_first");
+	SCOPE_FREE char *path = host_tree_directory();
+	char expected[600];
+
+	fill(&random, path, "a", 200);
+	fill(&random, path, "b", 1500);
+	fill(&random, path, "c", 200);
+	SCOPE_FREE char *first = first_name(host_tree_below(path, "a"), "7");
+
+	snprintf(expected, sizeof(expected), "%s/a/%s", path, first);
+	host.failing = "7";
+	for (size_t i = 0; i < 3 * THREAD_COUNTS; i++)
+		expect_failure(thread_counts[i % THREAD_COUNTS], path, EIO, expected);
+	SCOPE_FREE char *other = first_name(host_tree_below(path, "b"), "37");
+
+	snprintf(expected, sizeof(expected), "%s/b/%s", path, other);
+	ck_assert_int_eq(rename(host_tree_below(path, "a"), host_tree_below(path, "d")), 0);
+	host.failing = "37";
+	for (size_t i = 0; i < 3 * THREAD_COUNTS; i++)
+		expect_failure(thread_counts[i % THREAD_COUNTS], path, EIO, expected);
+}
+END_TEST
+
 START_TEST(an_interrupt_stops_it)
 {
 	struct random random = random_start("an_interrupt_stops_it");
@@ -238,6 +264,7 @@ int main(void)
 	tcase_add_test(tests, any_number_of_threads_reads_the_same);
 	tcase_add_test(tests, a_name_given_twice_is_one_entry);
 	tcase_add_test(tests, the_first_that_fails_is_named);
+	tcase_add_test(tests, one_of_a_smaller_directory_may_be_the_first);
 	tcase_add_loop_test(tests, an_interrupt_stops_it, 0, THREAD_COUNTS);
 	suite_add_tcase(suite, tests);
 	int status = run_suite(suite);

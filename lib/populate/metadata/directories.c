@@ -135,7 +135,7 @@ static errcode_t write_long_symlinks(const struct build *build, struct run_write
 		errcode_t error = write_file(build, writer, node, source->target, source->size_bytes);
 
 		if (error)
-			return build_node_problem(build, problem, node, error, "cannot write");
+			return problem_set(problem, error, build->options->image, "cannot write");
 	}
 	return 0;
 }
@@ -157,7 +157,8 @@ static errcode_t write_task(void *context, unsigned int worker, size_t task, str
 		return 0;
 	errcode_t error = write_directory(build, writer, job->node, job);
 
-	return error ? build_node_problem(build, problem, job->node, error, "cannot write") : 0;
+	/* Not the directory's: what could not be written may be an earlier one's, which was gathered. */
+	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
 }
 
 errcode_t directories_write(struct build *build)

@@ -125,8 +125,8 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 		directory->node->flags = file_flags_read(descriptor);
 	directory->node->has_flags = true;
 	error = read_names(scan, worker, number, descriptor, &count);
-	/* A large one takes longer without being slow, and is shared out anyway. */
-	directory->is_slow = count <= SCAN_CHUNK && seconds_of(CLOCK_MONOTONIC) - begin > SCAN_SLOW_SECONDS;
+	/* A large one takes longer without being slow, and is shared out anyway; none is left of one whose names are handed on. */
+	directory->is_slow = count && count <= SCAN_CHUNK && seconds_of(CLOCK_MONOTONIC) - begin > SCAN_SLOW_SECONDS;
 	if (!error)
 		error = make_children(worker, directory, count);
 	if (error)

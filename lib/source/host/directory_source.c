@@ -26,6 +26,9 @@ struct level {
 	uint32_t start, end;
 	struct chunk *chunks;
 	size_t chunk_count, chunk_capacity;
+	/* Of entries of large directories: the first, and its directory's number; there may be one in a directory before it. */
+	struct problem failure;
+	uint32_t failed_directory; /* UINT32_MAX: none */
 };
 
 static errcode_t list_task(void *context, unsigned int worker, size_t index, struct problem *problem)
@@ -63,7 +66,7 @@ static errcode_t list_with_helpers(struct level *level, struct problem *problem)
 	if (!error)
 		error = pool_run(scan->readers, count + (size_t)HELPERS_PER_WORKER * scan->worker_count, list_or_help_task, level,
 		                 problem);
-	if (!error)
+	if (!error && !large_directories_failed(scan->large, &level->failed_directory, &level->failure))
 		error = large_directories_finish(scan->large, problem);
 	large_directories_destroy(TAKE(scan->large));
 	return error;
@@ -97,7 +100,7 @@ static errcode_t chunk_task(void *context, unsigned int worker, size_t index, st
 static errcode_t cut_large_directories(struct level *level)
 {
 	level->chunk_count = 0;
-	for (uint32_t i = level->start; i < level->end; i++) {
+	for (uint32_t i = level->start; i < level->end && i < level->failed_directory; i++) {
 		const struct scan_directory *directory = &level->scan->directories[i];
 		uint32_t child_count = directory->child_count, most = scan_chunk(directory);
 
@@ -154,7 +157,7 @@ static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
 
 static errcode_t scan_levels(struct scan *scan, struct problem *problem)
 {
-	struct level level = { .scan = scan, .end = 1 };
+	struct level level = { .scan = scan, .end = 1, .failed_directory = UINT32_MAX };
 	errcode_t error = 0;
 
 	while (!error && level.start < level.end) {
@@ -164,6 +167,10 @@ static errcode_t scan_levels(struct scan *scan, struct problem *problem)
 			error = cut_large_directories(&level);
 		if (!error)
 			error = pool_run(scan->readers, level.chunk_count, chunk_task, &level, problem);
+		if (!error && level.failure.error) {
+			problem_move(problem, &level.failure);
+			error = problem->error;
+		}
 		for (uint32_t i = level.start; !error && i < level.end; i++) {
 			if (scan->directories[i].has_left_out)
 				drop_left_out(&scan->directories[i]);
@@ -173,6 +180,7 @@ static errcode_t scan_levels(struct scan *scan, struct problem *problem)
 		level.end = (uint32_t)scan->directory_count;
 	}
 	free(level.chunks);
+	problem_clear(&level.failure);
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
 }
 

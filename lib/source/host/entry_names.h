@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names in a directory, as getdents64() gives them, and the nodes that are made of them. */
+/* The names in a directory, as getdents64() gives them, the nodes that are made of them, and memory for these. */
 #pragma once
 
 #include "source/host/directory_scan.h"

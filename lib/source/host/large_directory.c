@@ -136,12 +136,14 @@ errcode_t large_directory_add(struct large_directories *large, uint32_t director
 {
 	size_t start = 0, at = 0;
 	errcode_t error = 0;
-	uint32_t names = 0;
+	uint32_t names = 0, gathered = 0;
 
 	while (!error && at < bytes) {
-		at += ((const struct dirent64 *)(entries + at))->d_reclen;
-		names++;
-		if (names % SCAN_CHUNK && at < bytes)
+		const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+
+		at += entry->d_reclen;
+		names += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+		if (++gathered % SCAN_CHUNK && at < bytes)
 			continue;
 		error = add_piece(large, directory, entries + start, at - start);
 		start = at;
@@ -472,12 +474,17 @@ static errcode_t move_nodes(struct large_directories *large, struct problem *pro
 	return pool_run(large->scan->readers, tasks, move_task, large, problem);
 }
 
+bool large_directories_failed(struct large_directories *large, uint32_t *directory, struct problem *failure)
+{
+	if (!large->failure.error)
+		return false;
+	problem_move(failure, &large->failure);
+	*directory = large->failed_directory;
+	return true;
+}
+
 errcode_t large_directories_finish(struct large_directories *large, struct problem *problem)
 {
-	if (large->failure.error) {
-		problem_move(problem, &large->failure);
-		return problem->error;
-	}
 	if (!large->piece_count)
 		return 0;
 	errcode_t error = begin_merge(large);

@@ -35,8 +35,11 @@ void large_directories_relieve(struct large_directories *large, unsigned int wor
 /* One of the level's directories, large or not, has been listed, or could not be; any worker. */
 void large_directories_listed(struct large_directories *large, errcode_t error);
 
-/* Examines pieces until there will be none any more. What fails is kept for large_directories_finish(). */
+/* Examines pieces until there will be none any more. What fails is kept for large_directories_failed(). */
 void large_directories_help(struct large_directories *large, unsigned int worker);
 
-/* Gives the directories their children; the first failure of what was examined. Main thread, no job runs. */
+/* Has an entry failed? Then moves the first failure to *failure and says in which directory. Main thread, no job runs. */
+bool large_directories_failed(struct large_directories *large, uint32_t *directory, struct problem *failure);
+
+/* Else gives the directories their children. ENOMEM, EINTR. Main thread, no job runs. */
 MUST_CHECK errcode_t large_directories_finish(struct large_directories *large, struct problem *problem);
