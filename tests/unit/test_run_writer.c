@@ -66,6 +66,7 @@ static void write_and_compare(struct random *random, const struct image *image, 
 	uint8_t *filled = calloc(BLOCKS, 1);
 	SCOPE_FREE uint8_t *expected = filled;
 	SCOPE_FREE uint8_t *found = malloc(block_bytes);
+	SCOPE_FREE uint8_t *wanted = malloc(block_bytes);
 	uint64_t start = 0;
 
 	while (start < BLOCKS - 300) {
@@ -83,15 +84,16 @@ static void write_and_compare(struct random *random, const struct image *image, 
 	}
 	ck_assert_int_eq(run_writer_flush(&writer), 0);
 	run_writer_free(&writer);
+	/* One assertion a block: Check's take a microsecond each, and a minute under ThreadSanitizer for all bytes. */
 	for (uint64_t block = 0; block < start; block++) {
 		ssize_t got = pread(image->descriptor, found, block_bytes, (off_t)(image->offset_bytes + block * block_bytes));
 
 		if (got == 0 && !expected[block])
 			continue;
 		ck_assert_int_eq(got, block_bytes);
-		for (uint32_t i = 0; i < block_bytes; i++)
-			ck_assert_msg(found[i] == expected[block], "block %lu holds %d, should be %d", (unsigned long)block, found[i],
-			              expected[block]);
+		memset(wanted, expected[block], block_bytes);
+		ck_assert_msg(!memcmp(found, wanted, block_bytes), "block %lu holds %d, should hold %d", (unsigned long)block,
+		              found[0], wanted[0]);
 	}
 }
 
