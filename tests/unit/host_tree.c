@@ -249,6 +249,27 @@ struct tree *host_tree_scan(const char *path, const struct scan_options *options
 	return tree;
 }
 
+void host_tree_expect_failure(const char *path, unsigned int threads, errcode_t expected, const char *expected_path,
+                              const char *words)
+{
+	struct problem problem = { 0 };
+	struct tree *tree = (struct tree *)1;
+	struct pool *pool;
+
+	ck_assert_int_eq(pool_create(threads, &pool), 0);
+	ck_assert_int_eq(host_tree_try(path, NULL, pool, &tree, &problem), expected);
+	pool_destroy(pool);
+	ck_assert_ptr_null(tree);
+	ck_assert_int_eq(problem.error, expected);
+	if (expected_path)
+		ck_assert_str_eq(problem.path, expected_path);
+	SCOPE_FREE char *text = problem_text(&problem);
+
+	if (words)
+		ck_assert_msg(strstr(text, words), "%s", text);
+	problem_clear(&problem);
+}
+
 static void expect_equal_nodes(const struct tree_node *one, const struct tree_node *other, uint32_t number)
 {
 	bool same = one->name_bytes == other->name_bytes && !strcmp(one->name, other->name) &&

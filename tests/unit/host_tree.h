@@ -29,6 +29,13 @@ errcode_t host_tree_try(const char *path, const struct scan_options *options, st
 /* Scans with so many threads, checks the tree and returns it. */
 struct tree *host_tree_scan(const char *path, const struct scan_options *options, unsigned int threads);
 
+/*
+ * The scan with so many threads fails with this error, leaving no tree, and names this path, with these words in what the
+ * user is told. expected_path and words may be NULL.
+ */
+void host_tree_expect_failure(const char *path, unsigned int threads, errcode_t expected, const char *expected_path,
+                              const char *words);
+
 /* Two trees are equal in everything but the place of their memory. */
 void host_tree_expect_equal(const struct tree *one, const struct tree *other);
 

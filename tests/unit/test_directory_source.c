@@ -29,23 +29,8 @@ static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
 /* The scan fails for any number of threads with this error, naming this path. */
 static void expect_failure(const char *path, errcode_t expected, const char *expected_path, const char *words)
 {
-	for (size_t i = 0; i < THREAD_COUNTS; i++) {
-		struct problem problem = { 0 };
-		struct tree *tree = (struct tree *)1;
-		struct pool *pool;
-
-		ck_assert_int_eq(pool_create(thread_counts[i], &pool), 0);
-		ck_assert_int_eq(host_tree_try(path, NULL, pool, &tree, &problem), expected);
-		pool_destroy(pool);
-		ck_assert_ptr_null(tree);
-		ck_assert_int_eq(problem.error, expected);
-		if (expected_path)
-			ck_assert_str_eq(problem.path, expected_path);
-		SCOPE_FREE char *text = problem_text(&problem);
-
-		ck_assert_msg(strstr(text, words), "%s", text);
-		problem_clear(&problem);
-	}
+	for (size_t i = 0; i < THREAD_COUNTS; i++)
+		host_tree_expect_failure(path, thread_counts[i], expected, expected_path, words);
 }
 
 /*

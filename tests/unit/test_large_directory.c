@@ -27,7 +27,7 @@ static struct host {
 	bool gives_twice;          /* each name */
 	bool ends_after_examining; /* no listing of directory "large" ends before one of its entries has been examined */
 	const char *failing;       /* names that end so cannot be examined */
-	unsigned int until_signal; /* so many entries are examined before SIGTERM; 0: there is none */
+	unsigned int until_signal; /* so many entries are examined before SIGTERM; 0: no signal comes */
 	unsigned int examined;     /* atomic */
 } host;
 
@@ -163,22 +163,6 @@ START_TEST(a_name_given_twice_is_one_entry)
 }
 END_TEST
 
-static void expect_failure(unsigned int threads, const char *path, errcode_t expected, const char *expected_path)
-{
-	struct problem problem = { 0 };
-	struct tree *tree = (struct tree *)1;
-	struct pool *pool;
-
-	ck_assert_int_eq(pool_create(threads, &pool), 0);
-	ck_assert_int_eq(host_tree_try(path, NULL, pool, &tree, &problem), expected);
-	pool_destroy(pool);
-	ck_assert_ptr_null(tree);
-	ck_assert_int_eq(problem.error, expected);
-	if (expected_path)
-		ck_assert_str_eq(problem.path, expected_path);
-	problem_clear(&problem);
-}
-
 /* That a listing holds in any order. The caller frees it. */
 static char *first_name(const char *path, const char *end)
 {
@@ -197,20 +181,26 @@ static char *first_name(const char *path, const char *end)
 	return first;
 }
 
+/* Of the names of a directory that end so, which now fail, the first is named, with any number of threads. */
+static void expect_first_failure(const char *path, const char *directory, const char *end)
+{
+	SCOPE_FREE char *first = first_name(host_tree_below(path, directory), end);
+	char expected[600];
+
+	snprintf(expected, sizeof(expected), "%s/%s/%s", path, directory, first);
+	host.failing = end;
+	for (size_t i = 0; i < 3 * THREAD_COUNTS; i++)
+		host_tree_expect_failure(path, thread_counts[i % THREAD_COUNTS], EIO, expected, NULL);
+}
+
 START_TEST(the_first_that_fails_is_named)
 {
 	struct random random = random_start("the_first_that_fails_is_named");
 	SCOPE_FREE char *path = host_tree_directory();
-	char expected[600];
 
 	fill(&random, path, "b", 1000);
 	fill(&random, path, "c", 600);
-	SCOPE_FREE char *first = first_name(host_tree_below(path, "b"), "7");
-
-	snprintf(expected, sizeof(expected), "%s/b/%s", path, first);
-	host.failing = "7";
-	for (size_t i = 0; i < 3 * THREAD_COUNTS; i++)
-		expect_failure(thread_counts[i % THREAD_COUNTS], path, EIO, expected);
+	expect_first_failure(path, "b", "7");
 }
 END_TEST
 
@@ -219,24 +209,13 @@ START_TEST(one_of_a_smaller_directory_may_be_the_first)
 {
 	struct random random = random_start("one_of_a_smaller_directory_may_be_the_first");
 	SCOPE_FREE char *path = host_tree_directory();
-	char expected[600];
 
 	fill(&random, path, "a", 200);
 	fill(&random, path, "b", 1500);
 	fill(&random, path, "c", 200);
-	SCOPE_FREE char *first = first_name(host_tree_below(path, "a"), "7");
-
-	snprintf(expected, sizeof(expected), "%s/a/%s", path, first);
-	host.failing = "7";
-	for (size_t i = 0; i < 3 * THREAD_COUNTS; i++)
-		expect_failure(thread_counts[i % THREAD_COUNTS], path, EIO, expected);
-	SCOPE_FREE char *other = first_name(host_tree_below(path, "b"), "37");
-
-	snprintf(expected, sizeof(expected), "%s/b/%s", path, other);
+	expect_first_failure(path, "a", "7");
 	ck_assert_int_eq(rename(host_tree_below(path, "a"), host_tree_below(path, "d")), 0);
-	host.failing = "37";
-	for (size_t i = 0; i < 3 * THREAD_COUNTS; i++)
-		expect_failure(thread_counts[i % THREAD_COUNTS], path, EIO, expected);
+	expect_first_failure(path, "b", "37");
 }
 END_TEST
 
@@ -248,7 +227,7 @@ START_TEST(an_interrupt_stops_it)
 	fill(&random, path, "large", 3000);
 	interrupt_install();
 	host.until_signal = 700;
-	expect_failure(thread_counts[_i], path, EINTR, NULL);
+	host_tree_expect_failure(path, thread_counts[_i], EINTR, NULL, NULL);
 	ck_assert_uint_lt(host.examined, 3000);
 }
 END_TEST

@@ -309,14 +309,13 @@ static errcode_t cut_jobs(void *context, unsigned int worker, size_t task, struc
 	return error;
 }
 
-static errcode_t move_jobs(struct job_list *all, struct job_list *list)
+static errcode_t append_jobs(struct job_list *all, const struct job_list *list)
 {
 	errcode_t error = vector_reserve(&all->jobs, &all->capacity, all->count + list->count, sizeof(*all->jobs));
 
 	if (!error && list->count)
 		memcpy(all->jobs + all->count, list->jobs, list->count * sizeof(*list->jobs));
 	all->count += error ? 0 : list->count;
-	free(TAKE(list->jobs));
 	return error;
 }
 
@@ -326,19 +325,18 @@ static errcode_t list_jobs(struct copying *copying)
 	struct build *build = copying->build;
 	size_t tasks = build_task_count(build);
 	SCOPE_FREE struct cut *cuts = calloc(tasks, sizeof(*cuts));
-	errcode_t error = 0;
 
 	if (!cuts)
 		return ENOMEM;
 	copying->cuts = cuts;
 	copying->job_bytes = choose_job_bytes(build);
-	error = pool_run(build->pool, tasks, cut_jobs, copying, build->problem);
+	errcode_t error = pool_run(build->pool, tasks, cut_jobs, copying, build->problem);
 	for (size_t task = 0; task < tasks; task++) {
 		copying->files += cuts[task].files;
-		error = error ? error : move_jobs(&copying->list, &cuts[task].slices);
+		error = error ? error : append_jobs(&copying->list, &cuts[task].slices);
 	}
 	for (size_t task = 0; task < tasks; task++)
-		error = error ? error : move_jobs(&copying->list, &cuts[task].others);
+		error = error ? error : append_jobs(&copying->list, &cuts[task].others);
 	for (size_t task = 0; task < tasks; task++) {
 		free(cuts[task].slices.jobs);
 		free(cuts[task].others.jobs);

@@ -293,7 +293,7 @@ static errcode_t fill_directories(void *context, unsigned int worker, size_t tas
 
 	(void)worker;
 	(void)problem;
-	/* Here, and not by calloc(): half of what this costs is the first touch of memory, which the threads share. */
+	/* Here, and not by calloc(), so that the threads share the first touches of this memory. */
 	memset(&list->build->placements[nodes.first], 0, (nodes.end - nodes.first) * sizeof(*list->build->placements));
 	for (uint32_t node = nodes.first; next < list->before[task + 1]; node++)
 		if (S_ISDIR(build_node(list->build, node)->mode))
