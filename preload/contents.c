@@ -4,8 +4,8 @@
  * they are. Blocks that are new to a file are written at once anyway, as long as they were free at the last commit.
  *
  * Named are blocks that the file has already, with contents. Each of them is either the same file's since the last
- * commit, or has been written since, and then the journal has it. That holds until blocks are freed, which could become
- * those of a directory: a step that may free some commits what was named before it begins (step_enter_to_free()).
+ * commit, or has been written since, and then the journal has it. A block that is freed could become a directory's:
+ * the transaction hears of it, and it is named no more.
  */
 #include <sys/stat.h>
 
@@ -21,8 +21,8 @@ struct run {
 static void name_run(struct handle *handle, struct run *run)
 {
 	/* What cannot be named is journalled. */
-	if (run->count && !ext2mb_transaction_name_data(handle->fs, run->start, run->count))
-		handle->has_named_data = true;
+	if (run->count)
+		(void)!ext2mb_transaction_name_data(handle->fs, run->start, run->count);
 	run->count = 0;
 }
 

@@ -2,6 +2,8 @@
 /* Of debugfs, a step is a command: what libss runs a line for, be it from -R, from a file or from a terminal. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "preload/handles.h"
@@ -64,6 +66,39 @@ static void unblock_interrupts(void)
 	pthread_sigmask(SIG_UNBLOCK, &interrupting, NULL);
 }
 
+/*
+ * A command that is refused (another layout, a write to the journal) is undone, and with it all that is in its
+ * transaction. So a command has one for itself, unless it is one of those that scripts are made of, which are not refused
+ * as long as they leave the journal's inode alone. What frees is not among them: a damaged file may claim the journal's
+ * blocks.
+ */
+static const char *const everyday[] = {
+	"bmap",  "blocks", "cat", "cd",   "dump", "ea_get", "ea_list", "ffb",    "ffi",   "freeb", "icheck",
+	"imap",  "lcd",    "link", "ln",  "ls",   "mkdir",  "mknod",   "ncheck", "pwd",   "rdump", "setb",
+	"set_inode_field", "sif", "stat", "symlink", "testb", "testi", "write",
+};
+
+static bool is_everyday(const char *word, size_t length)
+{
+	for (size_t index = 0; index < sizeof(everyday) / sizeof(*everyday); index++)
+		if (strlen(everyday[index]) == length && !strncmp(word, everyday[index], length))
+			return true;
+	return !length;
+}
+
+static bool may_be_refused(const char *line)
+{
+	const char *blanks = " \t\"";
+
+	line += strspn(line, blanks);
+	if (!is_everyday(line, strcspn(line, blanks)))
+		return true;
+	for (const char *number = strchr(line, '<'); number; number = strchr(number + 1, '<'))
+		if (handles_have_journal_in((ext2_ino_t)strtoul(number + 1, NULL, 0)))
+			return true;
+	return false;
+}
+
 /* Somebody waits for the answer. */
 static bool is_at_terminal(void)
 {
@@ -90,11 +125,16 @@ int ss_execute_line(int invocation, char *line)
 	pthread_sigmask(SIG_BLOCK, &interrupting, &before);
 	/* Commands that come through a pipe may take their time. */
 	steps_start_clock();
-	step_enter();
+	bool is_alone = may_be_refused(line);
+
+	if (is_alone)
+		step_enter_alone();
+	else
+		step_enter();
 	int result = NEXT(ss_execute_line)(invocation, line);
 
-	/* It has been said, and the next write fails. */
-	(void)!step_leave(is_at_terminal());
+	/* It has been said. */
+	(void)!step_leave(is_alone || is_at_terminal());
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "ext2fs/ext2mb_err.h"
+#include "ext2fs/transaction/channel.h"
 #include "preload/handles.h"
 #include "preload/program.h"
 #include "preload/steps.h"
@@ -141,6 +142,14 @@ errcode_t ext2fs_read_inode_bitmap(ext2_filsys fs)
 	return error;
 }
 
+/* 0: it goes on. */
+static errcode_t why_over(const struct handle *handle)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+	return ext2mb_transaction_read_info(handle->fs, &info) ? 0 : info.why_over;
+}
+
 static void say_how_much(const struct handle *handle)
 {
 	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
@@ -150,7 +159,10 @@ static void say_how_much(const struct handle *handle)
 		         handle->fs->device_name, info.commits, info.direct_blocks, info.logged_blocks);
 }
 
-/* libext2fs does not ask how its channel was closed. What close changes in the superblock after this goes with the channel. */
+/*
+ * What close changes in the superblock after this, and the journal that is left empty, go with the channel: ext2fs_free()
+ * asks how that went, as libext2fs does not.
+ */
 errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 {
 	struct handle *handle = handle_of(fs);
@@ -160,7 +172,8 @@ errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 		steps_stop_clock();
 	errcode_t error = handle && handle->is_journalled ? handle_commit(handle) : 0;
 
-	if (error)
+	/* What was refused is undone, and what is left can be closed. */
+	if (error && why_over(handle))
 		return error;
 	if (handle && handle->is_journalled)
 		say_how_much(handle);
@@ -168,12 +181,18 @@ errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 }
 
 /* Some of libext2fs lets go of a filesystem without closing it: the commands that replay a journal do. */
-static void note_failure(const struct handle *handle)
+static void finish(const struct handle *handle)
 {
-	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+	errcode_t reason = why_over(handle);
+	errcode_t error = channel_finish(handle->fs->io);
 
-	if (!ext2mb_transaction_read_info(handle->fs, &info) && info.why_over)
-		program_must_fail();
+	reason = reason ? reason : error;
+	if (!reason)
+		return;
+	program_must_fail();
+	/* What replays a journal has taken device_name away. */
+	if (!handle->was_told)
+		say("%s: closing failed: %s", handle->fs->io->name, error_message(reason));
 }
 
 void ext2fs_free(ext2_filsys fs)
@@ -181,7 +200,7 @@ void ext2fs_free(ext2_filsys fs)
 	struct handle *handle = handle_of(fs);
 
 	if (handle && handle->is_journalled)
-		note_failure(handle);
+		finish(handle);
 	handle_detach(handle);
 	handle_remove(handle);
 	NEXT(ext2fs_free)(fs);

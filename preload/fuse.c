@@ -26,63 +26,53 @@ static any_function *wrapped[FUSE_MOST_PLACES];
 static bool remembers_capabilities;
 static _Atomic uint64_t answered; /* from memory */
 
-/* What an operation may do, see preload/fuse_operations.h. */
-enum effect { EFFECT_NONE, EFFECT_ALTERS, EFFECT_FREES };
-
-static void enter(enum effect effect)
+static void enter(void)
 {
-	if (!program.journal)
-		return;
-	if (effect == EFFECT_FREES)
-		step_enter_to_free();
-	else
+	if (program.journal)
 		step_enter();
 }
 
-/* A commit that failed is told here: fsync(2) has to know, and else the next operation. */
-static int leave(int result, enum effect effect, bool now)
+/*
+ * A commit that failed is told here: fsync(2) has to know, and else the next operation. alters: see
+ * preload/fuse_operations.h.
+ */
+static int leave(int result, bool alters, bool now)
 {
-	if (effect != EFFECT_NONE)
+	if (alters)
 		capabilities_forget();
 	errcode_t error = program.journal ? step_leave(now) : 0;
 
 	return error && result >= 0 ? -EIO : result;
 }
 
-#define WRAP(version, place, operation, effect, now, parameters, arguments)                                            \
+#define WRAP(version, place, operation, alters, now, parameters, arguments)                                            \
 	static int version##_##operation parameters                                                                    \
 	{                                                                                                              \
 		int(*function) parameters = (int(*) parameters)own[place##_##operation];                               \
                                                                                                                        \
-		enter(effect);                                                                                         \
-		return leave(function arguments, effect, now);                                                         \
+		enter();                                                                                               \
+		return leave(function arguments, alters, now);                                                         \
 	}
 
-#define WRAP2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, EFFECT_NONE, false, parameters, arguments)
-#define WRAP3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, EFFECT_NONE, false, parameters, arguments)
-#define ALTERS2(operation, parameters, arguments) \
-	WRAP(fuse2, FUSE2, operation, EFFECT_ALTERS, false, parameters, arguments)
-#define ALTERS3(operation, parameters, arguments) \
-	WRAP(fuse3, FUSE3, operation, EFFECT_ALTERS, false, parameters, arguments)
-#define FREES2(operation, parameters, arguments) \
-	WRAP(fuse2, FUSE2, operation, EFFECT_FREES, false, parameters, arguments)
-#define FREES3(operation, parameters, arguments) \
-	WRAP(fuse3, FUSE3, operation, EFFECT_FREES, false, parameters, arguments)
+#define WRAP2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, false, false, parameters, arguments)
+#define WRAP3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, false, false, parameters, arguments)
+#define ALTERS2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, true, false, parameters, arguments)
+#define ALTERS3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, true, false, parameters, arguments)
 
 /* NOLINTBEGIN: one function for each line of the lists */
-FUSE_COMMON_OPERATIONS(WRAP2, FREES2, ALTERS2)
-FUSE2_OWN_OPERATIONS(WRAP2, FREES2, ALTERS2)
-FUSE_COMMON_OPERATIONS(WRAP3, FREES3, ALTERS3)
-FUSE3_OWN_OPERATIONS(WRAP3, FREES3, ALTERS3)
+FUSE_COMMON_OPERATIONS(WRAP2, ALTERS2)
+FUSE2_OWN_OPERATIONS(WRAP2, ALTERS2)
+FUSE_COMMON_OPERATIONS(WRAP3, ALTERS3)
+FUSE3_OWN_OPERATIONS(WRAP3, ALTERS3)
 /* NOLINTEND */
 
 #define FSYNC_PARAMETERS (const char *path, int data_alone, struct fuse_file_info *file)
 #define FSYNC_ARGUMENTS (path, data_alone, file)
 
-WRAP(fuse2, FUSE2, fsync, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse2, FUSE2, fsyncdir, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse3, FUSE3, fsync, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
-WRAP(fuse3, FUSE3, fsyncdir, EFFECT_NONE, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse2, FUSE2, fsync, false, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse2, FUSE2, fsyncdir, false, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse3, FUSE3, fsync, false, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
+WRAP(fuse3, FUSE3, fsyncdir, false, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
 
 static int get_xattr(any_function *function, const char *path, const char *name, char *value, size_t bytes)
 {
@@ -95,12 +85,12 @@ static int get_xattr(any_function *function, const char *path, const char *name,
 	}
 	uint64_t generation = capabilities_generation();
 
-	enter(EFFECT_NONE);
+	enter();
 	int result = get(path, name, value, bytes);
 
 	if (is_capability && result == -ENODATA)
 		capability_note_lacking(path, generation);
-	return leave(result, EFFECT_NONE, false);
+	return leave(result, false, false);
 }
 
 static int fuse2_getxattr(const char *path, const char *name, char *value, size_t bytes)
@@ -169,8 +159,8 @@ static void put(size_t place, any_function *function)
 
 static void put_fuse2(void)
 {
-	FUSE_COMMON_OPERATIONS(PUT2, PUT2, PUT2)
-	FUSE2_OWN_OPERATIONS(PUT2, PUT2, PUT2)
+	FUSE_COMMON_OPERATIONS(PUT2, PUT2)
+	FUSE2_OWN_OPERATIONS(PUT2, PUT2)
 	PUT2(getxattr, , )
 	PUT2(fsync, , )
 	PUT2(fsyncdir, , )
@@ -182,8 +172,8 @@ static void put_fuse2(void)
 
 static void put_fuse3(void)
 {
-	FUSE_COMMON_OPERATIONS(PUT3, PUT3, PUT3)
-	FUSE3_OWN_OPERATIONS(PUT3, PUT3, PUT3)
+	FUSE_COMMON_OPERATIONS(PUT3, PUT3)
+	FUSE3_OWN_OPERATIONS(PUT3, PUT3)
 	PUT3(getxattr, , )
 	PUT3(fsync, , )
 	PUT3(fsyncdir, , )

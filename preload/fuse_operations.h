@@ -26,15 +26,15 @@ _Static_assert(sizeof(off_t) == 8, "off_t is libfuse's");
 typedef int fuse_fill_function(void);
 
 /*
- * What both versions take alike: X(name, parameters, arguments), FREES(...) if it may free blocks of files, ALTERS(...) if
- * it does not, but may change which file a path leads to, who may read it or which xattrs it has, as FREES(...) may, too.
+ * What both versions take alike: X(name, parameters, arguments), ALTERS(...) if it may change which file a path leads to,
+ * who may read it or which xattrs it has.
  */
-#define FUSE_COMMON_OPERATIONS(X, FREES, ALTERS)                                                                       \
+#define FUSE_COMMON_OPERATIONS(X, ALTERS)                                                                              \
 	X(readlink, (const char *path, char *target, size_t bytes), (path, target, bytes))                             \
 	X(mknod, (const char *path, mode_t mode, dev_t device), (path, mode, device))                                  \
 	X(mkdir, (const char *path, mode_t mode), (path, mode))                                                        \
-	FREES(unlink, (const char *path), (path))                                                                      \
-	FREES(rmdir, (const char *path), (path))                                                                       \
+	ALTERS(unlink, (const char *path), (path))                                                                     \
+	ALTERS(rmdir, (const char *path), (path))                                                                      \
 	X(symlink, (const char *target, const char *path), (target, path))                                             \
 	X(link, (const char *path, const char *other), (path, other))                                                  \
 	X(open, (const char *path, struct fuse_file_info *file), (path, file))                                         \
@@ -57,27 +57,27 @@ typedef int fuse_fill_function(void);
 	ALTERS(ioctl,                                                                                                  \
 	  (const char *path, int request, void *argument, struct fuse_file_info *file, unsigned int flags, void *data), \
 	  (path, request, argument, file, flags, data))                                                                \
-	FREES(fallocate, (const char *path, int mode, off_t offset, off_t bytes, struct fuse_file_info *file),         \
+	X(fallocate, (const char *path, int mode, off_t offset, off_t bytes, struct fuse_file_info *file),             \
 	  (path, mode, offset, bytes, file))
 
-#define FUSE2_OWN_OPERATIONS(X, FREES, ALTERS)                                                                         \
+#define FUSE2_OWN_OPERATIONS(X, ALTERS)                                                                                \
 	X(getattr, (const char *path, struct stat *status), (path, status))                                            \
-	FREES(rename, (const char *path, const char *other), (path, other))                                            \
+	ALTERS(rename, (const char *path, const char *other), (path, other))                                           \
 	ALTERS(chmod, (const char *path, mode_t mode), (path, mode))                                                   \
 	ALTERS(chown, (const char *path, uid_t owner, gid_t group), (path, owner, group))                              \
-	FREES(truncate, (const char *path, off_t bytes), (path, bytes))                                                \
+	X(truncate, (const char *path, off_t bytes), (path, bytes))                                                    \
 	X(readdir, (const char *path, void *to, fuse_fill_function *fill, off_t offset, struct fuse_file_info *file),  \
 	  (path, to, fill, offset, file))                                                                              \
-	FREES(ftruncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))            \
+	X(ftruncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))                \
 	X(fgetattr, (const char *path, struct stat *status, struct fuse_file_info *file), (path, status, file))        \
 	X(utimens, (const char *path, const struct timespec *times), (path, times))
 
-#define FUSE3_OWN_OPERATIONS(X, FREES, ALTERS)                                                                         \
+#define FUSE3_OWN_OPERATIONS(X, ALTERS)                                                                                \
 	X(getattr, (const char *path, struct stat *status, struct fuse_file_info *file), (path, status, file))         \
-	FREES(rename, (const char *path, const char *other, unsigned int flags), (path, other, flags))                 \
+	ALTERS(rename, (const char *path, const char *other, unsigned int flags), (path, other, flags))                \
 	ALTERS(chmod, (const char *path, mode_t mode, struct fuse_file_info *file), (path, mode, file))                \
 	ALTERS(chown, (const char *path, uid_t owner, gid_t group, struct fuse_file_info *file), (path, owner, group, file)) \
-	FREES(truncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))             \
+	X(truncate, (const char *path, off_t bytes, struct fuse_file_info *file), (path, bytes, file))                 \
 	X(readdir,                                                                                                     \
 	  (const char *path, void *to, fuse_fill_function *fill, off_t offset, struct fuse_file_info *file, int flags), \
 	  (path, to, fill, offset, file, flags))                                                                       \

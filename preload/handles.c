@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "ext2fs/transaction/undo.h"
 #include "preload/program.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,21 +103,55 @@ void handle_detach(struct handle *handle)
 
 /* --- Transactions ------------------------------------------------------------------------------------------------- */
 
-static void complain(const struct handle *handle, const char *what, errcode_t error)
+/* What failed first: also of a write, which the program may have kept to itself. */
+static errcode_t reason(const struct handle *handle, errcode_t error)
 {
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+	bool is_over = error == EXT2MB_ET_TRANSACTION_OVER && !ext2mb_transaction_read_info(handle->fs, &info);
+
+	return is_over && info.why_over ? info.why_over : error;
+}
+
+/* fuse2fs cannot: the kernel remembers what it has been told. */
+static bool undo(struct handle *handle)
+{
+	if (program.kind != PROGRAM_DEBUGFS)
+		return false;
+	handle_detach(handle);
+	errcode_t error = transaction_undo(handle->fs);
+
+	if (!error)
+		handle_attach(handle);
+	return !error;
+}
+
+static void complain(struct handle *handle, const char *what, errcode_t error)
+{
+	error = reason(handle, error);
 	program_must_fail();
-	/* The first time it has been said why. */
-	if (error != EXT2MB_ET_TRANSACTION_OVER)
+	if (undo(handle)) {
+		say("%s: %s: %s", handle->fs->device_name,
+		    handle->steps > 1 ? "refused, and all since the last commit is undone" : "refused, and undone",
+		    error_message(error));
+		handle->steps = 0;
+		return;
+	}
+	if (!handle->was_told)
 		say("%s: %s: %s", handle->fs->device_name, what, error_message(error));
+	handle->was_told = true;
 }
 
 void handle_begin(struct handle *handle)
 {
 	errcode_t error = ext2mb_transaction_begin(handle->fs);
 
-	if (error)
+	/* What it has committed before may have been refused, and is undone. */
+	if (error) {
 		complain(handle, "nothing more can be written", error);
+		error = ext2mb_transaction_begin(handle->fs);
+	}
 	handle->has_step = !error;
+	handle->steps++;
 }
 
 /* Filesystems are opened and closed within steps, or where there are none yet or no more: the list does not change. */
@@ -145,30 +180,17 @@ errcode_t handle_commit(struct handle *handle)
 	if (error)
 		complain(handle, "the commit failed, and nothing more can be written", error);
 	handle->has_step = false;
-	handle->has_named_data = false;
-	handle->freed_blocks = 0;
+	handle->steps = 0;
 	return error;
 }
 
-bool handles_have_named_data(void)
+bool handles_have_journal_in(ext2_ino_t ino)
 {
 	const struct handle *handle = first;
 
-	while (handle && !handle->has_named_data)
+	while (handle && !(handle->is_journalled && handle->fs->super->s_journal_inum == ino))
 		handle = handle->next;
 	return handle;
-}
-
-bool handles_have_freed_much(void)
-{
-	for (const struct handle *handle = first; handle; handle = handle->next) {
-		struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
-
-		if (handle->is_journalled && handle->freed_blocks && !ext2mb_transaction_read_info(handle->fs, &info) &&
-		    handle->freed_blocks + info.log_blocks > info.journal_blocks / 2)
-			return true;
-	}
-	return false;
 }
 
 errcode_t handles_commit(void)

@@ -16,8 +16,8 @@ struct handle {
 	bool is_new;         /* made by ext2fs_initialize(), which has no tables yet */
 	bool is_journalled;  /* its io_channel collects transactions */
 	bool has_step;       /* one that ext2mb_transaction_begin() has begun */
-	bool has_named_data; /* since the last commit: ext2mb_transaction_name_data() */
-	uint64_t freed_blocks; /* since the last commit: preload/frees.c */
+	unsigned int steps;  /* since the last commit */
+	bool was_told;       /* the user, why nothing more can be written */
 	bool was_refused;    /* libext2fs's own allocation serves the program, as has been said */
 	struct ext2mb *mb;   /* NULL: not attached */
 	struct ext2mb_worker *worker;
@@ -41,7 +41,11 @@ void handle_attach(struct handle *handle);
 /* From here on libext2fs's own allocation serves the program. Does nothing if it did before. */
 void handle_detach(struct handle *handle);
 
-/* Of journalled filesystems. What fails is said; from then on nothing more can be written to that one. */
+/*
+ * Of journalled filesystems. What fails is said; from then on nothing more can be written to that one. But what debugfs was
+ * refused is undone, with all since the last commit, and it goes on: a command that may be refused begins after a commit,
+ * and ends with one.
+ */
 void handles_begin(void);
 void handles_end(void);
 
@@ -49,11 +53,8 @@ void handles_end(void);
 errcode_t handles_commit(void);
 errcode_t handle_commit(struct handle *handle);
 
-/* Has data been named since the last commit? */
-bool handles_have_named_data(void);
-
-/* Has so much been freed since the last commit that, given out again, it might fill half of a journal? */
-bool handles_have_freed_much(void);
+/* Has one of them its journal in this inode? */
+bool handles_have_journal_in(ext2_ino_t ino);
 
 /* Of one that is opened within a step. */
 void handle_begin(struct handle *handle);

@@ -6,7 +6,6 @@ preload_sources := \
 	preload/contents.c \
 	preload/debugfs.c \
 	preload/filesystems.c \
-	preload/frees.c \
 	preload/fuse.c \
 	preload/handles.c \
 	preload/inodes.c \

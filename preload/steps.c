@@ -42,11 +42,11 @@ static errcode_t commit(void)
 	return handles_commit();
 }
 
-static void enter(bool may_free)
+static void enter(bool is_alone)
 {
 	pthread_mutex_lock(&lock);
 	/* If it fails, that has been said, and what the step writes is refused. */
-	if ((may_free && handles_have_named_data()) || handles_have_freed_much())
+	if (is_alone && state.has_waiting)
 		(void)!commit();
 	handles_begin();
 	state.is_inside = true;
@@ -57,7 +57,7 @@ void step_enter(void)
 	enter(false);
 }
 
-void step_enter_to_free(void)
+void step_enter_alone(void)
 {
 	enter(true);
 }
@@ -100,9 +100,9 @@ static void *run_clock(void *unused)
 			pthread_cond_wait(&state.wake, &lock);
 		else if (!is_due())
 			pthread_cond_timedwait(&state.wake, &lock, &state.due);
-		else if (commit())
-			/* It has been said, and all further writes are refused. */
-			break;
+		else
+			/* If it fails, that has been said. What was refused may be undone, and others follow. */
+			(void)!commit();
 	}
 	pthread_mutex_unlock(&lock);
 	return unused;

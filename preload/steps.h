@@ -16,8 +16,8 @@
 /* A step begins, after the one that runs. Where a command of debugfs was interrupted, it goes on with that one's. */
 void step_enter(void);
 
-/* The same for one that may free blocks of files, see preload/contents.c. */
-void step_enter_to_free(void);
+/* The same for one that may be refused: what came before is committed first. */
+void step_enter_alone(void);
 
 /* It ends. now: it is to be on disk when this returns; else it may wait for others. Returns what a commit has said. */
 errcode_t step_leave(bool now);

@@ -5,16 +5,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ext2fs/core/worker_use.h"
 #include "ext2fs/free/commit.h"
+#include "ext2fs/free/marked.h"
+#include "ext2fs/free/sync.h"
 #include "ext2fs/fs/fs_state.h"
 #include "ext2fs/group/group.h"
 #include "ext2fs/group/group_index.h"
+#include "ext2fs/group/totals.h"
 #include "ext2fs/inode/inode_alloc.h"
 #include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/file_search.h"
 #include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/search/short_runs.h"
 #include "ext2fs/search/stream_goals.h"
+#include "ext2fs/transaction/channel.h"
 
 const struct policy allocator_policy = {
 	.index = &group_index_ordered,
@@ -103,6 +108,10 @@ static errcode_t create(struct ext2mb *mb, const struct ext2mb_options *options)
 
 static void destroy(struct ext2mb *mb)
 {
+	for (struct ext2mb_worker *worker; (worker = mb->closed_workers);) {
+		mb->closed_workers = worker->next;
+		free(worker);
+	}
 	directory_localities_destroy(mb);
 	preallocation_register_destroy(mb->preallocations);
 	group_table_destroy(mb);
@@ -114,8 +123,18 @@ static void destroy(struct ext2mb *mb)
 	pthread_mutex_destroy(&mb->worker_lock);
 	pthread_mutex_destroy(&mb->switch_lock);
 	pthread_mutex_destroy(&mb->commit_lock);
+	process_claim_close(&mb->own_claim);
 	fs_state_close(mb->fs_state);
 	free(mb);
+}
+
+/* With two claims two processes could have one each, and neither would go on. */
+static errcode_t open_claim(struct ext2mb *mb, ext2_filsys fs)
+{
+	struct transaction *transaction = channel_transaction(fs->io);
+
+	mb->claim = transaction ? &transaction->claim : &mb->own_claim;
+	return transaction ? 0 : process_claim_open(mb->claim);
 }
 
 static errcode_t open_rooms(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,
@@ -133,6 +152,8 @@ static errcode_t open_rooms(ext2_filsys fs, const struct ext2mb_options *options
 	struct ext2mb *mb = &rooms->mb;
 	mb->policy = *policy;
 	mb->fs_state = &rooms->fs_state;
+	mb->fs_state->mb = mb;
+	mb->fs_state->sync = sync_all;
 	mb->index = &rooms->index;
 	mb->goals = &rooms->goals;
 	mb->prealloc = &rooms->prealloc;
@@ -144,7 +165,9 @@ static errcode_t open_rooms(ext2_filsys fs, const struct ext2mb_options *options
 	pthread_mutex_init(&mb->worker_lock, NULL);
 	preallocation_register_init(mb->preallocations);
 	directory_localities_init(mb->localities);
-	error = create(mb, options);
+	error = open_claim(mb, fs);
+	if (!error)
+		error = create(mb, options);
 	if (error) {
 		destroy(mb);
 		return error;
@@ -178,18 +201,51 @@ errcode_t ext2mb_close(struct ext2mb *mb)
 	return allocator_close(mb);
 }
 
+bool allocator_is_used(struct ext2mb *mb, const struct ext2mb_worker *own, uint64_t own_files)
+{
+	uint64_t sums[2];
+
+	totals_sum(mb, COUNT_FILES_OPENED, COUNT_FILES_CLOSED + 1, sums);
+	if (sums[0] - sums[1] != own_files)
+		return true;
+	pthread_mutex_lock(&mb->worker_lock);
+	const struct ext2mb_worker *worker = mb->workers;
+
+	while (worker && worker == own)
+		worker = worker->next;
+	pthread_mutex_unlock(&mb->worker_lock);
+	return worker;
+}
+
 errcode_t allocator_close(struct ext2mb *mb)
 {
 	errcode_t error = mb ? commit_refuse_in_discard(mb) : 0;
+
+	if (mb && !error && allocator_is_used(mb, NULL, 0))
+		return EXT2MB_ET_IN_USE;
 
 	if (mb && !error)
 		destroy(mb);
 	return error;
 }
 
-errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
+/* What a closed one has left, if there is one: a program that opens many one after the other needs no more memory. */
+static struct worker_rooms *allocate_worker(struct ext2mb *mb)
 {
-	struct worker_rooms *rooms = allocate(_Alignof(struct worker_rooms), sizeof(*rooms));
+	pthread_mutex_lock(&mb->worker_lock);
+	struct ext2mb_worker *closed = mb->closed_workers;
+
+	if (closed)
+		mb->closed_workers = closed->next;
+	pthread_mutex_unlock(&mb->worker_lock);
+	if (!closed)
+		return allocate(_Alignof(struct worker_rooms), sizeof(struct worker_rooms));
+	return memset(closed, 0, sizeof(struct worker_rooms));
+}
+
+errcode_t allocator_open_worker(struct ext2mb *mb, struct ext2mb_worker **ret)
+{
+	struct worker_rooms *rooms = allocate_worker(mb);
 
 	if (!rooms)
 		return ENOMEM;
@@ -207,9 +263,19 @@ errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
 	return 0;
 }
 
+errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
+{
+	errcode_t error = mb && ret ? allocator_open_worker(mb, ret) : EXT2MB_ET_BAD_ARGUMENT;
+
+	if (!error && mb->fs_state->follows_map)
+		(*ret)->has_none_marked = marked_has_none;
+	return error;
+}
+
 void ext2mb_worker_close(struct ext2mb_worker *worker)
 {
-	if (!worker)
+	/* In use by another thread: it stays open, and ext2mb_close() says so. */
+	if (worker_use_begin(worker).error)
 		return;
 
 	struct ext2mb *mb = worker->mb;
@@ -220,6 +286,8 @@ void ext2mb_worker_close(struct ext2mb_worker *worker)
 		link = &(*link)->next;
 	*link = worker->next;
 	stats_merge(&mb->closed_stats, &worker->stats);
+	worker->mb = NULL;
+	worker->next = mb->closed_workers;
+	mb->closed_workers = worker;
 	pthread_mutex_unlock(&mb->worker_lock);
-	free(worker);
 }

@@ -6,6 +6,7 @@
 #include "ext2fs/check/check.h"
 #include "ext2fs/core/messages.h"
 #include "ext2fs/core/sized_struct.h"
+#include "ext2fs/core/worker_use.h"
 #include "ext2fs/free/commit.h"
 #include "ext2fs/free/free.h"
 #include "ext2fs/free/sync.h"
@@ -18,6 +19,7 @@
 #include "ext2fs/preallocation/reclaim.h"
 #include "ext2fs/search/first_fit.h"
 #include "ext2fs/search/search_memory.h"
+#include "ext2fs/transaction/freed.h"
 
 #define ALLOC_FLAGS (EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_PACK | EXT2MB_ALLOC_WHOLE)
 #define INODE_FLAGS (EXT2MB_INODE_DIRECTORY | EXT2MB_INODE_PACK)
@@ -35,6 +37,8 @@ errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, stru
 	errcode_t error;
 
 	messages_register();
+	if (!fs || !ret)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	if (options) {
 		ours = sized_struct_read(options, &copy, sizeof(copy),
 		                         SIZED_STRUCT_LEAST(struct ext2mb_options, group_preallocation_blocks), &error);
@@ -106,33 +110,48 @@ static errcode_t take(struct ext2mb_worker *worker, const struct scan_request *s
 	return error;
 }
 
-errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
+/* One extent, whatever the program has marked there. */
+static errcode_t take_extent(struct ext2mb_worker *worker, const struct scan_request *scan, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
-	struct ext2mb_request copy;
-	errcode_t error;
-	const struct ext2mb_request *ours = sized_struct_read(request, &copy, sizeof(copy),
-	                                                      SIZED_STRUCT_LEAST(struct ext2mb_request, flags), &error);
-	struct scan_request scan;
 	uint64_t start;
 	uint32_t taken;
+	errcode_t error = take(worker, scan, &start, &taken);
 
-	if (!ours)
-		return error;
-	error = read_request(geometry, ours, &scan);
 	if (error)
 		return error;
-	stats_add(&worker->stats, COUNT_REQUESTS, 1);
-	error = take(worker, &scan, &start, &taken);
-	if (error)
-		return error;
-	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
 	worker->search->last = (struct hand_out){ start, taken,
 		                                  atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
 	*extent = (struct ext2mb_extent){
 		.start = geometry_block_at(geometry, start),
 		.count = geometry_to_blocks(geometry, taken),
 	};
+	return 0;
+}
+
+errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request *request, struct ext2mb_extent *extent)
+{
+	SCOPE_WORKER_USE(use, worker);
+	struct ext2mb_request copy;
+	struct scan_request scan;
+	errcode_t error;
+
+	if (use.error || !request || !extent)
+		return use.error ? use.error : EXT2MB_ET_BAD_ARGUMENT;
+	const struct ext2mb_request *ours = sized_struct_read(request, &copy, sizeof(copy),
+	                                                      SIZED_STRUCT_LEAST(struct ext2mb_request, flags), &error);
+	if (!ours)
+		return error;
+	error = read_request(&worker->mb->geometry, ours, &scan);
+	if (error)
+		return error;
+	stats_add(&worker->stats, COUNT_REQUESTS, 1);
+	do {
+		error = take_extent(worker, &scan, extent);
+		if (error)
+			return error;
+	} while (worker->has_none_marked && !worker->has_none_marked(worker, extent));
+	stats_add(&worker->stats, COUNT_SUCCESSES, 1);
 	return 0;
 }
 
@@ -145,6 +164,9 @@ static bool is_range(const struct geometry *geometry, uint64_t start, uint64_t c
 
 errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
 {
+	SCOPE_WORKER_USE(use, worker);
+	if (use.error)
+		return use.error;
 	struct ext2mb *mb = worker->mb;
 	const struct geometry *geometry = &mb->geometry;
 
@@ -152,11 +174,18 @@ errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t start, uint64_t cou
 		return EXT2MB_ET_BAD_RANGE;
 	if (fs_state_is_metadata(mb->fs_state, start, count))
 		return EXT2MB_ET_METADATA_FREE;
-	return free_clusters(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
+	errcode_t error = free_clusters(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
+
+	if (!error)
+		freed_note(mb->fs_state->fs, start, count, mb->fs_state->follows_map ? 0 : count);
+	return error;
 }
 
 errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
 {
+	SCOPE_WORKER_USE(use, worker);
+	if (use.error)
+		return use.error;
 	const struct geometry *geometry = &worker->mb->geometry;
 
 	if (!is_range(geometry, start, count))
@@ -166,6 +195,9 @@ errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_
 
 errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_t count)
 {
+	SCOPE_WORKER_USE(use, worker);
+	if (use.error)
+		return use.error;
 	const struct geometry *geometry = &worker->mb->geometry;
 
 	if (!is_range(geometry, start, count))
@@ -176,6 +208,8 @@ errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_
 errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count, enum ext2mb_block_use *use,
                               uint64_t *alike)
 {
+	if (!mb || !use || !alike)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	const struct geometry *geometry = &mb->geometry;
 
 	if (!is_range(geometry, start, count))
@@ -188,6 +222,9 @@ errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
 
 uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker)
 {
+	SCOPE_WORKER_USE(use, worker);
+	if (use.error)
+		return 0;
 	struct ext2mb *mb = worker->mb;
 
 	return geometry_to_blocks(&mb->geometry, preallocation_register_give_back(mb, &worker->stats, NULL));
@@ -195,27 +232,22 @@ uint64_t ext2mb_discard_preallocations(struct ext2mb_worker *worker)
 
 errcode_t ext2mb_commit(struct ext2mb *mb)
 {
-	return commit_frees(mb);
+	return mb ? commit_frees(mb) : EXT2MB_ET_BAD_ARGUMENT;
 }
 
 errcode_t ext2mb_sync(struct ext2mb *mb)
 {
+	if (!mb)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	if (mb->fs_state->follows_map)
 		return EXT2MB_ET_ATTACHED;
-
-	errcode_t discard_error = commit_frees(mb);
-
-	if (discard_error == EXT2MB_ET_IN_DISCARD)
-		return discard_error;
-	/* Afterwards, for the discard function may have allocated. */
-	preallocation_register_give_back(mb, &mb->closed_stats, NULL);
-	errcode_t error = sync_groups(mb);
-
-	return error ? error : discard_error;
+	return sync_all(mb);
 }
 
 errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
 {
+	if (!mb || (!why && why_bytes))
+		return EXT2MB_ET_BAD_ARGUMENT;
 	errcode_t error = commit_refuse_in_discard(mb);
 
 	return error ? error : check_everything(mb, why, why_bytes);
@@ -223,21 +255,23 @@ errcode_t ext2mb_check(struct ext2mb *mb, char *why, size_t why_bytes)
 
 uint64_t ext2mb_free_blocks(struct ext2mb *mb)
 {
-	return geometry_to_blocks(&mb->geometry, totals_space(mb).free_clusters);
+	return mb ? geometry_to_blocks(&mb->geometry, totals_space(mb).free_clusters) : 0;
 }
 
 uint64_t ext2mb_reserved_blocks(struct ext2mb *mb)
 {
-	return geometry_to_blocks(&mb->geometry, totals_space(mb).reserved_clusters);
+	return mb ? geometry_to_blocks(&mb->geometry, totals_space(mb).reserved_clusters) : 0;
 }
 
 uint64_t ext2mb_free_inodes(struct ext2mb *mb)
 {
-	return totals_space(mb).free_inodes;
+	return mb ? totals_space(mb).free_inodes : 0;
 }
 
 errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 {
+	if (!mb || !stats)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	const struct geometry *geometry = &mb->geometry;
 	errcode_t error =
 		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_stats, preallocation_discards));
@@ -283,9 +317,10 @@ errcode_t ext2mb_read_criterion_stats(struct ext2mb *mb, unsigned int index, str
 	static const char *const names[] = { "power of two", "goal length fast", "best available", "goal length slow",
 		                             "any free" };
 	_Static_assert(sizeof(names) / sizeof(*names) == CRITERIA, "each criterion has a name");
-	errcode_t error =
-		sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_criterion_stats, failures));
+	errcode_t error = EXT2MB_ET_BAD_ARGUMENT;
 
+	if (mb && stats)
+		error = sized_struct_is_writable(stats, SIZED_STRUCT_LEAST(struct ext2mb_criterion_stats, failures));
 	if (error)
 		return error;
 	if (index >= CRITERIA)
@@ -310,11 +345,14 @@ uint32_t ext2mb_library_version(const char **string)
 
 void ext2mb_set_optimize_scan(struct ext2mb *mb, int is_on)
 {
-	group_index_switch(mb, is_on);
+	if (mb)
+		group_index_switch(mb, is_on);
 }
 
 errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_extent *extent)
 {
+	if (!mb || !extent)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	const struct geometry *geometry = &mb->geometry;
 	uint64_t start;
 	uint32_t count;
@@ -331,8 +369,12 @@ errcode_t ext2mb_next_free(struct ext2mb *mb, uint64_t from, struct ext2mb_exten
 
 errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_request *request, ext2_ino_t *ino)
 {
+	SCOPE_WORKER_USE(use, worker);
 	struct ext2mb_inode_request copy;
 	errcode_t error;
+
+	if (use.error || !request || !ino)
+		return use.error ? use.error : EXT2MB_ET_BAD_ARGUMENT;
 	const struct ext2mb_inode_request *ours = sized_struct_read(
 		request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_inode_request, flags), &error);
 
@@ -345,5 +387,7 @@ errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_i
 
 errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory)
 {
-	return inode_free(worker, ino, is_directory);
+	SCOPE_WORKER_USE(use, worker);
+
+	return use.error ? use.error : inode_free(worker, ino, is_directory);
 }

@@ -103,16 +103,21 @@ struct ext2mb_options {
  * is read on first touch, through fs->io under a lock of its own; while attached, nobody else may use fs->io,
  * and fs->block_map and fs->inode_map, if loaded, are brought up to date by ext2mb_sync() only. options may
  * be NULL. EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_BAD_ARGUMENT, ENOMEM; EXT2MB_ET_NEEDS_RECOVERY: it may be written, and its
- * journal has not been replayed.
+ * journal has not been replayed; EXT2MB_ET_ATTACHED: the handle has an allocator that is open or attached, and two
+ * would hand out the same blocks. So it is closed before fs is. On a handle with transactions each commit syncs it first.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
 
 /*
- * Frees it; what was not synced is lost. No worker and no file may be open. NULL is allowed. EXT2MB_ET_IN_DISCARD, and
- * it is as it was; else 0.
+ * Frees it; what was not synced is lost. NULL is allowed. EXT2MB_ET_IN_USE: a worker or a file is open;
+ * EXT2MB_ET_IN_DISCARD; then it is as it was; else 0.
  */
 errcode_t ext2mb_close(struct ext2mb *mb);
 
+/*
+ * A closed worker is refused with EXT2MB_ET_BAD_ARGUMENT until another one is opened or the allocator is closed. One that
+ * two threads use at the same time is refused with EXT2MB_ET_WORKER_BUSY in debug builds of the library (-DEXT2MB_DEBUG).
+ */
 EXT2MB_MUST_CHECK errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret);
 void ext2mb_worker_close(struct ext2mb_worker *worker);
 
@@ -168,7 +173,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const str
  * EXT2MB_ALLOC_GOAL_ONLY) finds nothing else, and always by ext2mb_sync(). So a preallocation never causes
  * EXT2MB_ET_NO_SPACE, and no bitmap on disk contains one.
  *
- * A handle is used by one thread at a time, with whatever worker that thread has; different handles by any threads.
+ * A handle is used by one thread at a time, with whatever worker of its allocator that thread has; different handles by
+ * any threads. With another allocator's worker calls return EXT2MB_ET_BAD_ARGUMENT or do nothing.
  */
 struct ext2mb_file;
 
@@ -262,7 +268,10 @@ enum ext2mb_block_use {
 EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
                                                 enum ext2mb_block_use *use, uint64_t *alike);
 
-/* Releases what was freed before this call. Any thread. Only the discard function's errors. */
+/*
+ * Releases what was freed before this call. Any thread. The discard function's errors; EXT2MB_ET_FORKED, and nothing
+ * done, as ext2mb_sync() too: another process has gone on with the allocator since fork().
+ */
 EXT2MB_MUST_CHECK errcode_t ext2mb_commit(struct ext2mb *mb);
 
 /*
@@ -448,7 +457,8 @@ struct ext2mb_orphan_released {
  * Does what the orphans wait for, as a mount or e2fsck -p would: deletes those without links, truncates the others,
  * list first, and takes each off; ext2mb_orphan_sync() writes that. Blocks and inodes go back through the allocator
  * mb, to be written by ext2mb_sync(); without one, through one of its own, which has been synced on return. No other
- * thread may use any of it. Ends at the first orphan that cannot be released, which stays, and why names it:
+ * thread may use any of it. EXT2MB_ET_ATTACHED: the filesystem has an allocator that ext2mb_orphan_open() was not told
+ * of. Ends at the first orphan that cannot be released, which stays, and why names it:
  * EXT2MB_ET_ORPHAN_INODE (not in use, or blocks that cannot be its own), EXT2MB_ET_ORPHAN_UNSUPPORTED (quotas, xattr
  * values in other inodes), both before anything of it is changed; libext2fs's and the allocator's errors. counts may
  * be NULL; it is right after errors, too.
@@ -477,7 +487,7 @@ struct ext2mb_attach_options {
 
 /*
  * options may be NULL. No I/O. EXT2MB_ET_HOOKS_TAKEN: the program has set functions of its own, as e2fsck and resize2fs
- * do; EXT2MB_ET_ATTACHED: one is attached; EXT2_ET_RO_FILSYS; ext2mb_open()'s errors. A copy that ext2fs_dup_handle()
+ * do; EXT2MB_ET_ATTACHED: one is attached or open; EXT2_ET_RO_FILSYS; ext2mb_open()'s errors. A copy that ext2fs_dup_handle()
  * makes has no allocator, and must be attached by itself if it is to have one. Should the program set
  * fs->get_alloc_block afterwards, that function is asked, and should it change the filesystem's size, libext2fs
  * allocates by itself from then on.
@@ -487,14 +497,15 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_at
 /*
  * Everything is in the handle already; from now on it allocates as it did before. To be called before ext2fs_close() or
  * ext2fs_free(), which tell nobody: else the allocator's memory is kept until a handle at the same address is attached.
- * EXT2MB_ET_NOT_ATTACHED.
+ * EXT2MB_ET_NOT_ATTACHED; EXT2MB_ET_IN_USE: the program has workers or files of ext2mb_attached() open.
  */
 errcode_t ext2mb_detach(ext2_filsys fs);
 
 /*
  * The allocator attached to the handle, until it is detached; NULL: none. To look at (counters, forms, free blocks, what
  * blocks are used for, ext2mb_check()) and to allocate and free in addition, where the caller marks in the map what it
- * takes before libext2fs is called again; through workers that are closed before it is detached. ext2mb_sync() and
+ * takes before libext2fs is called again; through workers that are closed before it is detached. They, too, hand out
+ * nothing that the program has marked there, so the map must not change while they allocate. ext2mb_sync() and
  * ext2mb_close() refuse it, with EXT2MB_ET_ATTACHED: what is to be written is in the handle.
  */
 struct ext2mb *ext2mb_attached(ext2_filsys fs);
@@ -514,24 +525,29 @@ struct ext2mb *ext2mb_attached(ext2_filsys fs);
  * damaged or has unknown features, and EBUSY where another handle or process has the filesystem open for transactions
  * (flock(2) on the file or device). Opened without EXT2_FLAG_RW the filesystem is read as with unix_io.
  *
- * Refused are writes to the journal (EXT2MB_ET_JOURNAL_WRITE), another size or another journal in the superblock
- * (EXT2MB_ET_LAYOUT_CHANGE), and what lies outside of the filesystem (EXT2MB_ET_BAD_RANGE). After a write that was
- * refused or failed, a failed commit or an abort, libext2fs's memory is not what is on disk: all further writes and
- * commits return EXT2MB_ET_TRANSACTION_OVER until the filesystem is opened anew; ext2fs_free() lets go of the old
- * handle.
+ * Refused are writes to the journal, and freeing its blocks (EXT2MB_ET_JOURNAL_WRITE), another size or another
+ * journal in the superblock (EXT2MB_ET_LAYOUT_CHANGE), and what lies outside of the filesystem
+ * (EXT2MB_ET_BAD_RANGE). After a write that was refused or failed, a failed commit or an abort, libext2fs's memory
+ * is not what is on disk: all further writes and commits return EXT2MB_ET_TRANSACTION_OVER until the filesystem is
+ * opened anew; ext2fs_free() lets go of the old handle.
  *
- * Closing commits what is left, unless a step is open; ext2fs_close() does not tell how that went: commit before. A
+ * Closing commits what is left; ext2fs_close() does not tell how that went: commit before. Where a step is open it is
+ * dropped, and ext2fs_close() returns EXT2MB_ET_IN_STEP; ext2fs_free() lets go of the handle then. After fork() the process
+ * that first writes, begins a step or commits goes on; the other one gets EXT2MB_ET_FORKED, and writes nothing. A
  * flush of the channel, so also ext2fs_flush(), commits nothing. The channel may be used by any number of threads;
  * the functions here call libext2fs, which may not.
  */
 #define EXT2MB_NO_JOURNAL 0x0001u /* a filesystem without a journal of its own is taken, too: its commits can be cut short */
 
-/* flags: 0 or EXT2MB_NO_JOURNAL; NULL for others. It is for good. Any thread. */
+/* flags: 0 or EXT2MB_NO_JOURNAL; NULL for others. It is for good. Any thread. error_message() knows our errors then. */
 io_manager ext2mb_transaction_io_manager(uint64_t flags);
 
 /*
  * A step is what must not be divided. A transaction is one step or several: before a step begins, what has been changed
- * until then is committed if it would fill half of the journal. Without steps a transaction is all between two commits.
+ * until then is committed if it would fill half of the journal, together with blocks that were freed, for they are
+ * journalled when they are given out again. (libext2fs's hooks block_alloc_stats and block_alloc_stats_range tell of
+ * these. Where the program has set others, whatever has been changed is committed.) Without steps a transaction is
+ * all between two commits.
  * EXT2MB_ET_IN_STEP: one is open already; EXT2MB_ET_NO_TRANSACTION (as for all of these): fs has another io_manager;
  * EXT2MB_ET_TRANSACTION_OVER; EXT2_ET_RO_FILSYS.
  */
@@ -541,7 +557,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_begin(ext2_filsys fs);
 EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_end(ext2_filsys fs);
 
 /*
- * Ends the step, if one is open, flushes fs, and commits. On return it is on disk, for good.
+ * Ends the step, if one is open, syncs the allocator that ext2mb_open() has given fs, if there is one, so that no other
+ * thread may use it now, flushes fs, and commits. On return it is on disk, for good.
  * EXT2MB_ET_TRANSACTION_SIZE: it is larger than the journal; nothing of it is on disk then, as after any other error
  * before the commit block is written. After an error in writing, whether the transaction took place is seen when
  * the filesystem is opened anew.
@@ -552,8 +569,9 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_commit(ext2_filsys fs);
 EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_abort(ext2_filsys fs);
 
 /*
- * Says that these blocks are contents of files, and have been since the last commit: until the next one they are
- * overwritten at once, as with data=ordered, instead of going through the journal. EXT2MB_ET_BAD_RANGE, ENOMEM.
+ * Says that these blocks are contents of files, and have been since the last commit: until the next one, or until they are
+ * freed, they are overwritten at once, as with data=ordered, instead of going through the journal. EXT2MB_ET_BAD_RANGE,
+ * ENOMEM; EXT2MB_ET_HOOKS_TAKEN: the program has set the hooks that tell what is freed.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_name_data(ext2_filsys fs, uint64_t start, uint64_t count);
 

@@ -11,11 +11,13 @@ ext2mb_sources := \
 	lib/ext2fs/core/lock.c \
 	lib/ext2fs/core/messages.c \
 	lib/ext2fs/core/order_set.c \
+	lib/ext2fs/core/process_claim.c \
 	lib/ext2fs/core/sized_struct.c \
 	lib/ext2fs/core/stripe.c \
 	lib/ext2fs/ext2mb.c \
 	lib/ext2fs/free/commit.c \
 	lib/ext2fs/free/free.c \
+	lib/ext2fs/free/marked.c \
 	lib/ext2fs/free/sync.c \
 	lib/ext2fs/fs/fs_errors.c \
 	lib/ext2fs/fs/fs_state.c \
@@ -59,6 +61,7 @@ ext2mb_sources := \
 	lib/ext2fs/transaction/channel.c \
 	lib/ext2fs/transaction/commit.c \
 	lib/ext2fs/transaction/committed_bitmap.c \
+	lib/ext2fs/transaction/freed.c \
 	lib/ext2fs/transaction/held_blocks.c \
 	lib/ext2fs/transaction/journal.c \
 	lib/ext2fs/transaction/layout.c \
@@ -66,4 +69,5 @@ ext2mb_sources := \
 	lib/ext2fs/transaction/replay.c \
 	lib/ext2fs/transaction/start.c \
 	lib/ext2fs/transaction/superblock.c \
-	lib/ext2fs/transaction/transaction.c
+	lib/ext2fs/transaction/transaction.c \
+	lib/ext2fs/transaction/undo.c

@@ -57,7 +57,7 @@ errcode_t ext2mb_write_mb_stats(struct ext2mb *mb, ext2mb_write_function write, 
 {
 	struct writer writer = { write, context, 0 };
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
-	errcode_t error = ext2mb_read_stats(mb, &stats);
+	errcode_t error = write ? ext2mb_read_stats(mb, &stats) : EXT2MB_ET_BAD_ARGUMENT;
 	uint32_t built = 0;
 
 	if (error)
@@ -141,7 +141,8 @@ errcode_t stats_text_write_groups(struct ext2mb *mb, uint32_t first, uint32_t en
 
 errcode_t ext2mb_write_mb_groups(struct ext2mb *mb, ext2mb_write_function write, void *context)
 {
-	return stats_text_write_groups(mb, 0, mb->geometry.groups, write, context);
+	return mb && write ? stats_text_write_groups(mb, 0, mb->geometry.groups, write, context) :
+	                     EXT2MB_ET_BAD_ARGUMENT;
 }
 
 static void put_sets(struct writer *writer, struct ext2mb *mb, enum index_kind kind, const char *name)
@@ -155,6 +156,8 @@ errcode_t ext2mb_write_mb_structs_summary(struct ext2mb *mb, ext2mb_write_functi
 {
 	struct writer writer = { write, context, 0 };
 
+	if (!mb || !write)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	put(&writer, "optimize_scan: %d\n", group_index_is_on(mb));
 	put_sets(&writer, mb, INDEX_LARGEST, "max_free_order_lists");
 	put_sets(&writer, mb, INDEX_AVERAGE, "avg_fragment_size_lists");

@@ -18,7 +18,14 @@
 #define MAX_SECONDS_OLD ((int64_t)INT32_MAX)
 #define MAX_SECONDS (MIN_SECONDS + (INT64_C(1) << (32 + EXT4_EPOCH_BITS)) - 1)
 
-/* Times are clamped as the kernel does it: what is cut off loses its nanoseconds too. */
+/*
+ * From 2310-04-04 to 2378-04-22: until the clock says 2242, e2fsck takes them for times before 1970 that an old kernel has
+ * stored wrongly, and e2fsck -p, which a host runs when it boots, makes them so.
+ */
+#define DOUBTED_SECONDS ((INT64_C(3) << 32) + MIN_SECONDS)
+#define DOUBTED_END_SECONDS (INT64_C(3) << 32)
+
+/* Times are clamped as the kernel does it, and before what e2fsck doubts: what is cut off loses its nanoseconds too. */
 struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time)
 {
 	const int64_t max_seconds = format->extra_isize ? MAX_SECONDS : MAX_SECONDS_OLD;
@@ -28,6 +35,8 @@ struct inode_time inode_stored_time(const struct ondisk_format *format, struct i
 		return (struct inode_time){ .seconds = MIN_SECONDS };
 	if (time.seconds > max_seconds)
 		return (struct inode_time){ .seconds = max_seconds };
+	if (time.seconds >= DOUBTED_SECONDS && time.seconds < DOUBTED_END_SECONDS)
+		return (struct inode_time){ .seconds = DOUBTED_SECONDS - 1 };
 	if (!format->extra_isize)
 		time.nanoseconds = 0;
 	return time;

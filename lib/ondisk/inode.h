@@ -7,7 +7,8 @@
 #define INODE_ROOT_BYTES 60 /* i_block: an extent tree's root, a block map's, a fast symlink's target, a device */
 
 struct inode_time {
-	int64_t seconds;      /* since 1970; clamped to what the inode can hold: 1901 to 2446 (128-byte inodes: 2038) */
+	/* Since 1970; clamped to what the inode can hold: 1901 to 2446 without 2310 to 2378 (128-byte inodes: to 2038). */
+	int64_t seconds;
 	uint32_t nanoseconds; /* below 10^9; lost in 128-byte inodes and where the seconds are clamped */
 };
 

@@ -312,7 +312,7 @@ static errcode_t write_of_what_is_in_use(io_channel channel, unsigned long long 
 static io_manager transaction_manager_of(const char *twin)
 {
 	static struct struct_io_manager functions;
-	static const struct transaction_manager manager = { &functions, &recorded_disk_manager, 0 };
+	static const struct transaction_manager manager = { .functions = &functions, .backing = &recorded_disk_manager };
 
 	manager_of_channels = &manager;
 	functions = channel_functions(open_channel);

@@ -415,13 +415,17 @@ static void call_for_files(struct ext2mb_worker *worker)
 	ck_assert_uint_gt(ext2mb_free_inodes(test.mb), 0);
 }
 
-/* Another allocator of the same filesystem. */
+/* Another allocator, of another handle: this one has one. */
 static void call_for_attaching(void)
 {
+	ext2_filsys other = mb_image_open();
+
 	ck_assert_error(ext2mb_detach(test.fs), EXT2MB_ET_NOT_ATTACHED);
-	ck_assert_ok(ext2mb_attach(test.fs, NULL));
-	ck_assert_ptr_nonnull(ext2mb_attached(test.fs));
-	ck_assert_ok(ext2mb_detach(test.fs));
+	ck_assert_error(ext2mb_attach(test.fs, NULL), EXT2MB_ET_ATTACHED);
+	ck_assert_ok(ext2mb_attach(other, NULL));
+	ck_assert_ptr_nonnull(ext2mb_attached(other));
+	ck_assert_ok(ext2mb_detach(other));
+	ext2fs_free(other);
 }
 
 /* The filesystem was opened without one. */

@@ -9,7 +9,7 @@
 #define LOGICAL 512 /* clusters of a file */
 #define STEPS 200000
 
-/* Check writes to a pipe for every assertion. */
+/* With the variable that repeats the run. */
 #define must_hold(condition)                                                                                           \
 	do {                                                                                                           \
 		if (!(condition))                                                                                      \

@@ -306,6 +306,67 @@ START_TEST(test_named_data)
 }
 END_TEST
 
+static void free_one(ext2_filsys fs, blk64_t block)
+{
+	ext2fs_block_alloc_stats2(fs, block, -1);
+}
+
+static void free_range(ext2_filsys fs, blk64_t block)
+{
+	ext2fs_block_alloc_stats_range(fs, block, 1, -1);
+}
+
+static void free_attached(ext2_filsys fs, blk64_t block)
+{
+	ck_assert_ok(ext2mb_attach(fs, NULL));
+	ext2fs_block_alloc_stats2(fs, block, -1);
+	ck_assert_ok(ext2mb_detach(fs));
+}
+
+static void free_detached(ext2_filsys fs, blk64_t block)
+{
+	ck_assert_ok(ext2mb_attach(fs, NULL));
+	ck_assert_ok(ext2mb_detach(fs));
+	ext2fs_block_alloc_stats2(fs, block, -1);
+}
+
+static void free_by_allocator(ext2_filsys fs, blk64_t block)
+{
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+
+	ck_assert_ok(ext2mb_open(fs, NULL, &mb));
+	ck_assert_ok(ext2mb_worker_open(mb, &worker));
+	ck_assert_ok(ext2mb_free(worker, block, 1));
+	ext2mb_worker_close(worker);
+	ck_assert_ok(ext2mb_close(mb));
+}
+
+static void (*const frees[])(ext2_filsys fs, blk64_t block) = { free_one, free_range, free_attached, free_detached,
+	                                                        free_by_allocator };
+
+/* A freed block may be a directory's next, so it is not overwritten any more; others still are. */
+START_TEST(test_freed_data)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t used = some_used_block(fs);
+
+	ck_assert_ok(ext2mb_transaction_name_data(fs, used, 2));
+	ck_assert_ok(block_fill(fs, used, 1));
+	ck_assert(is_filled_on_disk(fs, used, 1));
+	frees[_i](fs, used);
+	ck_assert_ok(block_fill(fs, used, 2));
+	ck_assert(is_filled_on_disk(fs, used, 1));
+	ck_assert_uint_eq(block_read(fs, used)[0], 2);
+	ck_assert_ok(block_fill(fs, used + 1, 2));
+	/* Before 1.47.4 libext2fs does not say where a range begins. */
+	ck_assert(frees[_i] == free_range || is_filled_on_disk(fs, used + 1, 2));
+	ck_assert_ok(ext2mb_transaction_abort(fs));
+	ext2fs_free(fs);
+}
+END_TEST
+
 /* So many blocks are in use by nobody; returns the first one. */
 static blk64_t take_blocks(ext2_filsys fs, unsigned int count)
 {
@@ -452,6 +513,7 @@ int main(void)
 	tcase_add_test(tests, test_backups);
 	tcase_add_test(tests, test_mmp);
 	tcase_add_test(tests, test_named_data);
+	tcase_add_loop_test(tests, test_freed_data, 0, sizeof(frees) / sizeof(*frees));
 	tcase_add_loop_test(tests, test_largest, 0, 2);
 	tcase_add_test(tests, test_threads);
 	return run_suite(suite);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext2fs/transaction/undo.h"
 #include "support/cleanup.h"
 #include "transaction_image.h"
 #include "unit.h"
@@ -80,6 +81,87 @@ START_TEST(test_refused)
 }
 END_TEST
 
+static errcode_t free_journal(ext2_filsys fs)
+{
+	blk64_t block;
+
+	ck_assert_ok(ext2fs_bmap2(fs, EXT2_JOURNAL_INO, NULL, NULL, 0, 5, NULL, &block));
+	ext2fs_block_alloc_stats2(fs, block, -1);
+	return block_fill(fs, some_used_block(fs), 1);
+}
+
+static errcode_t lose_journal_at_commit(ext2_filsys fs)
+{
+	fs->super->s_desc_size = 128;
+	ext2fs_mark_super_dirty(fs);
+	return ext2mb_transaction_commit(fs);
+}
+
+static const struct refusal undone[] = {
+	{ write_to_journal, EXT2MB_ET_JOURNAL_WRITE }, { truncate_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ grow, EXT2MB_ET_LAYOUT_CHANGE },             { lose_journal, EXT2MB_ET_LAYOUT_CHANGE },
+	{ write_outside, EXT2MB_ET_BAD_RANGE },        { free_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ lose_journal_at_commit, EXT2MB_ET_LAYOUT_CHANGE },
+};
+
+static bool has_directory(ext2_filsys fs, const char *name)
+{
+	ext2_ino_t ino;
+
+	return !ext2fs_lookup(fs, EXT2_ROOT_INO, name, (int)strlen(name), NULL, &ino);
+}
+
+/* All since the last commit is gone, also from libext2fs's memory, and it goes on. */
+START_TEST(test_undo)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_error(transaction_undo(fs), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_ok(ext2fs_mkdir(fs, EXT2_ROOT_INO, 0, "before"));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	blk64_t free_blocks = ext2fs_free_blocks_count(fs->super);
+
+	ck_assert_ok(ext2fs_mkdir(fs, EXT2_ROOT_INO, 0, "lost"));
+	ck_assert(undone[_i].write(fs));
+	ck_assert_error(transaction_image_info(fs).why_over, undone[_i].error);
+	ck_assert_ok(transaction_undo(fs));
+	ck_assert_uint_eq(ext2fs_free_blocks_count(fs->super), free_blocks);
+	ck_assert(has_directory(fs, "before") && !has_directory(fs, "lost"));
+	ck_assert_ok(ext2fs_mkdir(fs, EXT2_ROOT_INO, 0, "after"));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert_ok(ext2mb_transaction_abort(fs));
+	ck_assert_error(transaction_undo(fs), EXT2MB_ET_TRANSACTION_OVER);
+	ext2fs_free(fs);
+	mb_image_check();
+	fs = mb_image_open();
+	ck_assert(has_directory(fs, "before") && !has_directory(fs, "lost") && has_directory(fs, "after"));
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
+/* What is there may be written to the journal, as fuse2fs 1.47.4 does when it mounts; it does not become a part of anything. */
+START_TEST(test_journal_as_it_is)
+{
+	uint8_t data[1024];
+	blk64_t block;
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_ok(ext2fs_bmap2(fs, EXT2_JOURNAL_INO, NULL, NULL, 0, 0, NULL, &block));
+	memcpy(data, block_read(fs, block), sizeof(data));
+	ck_assert_ok(io_channel_write_blk64(fs->io, block, 1, data));
+	ck_assert_ok(io_channel_write_blk64(fs->io, block, -100, data));
+	ck_assert_uint_eq(transaction_image_info(fs).held_blocks, 0);
+	ck_assert_uint_eq(transaction_image_info(fs).direct_blocks, 0);
+	data[1023]++;
+	ck_assert_error(io_channel_write_blk64(fs->io, block, 1, data), EXT2MB_ET_JOURNAL_WRITE);
+	ck_assert_error(block_fill(fs, block, 1), EXT2MB_ET_TRANSACTION_OVER);
+	ext2fs_free(fs);
+}
+END_TEST
+
 START_TEST(test_steps)
 {
 	mb_image_make(EXT4_1K, "16M");
@@ -136,6 +218,92 @@ START_TEST(test_division)
 	ck_assert(is_filled_on_disk(fs, block + 599, 'x'));
 	ck_assert(!is_filled_on_disk(fs, block + 600, 'x'));
 	ck_assert_ok(ext2mb_transaction_abort(fs));
+	ext2fs_free(fs);
+}
+END_TEST
+
+static void fill_run(ext2_filsys fs, blk64_t block, unsigned int count, int byte)
+{
+	for (blk64_t index = 0; index < count; index++)
+		ck_assert_ok(block_fill(fs, block + index, byte));
+}
+
+static void free_blocks_singly(ext2_filsys fs, blk64_t block, unsigned int count)
+{
+	for (blk64_t index = 0; index < count; index++)
+		ext2fs_block_alloc_stats2(fs, block + index, -1);
+}
+
+static void free_blocks_attached(ext2_filsys fs, blk64_t block, unsigned int count)
+{
+	ck_assert_ok(ext2mb_attach(fs, NULL));
+	free_blocks_singly(fs, block, count);
+	ck_assert_ok(ext2mb_detach(fs));
+}
+
+static void free_blocks_as_range(ext2_filsys fs, blk64_t block, unsigned int count)
+{
+	ext2fs_block_alloc_stats_range(fs, block, count, -1);
+}
+
+static void (*const frees[])(ext2_filsys fs, blk64_t block, unsigned int count) = {
+	free_blocks_singly, free_blocks_attached, free_blocks_as_range };
+
+/*
+ * A step frees more than the journal holds, and the next one writes there: between them is a commit. What was free at the
+ * last commit does not count.
+ */
+START_TEST(test_freed)
+{
+	const unsigned int count = 2000;
+	blk64_t block;
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_ok(ext2fs_get_free_blocks2(fs, 0, 0, (int)count, NULL, &block));
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ext2fs_block_alloc_stats_range(fs, block, count, +1);
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	uint64_t commits = transaction_image_info(fs).commits;
+
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	frees[_i](fs, block, count);
+	ck_assert_ok(ext2mb_transaction_end(fs));
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_uint_eq(transaction_image_info(fs).commits, commits + 1);
+	ext2fs_block_alloc_stats_range(fs, block, count, +1);
+	fill_run(fs, block, count, 'x');
+	ck_assert_ok(ext2mb_transaction_end(fs));
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_uint_eq(transaction_image_info(fs).commits, commits + 1);
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert(is_filled_on_disk(fs, block + count - 1, 'x'));
+	ext2fs_free(fs);
+}
+END_TEST
+
+static void hear_nothing(ext2_filsys fs, blk64_t block, int in_use)
+{
+	(void)fs, (void)block, (void)in_use;
+}
+
+/* Where the program listens instead, each step may have freed anything. */
+START_TEST(test_program_hooks)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t used = some_used_block(fs);
+
+	ext2fs_set_block_alloc_stats_callback(fs, hear_nothing, NULL);
+	ck_assert_error(ext2mb_transaction_name_data(fs, used, 1), EXT2MB_ET_HOOKS_TAKEN);
+	for (int step = 0; step < 3; step++) {
+		ck_assert_ok(ext2mb_transaction_begin(fs));
+		ck_assert(!step || is_filled_on_disk(fs, used, step - 1));
+		ck_assert_ok(block_fill(fs, used, step));
+		ck_assert_ok(ext2mb_transaction_end(fs));
+	}
+	ck_assert_ptr_eq(fs->block_alloc_stats, hear_nothing);
 	ext2fs_free(fs);
 }
 END_TEST
@@ -294,14 +462,116 @@ START_TEST(test_offset)
 }
 END_TEST
 
+static void hear_no_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
+{
+	(void)fs, (void)start, (void)count, (void)in_use;
+}
+
+/* One hook is enough to free a block that nobody hears of: what was named before is then written as all else. */
+START_TEST(test_hooks_after_naming)
+{
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+	blk64_t used = some_used_block(fs);
+
+	ck_assert_ok(ext2mb_transaction_name_data(fs, used, 2));
+	ck_assert_ok(block_fill(fs, used, 1));
+	ck_assert(is_filled_on_disk(fs, used, 1));
+	if (_i)
+		ext2fs_set_block_alloc_stats_range_callback(fs, hear_no_range, NULL);
+	else
+		ext2fs_set_block_alloc_stats_callback(fs, hear_nothing, NULL);
+	ck_assert_ok(block_fill(fs, used + 1, 2));
+	ck_assert(!is_filled_on_disk(fs, used + 1, 2));
+	ck_assert_error(ext2mb_transaction_name_data(fs, used, 1), EXT2MB_ET_HOOKS_TAKEN);
+	ext2fs_free(fs);
+}
+END_TEST
+
+/* Closing drops a step that is open, and says so, whether libext2fs has anything left to write or not. */
+START_TEST(test_close_in_step)
+{
+	bool is_flushed = _i % 2, closes_free = _i / 2;
+	ext2_ino_t ino;
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_ok(ext2fs_mkdir(fs, EXT2_ROOT_INO, 0, "dropped"));
+	if (is_flushed)
+		ck_assert_ok(ext2fs_flush(fs));
+	if (closes_free) {
+		ck_assert_error(ext2fs_close_free(&fs), EXT2MB_ET_IN_STEP);
+	} else {
+		ck_assert_error(ext2fs_close(fs), EXT2MB_ET_IN_STEP);
+		ck_assert_error(transaction_image_info(fs).why_over, EXT2MB_ET_IN_STEP);
+		ext2fs_free(fs);
+	}
+	fs = transaction_image_open(0);
+	ck_assert_error(ext2fs_lookup(fs, EXT2_ROOT_INO, "dropped", 7, NULL, &ino), EXT2_ET_FILE_NOT_FOUND);
+	/* One that has ended is committed. */
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_ok(ext2fs_mkdir(fs, EXT2_ROOT_INO, 0, "kept"));
+	ck_assert_ok(ext2mb_transaction_end(fs));
+	ck_assert_ok(ext2fs_close(fs));
+	mb_image_check();
+	fs = mb_image_open();
+	ck_assert_ok(ext2fs_lookup(fs, EXT2_ROOT_INO, "kept", 4, NULL, &ino));
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
+/* A copy that is closed within a step is not the end of it. */
+START_TEST(test_close_copy_in_step)
+{
+	ext2_filsys copy;
+	ext2_ino_t ino;
+
+	mb_image_make(EXT4_1K, "16M");
+	ext2_filsys fs = transaction_image_open(0);
+
+	ck_assert_ok(ext2fs_dup_handle(fs, &copy));
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_ok(ext2fs_mkdir(fs, EXT2_ROOT_INO, 0, "kept"));
+	ck_assert_ok(fs->io->manager->get_stats(fs->io, NULL));
+	ck_assert_ok(ext2fs_close(copy));
+	ck_assert_ok(ext2mb_transaction_end(fs));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert_ok(ext2fs_close(fs));
+	mb_image_check();
+	fs = mb_image_open();
+	ck_assert_ok(ext2fs_lookup(fs, EXT2_ROOT_INO, "kept", 4, NULL, &ino));
+	ck_assert_ok(ext2fs_close(fs));
+}
+END_TEST
+
+/* A program that has opened nothing else has words for our errors. */
+START_TEST(test_words)
+{
+	ext2_filsys fs;
+
+	mb_image_make("-t ext4 -b 1024 -O ^has_journal", "16M");
+	errcode_t error = ext2fs_open(mb_image_path(), EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0,
+	                              ext2mb_transaction_io_manager(0), &fs);
+	ck_assert_int_eq(error, EXT2MB_ET_NO_JOURNAL);
+	ck_assert_str_eq(error_message(error), "The filesystem has no journal of its own");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("transaction_refused");
 	TCase *tests = mb_image_case(suite);
 
 	tcase_add_loop_test(tests, test_refused, 0, sizeof(refusals) / sizeof(*refusals));
+	tcase_add_loop_test(tests, test_undo, 0, sizeof(undone) / sizeof(*undone));
+	tcase_add_test(tests, test_journal_as_it_is);
 	tcase_add_test(tests, test_steps);
 	tcase_add_test(tests, test_division);
+	tcase_add_loop_test(tests, test_freed, 0, sizeof(frees) / sizeof(*frees));
+	tcase_add_test(tests, test_program_hooks);
+	tcase_add_loop_test(tests, test_hooks_after_naming, 0, 2);
 	tcase_add_loop_test(tests, test_no_journal, 0, 2);
 	tcase_add_test(tests, test_dirty_journal);
 	tcase_add_test(tests, test_damaged_journal);
@@ -310,5 +580,8 @@ int main(void)
 	tcase_add_test(tests, test_taken);
 	tcase_add_test(tests, test_cache);
 	tcase_add_test(tests, test_offset);
+	tcase_add_loop_test(tests, test_close_in_step, 0, 4);
+	tcase_add_test(tests, test_close_copy_in_step);
+	tcase_add_test(tests, test_words);
 	return run_suite(suite);
 }

@@ -6,8 +6,10 @@
 
 #include "ext2fs/allocator.h"
 #include "ext2fs/attach/attached.h"
+#include "ext2fs/core/allocator.h"
 #include "ext2fs/core/messages.h"
 #include "ext2fs/core/sized_struct.h"
+#include "ext2fs/transaction/freed.h"
 
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_attach_options, open_files);
 
@@ -62,6 +64,14 @@ static struct attached *ready(ext2_filsys fs)
 	return attached && !attached_prepare(attached) ? attached : NULL;
 }
 
+/* To another process, since fork(). libext2fs by itself would hand out what that one has taken. */
+static bool is_lost(ext2_filsys fs)
+{
+	struct attached *attached = find(fs);
+
+	return attached && !process_claim_take(attached->mb->claim);
+}
+
 /* The program has come with a function of its own since: resize2fs does. It may ask libext2fs, which must not ask it. */
 static errcode_t ask_program(ext2_filsys fs, uint64_t goal, blk64_t *block)
 {
@@ -77,6 +87,8 @@ static errcode_t hand_out_block(ext2_filsys fs, blk64_t goal, blk64_t *block, st
 {
 	if (fs->get_alloc_block)
 		return ask_program(fs, goal, block);
+	if (is_lost(fs))
+		return EXT2MB_ET_FORKED;
 	struct attached *attached = ready(fs);
 	uint64_t taken;
 
@@ -130,6 +142,8 @@ static bool map_find_range(ext2_filsys fs, int flags, uint64_t goal, uint64_t co
 
 static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t count, blk64_t *start, blk64_t *taken)
 {
+	if (is_lost(fs))
+		return EXT2MB_ET_FORKED;
 	struct attached *attached = ready(fs);
 	struct ext2mb_extent extent;
 
@@ -164,15 +178,17 @@ static void hear_of_block(ext2_filsys fs, blk64_t block, int in_use)
 {
 	struct attached *attached = listener(fs);
 
+	freed_hear_of_block(fs, block, in_use);
 	if (attached)
 		attached_follow_block(attached, block, in_use > 0);
 }
 
-/* Until 1.47.2 libext2fs tells where the range ends, and a length of 0. */
+/* Before 1.47.4 libext2fs tells where the range ends, and a length of 0. */
 static void hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
 {
 	struct attached *attached = listener(fs);
 
+	freed_hear_of_range(fs, start, count, in_use);
 	if (!attached)
 		return;
 	if (count)
@@ -183,13 +199,15 @@ static void hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use
 
 /* --- Attaching and detaching -------------------------------------------------------------------------------- */
 
-/* The program's. Ours are in copies of attached handles. */
+/* The program's. Ours are in copies of attached handles, and a transaction's in handles that are open for one. */
 static bool has_hooks(ext2_filsys fs)
 {
 	return fs->get_alloc_block || (fs->get_alloc_block2 && fs->get_alloc_block2 != hand_out_block) ||
-	       (fs->block_alloc_stats && fs->block_alloc_stats != hear_of_block) ||
+	       (fs->block_alloc_stats && fs->block_alloc_stats != hear_of_block &&
+	        fs->block_alloc_stats != freed_hear_of_block) ||
 	       (fs->new_range && fs->new_range != hand_out_range) ||
-	       (fs->block_alloc_stats_range && fs->block_alloc_stats_range != hear_of_range);
+	       (fs->block_alloc_stats_range && fs->block_alloc_stats_range != hear_of_range &&
+	        fs->block_alloc_stats_range != freed_hear_of_range);
 }
 
 /* libext2fs has no function that sets get_alloc_block2, which alone is told for which file. */
@@ -199,6 +217,7 @@ static void set_hooks(ext2_filsys fs)
 	ext2fs_set_new_range_callback(fs, hand_out_range, NULL);
 	ext2fs_set_block_alloc_stats_callback(fs, hear_of_block, NULL);
 	ext2fs_set_block_alloc_stats_range_callback(fs, hear_of_range, NULL);
+	freed_are_told_by(fs, hear_of_block, hear_of_range);
 }
 
 /* Those that the program has put in their place stay. */
@@ -212,6 +231,7 @@ static void clear_hooks(ext2_filsys fs)
 		ext2fs_set_block_alloc_stats_callback(fs, NULL, NULL);
 	if (fs->block_alloc_stats_range == hear_of_range)
 		ext2fs_set_block_alloc_stats_range_callback(fs, NULL, NULL);
+	freed_listen(fs);
 }
 
 static void destroy(struct attached *attached)
@@ -220,7 +240,7 @@ static void destroy(struct attached *attached)
 		return;
 	attached_files_destroy(&attached->files, attached->worker);
 	ext2mb_worker_close(attached->worker);
-	/* Without a discard function it cannot be refused. */
+	/* Where the handle was freed without a word, the program's workers or files may be open: they keep their memory. */
 	allocator_close(attached->mb);
 	free(attached);
 }
@@ -245,7 +265,7 @@ static errcode_t create(ext2_filsys fs, const struct ext2mb_attach_options *opti
 	                                                                     ATTACHED_FILES_DEFAULT);
 	if (!error)
 		error = allocator_open_following(fs, allocator, &attached->mb);
-	return error ? error : ext2mb_worker_open(attached->mb, &attached->worker);
+	return error ? error : allocator_open_worker(attached->mb, &attached->worker);
 }
 
 errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *options)
@@ -255,6 +275,8 @@ errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *opti
 	errcode_t error;
 
 	messages_register();
+	if (!fs)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	options = sized_struct_read(options ? options : &defaults, &copy, sizeof(copy),
 	                            SIZED_STRUCT_LEAST(struct ext2mb_attach_options, open_files), &error);
 	if (!options)
@@ -282,10 +304,13 @@ errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *opti
 
 errcode_t ext2mb_detach(ext2_filsys fs)
 {
-	struct attached *attached = take_out(fs);
+	struct attached *attached = find(fs);
 
 	if (!attached)
 		return EXT2MB_ET_NOT_ATTACHED;
+	if (allocator_is_used(attached->mb, attached->worker, attached->files.count))
+		return EXT2MB_ET_IN_USE;
+	take_out(fs);
 	clear_hooks(fs);
 	destroy(attached);
 	return 0;

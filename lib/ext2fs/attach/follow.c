@@ -5,6 +5,7 @@
 #include "ext2fs/attach/attached.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/core/arithmetic.h"
+#include "ext2fs/fs/fs_state.h"
 #include "ext2fs/group/group.h"
 
 /*
@@ -31,29 +32,12 @@ static void give_up_run(struct attached *attached, uint64_t start, uint64_t end)
 		attached->has_frees = true;
 }
 
-/* The first run of [from, end) that is marked in the map, or is not; false if there is none. */
-static bool find_run(ext2fs_block_bitmap map, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
-                     uint64_t *stop)
-{
-	blk64_t found;
-	errcode_t error = is_marked ? ext2fs_find_first_set_block_bitmap2(map, from, end - 1, &found) :
-	                              ext2fs_find_first_zero_block_bitmap2(map, from, end - 1, &found);
-
-	if (error)
-		return false;
-	*start = max_u64(found, from);
-	error = is_marked ? ext2fs_find_first_zero_block_bitmap2(map, *start, end - 1, &found) :
-	                    ext2fs_find_first_set_block_bitmap2(map, *start, end - 1, &found);
-	*stop = error ? end : found;
-	return true;
-}
-
 /* Blocks that the books have used alike. What lies behind the first run that is wrong may look different afterwards. */
 static uint64_t follow_alike(struct attached *attached, uint64_t start, uint64_t end, bool is_used)
 {
 	uint64_t from, stop;
 
-	if (!find_run(attached->map, !is_used, start, end, &from, &stop))
+	if (!fs_state_find_run(attached->mb->fs_state, !is_used, start, end, &from, &stop))
 		return end;
 	if (is_used)
 		give_up_run(attached, from, stop);
@@ -192,7 +176,7 @@ static void settle(struct attached *attached)
 	if (!out.count)
 		return;
 	while (stop < out.start + out.count &&
-	       find_run(attached->map, false, stop, out.start + out.count, &start, &stop))
+	       fs_state_find_run(attached->mb->fs_state, false, stop, out.start + out.count, &start, &stop))
 		give_up_run(attached, start, stop);
 }
 

@@ -213,6 +213,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	if (!(choices & CHOICE_SHORT_RUNS) || policy.index == &kernel_index)
 		policy.short_run_kib = 0;
 	if (is_kernels) {
+		policy.small_file_goal = file_goal_near_inode;
 		policy.small_file_take = kernel_small_file_take;
 		policy.normalization = EXT2MB_NORMALIZE_TABLE;
 		policy.locality = EXT2MB_LOCALITY_THREAD;

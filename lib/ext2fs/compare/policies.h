@@ -62,6 +62,8 @@ enum group_loading {
 	GROUPS_COLD, /* none: as right after a mount with no_prefetch_block_bitmaps */
 };
 
+#define LINEAR_GROUPS_ROTATIONAL 4u /* Linux's mb_max_linear_groups on disks that turn, and loop devices on them; else 0 */
+
 struct policy_options {
 	enum policy_name policy;
 	uint32_t choices_added;   /* to those of the policy */

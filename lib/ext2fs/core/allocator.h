@@ -12,18 +12,34 @@
 #include "ext2fs/core/geometry.h"
 #include "ext2fs/core/order_set.h"
 #include "ext2fs/core/policy.h"
+#include "ext2fs/core/process_claim.h"
 #include "ext2fs/core/stats.h"
 #include "ext2fs/core/stripe.h"
 #include "ext2fs/ext2mb.h"
 #include "support/problem.h"
 
+/* GCC defines macros where clang has features. */
+#if !defined(EXT2MB_DEBUG) && defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define EXT2MB_DEBUG
+#endif
+#endif
+#if !defined(EXT2MB_DEBUG) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__))
+#define EXT2MB_DEBUG
+#endif
+
 struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* whole pairs of lines: processors fetch them in pairs */
-	struct ext2mb *mb;
+	struct ext2mb *mb; /* NULL: it is closed */
+	/* free/marked.h: whether the program has marked nothing of what is to be handed out; NULL: it cannot have */
+	bool (*has_none_marked)(struct ext2mb_worker *worker, const struct ext2mb_extent *extent);
 	struct ext2mb_worker *next;
 	uint32_t number;                            /* how many were opened before it */
 	struct search_memory *search;               /* search/search_memory.h */
 	struct worker_preallocation *preallocation; /* preallocation/preallocation.h */
+#ifdef EXT2MB_DEBUG
+	_Atomic bool is_in_use; /* core/worker_use.h */
+#endif
 };
 
 struct ext2mb {
@@ -64,8 +80,12 @@ struct ext2mb {
 	ext2mb_discard_function discard;
 	void *discard_context;
 
+	/* To write: after fork() one of two processes has it. The transaction's, where the filesystem has one. */
+	struct process_claim *claim;
+	struct process_claim own_claim;
 	pthread_mutex_t worker_lock;
 	struct ext2mb_worker *workers;
+	struct ext2mb_worker *closed_workers; /* to be opened again: until then, who uses one is refused */
 	uint32_t workers_opened;
 	struct stats closed_stats; /* of workers that are gone */
 };

@@ -44,6 +44,8 @@ enum counter {
 	COUNT_MOVES_BEGUN,     /* preallocation.h */
 	COUNT_MOVES_ENDED,
 	COUNT_INODE_FREES_BEGUN,
+	COUNT_FILES_OPENED,
+	COUNT_FILES_CLOSED,
 	COUNT_CRITERION_HITS, /* one for each criterion, and so the next three */
 	COUNT_CRITERION_EXTENTS = COUNT_CRITERION_HITS + CRITERIA,     /* runs looked at */
 	COUNT_CRITERION_GROUPS = COUNT_CRITERION_EXTENTS + CRITERIA,   /* considered */

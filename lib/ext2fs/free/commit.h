@@ -11,6 +11,7 @@ extern const struct pending_operations pending_in_groups;
 /*
  * Releases what was freed in the running transaction and begins the next one; before that, shows it to the caller's
  * discard function, whose first error it returns. Any thread. EXT2MB_ET_IN_DISCARD: that function has called it.
+ * EXT2MB_ET_FORKED.
  */
 MUST_CHECK errcode_t commit_frees(struct ext2mb *mb);
 

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 
+#include "ext2fs/free/commit.h"
 #include "ext2fs/fs/fs_state.h"
 #include "ext2fs/group/group.h"
+#include "ext2fs/preallocation/preallocation_register.h"
 
 static errcode_t sync_group(struct ext2mb *mb, uint32_t number, uint8_t *buffer)
 {
@@ -27,7 +29,7 @@ static errcode_t sync_group(struct ext2mb *mb, uint32_t number, uint8_t *buffer)
 	return 0;
 }
 
-errcode_t sync_groups(struct ext2mb *mb)
+static errcode_t sync_groups(struct ext2mb *mb)
 {
 	if (!(mb->fs_state->fs->flags & EXT2_FLAG_RW))
 		return EXT2_ET_RO_FILSYS;
@@ -47,4 +49,17 @@ errcode_t sync_groups(struct ext2mb *mb)
 	}
 	fs_state_write_totals(mb->fs_state);
 	return first_error;
+}
+
+errcode_t sync_all(struct ext2mb *mb)
+{
+	errcode_t discard_error = commit_frees(mb);
+
+	if (discard_error == EXT2MB_ET_IN_DISCARD || discard_error == EXT2MB_ET_FORKED)
+		return discard_error;
+	/* Afterwards, for the discard function may have allocated. */
+	preallocation_register_give_back(mb, &mb->closed_stats, NULL);
+	errcode_t error = sync_groups(mb);
+
+	return error ? error : discard_error;
 }

@@ -5,8 +5,8 @@
 #include "ext2fs/core/allocator.h"
 
 /*
- * Writes the bitmaps of changed groups with their checksums and fills in descriptors and superblock.
- * EXT2_ET_RO_FILSYS, ENOMEM, the first I/O error: what was not written stays marked as changed, all else is done. No
- * other thread.
+ * Commits, gives all preallocations back, then writes the bitmaps of changed groups with their checksums and fills in
+ * descriptors and superblock. EXT2_ET_RO_FILSYS, ENOMEM, the first I/O error: what was not written stays marked as
+ * changed, all else is done; else the discard function's first error. No other thread.
  */
-MUST_CHECK errcode_t sync_groups(struct ext2mb *mb);
+MUST_CHECK errcode_t sync_all(struct ext2mb *mb);

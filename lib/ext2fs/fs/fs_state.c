@@ -8,6 +8,55 @@
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/fs/fs_zones.h"
 
+/* Those that are open: a handle of libext2fs has no place in which it could be said that it has one. */
+static struct {
+	pthread_mutex_t lock;
+	struct fs_state *first;
+} open_states = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* One of a handle that was freed while its calls were served tells nobody: the handle at its address has no hooks. */
+static bool is_of(const struct fs_state *state, ext2_filsys fs)
+{
+	return state->fs == fs && (!state->follows_map || fs->get_alloc_block2);
+}
+
+static errcode_t enter(struct fs_state *state)
+{
+	pthread_mutex_lock(&open_states.lock);
+	const struct fs_state *other = open_states.first;
+
+	while (other && !is_of(other, state->fs))
+		other = other->next;
+	if (!other) {
+		state->next = open_states.first;
+		open_states.first = state;
+	}
+	pthread_mutex_unlock(&open_states.lock);
+	return other ? EXT2MB_ET_ATTACHED : 0;
+}
+
+static void leave(const struct fs_state *state)
+{
+	pthread_mutex_lock(&open_states.lock);
+	struct fs_state **link = &open_states.first;
+
+	while (*link != state)
+		link = &(*link)->next;
+	*link = state->next;
+	pthread_mutex_unlock(&open_states.lock);
+}
+
+errcode_t fs_state_sync_allocator(ext2_filsys fs)
+{
+	pthread_mutex_lock(&open_states.lock);
+	const struct fs_state *state = open_states.first;
+
+	while (state && (state->follows_map || state->fs != fs))
+		state = state->next;
+	pthread_mutex_unlock(&open_states.lock);
+	return state ? state->sync(state->mb) : 0;
+}
+
 static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 {
 	const struct ext2_super_block *super = fs->super;
@@ -67,6 +116,11 @@ errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map
 	if (!state->suspect)
 		return ENOMEM;
 	error = fs_zones_find(fs, &state->geometry, &state->zones, state->suspect);
+	if (!error) {
+		error = enter(state);
+		if (error)
+			fs_zones_free(&state->zones);
+	}
 	if (error) {
 		free(state->suspect);
 		return error;
@@ -77,6 +131,7 @@ errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map
 
 void fs_state_close(struct fs_state *state)
 {
+	leave(state);
 	pthread_mutex_destroy(&state->lock);
 	fs_zones_free(&state->zones);
 	free(state->suspect);
@@ -357,4 +412,30 @@ bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t
 	size_t index = fs_zones_search(&state->zones, start);
 
 	return index < state->zones.count && state->zones.items[index].start < start + count;
+}
+
+static bool find_run(ext2fs_block_bitmap map, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
+                     uint64_t *stop)
+{
+	blk64_t found;
+	errcode_t error = is_marked ? ext2fs_find_first_set_block_bitmap2(map, from, end - 1, &found) :
+	                              ext2fs_find_first_zero_block_bitmap2(map, from, end - 1, &found);
+
+	if (error)
+		return false;
+	*start = found > from ? found : from;
+	error = is_marked ? ext2fs_find_first_zero_block_bitmap2(map, *start, end - 1, &found) :
+	                    ext2fs_find_first_set_block_bitmap2(map, *start, end - 1, &found);
+	*stop = error ? end : found;
+	return true;
+}
+
+/* The bitmap remembers where it was looked into last, so even that is for one thread at a time. */
+bool fs_state_find_run(struct fs_state *state, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
+                       uint64_t *stop)
+{
+	pthread_mutex_lock(&state->lock);
+	bool is_found = find_run(state->fs->block_map, is_marked, from, end, start, stop);
+	pthread_mutex_unlock(&state->lock);
+	return is_found;
 }

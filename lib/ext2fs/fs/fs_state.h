@@ -25,14 +25,24 @@ struct fs_state {
 	struct fs_zones zones;
 	uint64_t *suspect;    /* a bit per group whose bitmaps or inode table lie where they cannot be */
 	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
+	struct fs_state *next; /* of those that are open */
+	struct ext2mb *mb;     /* whose state it is, and how it is written back */
+	errcode_t (*sync)(struct ext2mb *mb);
 };
 
 /*
- * EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. follows_map: the state is
+ * EXT2MB_ET_ATTACHED: the handle has one that is open; two would hand out the same blocks. EXT2MB_ET_BAD_GEOMETRY,
+ * EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. follows_map: the state is
  * never written back, and block bitmaps are read from fs->block_map, which must have been loaded by then.
  */
 MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map);
 void fs_state_close(struct fs_state *state);
+
+/*
+ * Has the allocator of the handle written back, if it has one that keeps what it hands out to itself: state->sync's
+ * errors. The thread that has libext2fs's handle, and no other.
+ */
+MUST_CHECK errcode_t fs_state_sync_allocator(ext2_filsys fs);
 
 /* What is asked for, in blocks, or with 0 the superblock's stripe width or, if that is of no use, its stride. */
 struct stripe fs_state_stripe(const struct fs_state *state, uint32_t asked);
@@ -62,6 +72,13 @@ MUST_CHECK errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group
 
 /* The same for its inode bitmap: bits_words(inodes_per_group) words. */
 MUST_CHECK errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group, uint64_t *words);
+
+/*
+ * The first run of [from, end) that is marked in fs->block_map, or is not: whole clusters. false: there is none. Any
+ * thread, while nobody changes the bitmap.
+ */
+bool fs_state_find_run(struct fs_state *state, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
+                       uint64_t *stop);
 
 /* Whether any block of the range is the filesystem's own. Any thread. */
 bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count);

@@ -128,6 +128,8 @@ errcode_t orphan_file_open(ext2_filsys fs, const struct ext2mb_orphan_options *o
 errcode_t ext2mb_orphan_open(ext2_filsys fs, const struct ext2mb_orphan_options *options, char *why, size_t why_bytes,
                              struct ext2mb_orphans **ret)
 {
+	if (!fs || !ret || (!why && why_bytes))
+		return EXT2MB_ET_BAD_ARGUMENT;
 	return orphan_file_open(fs, options, &orphan_slots_lockless, why, why_bytes, ret);
 }
 
@@ -157,6 +159,8 @@ static __attribute__((noinline)) errcode_t add_to_list(struct ext2mb_orphans *or
 
 errcode_t ext2mb_orphan_add(struct ext2mb_orphans *orphans, unsigned int worker, ext2_ino_t ino, uint32_t *index)
 {
+	if (!orphans || !index)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	if (ino < orphans->first_ino || ino > orphans->last_ino)
 		return EXT2MB_ET_BAD_RANGE;
 	if (orphans->disk.blocks && !orphan_slots_take(&orphans->slots, worker, ino, index))
@@ -175,6 +179,8 @@ static __attribute__((noinline)) errcode_t delete_from_list(struct ext2mb_orphan
 
 errcode_t ext2mb_orphan_delete(struct ext2mb_orphans *orphans, uint32_t index, ext2_ino_t ino)
 {
+	if (!orphans)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	if (index < EXT2MB_ORPHAN_ON_LIST)
 		return orphans->disk.blocks ? orphan_slots_put(&orphans->slots, index, ino) : EXT2MB_ET_ORPHAN_ABSENT;
 	return delete_from_list(orphans, index, ino);
@@ -184,6 +190,8 @@ ext2_ino_t ext2mb_orphan_next(struct ext2mb_orphans *orphans, uint32_t *index)
 {
 	ext2_ino_t ino = 0;
 
+	if (!orphans || !index)
+		return 0;
 	if (*index < EXT2MB_ORPHAN_ON_LIST) {
 		if (orphans->disk.blocks)
 			ino = orphan_slots_next(&orphans->slots, index);
@@ -225,6 +233,8 @@ static errcode_t sync_file(struct ext2mb_orphans *orphans)
 
 errcode_t ext2mb_orphan_sync(struct ext2mb_orphans *orphans)
 {
+	if (!orphans)
+		return EXT2MB_ET_BAD_ARGUMENT;
 	if (!(orphans->disk.fs->flags & EXT2_FLAG_RW))
 		return EXT2_ET_RO_FILSYS;
 	if (orphans->disk.blocks) {
@@ -277,6 +287,8 @@ static errcode_t release_all(struct ext2mb_orphans *orphans, struct ext2mb *mb, 
 errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_orphan_released *counts, char *why,
                                 size_t why_bytes)
 {
+	if (!orphans || (!why && why_bytes))
+		return EXT2MB_ET_BAD_ARGUMENT;
 	const struct orphan_message whose = begin_why(why, why_bytes);
 	struct ext2mb *mb = orphans->mb;
 	errcode_t error = 0;

@@ -7,6 +7,7 @@
 
 #include "ext2fs/core/arithmetic.h"
 #include "ext2fs/core/sized_struct.h"
+#include "ext2fs/core/worker_use.h"
 #include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/preallocation.h"
 
@@ -15,6 +16,9 @@ SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_file_request, flags);
 
 errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_file_info *info, struct ext2mb_file **ret)
 {
+	SCOPE_WORKER_USE(use, worker);
+	if (use.error || !info || !ret)
+		return use.error ? use.error : EXT2MB_ET_BAD_ARGUMENT;
 	const struct geometry *geometry = &worker->mb->geometry;
 	uint64_t inodes = (uint64_t)geometry->groups * geometry->inodes_per_group;
 	struct ext2mb_file_info copy;
@@ -38,6 +42,7 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 	file->is_final = ours->flags & EXT2MB_FILE_FINAL;
 	file->blocks = ours->blocks;
 	file->end = file->is_final ? 0 : ours->blocks;
+	stats_add(&worker->stats, COUNT_FILES_OPENED, 1);
 	*ret = file;
 	return 0;
 }
@@ -83,7 +88,9 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 
 void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
-	if (!file)
+	SCOPE_WORKER_USE(use, worker);
+	/* With a worker that is not the allocator's it stays open: ext2mb_close() says so. */
+	if (use.error || !file || file->mb != worker->mb)
 		return;
 	if (stayed_small(file) || lies_among_small(worker, file))
 		leave_to_others(worker, file);
@@ -94,11 +101,15 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 	if (file->directory)
 		directory_locality_leave(worker, file->directory);
 	preallocation_list_destroy(&file->own.list);
+	stats_add(&worker->stats, COUNT_FILES_CLOSED, 1);
 	free(file);
 }
 
 void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file, uint64_t blocks)
 {
+	SCOPE_WORKER_USE(use, worker);
+	if (use.error || !file || file->mb != worker->mb)
+		return;
 	if (file->is_registered)
 		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
 	file->blocks = file->end = min_u64(blocks, NORMALIZE_END);
@@ -160,27 +171,21 @@ static errcode_t take_own(struct ext2mb_worker *worker, struct ext2mb_file *file
 	return 0;
 }
 
-errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *file,
-                            const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
+/* From its own preallocations, else by a search. */
+static errcode_t take_any(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                          const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct preallocation taken = { 0 };
-	struct ext2mb_file_request copy;
 	errcode_t error = 0;
-	const struct ext2mb_file_request *ours = sized_struct_read(
-		request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags), &error);
 
-	if (!ours)
-		return error;
-	if (!is_valid(geometry, ours))
-		return EXT2MB_ET_BAD_ARGUMENT;
 	if (file->may_have_any)
-		error = take_own(worker, file, ours, &taken);
+		error = take_own(worker, file, request, &taken);
 	if (error)
 		return error;
 	if (!taken.count) {
 		stats_add(&worker->stats, COUNT_REQUESTS, 1);
-		error = file_search(worker, file, ours, &taken);
+		error = file_search(worker, file, request, &taken);
 		if (error)
 			return error;
 		stats_add(&worker->stats, COUNT_SUCCESSES, 1);
@@ -189,6 +194,30 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 		.start = geometry_block_at(geometry, taken.position),
 		.count = geometry_to_blocks(geometry, taken.count),
 	};
+	return 0;
+}
+
+errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                            const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
+{
+	SCOPE_WORKER_USE(use, worker);
+	struct ext2mb_file_request copy;
+	errcode_t error;
+
+	if (use.error || !file || file->mb != worker->mb || !request || !extent)
+		return use.error ? use.error : EXT2MB_ET_BAD_ARGUMENT;
+	const struct ext2mb_file_request *ours = sized_struct_read(
+		request, &copy, sizeof(copy), SIZED_STRUCT_LEAST(struct ext2mb_file_request, flags), &error);
+
+	if (!ours)
+		return error;
+	if (!is_valid(&worker->mb->geometry, ours))
+		return EXT2MB_ET_BAD_ARGUMENT;
+	do {
+		error = take_any(worker, file, ours, extent);
+		if (error)
+			return error;
+	} while (worker->has_none_marked && !worker->has_none_marked(worker, extent));
 	extend(file, ours->logical, extent);
 	return 0;
 }

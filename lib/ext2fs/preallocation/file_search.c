@@ -31,6 +31,7 @@ struct need {
 	uint64_t left_physical;
 	uint64_t right_physical;
 	struct normalize_goal goal; /* of a large file */
+	bool ends_closed;           /* the kernel reserves nothing, and does not go where others went on */
 	bool has_own_goal;          /* a block that somebody's own policy wishes for it */
 	uint64_t own_goal;
 };
@@ -114,6 +115,11 @@ static void clip_at_extent(struct need *need)
 	need->right_physical = 0;
 }
 
+static bool is_contended(const struct ext2mb *mb)
+{
+	return mb->contention && mb->contention->is_contended && mb->contention->is_contended(mb->contention->context);
+}
+
 static errcode_t choose_goal(struct need *need)
 {
 	const struct ext2mb_file *file = need->file;
@@ -126,6 +132,7 @@ static errcode_t choose_goal(struct need *need)
 		.file_blocks = file->blocks,
 		.unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN,
 		.final_size = file->is_final,
+		.is_contended = is_contended(need->mb),
 		.hole_start = need->hole_start,
 		.hole_end = need->hole_end,
 		.left_physical = need->left_physical,
@@ -144,6 +151,7 @@ static errcode_t choose_goal(struct need *need)
 		error = own->normalize(file, &request, &need->goal, &is_normalized);
 	if (!error && !is_normalized)
 		need->goal = normalize(need->mb->prealloc->normalization, &request);
+	need->ends_closed = !is_normalized && normalize_ends_closed(&request);
 	return error;
 }
 
@@ -227,6 +235,23 @@ static errcode_t take_anywhere(const struct need *need, struct preallocation *fo
 	if (!error)
 		found->logical = place(need, found->count);
 	return error;
+}
+
+/* As the kernel looks for the end of a closed file: from the group on where the file is, or its inode. */
+static errcode_t take_closed(const struct need *need, struct preallocation *found)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	uint64_t left = need->left_physical ? geometry_position(geometry, need->left_physical) : 0;
+	struct scan_request scan = {
+		.goal = left && left < geometry->clusters ? left : need->mb->policy.small_file_goal(need->file).position,
+		.has_goal = true,
+		.count = goal_clusters(need),
+		.asked = asked_clusters(need),
+	};
+
+	if (!need->ends_closed)
+		return EXT2MB_ET_NO_SPACE;
+	return preallocation_take(need->worker, &scan, found);
 }
 
 /* A file that has outgrown the small ones goes on in the preallocation where it lies. */
@@ -396,7 +421,7 @@ typedef errcode_t (*take_attempt)(const struct need *need, struct preallocation 
 static errcode_t take_large(const struct need *need, struct preallocation *taken)
 {
 	static const take_attempt owns[] = { take_at_own_goal, NULL };
-	static const take_attempt kernels[] = { take_at_neighbour, take_anywhere, NULL };
+	static const take_attempt kernels[] = { take_closed, take_at_neighbour, take_anywhere, NULL };
 	static const take_attempt ours[] = { take_of_pool,     begin_extent,     take_at_neighbour, take_short_run,
 		                             take_free_groups, begin_free_group, take_near,
 		                             take_after_small, take_anywhere,    NULL };
@@ -466,12 +491,10 @@ static uint32_t slice_clusters(const struct need *need)
 	return (uint32_t)max_u64(count, room);
 }
 
-/* Near the parent, in the second group of its flex group: the first one is for directories. */
-struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file)
+/* In the second group of the inode's flex group: the first one is for directories. */
+static struct small_goal goal_near(const struct geometry *geometry, ext2_ino_t ino)
 {
-	const struct geometry *geometry = &file->mb->geometry;
-	ext2_ino_t near = file->parent ? file->parent : file->ino;
-	uint32_t group = (near - 1) / geometry->inodes_per_group;
+	uint32_t group = (ino - 1) / geometry->inodes_per_group;
 
 	if (geometry->flex_groups >= GEOMETRY_LEAST_FLEX) {
 		group -= group % geometry->flex_groups;
@@ -479,6 +502,16 @@ struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file)
 			group++;
 	}
 	return (struct small_goal){ (uint64_t)group * geometry->clusters_per_group, false };
+}
+
+struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file)
+{
+	return goal_near(&file->mb->geometry, file->parent ? file->parent : file->ino);
+}
+
+struct small_goal file_goal_near_inode(const struct ext2mb_file *file)
+{
+	return goal_near(&file->mb->geometry, file->ino);
 }
 
 /*

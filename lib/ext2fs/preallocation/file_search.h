@@ -33,15 +33,29 @@ static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
 	file->blocks = blocks;
 }
 
+/*
+ * Nobody writes to it any more, and it ends at `blocks`: as if it had been opened with EXT2MB_FILE_FINAL, but what has
+ * been reserved for it stays.
+ */
+static inline void file_ends(struct ext2mb_file *file, uint64_t blocks)
+{
+	file->is_final = true;
+	file->blocks = blocks;
+}
+
 /* Where a small file's first blocks go, if its locality group has nothing: a position. */
 struct small_goal {
 	uint64_t position;
 	bool is_in_group; /* in its group rather than anywhere near */
 };
 
-/* Ours, a policy's small_file_goal: near the parent, in its directory's share of the group. And the kernel's. */
+/*
+ * A policy's small_file_goal. Ours: near the parent, in its directory's share of the group, or without shares in its flex
+ * group; the kernel's: near the inode itself.
+ */
 struct small_goal file_goal_in_share(const struct ext2mb_file *file);
 struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file);
+struct small_goal file_goal_near_inode(const struct ext2mb_file *file);
 
 struct normalize_request;
 struct normalize_goal;

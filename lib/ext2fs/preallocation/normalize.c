@@ -112,6 +112,14 @@ static unsigned int chunk_bits(const struct normalize_request *request, uint64_t
 	return 0;
 }
 
+bool normalize_ends_closed(const struct normalize_request *request)
+{
+	uint64_t count = untouched(request, NORMALIZE_WRITTEN_MAX).count;
+
+	return request->final_size && !request->unwritten && !request->is_contended &&
+	       request->start + count == request->file_blocks;
+}
+
 static struct normalize_goal normalize_table(const struct normalize_request *request)
 {
 	unsigned int block_bits = request->geometry->block_bits;
@@ -120,6 +128,8 @@ static struct normalize_goal normalize_table(const struct normalize_request *req
 	/* fallocate of what fits in one extent has asked not to be normalised since 2011; it tries no goal either. */
 	if (request->unwritten && whole_count <= NORMALIZE_UNWRITTEN_MAX)
 		return untouched(request, NORMALIZE_UNWRITTEN_MAX);
+	if (normalize_ends_closed(request))
+		return untouched(request, NORMALIZE_WRITTEN_MAX);
 
 	/* Before normalisation the kernel limits a request to one extent, and to a group. */
 	uint64_t count =
@@ -161,6 +171,9 @@ static struct normalize_goal normalize_pow2(const struct normalize_request *requ
 
 	if (request->unwritten)
 		return untouched(request, UNWRITTEN_LIMIT);
+	/* What is not to be normalised was none of its business. */
+	if (normalize_ends_closed(request))
+		return untouched(request, NORMALIZE_WRITTEN_MAX);
 
 	uint64_t end = power_above(assumed_end(request));
 	if (request->stripe_blocks)

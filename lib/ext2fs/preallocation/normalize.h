@@ -37,6 +37,7 @@ struct normalize_request {
 	uint64_t file_blocks;   /* the file's size when this is done, or before: what is larger counts */
 	bool unwritten;         /* from fallocate */
 	bool final_size;        /* file_blocks is where the file will end */
+	bool is_contended;      /* the kernel would find its groups' locks held too often (ext4_fs_is_busy()) */
 
 	/* What is neither mapped nor reserved around the request in the file: [hole_start, hole_end) */
 	uint64_t hole_start;
@@ -61,6 +62,12 @@ struct normalize_goal {
 
 /* Of ours: how many blocks each of the open preallocations may have of what is free. */
 uint64_t normalize_share(const struct normalize_hints *hints);
+
+/*
+ * The last request of a file that is closed: `table` and `pow2` leave it as it is, and the kernel looks for it where the
+ * file is, and not where others went on. (EXT4_MB_HINT_NOPREALLOC; small files have come to their locality group before.)
+ */
+bool normalize_ends_closed(const struct normalize_request *request);
 
 /* Not EXT2MB_NORMALIZE_DEFAULT. */
 struct normalize_goal normalize(enum ext2mb_normalization normalization, const struct normalize_request *request);

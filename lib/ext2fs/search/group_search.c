@@ -14,6 +14,12 @@ static bool seems_busy(const struct ext2mb *mb, uint32_t number)
 	return mb->contention && mb->contention->is_busy(mb->contention->context, number);
 }
 
+static void note_lock(const struct ext2mb *mb, uint32_t number)
+{
+	if (mb->contention && mb->contention->has_locked)
+		mb->contention->has_locked(mb->contention->context, number);
+}
+
 bool search_looks_busy(const struct search *search, uint32_t number)
 {
 	return lock_looks_held(&search->mb->groups[number].lock) || seems_busy(search->mb, number);
@@ -243,6 +249,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 		group_lock(group);
 	else if ((seems_busy(mb, number) || !group_try_lock(group)) && !mb->policy.search->meet_busy(search, number))
 		return 0;
+	note_lock(mb, number);
 	errcode_t error = group_load(mb, number);
 	if (!error && search->reserves)
 		error = group_reserved_prepare(mb, number);
@@ -277,6 +284,7 @@ errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start,
 
 	if (error)
 		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
+	note_lock(mb, number);
 	error = search->reserves ? group_reserved_prepare(mb, number) : 0;
 	if (error) {
 		group_leave(mb, number);

@@ -191,6 +191,16 @@ static errcode_t write_direct(struct transaction *transaction, const struct part
 	return 0;
 }
 
+/* Only while it is told of: a block that was freed, and given out again, is nobody's contents on disk. */
+static bool is_named_data(const struct transaction *transaction, uint64_t block)
+{
+	if (!block_ranges_has(&transaction->data, block))
+		return false;
+	ext2_filsys fs = transaction_filesystem(transaction);
+
+	return fs && transaction_hears_frees(transaction, fs);
+}
+
 /* Whether it goes where it belongs at once: nobody refers to it before the commit, or it is data, or MMP's. */
 static errcode_t may_go_down(struct transaction *transaction, uint64_t block, bool *is_direct)
 {
@@ -203,7 +213,7 @@ static errcode_t may_go_down(struct transaction *transaction, uint64_t block, bo
 		return EXT2MB_ET_JOURNAL_WRITE;
 	if (*is_direct || held_blocks_find(&transaction->held, block))
 		return 0;
-	*is_direct = block_ranges_has(&transaction->data, block);
+	*is_direct = is_named_data(transaction, block);
 	return *is_direct ? 0 : committed_bitmap_is_free(&transaction->committed, transaction->backing, block, is_direct);
 }
 
@@ -220,6 +230,19 @@ static errcode_t direct_blocks(struct transaction *transaction, uint64_t block, 
 	}
 	/* What is refused is so when it is its turn. */
 	return error == EXT2MB_ET_BAD_RANGE || error == EXT2MB_ET_JOURNAL_WRITE ? 0 : error;
+}
+
+/*
+ * The journal is ours alone. What changes nothing there is done: fuse2fs 1.47.4 writes the journal's superblock as it has
+ * read it, when it mounts.
+ */
+static errcode_t write_to_journal(struct transaction *transaction, const struct part *part, const void *data)
+{
+	errcode_t error = io_channel_read_blk64(transaction->backing, part->block, 1, transaction->bounce);
+
+	if (error)
+		return error;
+	return data && !memcmp(transaction->bounce + part->within, data, part->bytes) ? 0 : EXT2MB_ET_JOURNAL_WRITE;
 }
 
 errcode_t access_write(struct transaction *transaction, uint64_t offset, uint64_t bytes, const void *data)
@@ -239,6 +262,8 @@ errcode_t access_write(struct transaction *transaction, uint64_t offset, uint64_
 		if (!error)
 			error = is_direct ? write_direct(transaction, &part, from, count) :
 			                    hold(transaction, &part, from);
+		else if (error == EXT2MB_ET_JOURNAL_WRITE)
+			error = write_to_journal(transaction, &part, from);
 		if (error)
 			return error;
 		done = (uint64_t)part.bytes * count;

@@ -25,6 +25,7 @@ static void destroy(struct transaction *transaction)
 	block_ranges_clear(&transaction->discards);
 	block_ranges_clear(&transaction->data);
 	layout_free(&transaction->layout);
+	process_claim_close(&transaction->claim);
 	pthread_rwlock_destroy(&transaction->lock);
 	if (transaction->lock_descriptor >= 0)
 		close(transaction->lock_descriptor);
@@ -53,6 +54,7 @@ static errcode_t make_channel(const char *name, const struct transaction_manager
 		return ENOMEM;
 	}
 	transaction->manager = manager;
+	transaction->channel = channel;
 	transaction->lock_descriptor = -1;
 	transaction->name = strdup(name);
 	transaction->io_options = strdup("");
@@ -64,9 +66,11 @@ static errcode_t make_channel(const char *name, const struct transaction_manager
 		.refcount = 1,
 		.private_data = transaction,
 	};
-	if (!transaction->name || !transaction->io_options || !channel->name) {
+	errcode_t error = process_claim_open(&transaction->claim);
+
+	if (error || !transaction->name || !transaction->io_options || !channel->name) {
 		destroy_channel(channel);
-		return ENOMEM;
+		return error ? error : ENOMEM;
 	}
 	*ret = channel;
 	return 0;
@@ -101,7 +105,12 @@ static errcode_t lock_alone(struct transaction *transaction)
 	pthread_rwlock_wrlock(&transaction->lock);
 	if (!transaction->backing)
 		return EIO;
-	return transaction->state == TRANSACTION_UNREAD ? start_transaction(transaction) : 0;
+	if (transaction->state != TRANSACTION_UNREAD)
+		return 0;
+	/* The filesystem is told to its channel by libext2fs, which reads only then. */
+	if (transaction->channel->app_data && transaction->manager->listen)
+		transaction->manager->listen(transaction->channel->app_data);
+	return start_transaction(transaction);
 }
 
 static errcode_t lock_for_reading(struct transaction *transaction)
@@ -117,6 +126,12 @@ static errcode_t lock_for_reading(struct transaction *transaction)
 	return error;
 }
 
+/* A close that drops a step is told so. */
+static errcode_t over(const struct transaction *transaction)
+{
+	return transaction->why_over == EXT2MB_ET_IN_STEP ? EXT2MB_ET_IN_STEP : EXT2MB_ET_TRANSACTION_OVER;
+}
+
 /* What may be written: the handle of one that is over writes nothing, because libext2fs's memory is stale. */
 static errcode_t lock_for_writing(struct transaction *transaction)
 {
@@ -126,7 +141,9 @@ static errcode_t lock_for_writing(struct transaction *transaction)
 		return error;
 	if (transaction->state == TRANSACTION_PASSED)
 		return transaction->open_flags & IO_FLAG_RW ? EXT2_ET_BAD_MAGIC : EXT2_ET_RO_FILSYS;
-	return transaction->state == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : 0;
+	if (transaction->state == TRANSACTION_OVER)
+		return over(transaction);
+	return process_claim_take(&transaction->claim) ? 0 : EXT2MB_ET_FORKED;
 }
 
 static uint64_t bytes_of(io_channel channel, int count)
@@ -225,7 +242,7 @@ static errcode_t channel_flush(io_channel channel)
 	struct transaction *transaction = channel->private_data;
 
 	pthread_rwlock_rdlock(&transaction->lock);
-	errcode_t error = transaction->state == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : 0;
+	errcode_t error = transaction->state == TRANSACTION_OVER ? over(transaction) : 0;
 	pthread_rwlock_unlock(&transaction->lock);
 	return error;
 }
@@ -268,6 +285,11 @@ static errcode_t channel_set_option(io_channel channel, const char *option, cons
 	return error;
 }
 
+/*
+ * Of libext2fs's functions ext2fs_close2() alone asks, before its last flush, and it flushes if anything has been
+ * written. So it counts as writing, also where nothing is left to flush: what is held is committed. What the channel's
+ * close returns it tells nobody: so a step that is open, which closing drops, fails that flush.
+ */
 static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 {
 	struct transaction *transaction = channel->private_data;
@@ -275,7 +297,23 @@ static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 
 	if (!transaction->backing || !backing->get_stats)
 		return EXT2_ET_OP_NOT_SUPPORTED;
-	return backing->get_stats(transaction->backing, stats);
+	errcode_t error = backing->get_stats(transaction->backing, stats);
+
+	/* A copy of the handle, which is closed, leaves the step to the others. */
+	if (error || !stats || channel->refcount > 1)
+		return error;
+	pthread_rwlock_wrlock(&transaction->lock);
+	/* To another process that has it the flush is refused. */
+	if (transaction->state == TRANSACTION_OPEN)
+		(void)process_claim_take(&transaction->claim);
+	if (transaction->state == TRANSACTION_OPEN && transaction->is_in_step) {
+		transaction_fail(transaction, EXT2MB_ET_IN_STEP);
+		transaction->closing_stats = **stats;
+		transaction->closing_stats.bytes_written++;
+		*stats = &transaction->closing_stats;
+	}
+	pthread_rwlock_unlock(&transaction->lock);
+	return 0;
 }
 
 static errcode_t channel_readahead(io_channel channel, unsigned long long block, unsigned long long count)
@@ -284,13 +322,26 @@ static errcode_t channel_readahead(io_channel channel, unsigned long long block,
 	return EXT2_ET_OP_NOT_SUPPORTED;
 }
 
+/* ext2fs_free() flushes nothing: what is held then lacks what libext2fs has in memory alone. */
+static bool is_half(const struct transaction *transaction)
+{
+	ext2_filsys fs = transaction_filesystem(transaction);
+
+	return transaction->held.count && fs && fs->flags & TRANSACTION_UNWRITTEN;
+}
+
 /* What a program that knows of no transactions leaves is one; a step that has not ended is not committed. */
 static errcode_t end_transaction(struct transaction *transaction)
 {
 	errcode_t error = 0;
 
+	/* The journal is the other process's, and needs_recovery too, or it may become so: neither has written yet. */
+	if (transaction->state >= TRANSACTION_OPEN && !process_claim_has(&transaction->claim))
+		return EXT2MB_ET_FORKED;
 	if (transaction->state == TRANSACTION_OPEN && transaction->is_in_step)
 		transaction_fail(transaction, EXT2MB_ET_IN_STEP);
+	if (transaction->state == TRANSACTION_OPEN && is_half(transaction))
+		error = transaction_fail(transaction, EXT2MB_ET_TRANSACTION_OVER);
 	if (transaction->state == TRANSACTION_OPEN) {
 		error = commit_held(transaction);
 		if (error)
@@ -304,13 +355,31 @@ static errcode_t end_transaction(struct transaction *transaction)
 	return error;
 }
 
+errcode_t channel_finish(io_channel channel)
+{
+	struct transaction *transaction = channel_transaction(channel);
+
+	/* A copy of the handle goes on with it. */
+	if (!transaction || channel->refcount > 1)
+		return 0;
+	pthread_rwlock_wrlock(&transaction->lock);
+	errcode_t error = transaction->backing ? end_transaction(transaction) : 0;
+
+	if (transaction->state == TRANSACTION_OPEN)
+		transaction_fail(transaction, EXT2MB_ET_TRANSACTION_OVER);
+	pthread_rwlock_unlock(&transaction->lock);
+	return error;
+}
+
 static errcode_t channel_close(io_channel channel)
 {
 	struct transaction *transaction = channel->private_data;
 	errcode_t error = 0, close_error = 0;
 
-	if (--channel->refcount > 0)
+	if (--channel->refcount > 0) {
+		transaction->has_lost_copy = true;
 		return 0;
+	}
 	if (transaction->backing) {
 		error = end_transaction(transaction);
 		close_error = io_channel_close(transaction->backing);

@@ -248,6 +248,7 @@ errcode_t commit_held(struct transaction *transaction)
 	committed_bitmap_refresh(&transaction->committed, &transaction->layout, &transaction->held);
 	held_blocks_clear(&transaction->held);
 	block_ranges_clear(&transaction->data);
+	transaction->freed_blocks = 0;
 	discard_all(transaction);
 	return 0;
 }
@@ -262,5 +263,9 @@ errcode_t commit_end(struct transaction *transaction)
 		error = flush(transaction);
 	if (!error)
 		error = write_needs_recovery(transaction, false);
-	return error ? error : flush(transaction);
+	if (!error)
+		error = flush(transaction);
+	if (!error)
+		transaction->has_begun = false;
+	return error;
 }
