@@ -9,6 +9,8 @@ source_sources := \
 	lib/source/archive/archive_packer.c \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/header_tap.c \
+	lib/source/archive/limited_reader.c \
+	lib/source/archive/zip_names.c \
 	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
@@ -22,6 +24,8 @@ source_sources := \
 	lib/source/layers/merge.c \
 	lib/source/layers/oci_image.c \
 	lib/source/layers/whiteouts.c \
+	lib/source/limits/source_limits.c \
+	lib/source/limits/window_budget.c \
 	lib/source/manifest/manifest_source.c \
 	lib/source/manifest/metadata.c \
 	lib/source/mtree/digests.c \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "source/archive/archive_kind.h"
 #include "support/vector.h"
 
 /* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
@@ -13,6 +14,9 @@ static const struct source_kind *const kinds[] = {
 	&archive_source,
 	&oci_image_source,
 };
+
+/* More than docker and containerd make of an image, of which each that is not packed is open until it is copied. */
+#define MOST_OPEN_LAYERS 128
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -26,7 +30,7 @@ static bool has_prefix(struct source *source)
 
 struct source source_of(const char *name)
 {
-	struct source source = { .path = name, .descriptor = -1 };
+	struct source source = { .path = name };
 
 	has_prefix(&source);
 	for (size_t i = 0; !source.kind && i < KINDS; i++)
@@ -86,10 +90,8 @@ static errcode_t add_layer(void *context, const struct source *source)
 		error = vector_reserve(&stack->sources, &stack->source_capacity, stack->count + 1,
 		                       sizeof(*stack->sources));
 	copy.path = error ? NULL : strdup(source->path);
-	if (!copy.path) {
-		cleanup_close_descriptor(&copy.descriptor);
+	if (!copy.path)
 		return ENOMEM;
-	}
 	stack->sources[stack->count] = copy;
 	stack->layers[stack->count++] = (struct merge_layer){ .whiteouts = stack->whiteouts };
 	return 0;
@@ -126,8 +128,14 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 	if (error)
 		return problem_set(problem, error, stack->sources[number].path, "cannot read");
-	for (uint32_t i = 0; i < layer->tree->origin_count; i++)
-		layer->tree->origins[i].source = (uint32_t)number;
+	for (uint32_t i = 0; i < layer->tree->origin_count; i++) {
+		struct tree_origin *origin = &layer->tree->origins[i];
+
+		origin->source = (uint32_t)number;
+		/* Standard input has no path to be opened again by. */
+		if (number >= MOST_OPEN_LAYERS && origin->is_changeable && strcmp(stack->sources[number].path, "-") != 0)
+			tree_close_origin(origin, true);
+	}
 	return 0;
 }
 
@@ -145,6 +153,12 @@ static errcode_t read_serially(void *context, unsigned int worker, size_t index,
 	return error;
 }
 
+/* What starts a process does so alone. */
+static bool scans_beside_others(const struct source *source)
+{
+	return !source->kind->scans_in_parallel && !(source->archive && source->archive->is_limited);
+}
+
 /*
  * Archives are unpacked by one thread each, and none depends on another: those that follow each other are read side by
  * side. A directory is read by all workers at once. The first failure in the order of sources is the same for any
@@ -158,7 +172,7 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 		size_t count = 0;
 
 		while (stack->next + count < stack->count &&
-		       !stack->sources[stack->next + count].kind->scans_in_parallel)
+		       scans_beside_others(&stack->sources[stack->next + count]))
 			count++;
 		stack->side_by_side = count;
 		error = count > 1 ? pool_run(pool, count, read_serially, stack, problem) :
@@ -177,8 +191,9 @@ static void show_total(const struct stack *stack)
 	for (size_t i = 0; i < stack->count; i++) {
 		const struct source *source = &stack->sources[i];
 
-		if (source->kind != &archive_source ||
-		    (source->descriptor < 0 ? stat(source->path, &status) : fstat(source->descriptor, &status)) ||
+		if (source->kind != &archive_source || source->archive->is_limited ||
+		    (!strcmp(source->path, "-") ? fstat(STDIN_FILENO, &status) :
+		                                 stat(source->path, &status)) ||
 		    !S_ISREG(status.st_mode))
 			return;
 		bytes += (uint64_t)status.st_size;
@@ -213,7 +228,6 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
 		free((char *)stack.sources[i].path);
-		cleanup_close_descriptor(&stack.sources[i].descriptor);
 	}
 	free(stack.layers);
 	free(stack.sources);

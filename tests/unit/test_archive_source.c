@@ -58,7 +58,7 @@ static struct tree *scan_archive(const char *path, const struct archive_kind *ki
 	struct problem problem = { 0 };
 	struct tree *tree;
 	struct pool *pool;
-	struct source source = { &archive_source, path, kind, -1 };
+	struct source source = { .kind = &archive_source, .path = path, .archive = kind };
 	char directory[PATH_MAX], why[300] = "";
 
 	snprintf(directory, sizeof(directory), "%s", path);
@@ -514,6 +514,69 @@ START_TEST(an_archive_that_changes_is_noticed)
 }
 END_TEST
 
+/* Opens it anew, as for one of very many layers; 0 or the error of doing so. */
+static errcode_t open_late(const struct tree *tree, uint32_t node, char *contents)
+{
+	struct problem problem = { 0 };
+	struct content_reader *reader;
+
+	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
+	errcode_t error = content_reader_open(reader, node, &problem);
+
+	if (error)
+		ck_assert_str_eq(problem.reason, "it has been changed meanwhile");
+	else
+		ck_assert_int_eq(content_reader_read(reader, contents, tree->nodes[node].size_bytes, 0, &problem), 0);
+	problem_clear(&problem);
+	content_reader_destroy(reader);
+	return error;
+}
+
+/* Another file with the same size and times, of the same name. */
+static void replace(const char *path)
+{
+	SCOPE_FREE char *other = NULL, *bytes = NULL;
+	struct stat status;
+
+	ck_assert_int_gt(asprintf(&other, "%s.other", path), 0);
+	ck_assert_int_eq(stat(path, &status), 0);
+	bytes = calloc(1, (size_t)status.st_size);
+	put_file(other, bytes, (size_t)status.st_size);
+	const struct timespec times[] = { status.st_atim, status.st_mtim };
+
+	ck_assert_int_eq(utimensat(AT_FDCWD, other, times, 0), 0);
+	ck_assert_int_eq(rename(other, path), 0);
+}
+
+START_TEST(an_archive_that_is_opened_late_is_still_the_same)
+{
+	SCOPE_FREE char *directory = host_tree_directory();
+	SCOPE_FREE char *path = strdup(host_tree_below(directory, "archive"));
+	struct problem problem = { 0 };
+	struct written written;
+	char contents[100], again[100];
+
+	write_files(&written, ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_NONE);
+	put_file(path, written.bytes, written.used);
+	free(written.bytes);
+	struct tree *tree = scan_archive(path, &archive_kind_common, 0);
+	uint32_t node = host_tree_find(tree, "d/file");
+
+	ck_assert_uint_le(tree->nodes[node].size_bytes, sizeof(contents));
+	ck_assert_int_eq(open_late(tree, node, contents), 0);
+	tree_close_origin(&tree->origins[0], true);
+	ck_assert_int_lt(tree->origins[0].descriptor, 0);
+	ck_assert_int_eq(open_late(tree, node, again), 0);
+	ck_assert_mem_eq(again, contents, tree->nodes[node].size_bytes);
+	ck_assert_int_eq(content_reader_check(tree, &problem), 0);
+	replace(path);
+	ck_assert_int_eq(open_late(tree, node, again), EBUSY);
+	ck_assert_int_eq(content_reader_check(tree, &problem), EBUSY);
+	problem_clear(&problem);
+	tree_destroy(tree);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("archive_source");
@@ -528,6 +591,7 @@ int main(void)
 	tcase_add_test(tests, a_member_found_only_in_part_moves);
 	tcase_add_loop_test(tests, damaged_archives_do_no_harm, 0, 3 * FORMATS);
 	tcase_add_test(tests, an_archive_that_changes_is_noticed);
+	tcase_add_test(tests, an_archive_that_is_opened_late_is_still_the_same);
 	suite_add_tcase(suite, tests);
 	int status = run_suite(suite);
 

@@ -170,7 +170,7 @@ static errcode_t unpack_from(const struct decoder_format *format, struct packed_
 	const uint8_t *bytes;
 	size_t count;
 	errcode_t error = unpacked_store_create(&budget, ".", &store);
-	const struct unpack_source source = { format, NULL, file, store, setting->threads };
+	const struct unpack_source source = { format, NULL, file, store, setting->threads, NULL };
 
 	ck_assert_int_eq(error, 0);
 	ck_assert_int_eq(unpack_stream_open(&source, &stream), 0);
@@ -194,6 +194,7 @@ static errcode_t unpack_from(const struct decoder_format *format, struct packed_
 	append(plain, all, end);
 	free(all);
 	unpacked_store_destroy(store);
+	unpacked_budget_release(&budget);
 	problem_clear(&problem);
 	return error;
 }
@@ -452,7 +453,7 @@ START_TEST(test_early_close)
 			ck_assert_int_eq(write(ends[1], sample.packed.data, 1000), 1000);
 		else
 			ck_assert_int_eq(whole_write(file.descriptor, sample.packed.data, sample.packed.count, 0), 0);
-		const struct unpack_source source = { &gzip_format, NULL, &file, store, 1 + round % 4 };
+		const struct unpack_source source = { &gzip_format, NULL, &file, store, 1 + round % 4, NULL };
 
 		ck_assert_int_eq(unpack_stream_open(&source, &stream), 0);
 		for (unsigned int i = 0; !is_pipe && i < round; i++)
@@ -558,6 +559,7 @@ START_TEST(test_copies)
 			ck_assert_mem_eq(piece, all.data + at, sizeof(piece));
 		}
 		unpacked_store_destroy(store);
+		unpacked_budget_release(&budget);
 		free(all.data);
 	}
 	struct unpacked_store *store;
@@ -608,6 +610,7 @@ START_TEST(test_unwanted)
 	}
 	ck_assert_uint_le(atomic_load(&budget.used_bytes), 4 * each);
 	unpacked_store_destroy(store);
+	unpacked_budget_release(&budget);
 }
 END_TEST
 
@@ -652,6 +655,7 @@ START_TEST(test_release)
 		expect_piece(store, 2 * piece, 0);
 		expect_piece(store, 3 * piece, 0);
 		unpacked_store_destroy(store);
+		unpacked_budget_release(&budget);
 	}
 }
 END_TEST

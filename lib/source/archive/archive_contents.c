@@ -131,6 +131,9 @@ static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t
 	if (!segments->is_spooled &&
 	    (!archive_input_locate(&scan->input, bytes, count, &stored) || breaks_in_two(segments, offset, stored)))
 		error = move_to_spool(scan);
+	/* What is not packed as a whole may be so by members, as in zip. */
+	if (!error && !scan->input.stream)
+		error = source_counts_unpacked(scan->options->counts, segments->is_spooled ? count : 0);
 	if (!error && segments->is_spooled) {
 		stored = unpacked_store_end(scan->spool.store);
 		error = spool_bytes(scan, bytes, count);
@@ -195,9 +198,15 @@ static errcode_t make_map(struct archive_scan *scan, struct tree_node *node)
 {
 	const struct archive_segments *segments = &scan->segments;
 	size_t bytes = segments->data.count * sizeof(*segments->stored_starts);
+	uint64_t map_bytes = bytes + segments->data.count * sizeof(*segments->data.list);
+	errcode_t error = source_counts_metadata(scan->options->counts, map_bytes);
+
+	if (error)
+		return archive_scan_problem(scan, error, "cannot read", NULL);
 	uint64_t *stored_starts = arena_alloc(&scan->tree->memory, bytes + 1);
 	struct tree_data_map *map;
-	errcode_t error = segments->data.count > UINT32_MAX || !stored_starts ?
+
+	error = segments->data.count > UINT32_MAX || !stored_starts ?
 	                          ENOMEM :
 	                          data_segments_map(&segments->data, &scan->tree->memory, &map);
 

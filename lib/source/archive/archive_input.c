@@ -227,6 +227,7 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	*input = (struct archive_input){ .kind = kind, .options = options };
 	input->position.progress = options ? options->progress : NULL;
 	input->file.position = &input->position;
+	input->file.windows = options ? options->windows : NULL;
 	errcode_t error = examine(input, descriptor);
 
 	/* What unpacks it reads it from its beginning. */
@@ -321,6 +322,7 @@ static errcode_t open_stream(struct archive_input *input, const struct decoder_f
 		.format = format,
 		.context = input->unpacker,
 		.file = &input->file,
+		.counts = input->options->counts,
 		.threads = input->options->unpack_threads,
 	};
 	errcode_t error = unpacked_store_create(input->options->unpacked, input->options->spool_directory,
@@ -490,6 +492,8 @@ errcode_t archive_input_problem(const struct archive_input *input, errcode_t err
 	struct archive *failed = input->archive ? input->archive : input->unpacker;
 	const char *reason = failed ? archive_error_string(failed) : NULL;
 
+	if (error == EDQUOT && input->options && input->options->counts)
+		return source_counts_problem(input->options->counts, problem);
 	if (input->problem.error)
 		return problem_set(problem, error, input->problem.path, input->problem.action);
 	if (error != EBADMSG || input->error)

@@ -19,6 +19,8 @@ struct archive_kind {
 	const char *prefix;       /* NAME:FILE says that FILE is one; NULL: nothing does */
 	const char *what;         /* with its article, for messages */
 	bool stores_utf16;        /* names, which libarchive can convert in a UTF-8 locale only */
+	bool is_limited;          /* it is read by a child process (source/archive/limited_reader.h) */
+	bool is_converted;        /* by that one: nothing is unpacked */
 	bool is_packed_by_filter; /* by rpm's, which libarchive has as a filter */
 	int (*formats[ARCHIVE_KIND_FORMATS])(struct archive *); /* libarchive's; none: a manifest */
 

@@ -12,6 +12,7 @@
 #include "source/archive/archive_acl.h"
 #include "source/archive/archive_scan.h"
 #include "source/tree/file_flags.h"
+#include "support/bisect.h"
 #include "support/vector.h"
 
 #define NANOSECONDS 1000000000
@@ -22,15 +23,18 @@
 static char *member_path(const struct archive_scan *scan)
 {
 	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
+	SCOPE_FREE char *shown = member ? path_shown(member) : NULL;
 	char *path = NULL;
 
-	return member && asprintf(&path, "%s: %s", scan->name, member) >= 0 ? path : NULL;
+	return shown && asprintf(&path, "%s: %s", scan->name, shown) >= 0 ? path : NULL;
 }
 
 errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
 {
 	SCOPE_FREE char *path = member_path(scan);
 
+	if (error == EDQUOT)
+		return source_counts_problem(scan->options->counts, scan->problem);
 	if (!reason)
 		return problem_set(scan->problem, error, path ? path : scan->name, action);
 	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", reason);
@@ -71,6 +75,9 @@ static errcode_t set_owner(const struct archive_scan *scan, struct tree_node *no
 
 	if (uid < 0 || uid > UINT32_MAX || gid < 0 || gid > UINT32_MAX)
 		return archive_scan_problem(scan, EOVERFLOW, "cannot read", "its owner does not fit in 32 bits");
+	if (uid == UINT32_MAX || gid == UINT32_MAX) /* "no id" to chown(2) */
+		return archive_scan_problem(scan, EOVERFLOW, "cannot read",
+		                            "its owner is 4294967295, which no user and no group has");
 	node->uid = (uint32_t)uid;
 	node->gid = (uint32_t)gid;
 	return 0;
@@ -86,9 +93,11 @@ static errcode_t set_target(const struct archive_scan *scan, struct tree_node *n
 	if (bytes >= PATH_MAX)
 		return archive_scan_problem(scan, ENAMETOOLONG, "cannot read",
 		                            "it is a symbolic link to a path of more than 4095 bytes");
+	errcode_t error = source_counts_metadata(scan->options->counts, bytes + 1);
+
 	node->size_bytes = bytes;
-	node->target = arena_copy_string(&scan->tree->memory, target, bytes);
-	return node->target ? 0 : archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
+	node->target = error ? NULL : arena_copy_string(&scan->tree->memory, target, bytes);
+	return node->target ? 0 : archive_scan_problem(scan, error ? error : ENOMEM, "cannot read", NULL);
 }
 
 /* As many bits as Linux has for them. */
@@ -115,7 +124,7 @@ static errcode_t add_xattr(struct archive_scan *scan, uint32_t *count, const cha
 
 	if (error)
 		return xattr_problem(scan, error, NULL);
-	if (strlen(name) > XATTR_NAME_MAX || bytes > XATTR_SIZE_MAX || name[strlen(name) - 1] == '.')
+	if (strlen(name) > XATTR_NAME_MAX || bytes > XATTR_SIZE_MAX || !strchr(name, '.')[1])
 		return xattr_problem(scan, EINVAL, "a name or a value is too long, or a name is only a prefix");
 	scan->xattrs[(*count)++] = (struct tree_xattr){ .name = name, .value = value, .value_bytes = (uint32_t)bytes };
 	return 0;
@@ -225,6 +234,18 @@ static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *c
 	return error ? xattr_problem(scan, error, acl.why) : 0;
 }
 
+/* A header has room for 40 000, which would take seconds to sort, and which Linux could not list. */
+static errcode_t check_list(const struct archive_scan *scan, uint32_t count)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += strlen(scan->xattrs[i].name) + 1;
+	return bytes <= XATTR_LIST_MAX ? 0 :
+	                                 xattr_problem(scan, E2BIG,
+	                                               "it has more than Linux can list, 64 KiB of their names");
+}
+
 /* Of two with the same name the first one stays: stored bytes, with numbers, override text with names. */
 static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 {
@@ -232,11 +253,9 @@ static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct tree_xattr xattr = list[i];
-		uint32_t at = kept;
+		uint32_t at = (uint32_t)BISECT(kept, index, strcmp(list[index].name, xattr.name) >= 0);
 
-		while (at && strcmp(list[at - 1].name, xattr.name) > 0)
-			at--;
-		if (at && !strcmp(list[at - 1].name, xattr.name))
+		if (at < kept && !strcmp(list[at].name, xattr.name))
 			continue;
 		memmove(list + at + 1, list + at, (kept - at) * sizeof(*list));
 		list[at] = xattr;
@@ -254,14 +273,19 @@ static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 	size_t bytes;
 	errcode_t error = 0;
 
-	if (archive_entry_xattr_reset(scan->entry) > 0)
-		while (!error && archive_entry_xattr_next(scan->entry, &name, &value, &bytes) == ARCHIVE_OK)
-			if (name && tree_xattr_is_kept(name))
-				error = add_xattr(scan, &count, name, value, bytes);
+	archive_entry_xattr_reset(scan->entry);
+	while (!error && archive_entry_xattr_next(scan->entry, &name, &value, &bytes) == ARCHIVE_OK) {
+		if (name && tree_xattr_is_kept(name))
+			error = add_xattr(scan, &count, name, value, bytes);
+		else if (name && !scan->options->without_xattrs)
+			node->has_lost_xattr = true;
+	}
 	if (!error && !S_ISLNK(node->mode))
 		error = add_acl(scan, false, &count, node);
 	if (!error && S_ISDIR(node->mode))
 		error = add_acl(scan, true, &count, node);
+	if (!error)
+		error = check_list(scan, count);
 	node->has_lost_acl = archive_entry_acl_types(scan->entry) & ARCHIVE_ENTRY_ACL_TYPE_NFS4;
 	if (!error && count && !scan->options->without_xattrs)
 		error = xattr_table_intern(scan->xattr_table, scan->xattrs, sort_unique(scan->xattrs, count),

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 
 #include "source/archive/archive_scan.h"
+#include "source/archive/limited_reader.h"
+#include "source/archive/zip_names.h"
 #include "source/host/content_reader.h"
 #include "source/tree/tree_builder.h"
 #include "support/run/interrupt.h"
@@ -21,11 +23,11 @@ static errcode_t link_problem(const struct archive_scan *scan, const struct tree
                               const char *target)
 {
 	const char *why = tree_builder_reason(builder);
-	SCOPE_FREE char *reason = NULL;
+	SCOPE_FREE char *shown = path_shown(target), *reason = NULL;
 
 	if (!why)
 		why = error == ENOENT ? "nothing in the archive before it has that name" : error_message(error);
-	if (asprintf(&reason, "%s: %s", target, why) < 0)
+	if (!shown || asprintf(&reason, "%s: %s", shown, why) < 0)
 		reason = NULL;
 	return archive_scan_problem(scan, error, "cannot make a hard link", reason ? reason : why);
 }
@@ -37,9 +39,13 @@ static errcode_t link_below(const struct archive_scan *scan, struct tree_builder
 	struct tree_node node = {
 		.is_below = true,
 		.mode = S_IFREG,
-		.target = arena_copy_string(&scan->tree->memory, target, strlen(target)),
 	};
-	errcode_t error = node.target ? tree_builder_add(builder, path, &node) : ENOMEM;
+	errcode_t error = source_counts_metadata(scan->options->counts, strlen(target) + 1);
+
+	if (error)
+		return archive_scan_problem(scan, error, "cannot add", NULL);
+	node.target = arena_copy_string(&scan->tree->memory, target, strlen(target));
+	error = node.target ? tree_builder_add(builder, path, &node) : ENOMEM;
 
 	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
@@ -98,15 +104,27 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 
+static bool is_zip(const struct archive_scan *scan)
+{
+	return (archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
+}
+
 /*
- * A name that cannot be converted comes as it is, which is what we want; any other warning is about something that
- * would be lost.
+ * A name that cannot be converted comes as it is, which is what we want, or is found in the header; any other warning is
+ * about something that would be lost.
  */
-static bool is_harmless(const struct archive_scan *scan)
+static errcode_t take_warning(const struct archive_scan *scan)
 {
 	const char *warning = archive_error_string(scan->input.archive);
+	errcode_t error = 0;
 
-	return warning && strstr(warning, "be converted") && archive_entry_pathname(scan->entry);
+	if (!warning || !strstr(warning, "be converted"))
+		return archive_scan_failure(scan);
+	if (is_zip(scan))
+		error = zip_names_restore(&scan->input, scan->entry);
+	if (error)
+		return archive_scan_problem(scan, error, "cannot read", NULL);
+	return archive_entry_pathname(scan->entry) ? 0 : archive_scan_failure(scan);
 }
 
 static errcode_t read_members(struct archive_scan *scan, struct tree_builder *builder)
@@ -120,12 +138,14 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 		if (result == ARCHIVE_EOF)
 			break;
 		/* ARCHIVE_RETRY: looking for the next whole header would leave out members that are damaged. */
-		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+		if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
 			scan->entry = NULL; /* it is not whole */
-		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(scan)))
 			return archive_scan_failure(scan);
-		errcode_t error = archive_header_read(scan);
+		}
+		errcode_t error = result == ARCHIVE_WARN ? take_warning(scan) : 0;
 
+		if (!error)
+			error = archive_header_read(scan);
 		if (!error)
 			error = add_member(scan, builder);
 		if (error)
@@ -197,10 +217,10 @@ static errcode_t add_unpacked_origin(struct archive_scan *scan)
 	return error;
 }
 
-static errcode_t build(struct archive_scan *scan, const struct archive_kind *kind, struct tree_builder *builder,
-                       struct pool *pool)
+static errcode_t build(struct archive_scan *scan, int descriptor, const struct archive_kind *kind,
+                       struct tree_builder *builder, struct pool *pool)
 {
-	errcode_t error = archive_input_open(&scan->input, scan->tree->origins[0].descriptor, kind, scan->options);
+	errcode_t error = archive_input_open(&scan->input, descriptor, kind, scan->options);
 
 	if (error)
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
@@ -220,6 +240,21 @@ static errcode_t build(struct archive_scan *scan, const struct archive_kind *kin
 	return error;
 }
 
+static errcode_t build_limited(struct archive_scan *scan, const struct archive_kind *kind, struct tree_builder *builder,
+                               struct pool *pool)
+{
+	struct limited_reader reader = { 0 };
+	errcode_t error = limited_reader_start(&reader, scan->tree->origins[0].descriptor, kind);
+
+	if (error)
+		problem_set(scan->problem, error, scan->name, "cannot start a process that reads it");
+	else
+		error = build(scan, reader.archive, &archive_kind_converted, builder, pool);
+	/* Its threads read from the pipe. */
+	archive_input_close(&scan->input);
+	return limited_reader_end(&reader, error, scan->name, scan->problem);
+}
+
 static errcode_t scan_archive(struct source *source, const struct scan_options *options, struct pool *pool,
                               struct tree *tree, struct problem *problem)
 {
@@ -233,12 +268,24 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	errcode_t error = source_file_open(source, options, tree, problem);
 
 	if (!error)
-		error = tree_builder_create(tree, options->exclude, &builder);
+		error = tree_builder_create(tree, options->exclude, options->counts, &builder);
 	if (!error)
 		error = xattr_table_create(&scan.xattr_table);
 	if (!error)
-		error = build(&scan, source->archive, builder, pool);
+		xattr_table_count(scan.xattr_table, options->counts);
+	if (!error && source->archive->is_limited)
+		error = build_limited(&scan, source->archive, builder, pool);
+	else if (!error)
+		error = build(&scan, tree->origins[0].descriptor, source->archive, builder, pool);
+	bool is_unpacked = scan.input.stream || source->archive->is_limited;
+
 	archive_input_close(&scan.input);
+	for (uint32_t i = 0; !error && i < tree->origin_count; i++)
+		if (tree->origins[i].unpacked)
+			error = unpacked_store_finish(tree->origins[i].unpacked, problem);
+	/* All of it has been read and is kept elsewhere. */
+	if (!error && is_unpacked)
+		tree_close_origin(&tree->origins[0], false);
 	tree_builder_destroy(builder);
 	xattr_table_destroy(scan.xattr_table);
 	free(scan.segments.data.list);

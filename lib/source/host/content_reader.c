@@ -8,6 +8,7 @@
 
 #include "source/host/open_below.h"
 #include "source/tree/file_flags.h"
+#include "source/tree/source_kind.h"
 #include "source/unpack/unpacked_store.h"
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
@@ -23,6 +24,9 @@ struct content_reader {
 	const struct tree *tree;
 	uint32_t node;  /* the file */
 	int descriptor; /* of a host file; owned */
+	int stored;     /* of what holds the contents of one that is stored; borrowed, of the origin or of: */
+	int late;       /* one that is opened late, the last one; owned */
+	uint32_t late_origin;
 	uint32_t flags; /* of that */
 	errcode_t flags_error; /* of asking for them */
 	struct opener opener;
@@ -38,7 +42,7 @@ errcode_t content_reader_create(const struct tree *tree, struct content_reader *
 	if (!reader)
 		return ENOMEM;
 	reader->tree = tree;
-	reader->descriptor = -1;
+	reader->descriptor = reader->stored = reader->late = -1;
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		descender_init(&reader->directories[i].descender, tree->origins[i].descriptor, tree_ascend, tree);
 		reader->directories[i].descriptor = -1;
@@ -61,6 +65,7 @@ void content_reader_destroy(struct content_reader *reader)
 		cleanup_close_descriptor(&reader->directories[origin].descriptor);
 	}
 	close_file(reader);
+	cleanup_close_descriptor(&reader->late);
 	free(reader);
 }
 
@@ -105,6 +110,9 @@ static errcode_t examine(struct content_reader *reader)
 	struct stat status;
 
 	reader->flags_error = file_flags_ask(reader->descriptor, &reader->flags);
+	/* No matter of rights, as others are. */
+	if (reader->flags_error == EIO)
+		return EIO;
 	if (!reader->flags_error && reader->tree->nodes[reader->node].size_bytes)
 		return 0;
 	if (fstat(reader->descriptor, &status))
@@ -123,6 +131,36 @@ static errcode_t has_been_replaced(const char *path, struct problem *problem)
 	return problem_set_reason(problem, EBUSY, path, "cannot read", "it is no longer a regular file");
 }
 
+static errcode_t has_been_changed(const char *path, struct problem *problem)
+{
+	return problem_set_reason(problem, EBUSY, path, "cannot read", "it has been changed meanwhile");
+}
+
+/* What a file of a TREE_ORIGIN_STORED is stored in, unless that has been unpacked. */
+static errcode_t open_stored(struct content_reader *reader, uint32_t number, struct problem *problem)
+{
+	const struct tree_origin *origin = &reader->tree->origins[number];
+	struct stat status;
+
+	reader->stored = origin->descriptor;
+	if (!origin->is_opened_late)
+		return 0;
+	if (reader->late < 0 || reader->late_origin != number) {
+		SCOPE_CLOSE int opened = source_file_open_path(origin->path);
+
+		if (opened < 0 || fstat(opened, &status))
+			return problem_set(problem, errno, origin->path, "cannot open");
+		if (!file_version_is(&origin->version, &status))
+			return has_been_changed(origin->path, problem);
+		cleanup_close_descriptor(&reader->late);
+		reader->late = opened;
+		reader->late_origin = number;
+		opened = -1;
+	}
+	reader->stored = reader->late;
+	return 0;
+}
+
 errcode_t content_reader_open(struct content_reader *reader, uint32_t number, struct problem *problem)
 {
 	const struct tree_node *node = &reader->tree->nodes[number];
@@ -135,7 +173,7 @@ errcode_t content_reader_open(struct content_reader *reader, uint32_t number, st
 	close_file(reader);
 	reader->node = number;
 	if (origin->kind == TREE_ORIGIN_STORED)
-		return 0;
+		return open_stored(reader, node->origin, problem);
 	if (origin->kind == TREE_ORIGIN_DIRECTORY)
 		error = enter(reader, number, &directory, problem);
 	if (error)
@@ -181,10 +219,11 @@ static uint32_t segment_at(const struct tree_data_map *map, uint64_t offset)
 	                        map->segments[segment].start_bytes + map->segments[segment].length_bytes > offset);
 }
 
-static errcode_t read_stored(const struct tree_origin *origin, void *bytes, size_t count, uint64_t at)
+static errcode_t read_stored(const struct content_reader *reader, const struct tree_origin *origin, void *bytes,
+                             size_t count, uint64_t at)
 {
 	return origin->unpacked ? unpacked_store_read(origin->unpacked, bytes, count, at) :
-	                          whole_read(origin->descriptor, bytes, count, at);
+	                          whole_read(reader->stored, bytes, count, at);
 }
 
 /* What a segment has of bytes [offset, end) of its file. */
@@ -204,15 +243,15 @@ static struct stored_part part_of(const struct tree_data_map *map, uint32_t numb
 }
 
 /* What is stored has no holes: they are made here. */
-static errcode_t read_sparse(const struct tree_data_map *map, const struct tree_origin *origin, char *bytes,
-                             size_t count, uint64_t offset)
+static errcode_t read_sparse(const struct content_reader *reader, const struct tree_data_map *map,
+                             const struct tree_origin *origin, char *bytes, size_t count, uint64_t offset)
 {
 	uint64_t end = offset + count;
 
 	memset(bytes, 0, count);
 	for (uint32_t i = segment_at(map, offset); i < map->count && map->segments[i].start_bytes < end; i++) {
 		struct stored_part part = part_of(map, i, offset, end);
-		errcode_t error = read_stored(origin, bytes + (part.start_bytes - offset), part.length_bytes,
+		errcode_t error = read_stored(reader, origin, bytes + (part.start_bytes - offset), part.length_bytes,
 		                              part.stored_start);
 
 		if (error)
@@ -231,7 +270,7 @@ bool content_reader_lies_at(const struct content_reader *reader, uint64_t offset
 	*place = offset;
 	if (origin->kind != TREE_ORIGIN_STORED)
 		return true;
-	*descriptor = origin->descriptor;
+	*descriptor = reader->stored;
 	*place = node->stored_start + offset;
 	if (origin->unpacked || !node->is_sparse)
 		return !origin->unpacked;
@@ -256,9 +295,9 @@ errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t
 	if (origin->kind != TREE_ORIGIN_STORED)
 		error = whole_read(reader->descriptor, bytes, count, offset);
 	else if (node->is_sparse)
-		error = read_sparse(node->data_map, origin, bytes, count, offset);
+		error = read_sparse(reader, node->data_map, origin, bytes, count, offset);
 	else
-		error = read_stored(origin, bytes, count, node->stored_start + offset);
+		error = read_stored(reader, origin, bytes, count, node->stored_start + offset);
 	return error ? read_problem(reader, error, problem) : 0;
 }
 
@@ -286,6 +325,16 @@ uint32_t content_reader_flags(const struct content_reader *reader)
 	return reader->flags_error ? file_flags_otherwise(reader->descriptor, reader->flags_error) : reader->flags;
 }
 
+/* A further name changes the ctime of a file that is open; what was opened by its name must have that, too. */
+static bool is_as_it_was(const struct tree_origin *origin, const struct stat *status)
+{
+	const struct file_version *version = &origin->version;
+
+	return origin->is_opened_late ? file_version_is(version, status) :
+	                                version->bytes == status->st_size &&
+	                                        times_are_equal(version->mtime, status->st_mtim);
+}
+
 errcode_t content_reader_check(const struct tree *tree, struct problem *problem)
 {
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
@@ -294,12 +343,10 @@ errcode_t content_reader_check(const struct tree *tree, struct problem *problem)
 
 		if (!origin->is_changeable)
 			continue;
-		if (fstat(origin->descriptor, &status))
+		if (origin->is_opened_late ? stat(origin->path, &status) : fstat(origin->descriptor, &status))
 			return problem_set(problem, errno, origin->path, "cannot examine");
-		if ((uint64_t)status.st_size != origin->size_bytes || status.st_mtim.tv_sec != origin->mtime.tv_sec ||
-		    status.st_mtim.tv_nsec != origin->mtime.tv_nsec)
-			return problem_set_reason(problem, EBUSY, origin->path, "cannot read",
-			                          "it has been changed meanwhile");
+		if (!is_as_it_was(origin, &status))
+			return has_been_changed(origin->path, problem);
 	}
 	return 0;
 }

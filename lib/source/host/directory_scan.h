@@ -83,6 +83,9 @@ struct scan_worker {
 	struct scan_unread unread;
 	bool knows_bare_device; /* a device whose files have no xattrs */
 	uint64_t bare_device;
+	bool knows_device; /* whether the sizes of the files of the last device are made up */
+	bool device_is_made_up;
+	uint64_t device;
 	struct scan_linked *linked;
 	size_t linked_count, linked_capacity;
 

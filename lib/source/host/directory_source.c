@@ -426,6 +426,25 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 	return error ? error : number_nodes(scan, pool, problem);
 }
 
+/* What others (skopeo) call by a prefix that is none of a source's, and what can be done about it. */
+static errcode_t open_problem(const char *path, errcode_t error, struct problem *problem)
+{
+	static const char *const transports[] = { "containers-storage", "dir",         "docker",
+		                                  "docker-archive",     "docker-daemon", "oci-archive" };
+	size_t prefix_bytes = strspn(path, "abcdefghijklmnopqrstuvwxyz-");
+
+	/* What is not there need not have been a directory. */
+	if (error != ENOENT)
+		return problem_set(problem, error, path, "cannot open directory");
+	for (size_t i = 0; path[prefix_bytes] == ':' && i < sizeof(transports) / sizeof(*transports); i++)
+		if (strlen(transports[i]) == prefix_bytes && !memcmp(path, transports[i], prefix_bytes))
+			return problem_set_reason(problem, error, path, "cannot open",
+			                          "there is no such file, and \"%s:\" is not read here: skopeo copy "
+			                          "%s oci:DIR makes what -d oci:DIR reads",
+			                          transports[i], path);
+	return problem_set(problem, error, path, "cannot open");
+}
+
 static errcode_t scan_directory(struct source *source, const struct scan_options *options, struct pool *pool,
                                 struct tree *tree, struct problem *problem)
 {
@@ -440,7 +459,7 @@ static errcode_t scan_directory(struct source *source, const struct scan_options
 	};
 
 	if (scan.root < 0)
-		return problem_set(problem, errno, source->path, "cannot open directory");
+		return open_problem(source->path, errno, problem);
 	errcode_t error = scan_tree(&scan, pool, problem);
 
 	scan_destroy(&scan);

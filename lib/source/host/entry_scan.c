@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "support/run/interrupt.h"
 #include "support/vector.h"
@@ -39,6 +41,7 @@ struct place {
 	uint32_t directory;
 	int descriptor;         /* of the directory */
 	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
+	bool is_made_up; /* what the directory's files say of their sizes */
 	struct problem *problem;
 };
 
@@ -122,6 +125,7 @@ static errcode_t read_xattrs(const struct place *place, struct tree_node *node, 
 		return problem_set_reason(place->problem, ENOENT, path, "cannot read extended attributes",
 		                          "/proc is not mounted: mount it, or leave them out with --no-xattrs");
 	}
+	node->has_lost_xattr = worker->xattrs.has_unknown;
 	error = intern_xattrs(place->scan, worker, node, device, error);
 	note_unread(worker, place->directory, node->name);
 	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
@@ -183,6 +187,55 @@ static errcode_t note_link(const struct place *place, struct tree_node *node, co
 	return 0;
 }
 
+/* Not in all headers. */
+#define CONFIGFS_MAGIC 0x62656570
+#define FUSE_CONTROL_MAGIC 0x65735543
+
+/*
+ * Files of procfs, sysfs and their like say that they have 0 bytes, or a page, whatever can be read from them. Reading them
+ * to see would wait for ever (trace_pipe) or take away what others should read (kmsg), so statfs(2) is asked.
+ */
+static bool has_made_up_sizes(int descriptor)
+{
+	static const unsigned long types[] = {
+		PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		DEBUGFS_MAGIC,       TRACEFS_MAGIC,      SECURITYFS_MAGIC,   SELINUX_MAGIC,
+		SMACK_MAGIC,         BPF_FS_MAGIC,       BINFMTFS_MAGIC,     RDTGROUP_SUPER_MAGIC,
+		XENFS_SUPER_MAGIC,   NSFS_MAGIC,         AAFS_MAGIC,         CONFIGFS_MAGIC,
+		FUSE_CONTROL_MAGIC,  OPENPROM_SUPER_MAGIC,
+	};
+	struct statfs status;
+
+	if (fstatfs(descriptor, &status))
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (((unsigned long)status.f_type & UINT32_MAX) == types[i])
+			return true;
+	return false;
+}
+
+/* The directories of a device that has been asked are all alike. */
+static bool is_made_up(struct scan_worker *worker, const struct scan_directory *directory, int descriptor)
+{
+	const struct tree_node *node = directory->node;
+	uint64_t device = makedev(node->device.major, node->device.minor);
+
+	if (!worker->knows_device || worker->device != device)
+		worker->device_is_made_up = has_made_up_sizes(descriptor);
+	worker->knows_device = true;
+	worker->device = device;
+	return worker->device_is_made_up;
+}
+
+static errcode_t refuse_made_up(const struct place *place)
+{
+	SCOPE_FREE char *path = scan_path(place->scan, place->directory);
+
+	return problem_set_reason(place->problem, EINVAL, path, "cannot read directory",
+	                          "its files do not say how much can be read from them, as in /proc and /sys: leave it "
+	                          "out with --one-file-system or --exclude");
+}
+
 static bool is_skipped(const struct scan_options *options, const struct stat *status)
 {
 	if (!scan_is_image(options, status))
@@ -217,11 +270,15 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 
 	if (as_file && is_excluded(place, node, true))
 		return leave_out(place);
+	if (place->is_made_up && !as_file && !is_excluded(place, node, true))
+		return refuse_made_up(place);
 	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
 		return fail(place, node, errno, "cannot examine");
 	if (is_skipped(place->scan->options, &status) ||
 	    (S_ISDIR(status.st_mode) ? is_excluded(place, node, true) : as_file))
 		return leave_out(place);
+	if (place->is_made_up)
+		return refuse_made_up(place);
 	set_attributes(node, &status);
 	switch (status.st_mode & S_IFMT) {
 	case S_IFDIR:
@@ -272,7 +329,14 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 
 	if (interrupt_pending())
 		return problem_set(problem, EINTR, NULL, "stopped");
-	struct place place = { scan, &scan->workers[worker], number, descriptor, NULL, NULL, problem };
+	struct place place = {
+		.scan = scan,
+		.worker = &scan->workers[worker],
+		.directory = number,
+		.descriptor = descriptor,
+		.is_made_up = is_made_up(&scan->workers[worker], directory, descriptor),
+		.problem = problem,
+	};
 
 	if (scan->options->exclude && begin_path(&place))
 		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
@@ -306,6 +370,7 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	set_identity(scan, root, &status);
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
+	root->has_lost_xattr = worker->xattrs.has_unknown;
 	error = intern_xattrs(scan, worker, root, status.st_dev, error);
 	note_unread(worker, ASCEND_ROOT, NULL);
 	if (error)

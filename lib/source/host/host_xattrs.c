@@ -102,9 +102,10 @@ static ssize_t read_whole(const struct place *place, const char *xattr, void *to
 	return read_up_to(place, xattr, to, xattr ? XATTR_SIZE_MAX : XATTR_LIST_MAX);
 }
 
+/* A matter of rights, or of what the filesystem has. A disk that fails (EIO) would lose ACLs and labels unseen. */
 static bool is_unreadable(errcode_t error)
 {
-	return error == EACCES || error == EPERM || error == EIO || error == ENOTSUP;
+	return error == EACCES || error == EPERM || error == ENOTSUP;
 }
 
 static void note_unread(struct host_xattrs *xattrs, errcode_t error)
@@ -118,8 +119,10 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 	size_t used = 0;
 
 	for (const char *name = xattrs->names; name < xattrs->names + names_bytes; name += strlen(name) + 1) {
-		if (!tree_xattr_is_kept(name))
+		if (!tree_xattr_is_kept(name)) {
+			xattrs->has_unknown = true;
 			continue;
+		}
 		errcode_t error = vector_reserve(&xattrs->values, &xattrs->values_capacity, used + XATTR_SIZE_MAX, 1);
 
 		if (!error)
@@ -156,6 +159,7 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 static errcode_t read_place(struct host_xattrs *xattrs, const struct place *place)
 {
 	xattrs->count = xattrs->unread_count = 0;
+	xattrs->has_unknown = false;
 	ssize_t names_bytes = read_whole(place, NULL, xattrs->names);
 
 	if (names_bytes < 0 && errno != ENOTSUP && is_unreadable(errno)) {

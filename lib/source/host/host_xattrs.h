@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out:
+ * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out, which is told:
  * they are computed by the host's filesystem (system.nfs4_acl, btrfs.compression) and ext4 cannot hold them.
  */
 #pragma once
@@ -13,6 +13,8 @@ struct host_xattrs {
 	uint32_t count;
 	uint32_t unread_count;  /* left out, since they could not be read */
 	errcode_t unread_error; /* the first one's */
+
+	bool has_unknown; /* one that is none of these was left out */
 
 	bool lacks_proc; /* why the last read failed: /proc is not mounted */
 
@@ -29,7 +31,7 @@ void host_xattrs_destroy(struct host_xattrs *xattrs);
 
 /*
  * Of an open file or directory. ENOTSUP: its filesystem has none. An xattr that must not (EACCES, EPERM) or cannot
- * (EIO, ENOTSUP) be read is not an error; if not even their names can be, that counts as one.
+ * (ENOTSUP) be read is not an error; if not even their names can be, that counts as one. EIO and all else is.
  */
 MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
 

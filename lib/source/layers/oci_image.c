@@ -6,7 +6,8 @@
  *
  * The name is DIR or DIR:REF, where REF is what the annotation org.opencontainers.image.ref.name says; DIR has no
  * colon. Where several images are left, the one for linux and this host's processor is taken. The layers are read
- * through to check them, in parallel; each is given on as the open file that was checked. The author of an image is not
+ * through to check them, in parallel, and closed: there may be more than can be open. What is opened anew must be the file
+ * that was checked, unchanged. The author of an image is not
  * trusted: a layer is read as a tar archive whatever its bytes are (archive_kind_layer).
  *
  * EINVAL with a reason for what does not follow the specification, is damaged or cannot be chosen; errors of open(2).
@@ -18,8 +19,11 @@
 #include <json-c/json.h>
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
+#include <search.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "source/archive/archive_kind.h"
 #include "support/io/whole_io.h"
@@ -47,8 +51,9 @@ struct oci_blob {
 	const char *media_type;
 	const char *digest; /* 64 digits */
 	uint64_t size_bytes;
-	char *path;     /* owned */
-	int descriptor; /* of a layer, once it has been checked; owned; else -1 */
+	char *path;                  /* owned */
+	struct oci_blob *first; /* of a layer: the first one that is the same file, which is read only once */
+	struct file_version version; /* of a layer, once it has been checked */
 };
 
 struct oci_image {
@@ -57,7 +62,21 @@ struct oci_image {
 	char *manifest_path;
 	struct oci_blob *layers; /* what they borrow lies in the manifest */
 	uint32_t layer_count;
+	void *known; /* layers by digest, for tsearch(3) */
 };
+
+static int compare_blobs(const void *one, const void *other)
+{
+	const struct oci_blob *first = one, *second = other;
+	int order = strcmp(first->digest, second->digest);
+
+	return order ? order : first->size_bytes < second->size_bytes ? -1 : first->size_bytes > second->size_bytes;
+}
+
+static void keep(void *blob)
+{
+	(void)blob;
+}
 
 /* A member's text, "" where it is missing or no text. */
 static const char *text_of(const json_object *object, const char *key)
@@ -79,7 +98,7 @@ static errcode_t describe(const char *directory, const char *document, const jso
 	const char *digest = text_of(descriptor, "digest");
 	const json_object *size = json_object_object_get(descriptor, "size");
 
-	*blob = (struct oci_blob){ .descriptor = -1 };
+	*blob = (struct oci_blob){ 0 };
 	if (!*media_type || !*digest || !json_object_is_type(size, json_type_int) || json_object_get_int64(size) < 0)
 		return problem_set_reason(problem, EINVAL, document, "cannot use",
 		                          "a descriptor needs mediaType, digest and size");
@@ -112,20 +131,19 @@ static errcode_t check_digest(const struct oci_blob *blob, struct sha256_ctx *ha
 }
 
 /* Opens a regular file; blob may be NULL, else the size is checked. */
-static errcode_t open_file(const char *path, const struct oci_blob *blob, int *descriptor, uint64_t *size_bytes,
+static errcode_t open_file(const char *path, const struct oci_blob *blob, int *descriptor, struct stat *status,
                            struct problem *problem)
 {
-	struct stat status;
-
 	*descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*descriptor < 0 || fstat(*descriptor, &status))
+	if (*descriptor < 0 || fstat(*descriptor, status))
 		return problem_set(problem, errno, path, "cannot open");
-	if (!S_ISREG(status.st_mode))
+	if (!S_ISREG(status->st_mode))
 		return problem_set_reason(problem, EINVAL, path, "cannot open", "it is not a regular file");
-	*size_bytes = (uint64_t)status.st_size;
-	if (blob && blob->size_bytes != *size_bytes)
+	const uint64_t size_bytes = (uint64_t)status->st_size;
+
+	if (blob && blob->size_bytes != size_bytes)
 		return problem_set_reason(problem, EINVAL, path, "cannot use",
-		                          "it is damaged: it has %" PRIu64 " bytes, not %" PRIu64, *size_bytes,
+		                          "it is damaged: it has %" PRIu64 " bytes, not %" PRIu64, size_bytes,
 		                          blob->size_bytes);
 	return 0;
 }
@@ -149,13 +167,15 @@ static errcode_t read_document(const char *path, const struct oci_blob *blob, js
 {
 	SCOPE_CLOSE int descriptor = -1;
 	struct sha256_ctx hash;
-	uint64_t size_bytes;
+	struct stat status;
 
 	*ret = NULL;
-	errcode_t error = open_file(path, blob, &descriptor, &size_bytes, problem);
+	errcode_t error = open_file(path, blob, &descriptor, &status, problem);
 
 	if (error)
 		return error;
+	const uint64_t size_bytes = (uint64_t)status.st_size;
+
 	if (size_bytes > DOCUMENT_BYTES)
 		return problem_set_reason(problem, EFBIG, path, "cannot use", "it has more than %u bytes",
 		                          DOCUMENT_BYTES);
@@ -174,32 +194,34 @@ static errcode_t read_document(const char *path, const struct oci_blob *blob, js
 	return parse(path, text, size_bytes, ret, problem);
 }
 
-/*
- * Reads a layer to check it, whose descriptor is then open at its beginning: to open the path again could give another
- * file, which has not been checked.
- */
+/* Reads a layer to check it, and notes which file that was. */
 static errcode_t check_layer(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	struct oci_blob *blob = &((const struct oci_image *)context)->layers[index];
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
+	SCOPE_CLOSE int descriptor = -1;
 	struct sha256_ctx hash;
-	uint64_t size_bytes;
+	struct stat status = { 0 };
 
 	(void)worker;
+	if (blob->first != blob)
+		return 0;
 	if (!buffer)
 		return problem_set(problem, ENOMEM, blob->path, "cannot read");
-	errcode_t error = open_file(blob->path, blob, &blob->descriptor, &size_bytes, problem);
+	errcode_t error = open_file(blob->path, blob, &descriptor, &status, problem);
+	const uint64_t size_bytes = (uint64_t)status.st_size;
 
 	sha256_init(&hash);
 	for (uint64_t at = 0; !error && at < size_bytes; at += BUFFER_BYTES) {
 		size_t count = size_bytes - at < BUFFER_BYTES ? size_bytes - at : BUFFER_BYTES;
 
-		error = interrupt_pending() ? EINTR : whole_read(blob->descriptor, buffer, count, at);
+		error = interrupt_pending() ? EINTR : whole_read(descriptor, buffer, count, at);
 		if (!error)
 			sha256_update(&hash, count, buffer);
 	}
 	if (error)
 		return problem_set(problem, error, blob->path, "cannot read");
+	blob->version = file_version_of(&status);
 	return check_digest(blob, &hash, problem);
 }
 
@@ -428,6 +450,11 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 
 		if (error)
 			return error;
+		struct oci_blob *const *known = tsearch(layer, &image->known, compare_blobs);
+
+		if (!known)
+			return problem_set(problem, ENOMEM, path, "cannot use");
+		layer->first = *known;
 		if (!IS_AMONG(layer->media_type, layer_types))
 			return problem_set_reason(problem, EINVAL, layer->path, "cannot use",
 			                          "unknown media type \"%.160s\" of a layer",
@@ -449,13 +476,41 @@ static errcode_t check_version(const char *directory, struct problem *problem)
 	return problem_set_reason(problem, EINVAL, path, "cannot use", "its imageLayoutVersion is not 1");
 }
 
+static bool has_file(const char *directory, const char *name)
+{
+	SCOPE_FREE char *path = path_from(directory, name);
+
+	return path && access(path, F_OK) == 0;
+}
+
+/* What is no layout, but can become one. */
+static errcode_t check_directory(const char *directory, struct problem *problem)
+{
+	struct stat status;
+
+	if (stat(directory, &status))
+		return problem_set(problem, errno, directory, "cannot open");
+	if (!S_ISDIR(status.st_mode))
+		return problem_set_reason(problem, ENOTDIR, directory, "cannot read",
+		                          "an OCI image layout is a directory, and this is none: of an archive, skopeo copy "
+		                          "oci-archive:FILE oci:DIR (docker-archive: of docker save) makes one");
+	/* Both are what skopeo writes there, and an OCI image layout has neither. */
+	if (!has_file(directory, "oci-layout") && has_file(directory, "manifest.json") && has_file(directory, "version"))
+		return problem_set_reason(problem, EINVAL, directory, "cannot read",
+		                          "it is what skopeo writes as dir:, not an OCI image layout: skopeo copy "
+		                          "dir:FOLDER oci:DIR makes one");
+	return 0;
+}
+
 static errcode_t read_image(struct oci_image *image, const char *name, struct pool *pool, struct problem *problem)
 {
 	const char *colon = strchr(name, ':');
 
 	image->directory = colon ? strndup(name, (size_t)(colon - name)) : strdup(name);
-	errcode_t error = image->directory ? check_version(image->directory, problem) : ENOMEM;
+	errcode_t error = image->directory ? check_directory(image->directory, problem) : ENOMEM;
 
+	if (!error)
+		error = check_version(image->directory, problem);
 	if (!error)
 		error = find_manifest(image, colon ? colon + 1 : NULL, problem);
 	if (!error)
@@ -465,10 +520,9 @@ static errcode_t read_image(struct oci_image *image, const char *name, struct po
 
 static void release(struct oci_image *image)
 {
-	for (uint32_t i = 0; i < image->layer_count; i++) {
+	tdestroy(image->known, keep);
+	for (uint32_t i = 0; i < image->layer_count; i++)
 		free(image->layers[i].path);
-		cleanup_close_descriptor(&image->layers[i].descriptor);
-	}
 	free(image->layers);
 	json_object_put(image->manifest);
 	free(image->manifest_path);
@@ -486,10 +540,10 @@ static errcode_t list_layers(const struct source *source, struct pool *pool, sou
 			.kind = &archive_source,
 			.path = image.layers[i].path,
 			.archive = &archive_kind_layer,
-			.descriptor = image.layers[i].descriptor,
+			.is_checked = true,
+			.version = image.layers[i].first->version,
 		};
 
-		image.layers[i].descriptor = -1;
 		error = take(context, &layer);
 	}
 	release(&image);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/run/interrupt.h"
+
 static const char marker_prefix[] = ".wh.";
 static const char own_marker[] = ".wh..wh.";
 static const char opaque_marker[] = ".wh..wh..opq";
@@ -285,7 +287,8 @@ static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct 
 
 		if (!tree->nodes[number].is_below || tree_node_is_link(tree, number))
 			continue;
-		errcode_t error = resolve(layers, top, number, problem);
+		/* Each may be looked for in thousands of layers. */
+		errcode_t error = interrupt_pending() ? EINTR : resolve(layers, top, number, problem);
 
 		if (error)
 			return error;

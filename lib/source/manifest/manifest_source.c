@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -33,6 +34,7 @@ struct name {
 	enum account_kind kind;
 	const char *text;
 	unsigned long line; /* the first one that has it */
+	uint32_t number;
 };
 
 struct manifest {
@@ -46,8 +48,9 @@ struct manifest {
 	struct timespec mtime; /* the manifest's own */
 	uint32_t directory_origin; /* where relative paths begin; contents at the lines' own paths */
 	uint32_t files_origin;     /* contents somewhere else */
-	struct name *names;
+	struct name **names; /* by number; they lie in the tree's memory */
 	size_t name_count, name_capacity;
+	void *sorted_names; /* the same, for tsearch(3) */
 	struct opener opener;
 	struct data_segments segments;
 	const struct tree_data_map *last_map; /* of a file that does not lie at its own path; NULL: none yet */
@@ -57,27 +60,54 @@ struct manifest {
 static errcode_t fail(const struct manifest *manifest, const struct mtree_entry *entry, errcode_t error,
                       const char *why)
 {
+	if (error == EDQUOT)
+		return source_counts_problem(manifest->options->counts, manifest->problem);
+	SCOPE_FREE char *shown = path_shown(*entry->path ? entry->path : ".");
+
 	return text_line_problem(manifest->problem, error, manifest->name, entry->line, "cannot read manifest",
-	                         *entry->path ? entry->path : ".", why);
+	                         shown ? shown : ".", why);
+}
+
+static int compare_names(const void *one, const void *other)
+{
+	const struct name *first = one, *second = other;
+
+	return first->kind != second->kind ? (first->kind < second->kind ? -1 : 1) : strcmp(first->text, second->text);
+}
+
+static void keep(void *name)
+{
+	(void)name;
+}
+
+static errcode_t add_name(struct manifest *manifest, const struct name *name, uint32_t *number)
+{
+	struct arena *memory = &manifest->tree->memory;
+	struct name *copy = arena_alloc(memory, sizeof(*copy));
+	errcode_t error = vector_reserve(&manifest->names, &manifest->name_capacity, manifest->name_count + 1,
+	                                 sizeof(struct name *));
+
+	if (error || !copy)
+		return ENOMEM;
+	*copy = *name;
+	copy->text = arena_copy_string(memory, name->text, strlen(name->text));
+	copy->number = *number = (uint32_t)manifest->name_count;
+	if (!copy->text || !tsearch(copy, &manifest->sorted_names, compare_names))
+		return ENOMEM;
+	manifest->names[manifest->name_count++] = copy;
+	return 0;
 }
 
 /* The number of a name. */
 static errcode_t keep_name(struct manifest *manifest, enum account_kind kind, const char *text, unsigned long line,
                            uint32_t *number)
 {
-	for (size_t i = 0; i < manifest->name_count; i++)
-		if (manifest->names[i].kind == kind && !strcmp(manifest->names[i].text, text)) {
-			*number = (uint32_t)i;
-			return 0;
-		}
-	errcode_t error = vector_reserve(&manifest->names, &manifest->name_capacity, manifest->name_count + 1,
-	                                 sizeof(*manifest->names));
-	const char *copy = arena_copy_string(&manifest->tree->memory, text, strlen(text));
+	const struct name name = { .kind = kind, .text = text, .line = line };
+	struct name *const *found = tfind(&name, &manifest->sorted_names, compare_names);
 
-	if (error || !copy)
-		return ENOMEM;
-	*number = (uint32_t)manifest->name_count;
-	manifest->names[manifest->name_count++] = (struct name){ kind, copy, line };
+	if (!found)
+		return add_name(manifest, &name, number);
+	*number = (*found)->number;
 	return 0;
 }
 
@@ -366,7 +396,7 @@ static errcode_t find_ids(const struct manifest *manifest, uint32_t *ids)
 	errcode_t error = 0;
 
 	for (size_t i = 0; !error && i < manifest->name_count; i++) {
-		const struct name *name = &manifest->names[i];
+		const struct name *name = manifest->names[i];
 		SCOPE_FREE char *origin = text_line_origin(manifest->name, name->line);
 
 		error = origin ? account_names_find(&accounts, name->kind, name->text, origin, &ids[i],
@@ -403,11 +433,14 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 	struct tree *tree = manifest->tree;
 	errcode_t error = open_directory(manifest);
 
-	manifest->mtime = tree->origins[0].mtime;
+	manifest->mtime = tree->origins[0].version.mtime;
 	if (!error)
-		error = tree_builder_create(tree, manifest->options->exclude, &manifest->builder);
+		error = tree_builder_create(tree, manifest->options->exclude, manifest->options->counts,
+		                            &manifest->builder);
 	if (!error)
 		error = xattr_table_create(&manifest->xattr_table);
+	if (!error)
+		xattr_table_count(manifest->xattr_table, manifest->options->counts);
 	if (!error)
 		error = archive_input_read_manifest(tree->origins[0].descriptor, manifest->name, visit, manifest,
 		                                    manifest->problem);
@@ -435,6 +468,7 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 		error = make_tree(&manifest, pool);
 	tree_builder_destroy(manifest.builder);
 	xattr_table_destroy(manifest.xattr_table);
+	tdestroy(manifest.sorted_names, keep);
 	free(manifest.names);
 	digests_destroy(&manifest.digests);
 	free(manifest.segments.list);

@@ -265,7 +265,7 @@ static errcode_t build(const struct metadata *metadata, struct tree *made, struc
 	made->xattr_sets = calloc(1, sizeof(*made->xattr_sets));
 	made->xattr_set_count = 1;
 	if (!error)
-		error = made->xattr_sets ? tree_builder_create(made, NULL, &builder) : ENOMEM;
+		error = made->xattr_sets ? tree_builder_create(made, NULL, NULL, &builder) : ENOMEM;
 	if (error)
 		return error;
 	for (size_t start = 0, end; !error && start < metadata->addition_count; start = end) {

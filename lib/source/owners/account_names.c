@@ -8,10 +8,15 @@
 #include <sys/stat.h>
 
 #include "source/host/content_reader.h"
+#include "support/bisect.h"
 #include "support/vector.h"
 
-/* Debian's has some 2 KB; a larger file than this is not a list of accounts. */
-#define MOST_BYTES ((uint64_t)64 << 20)
+/*
+ * The author of a layer decides how large they are. Debian's has some 2 KB, and this is room for 200 000 accounts or more;
+ * a line has all members of a group.
+ */
+#define MOST_BYTES ((uint64_t)16 << 20)
+#define MOST_LINE_BYTES ((size_t)1 << 20)
 
 static const char *const file_names[ACCOUNT_KINDS] = { "etc/passwd", "etc/group" };
 
@@ -29,15 +34,40 @@ static errcode_t add_account(struct account_names *names, enum account_kind kind
 	const char *copy = arena_copy_string(&names->memory, name, strlen(name));
 
 	if (!error && copy)
-		file->list[file->count++] = (struct account){ copy, id };
+		file->list[file->count] = (struct account){ copy, id, (uint32_t)file->count };
+	file->count += !error && copy;
 	return copy ? error : ENOMEM;
+}
+
+/* By name, lines with the same one in the file's order. */
+static int compare_accounts(const void *one, const void *other)
+{
+	const struct account *first = one, *second = other;
+	int order = strcmp(first->name, second->name);
+
+	return order ? order : first->number < second->number ? -1 : first->number > second->number;
+}
+
+static size_t longest_line(const char *text, size_t bytes)
+{
+	size_t longest = 0;
+
+	while (bytes) {
+		const char *end = memchr(text, '\n', bytes);
+		size_t line = end ? (size_t)(end - text) + 1 : bytes;
+
+		longest = line > longest ? line : longest;
+		text += line;
+		bytes -= line;
+	}
+	return longest;
 }
 
 /* The lines that are not of the form of passwd(5) or group(5) are passed over. */
 static errcode_t parse_accounts(struct account_names *names, enum account_kind kind, char *text, size_t bytes)
 {
-	/* For any line: at most a pointer for every second byte is beside it, which is to a member of a group. */
-	const size_t room = 8 * bytes + 1024;
+	/* At most a pointer for every second byte of a line is beside it, which is to a member of a group. */
+	const size_t room = 8 * longest_line(text, bytes) + 1024;
 	SCOPE_FREE char *buffer = malloc(room);
 	SCOPE_FCLOSE FILE *stream = fmemopen(text, bytes, "r");
 	errcode_t error = buffer && stream ? 0 : ENOMEM;
@@ -56,7 +86,10 @@ static errcode_t parse_accounts(struct account_names *names, enum account_kind k
 		if (id != UINT32_MAX) /* "no id" to chown(2) */
 			error = add_account(names, kind, is_user ? user.pw_name : group.gr_name, id);
 	}
-	return error == ENOENT ? 0 : error;
+	if (error != ENOENT)
+		return error;
+	qsort(names->files[kind].list, names->files[kind].count, sizeof(struct account), compare_accounts);
+	return 0;
 }
 
 static errcode_t read_accounts(struct account_names *names, enum account_kind kind, uint32_t node,
@@ -68,7 +101,8 @@ static errcode_t read_accounts(struct account_names *names, enum account_kind ki
 	struct content_reader *reader;
 
 	if (bytes > MOST_BYTES)
-		return problem_set(problem, EFBIG, path, "cannot look up names");
+		return problem_set_reason(problem, EFBIG, path, "cannot look up names",
+		                          "it has more than %u MiB", (unsigned int)(MOST_BYTES >> 20));
 	SCOPE_FREE char *text = malloc(bytes + 1);
 	errcode_t error = text ? content_reader_create(tree, &reader) : ENOMEM;
 
@@ -78,6 +112,9 @@ static errcode_t read_accounts(struct account_names *names, enum account_kind ki
 	if (!error)
 		error = content_reader_read(reader, text, bytes, 0, problem);
 	content_reader_destroy(reader);
+	if (!error && longest_line(text, bytes) > MOST_LINE_BYTES)
+		return problem_set_reason(problem, EFBIG, path, "cannot look up names",
+		                          "one of its lines has more than %zu MiB", MOST_LINE_BYTES >> 20);
 	if (!error)
 		error = parse_accounts(names, kind, text, bytes);
 	return error ? problem_set(problem, error, path, "cannot look up names") : 0;
@@ -102,11 +139,12 @@ errcode_t account_names_find(struct account_names *names, enum account_kind kind
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < file->count; i++)
-		if (!strcmp(file->list[i].name, name)) {
-			*id = file->list[i].id;
-			return 0;
-		}
+	size_t first = BISECT(file->count, index, strcmp(file->list[index].name, name) >= 0);
+
+	if (first < file->count && !strcmp(file->list[first].name, name)) {
+		*id = file->list[first].id;
+		return 0;
+	}
 	if (!file->is_there)
 		return problem_set_reason(problem, ENOENT, origin, "unknown name",
 		                          "\"%s\": the source has no file %s: give a number", name, file_names[kind]);

@@ -17,11 +17,12 @@ static inline const char *account_kind_name(enum account_kind kind)
 struct account {
 	const char *name;
 	uint32_t id;
+	uint32_t number; /* in the file's order */
 };
 
 struct account_file {
 	bool is_read, is_there;
-	struct account *list; /* in the file's order */
+	struct account *list; /* by name and number */
 	size_t count, capacity;
 };
 
@@ -36,7 +37,7 @@ void account_names_destroy(struct account_names *names);
 
 /*
  * The id of a name; the first line with it counts. ENOENT, with a reason and origin as what it concerns: there is no
- * such name, or no such file. Errors of reading that file name it.
+ * such name, or no such file. Errors of reading that file name it; EFBIG with a reason: it, or one of its lines, is too large for a list of accounts.
  */
 MUST_CHECK errcode_t account_names_find(struct account_names *names, enum account_kind kind, const char *name,
                                         const char *origin, uint32_t *id, struct problem *problem);

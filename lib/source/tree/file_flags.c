@@ -69,12 +69,13 @@ uint32_t file_flags_otherwise(int descriptor, errcode_t error)
 	return has_none(error) ? read_extended(descriptor) : FILE_FLAGS_UNREAD;
 }
 
-uint32_t file_flags_read(int descriptor)
+errcode_t file_flags_read(int descriptor, uint32_t *flags)
 {
-	uint32_t flags;
-	errcode_t error = file_flags_ask(descriptor, &flags);
+	errcode_t error = file_flags_ask(descriptor, flags);
 
-	return error ? file_flags_otherwise(descriptor, error) : flags;
+	if (error && error != EIO)
+		*flags = file_flags_otherwise(descriptor, error);
+	return error == EIO ? EIO : 0;
 }
 
 static const struct {

@@ -30,8 +30,8 @@
  */
 uint32_t file_flags_of_type(uint32_t mode);
 
-/* The flags of an open regular file or directory. Any thread. */
-uint32_t file_flags_read(int descriptor);
+/* The flags of an open regular file or directory. EIO; any other failure is FILE_FLAGS_UNREAD. Any thread. */
+MUST_CHECK errcode_t file_flags_read(int descriptor, uint32_t *flags);
 
 /* The same in two parts. One call (FS_IOC_GETFLAGS), and its errors; the descriptor may be of anything. */
 MUST_CHECK errcode_t file_flags_ask(int descriptor, uint32_t *flags);

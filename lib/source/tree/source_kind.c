@@ -25,22 +25,17 @@ const char *source_file_name(const struct source *source)
 	return is_standard_input(source) ? "standard input" : source->path;
 }
 
-static int take_descriptor(struct source *source)
+static int open_source(const struct source *source)
 {
-	int descriptor = source->descriptor;
-
-	source->descriptor = -1;
-	if (descriptor >= 0)
-		return descriptor;
 	return is_standard_input(source) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) :
 	                                   source_file_open_path(source->path);
 }
 
-errcode_t source_file_open(struct source *source, const struct scan_options *options, struct tree *tree,
+errcode_t source_file_open(const struct source *source, const struct scan_options *options, struct tree *tree,
                            struct problem *problem)
 {
 	const char *name = source_file_name(source), *reason = NULL;
-	int descriptor = take_descriptor(source);
+	int descriptor = open_source(source);
 	errcode_t error = descriptor < 0 ? errno : 0;
 	struct stat status;
 	uint32_t origin;
@@ -51,6 +46,8 @@ errcode_t source_file_open(struct source *source, const struct scan_options *opt
 		error = errno;
 	if (error)
 		return problem_set(problem, error, name, "cannot open");
+	if (source->is_checked && !file_version_is(&source->version, &status))
+		return problem_set_reason(problem, EBUSY, name, "cannot read", "it has been changed meanwhile");
 	if (scan_is_image(options, &status))
 		reason = "source and image are the same file";
 	/* Reading it may never end, and it holds no archive; but standard input can be a tape. */

@@ -12,14 +12,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/limits/source_limits.h"
 #include "source/tree/exclude.h"
 #include "source/tree/tree.h"
+#include "support/io/file_version.h"
 #include "support/problem.h"
 #include "support/run/pool.h"
 #include "support/run/progress.h"
 
 struct archive_kind;
 struct unpacked_budget;
+struct window_budget;
 
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
@@ -35,6 +38,8 @@ struct scan_options {
 	bool has_below;                   /* the tree is laid over others, to which an archive's hard links may lead */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
 	struct unpacked_budget *unpacked; /* how much that was unpacked stays in memory instead; NULL: nothing */
+	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
+	struct source_counts *counts;     /* of archives and manifests; NULL: nobody counts */
 	unsigned int unpack_threads;      /* beside the caller's, for each archive; 0: none */
 	struct progress *progress;        /* may be NULL */
 };
@@ -51,7 +56,8 @@ struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
-	int descriptor; /* the file, open at its beginning, which scan() takes over; -1: scan() opens the path */
+	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
+	struct file_version version;
 };
 
 /* Takes a layer, whose path is borrowed. */
@@ -97,6 +103,9 @@ int source_file_open_path(const char *path);
 /* As messages call the source. */
 const char *source_file_name(const struct source *source);
 
-/* Opens the source, whose descriptor is taken, as the first origin of an empty tree. EINVAL: it is the image itself. */
-MUST_CHECK errcode_t source_file_open(struct source *source, const struct scan_options *options, struct tree *tree,
+/*
+ * Opens the source as the first origin of an empty tree. EINVAL: it is the image itself; EBUSY: it is not what was
+ * checked.
+ */
+MUST_CHECK errcode_t source_file_open(const struct source *source, const struct scan_options *options, struct tree *tree,
                                       struct problem *problem);

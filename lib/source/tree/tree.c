@@ -9,6 +9,9 @@
 #include "source/unpack/unpacked_store.h"
 #include "support/bisect.h"
 
+/* Of the beginning, and of the end. */
+#define SHOWN_BYTES 100
+
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name)
 {
 	size_t root_bytes = strlen(root_path);
@@ -42,6 +45,16 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 	}
 	memcpy(text, root_path, root_bytes);
 	return text;
+}
+
+char *path_shown(const char *path)
+{
+	const size_t bytes = strlen(path);
+	char *shown;
+
+	if (bytes <= 3 * SHOWN_BYTES)
+		return strdup(path);
+	return asprintf(&shown, "%.*s...%s", SHOWN_BYTES, path, path + bytes - SHOWN_BYTES) < 0 ? NULL : shown;
 }
 
 char *path_from(const char *directory, const char *path)
@@ -99,12 +112,19 @@ errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const c
 		.kind = kind,
 		.path = copy,
 		.descriptor = descriptor,
-		.size_bytes = (uint64_t)status.st_size,
-		.mtime = status.st_mtim,
+		.version = file_version_of(&status),
 	};
 	owned = -1;
 	*number = tree->origin_count++;
 	return 0;
+}
+
+void tree_close_origin(struct tree_origin *origin, bool is_opened_late)
+{
+	cleanup_close_descriptor(&origin->descriptor);
+	origin->descriptor = -1;
+	origin->is_opened_late = is_opened_late;
+	origin->is_changeable = is_opened_late;
 }
 
 bool tree_is_of_host(const struct tree *tree, const struct tree_node *node)

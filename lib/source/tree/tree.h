@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "support/arena.h"
+#include "support/io/file_version.h"
 #include "support/problem.h"
 
 struct unpacked_store;
@@ -66,8 +67,8 @@ struct tree_origin {
 	uint64_t zero_pieces, zero_ends;
 	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
 	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
-	uint64_t size_bytes;
-	struct timespec mtime;
+	struct file_version version;
+	bool is_opened_late; /* of many layers not all can stay open: readers open the path, while descriptor is -1 */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
@@ -86,6 +87,7 @@ struct tree_node {
 	bool has_flags : 1;   /* flags are known; else those of a regular file of the host are still to be read, and
 	                         any other file has none */
 	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
+	bool has_lost_xattr : 1; /* or an xattr that tree_xattr_is_kept() does not know */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root is its own */
 	union {
@@ -132,6 +134,9 @@ void tree_destroy(struct tree *tree);
  */
 MUST_CHECK errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
                                      uint32_t *number);
+
+/* The origin's file is closed: nothing is read of it any more, or by those that open it late (above). */
+void tree_close_origin(struct tree_origin *origin, bool is_opened_late);
 
 /* The same for files with paths of their own in the directory of another origin of a host's files. */
 MUST_CHECK errcode_t tree_add_files_origin(struct tree *tree, uint32_t like, uint32_t *number);
@@ -195,6 +200,12 @@ char *tree_path(const struct tree *tree, uint32_t node);
 
 /* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
 char *tree_host_path(const struct tree *tree, uint32_t node);
+
+/*
+ * As much of a path as messages show, which an archive's author may have made long: without the middle. The caller frees
+ * it; NULL: no memory.
+ */
+char *path_shown(const char *path);
 
 /* A path that begins in a directory unless it is absolute. The caller frees it; NULL: no memory. */
 char *path_from(const char *directory, const char *path);

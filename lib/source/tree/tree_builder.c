@@ -2,6 +2,8 @@
 #include "source/tree/tree_builder.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -36,7 +38,9 @@ struct tree_builder {
 	size_t last_directory_bytes, last_directory_capacity;
 	uint32_t last_directory_number;
 	bool root_has_time;
+	struct source_counts *counts; /* NULL: nobody counts */
 	const char *reason;
+	char path_reason[100]; /* room for one */
 };
 
 static errcode_t refuse(struct tree_builder *builder, errcode_t error, const char *reason)
@@ -45,7 +49,8 @@ static errcode_t refuse(struct tree_builder *builder, errcode_t error, const cha
 	return error;
 }
 
-errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, struct tree_builder **ret)
+errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, struct source_counts *counts,
+                              struct tree_builder **ret)
 {
 	struct tree_builder *builder = calloc(1, sizeof(*builder));
 
@@ -54,6 +59,7 @@ errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, 
 		return ENOMEM;
 	builder->tree = tree;
 	builder->exclude = exclude;
+	builder->counts = counts;
 	errcode_t error = vector_reserve(&builder->entries, &builder->capacity, 1, sizeof(*builder->entries));
 
 	if (!error)
@@ -121,8 +127,11 @@ static errcode_t make_table(struct tree_builder *builder, uint32_t directory)
 {
 	if (builder->entries[directory].first_child)
 		return 0;
-	errcode_t error = vector_reserve(&builder->tables, &builder->table_capacity, builder->table_count + 1,
-	                                 sizeof(*builder->tables));
+	errcode_t error = source_counts_metadata(builder->counts, sizeof(*builder->tables));
+
+	if (!error)
+		error = vector_reserve(&builder->tables, &builder->table_capacity, builder->table_count + 1,
+		                       sizeof(*builder->tables));
 
 	if (error)
 		return error;
@@ -136,9 +145,12 @@ static errcode_t take_name(struct tree_builder *builder, const struct spot *spot
 {
 	if (builder->count >= UINT32_MAX)
 		return refuse(builder, EOVERFLOW, "there are more than 2^32 files");
-	errcode_t error =
-		vector_reserve(&builder->entries, &builder->capacity, builder->count + 1, sizeof(*builder->entries));
+	errcode_t error = source_counts_name(builder->counts, sizeof(struct tree_node) + sizeof(struct name_slot) +
+	                                                              (spot->entry ? 0 : spot->bytes + 1));
 
+	if (!error)
+		error = vector_reserve(&builder->entries, &builder->capacity, builder->count + 1,
+		                       sizeof(*builder->entries));
 	*number = (uint32_t)builder->count;
 	if (!error)
 		error = make_table(builder, spot->parent);
@@ -238,13 +250,27 @@ void tree_builder_expect(const struct tree_builder *builder, const char *path)
 		name_table_expect(names, name_hash(builder->hash_key, name, strlen(name)));
 }
 
+/* A path of 30 000 bytes would make 15 000 directories. */
+static errcode_t check_path(struct tree_builder *builder, const char *path)
+{
+	uint64_t most = builder->counts ? builder->counts->limits.path_bytes : 0;
+
+	if (!most || strnlen(path, most + 1) <= most)
+		return 0;
+	snprintf(builder->path_reason, sizeof(builder->path_reason),
+	         "its path has more than %" PRIu64 " bytes (--limit=path=N allows more)", most);
+	return refuse(builder, ENAMETOOLONG, builder->path_reason);
+}
+
 static errcode_t find_path(struct tree_builder *builder, const char *path, const struct tree_node *needed_by,
                            struct spot *spot)
 {
 	const char *next = path, *last = NULL;
-	errcode_t error = 0;
+	errcode_t error = check_path(builder, path);
 
 	*spot = (struct spot){ .parent = TREE_ROOT };
+	if (error)
+		return error;
 	if (is_in_last_directory(builder, path)) {
 		next = path + builder->last_directory_bytes;
 		spot->parent = builder->last_directory_number;

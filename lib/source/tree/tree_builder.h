@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "source/limits/source_limits.h"
 #include "source/tree/exclude.h"
 #include "source/tree/tree.h"
 #include "support/run/pool.h"
@@ -17,9 +18,10 @@ struct tree_builder;
 
 /*
  * Names are copied into the tree's memory, which the nodes' targets and maps must be in already. What exclude (may
- * be NULL) matches can be linked to, but does not get into the tree.
+ * be NULL) matches can be linked to, but does not get into the tree. counts may be NULL.
  */
-MUST_CHECK errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, struct tree_builder **ret);
+MUST_CHECK errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, struct source_counts *counts,
+                                         struct tree_builder **ret);
 void tree_builder_destroy(struct tree_builder *builder);
 
 /*
@@ -30,7 +32,8 @@ void tree_builder_expect(const struct tree_builder *builder, const char *path);
 
 /*
  * Puts a file at path. Of node, type, mode, owner, times, xattrs, size, origin and what the type needs are taken.
- * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM.
+ * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM;
+ * EDQUOT: source_counts_problem() says more.
  */
 MUST_CHECK errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const struct tree_node *node);
 

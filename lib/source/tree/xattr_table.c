@@ -24,6 +24,7 @@ struct shard {
 };
 
 struct xattr_table {
+	struct source_counts *counts; /* NULL: nobody counts */
 	struct shard shards[SHARDS];
 };
 
@@ -59,6 +60,11 @@ errcode_t xattr_table_create(struct xattr_table **ret)
 	for (size_t i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&table->shards[i].lock, NULL);
 	return 0;
+}
+
+void xattr_table_count(struct xattr_table *table, struct source_counts *counts)
+{
+	table->counts = counts;
 }
 
 void xattr_table_destroy(struct xattr_table *table)
@@ -127,8 +133,18 @@ struct tree_xattr *xattr_list_copy(struct arena *memory, const struct tree_xattr
 	return copy;
 }
 
+static uint64_t set_bytes(const struct tree_xattr_set *set)
+{
+	uint64_t bytes = sizeof(*set);
+
+	for (uint32_t i = 0; i < set->count; i++)
+		bytes += sizeof(*set->list) + strlen(set->list[i].name) + set->list[i].value_bytes;
+	return bytes;
+}
+
 /* Under the shard's lock. */
-static errcode_t find_or_add(struct shard *shard, const struct tree_xattr_set *set, uint32_t *index)
+static errcode_t find_or_add(struct shard *shard, const struct tree_xattr_set *set, struct source_counts *counts,
+                             uint32_t *index)
 {
 	errcode_t error;
 
@@ -145,6 +161,9 @@ static errcode_t find_or_add(struct shard *shard, const struct tree_xattr_set *s
 	}
 	if (shard->count >= UINT32_MAX / SHARDS - 1)
 		return EOVERFLOW;
+	error = source_counts_metadata(counts, set_bytes(set));
+	if (error)
+		return error;
 	error = vector_reserve(&shard->sets, &shard->capacity, shard->count + 1, sizeof(*shard->sets));
 	if (error)
 		return error;
@@ -175,7 +194,7 @@ errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr 
 	struct shard *shard = &table->shards[shard_number];
 
 	pthread_mutex_lock(&shard->lock);
-	errcode_t error = find_or_add(shard, &set, &index);
+	errcode_t error = find_or_add(shard, &set, table->counts, &index);
 
 	if (!error)
 		*last = (struct xattr_table_memory){ shard->sets[index].list, count,

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "source/limits/source_limits.h"
 #include "source/tree/tree.h"
 
 struct xattr_table;
@@ -17,6 +18,9 @@ struct xattr_table_memory {
 };
 
 MUST_CHECK errcode_t xattr_table_create(struct xattr_table **ret);
+/* What comes into it is counted from now on: xattr_table_intern() gives EDQUOT, too. NULL is allowed. */
+void xattr_table_count(struct xattr_table *table, struct source_counts *counts);
+
 void xattr_table_destroy(struct xattr_table *table);
 
 /*

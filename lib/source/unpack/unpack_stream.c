@@ -5,15 +5,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "support/run/interrupt.h"
+#include "support/run/timed_wait.h"
 
 /* Of the packed file: some megabytes unpacked, so that few units have much more than may wait. */
 #define UNIT_BYTES ((uint64_t)512 << 10)
-
-/* How long a waiting thread can keep us from seeing a signal, which wakes nobody. */
-#define WAIT_NANOSECONDS 100000000
 
 /* Of a unit that has been taken; the order matters. */
 enum unit_state {
@@ -66,15 +63,7 @@ static void tell_all(struct unpack_stream *stream)
 
 static void wait_for_change(struct unpack_stream *stream)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_NANOSECONDS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&stream->changed, &stream->lock, &until);
+	timed_wait(&stream->changed, &stream->lock);
 }
 
 /* One is waiting; the lock is held. */
@@ -505,7 +494,7 @@ static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_pie
 	}
 }
 
-static errcode_t next_piece(struct unpack_stream *stream, struct waiting_piece *piece)
+static errcode_t get_piece(struct unpack_stream *stream, struct waiting_piece *piece)
 {
 	uint64_t restart = 0;
 
@@ -521,6 +510,17 @@ static errcode_t next_piece(struct unpack_stream *stream, struct waiting_piece *
 	else
 		return error;
 	return error ? error : unpack_alone(stream, piece);
+}
+
+static errcode_t next_piece(struct unpack_stream *stream, struct waiting_piece *piece)
+{
+	errcode_t error = get_piece(stream, piece);
+
+	if (!error)
+		error = source_counts_unpacked(stream->source.counts, piece->bytes);
+	if (error)
+		unpacked_store_give_back(stream->source.store, TAKE(piece->buffer));
+	return error;
 }
 
 errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes, size_t *count,

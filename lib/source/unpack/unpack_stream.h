@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "source/limits/source_limits.h"
 #include "source/unpack/decoder.h"
 #include "source/unpack/unpacked_store.h"
 
@@ -23,6 +24,7 @@ struct unpack_source {
 	struct packed_file *file; /* borrowed; its is_stopped is set when the stream is closed */
 	struct unpacked_store *store; /* borrowed */
 	unsigned int threads; /* that unpack; 0: the caller's own does */
+	struct source_counts *counts; /* borrowed; NULL: nobody counts what is unpacked */
 };
 
 /*
@@ -39,7 +41,8 @@ void unpack_stream_close(struct unpack_stream *stream);
 
 /*
  * The next bytes, which are the store's last piece from now on; none (*count 0): the end. Errors of reading; EINTR
- * after a signal; EBADMSG with a reason (below); those of unpacked_store_add().
+ * after a signal; EBADMSG with a reason (below); those of unpacked_store_add();
+ * EDQUOT: it unpacks to more than is allowed.
  */
 MUST_CHECK errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes, size_t *count,
                                         struct problem *problem);

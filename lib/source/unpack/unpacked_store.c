@@ -28,14 +28,19 @@ struct piece {
 	atomic_bool is_dropped;     /* none were wanted, or all have been read */
 };
 
+struct spool_file {
+	int descriptor;
+	atomic_uint_fast64_t end_bytes;
+	atomic_uint users; /* stores, and the budget */
+};
+
 struct unpacked_store {
 	struct unpacked_budget *budget;
 	const char *directory;
 	struct piece *pieces; /* ascending, without gaps; never an empty one */
 	size_t count, capacity;
 	bool last_is_settled; /* the last piece either stays in memory or is in the file */
-	int descriptor;       /* -1: no temporary file yet */
-	uint64_t file_bytes;
+	struct spool_file *spool; /* NULL: no temporary file yet */
 	uint8_t *copied; /* a buffer for unpacked_store_copy(): the last piece's, or NULL */
 
 	pthread_mutex_t lock; /* of what follows */
@@ -55,10 +60,22 @@ errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *dire
 		return ENOMEM;
 	store->budget = budget;
 	store->directory = directory ? directory : "/tmp";
-	store->descriptor = -1;
 	store->last_is_settled = true;
 	pthread_mutex_init(&store->lock, NULL);
 	return 0;
+}
+
+static void leave_spool(struct spool_file *spool)
+{
+	if (!spool || atomic_fetch_sub(&spool->users, 1) > 1)
+		return;
+	close(spool->descriptor);
+	free(spool);
+}
+
+void unpacked_budget_release(struct unpacked_budget *budget)
+{
+	leave_spool(atomic_exchange(&budget->spool, NULL));
 }
 
 void unpacked_store_destroy(struct unpacked_store *store)
@@ -67,7 +84,7 @@ void unpacked_store_destroy(struct unpacked_store *store)
 		return;
 	for (size_t i = 0; i < store->slab_count; i++)
 		munmap(store->slabs[i], SLAB_BYTES);
-	cleanup_close_descriptor(&store->descriptor);
+	leave_spool(store->spool);
 	pthread_mutex_destroy(&store->lock);
 	free(store->slabs);
 	free(store->free);
@@ -176,18 +193,58 @@ static bool take_memory(struct unpacked_budget *budget, size_t bytes)
 	return false;
 }
 
+static errcode_t make_spool(const char *directory, struct spool_file **ret)
+{
+	struct spool_file *spool = calloc(1, sizeof(*spool));
+
+	if (!spool)
+		return ENOMEM;
+	spool->descriptor = open_unnamed(directory);
+	if (spool->descriptor < 0) {
+		const int error = errno;
+
+		free(spool);
+		return error;
+	}
+	spool->users = 1;
+	*ret = spool;
+	return 0;
+}
+
+/* That of the budget; where there is none, or another one has been made meanwhile, what was made here goes. */
+static errcode_t join_spool(struct unpacked_store *store)
+{
+	struct spool_file *made = NULL, *none = NULL;
+
+	if (!store->budget)
+		return make_spool(store->directory, &store->spool);
+	store->spool = atomic_load(&store->budget->spool);
+	if (!store->spool) {
+		errcode_t error = make_spool(store->directory, &made);
+
+		if (error)
+			return error;
+		store->spool = atomic_compare_exchange_strong(&store->budget->spool, &none, made) ? made : none;
+	}
+	atomic_fetch_add(&store->spool->users, 1);
+	if (made && store->spool != made)
+		leave_spool(made);
+	return 0;
+}
+
 static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct problem *problem)
 {
-	if (store->descriptor < 0)
-		store->descriptor = open_unnamed(store->directory);
-	if (store->descriptor < 0)
-		return problem_set(problem, errno, store->directory, "cannot make a temporary file");
-	errcode_t error = whole_write(store->descriptor, piece->memory, piece->bytes, store->file_bytes);
+	errcode_t error = store->spool ? 0 : join_spool(store);
+
+	if (error)
+		return problem_set(problem, error, store->directory, "cannot make a temporary file");
+	uint64_t at = atomic_fetch_add(&store->spool->end_bytes, piece->bytes);
+
+	error = whole_write(store->spool->descriptor, piece->memory, piece->bytes, at);
 
 	if (error)
 		return problem_set(problem, error, store->directory, "cannot write a temporary file");
-	piece->spilled_at = store->file_bytes;
-	store->file_bytes += piece->bytes;
+	piece->spilled_at = at;
 	unpacked_store_give_back(store, TAKE(piece->memory));
 	return 0;
 }
@@ -196,11 +253,9 @@ static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct
  * The piece before the last is of no use if nothing in it is wanted: headers alone. Ten million of them are five
  * gigabytes. (The last one may end with the beginning of what is about to be asked for.)
  */
-static void drop_unwanted(struct unpacked_store *store)
+static void drop_unwanted(struct unpacked_store *store, struct piece *piece)
 {
-	struct piece *piece = store->count > 1 ? &store->pieces[store->count - 2] : NULL;
-
-	if (!piece || piece->wanted_bytes || !piece->memory)
+	if (piece->wanted_bytes || !piece->memory)
 		return;
 	unpacked_store_give_back(store, TAKE(piece->memory));
 	piece->is_dropped = true;
@@ -212,8 +267,10 @@ static errcode_t settle(struct unpacked_store *store, struct problem *problem)
 {
 	if (store->last_is_settled)
 		return 0;
-	drop_unwanted(store);
 	struct piece *piece = &store->pieces[store->count - 1];
+
+	if (store->count > 1)
+		drop_unwanted(store, piece - 1);
 
 	store->last_is_settled = true;
 	store->copied = NULL;
@@ -235,6 +292,38 @@ errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size
 
 	*piece = (struct piece){ .start = start, .memory = buffer, .bytes = bytes };
 	store->last_is_settled = false;
+	return 0;
+}
+
+/* The addresses stay the store's own: unmapped, a thread's stack could come to lie there before the slab goes as a whole. */
+static void empty(uint8_t *from, const uint8_t *end)
+{
+	if (from < end)
+		(void)!madvise(from, (size_t)(end - from), MADV_DONTNEED);
+}
+
+errcode_t unpacked_store_finish(struct unpacked_store *store, struct problem *problem)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	errcode_t error = settle(store, problem);
+
+	if (error || !store->slab_count)
+		return error;
+	struct piece *last = store->count ? &store->pieces[store->count - 1] : NULL;
+
+	if (last)
+		drop_unwanted(store, last);
+	if (last && last->memory)
+		empty(last->memory + (last->bytes + page - 1) / page * page, last->memory + UNPACKED_PIECE_BYTES);
+	while (store->free_count) {
+		uint8_t *buffer = store->free[--store->free_count];
+
+		empty(buffer, buffer + UNPACKED_PIECE_BYTES);
+	}
+	uint8_t *slab = store->slabs[store->slab_count - 1];
+
+	empty(slab + store->slab_used, slab + SLAB_BYTES);
+	store->slab_used = SLAB_BYTES;
 	return 0;
 }
 
@@ -320,7 +409,7 @@ static void give_up(const struct unpacked_store *store, struct piece *piece)
 	if (piece->memory)
 		(void)!madvise(piece->memory, UNPACKED_PIECE_BYTES, MADV_DONTNEED);
 	else
-		(void)!fallocate(store->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		(void)!fallocate(store->spool->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		                 (off_t)piece->spilled_at, (off_t)piece->bytes);
 }
 
@@ -349,7 +438,7 @@ errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, s
 		if (part.piece->memory)
 			memcpy(to, part.piece->memory + part.from, part.bytes);
 		errcode_t error = part.piece->memory ? 0 :
-		                                       whole_read(store->descriptor, to, part.bytes,
+		                                       whole_read(store->spool->descriptor, to, part.bytes,
 		                                                  part.piece->spilled_at + part.from);
 
 		if (error)

@@ -13,18 +13,25 @@
 
 #include "support/problem.h"
 
+/* The temporary file of all stores that share a budget: two thousand layers cannot have one each. */
+struct spool_file;
+
 /* How much memory all stores of one run may keep; what is on its way is not counted (see unpack_stream.h). */
 struct unpacked_budget {
 	uint64_t most_bytes;
 	atomic_uint_fast64_t used_bytes;
+	_Atomic(struct spool_file *) spool; /* NULL: nothing had to go there yet */
 };
+
+/* No further store is created with it. Those that are there keep the file. */
+void unpacked_budget_release(struct unpacked_budget *budget);
 
 struct unpacked_store;
 
 /* With less, threads hand over more often; with more, less is at hand at the end of a member. */
 #define UNPACKED_PIECE_BYTES ((size_t)512 << 10)
 
-/* budget and directory are borrowed until the last byte is added; NULL: no memory is kept. ENOMEM. */
+/* budget and directory are borrowed until the last byte is added; NULL: no memory is kept, and a file of its own. ENOMEM. */
 MUST_CHECK errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory,
                                            struct unpacked_store **ret);
 void unpacked_store_destroy(struct unpacked_store *store);
@@ -56,6 +63,12 @@ void unpacked_store_want(struct unpacked_store *store, uint64_t at, size_t count
 /* Adds a copy, which is wanted. */
 MUST_CHECK errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, size_t count,
                                          struct problem *problem);
+
+/*
+ * Nothing is added any more, and no buffer is asked for: what is not used goes back to the system. (A layer of one file
+ * has buffers of some megabytes until then.) Errors of unpacked_store_add().
+ */
+MUST_CHECK errcode_t unpacked_store_finish(struct unpacked_store *store, struct problem *problem);
 
 /* How many bytes have been added. */
 uint64_t unpacked_store_end(const struct unpacked_store *store);

@@ -5,18 +5,32 @@
 #if HAVE_ZSTD
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
+
+#include "source/limits/window_budget.h"
 
 #define MAGIC_BYTES 4
 static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
 
 /*
  * A frame may ask for a window of 128 MiB, as with zstd(1). Where it is not even known to be one it gets no more than
- * the specification wants every decoder to have.
+ * the specification wants every decoder to have; all that have more share a budget.
  */
-#define SPECULATIVE_WINDOW_LOG 23
+#define LARGEST_WINDOW_LOG 27
+
+#define USUAL_WINDOW (UINT64_C(1) << WINDOW_USUAL_LOG)
+#define LARGEST_WINDOW (UINT64_C(1) << LARGEST_WINDOW_LOG)
+
+/* Magic, descriptor, window, dictionary and content size. */
+#define MOST_HEADER_BYTES 18
+
+struct state {
+	ZSTD_DCtx *stream;
+	uint64_t window_bytes; /* of the budget */
+};
 
 static bool is_magic(const uint8_t *bytes)
 {
@@ -41,21 +55,94 @@ static size_t find_member(const uint8_t *bytes, size_t count)
 	return found ? (size_t)(found - bytes) : count;
 }
 
-static errcode_t open_state(struct decoder *decoder, void *context)
+static errcode_t open_stream(struct decoder *decoder, struct state *state)
 {
-	ZSTD_DCtx *stream = ZSTD_createDCtx();
+	const int log = decoder->is_speculative ? WINDOW_USUAL_LOG : LARGEST_WINDOW_LOG;
 
-	(void)context;
-	decoder->state = stream;
-	if (!stream || (decoder->is_speculative &&
-	                ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, SPECULATIVE_WINDOW_LOG))))
+	state->stream = ZSTD_createDCtx();
+	if (!state->stream || ZSTD_isError(ZSTD_DCtx_setParameter(state->stream, ZSTD_d_windowLogMax, log)))
 		return ENOMEM;
 	return 0;
 }
 
+static errcode_t open_state(struct decoder *decoder, void *context)
+{
+	struct state *state = calloc(1, sizeof(*state));
+
+	(void)context;
+	decoder->state = state;
+	return state ? open_stream(decoder, state) : ENOMEM;
+}
+
+/* libzstd keeps the window of a frame for the next one. */
+static void give_window_back(const struct decoder *decoder, struct state *state)
+{
+	ZSTD_freeDCtx(TAKE(state->stream));
+	if (state->window_bytes)
+		window_budget_give_back(decoder->reader.file->windows, state->window_bytes);
+	state->window_bytes = 0;
+}
+
 static void close_state(struct decoder *decoder)
 {
-	ZSTD_freeDCtx(decoder->state);
+	struct state *state = decoder->state;
+
+	if (!state)
+		return;
+	give_window_back(decoder, state);
+	free(state);
+}
+
+static uint64_t little_endian(const uint8_t *bytes, size_t count)
+{
+	uint64_t number = 0;
+
+	while (count--)
+		number = number << 8 | bytes[count];
+	return number;
+}
+
+/* How large a window a frame that begins so asks for; 0: none. What it says is not checked here. */
+static uint64_t window_of(const uint8_t *bytes, size_t count)
+{
+	static const uint8_t dictionary_bytes[] = { 0, 1, 2, 4 }, size_bytes[] = { 1, 2, 4, 8 };
+
+	if (count < MAGIC_BYTES + 2 || is_skippable(bytes))
+		return 0;
+	/* One of the formats before 1.0, some of which libzstd still reads. */
+	if (!is_magic(bytes))
+		return LARGEST_WINDOW;
+	uint8_t descriptor = bytes[MAGIC_BYTES], window = bytes[MAGIC_BYTES + 1];
+
+	if (!(descriptor & 0x20))
+		return (8 + (uint64_t)(window & 7)) << (7 + (window >> 3));
+	/* The window is all of it, and its size comes after the dictionary's number. */
+	size_t at = MAGIC_BYTES + 1 + dictionary_bytes[descriptor & 3], bytes_of_size = size_bytes[descriptor >> 6];
+
+	return count < at + bytes_of_size ? 0 : little_endian(bytes + at, bytes_of_size);
+}
+
+/* Before a frame: its window must find room beside those of all others, which are larger than usual, too. */
+static errcode_t take_window(struct decoder *decoder)
+{
+	struct packed_reader *reader = &decoder->reader;
+	struct window_budget *windows = reader->file->windows;
+	struct state *state = decoder->state;
+	errcode_t error = packed_reader_fill(reader, MOST_HEADER_BYTES);
+	uint64_t window_bytes = error ? 0 : window_of(reader->bytes, reader->count);
+
+	/* libzstd refuses a larger one. */
+	if (error || !windows || decoder->is_speculative || window_bytes > LARGEST_WINDOW)
+		return error;
+	if (window_bytes <= USUAL_WINDOW && !state->window_bytes)
+		return 0;
+	give_window_back(decoder, state);
+	error = open_stream(decoder, state);
+	if (error || window_bytes <= USUAL_WINDOW)
+		return error;
+	error = window_budget_take(windows, window_bytes, &reader->file->is_stopped);
+	state->window_bytes = error ? 0 : window_bytes;
+	return error;
 }
 
 static errcode_t failure(struct decoder *decoder, size_t result)
@@ -73,9 +160,11 @@ static errcode_t failure(struct decoder *decoder, size_t result)
 static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written)
 {
 	struct packed_reader *reader = &decoder->reader;
+	const struct state *state = decoder->state;
 
 	while (*written < room) {
-		errcode_t error = packed_reader_fill(reader, 1);
+		errcode_t error = decoder->place == DECODER_BEFORE_MEMBER ? take_window(decoder) :
+		                                                            packed_reader_fill(reader, 1);
 
 		if (error)
 			return error;
@@ -85,7 +174,7 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 		}
 		ZSTD_inBuffer in = { reader->bytes, reader->count, 0 };
 		ZSTD_outBuffer out = { bytes, room, *written };
-		size_t result = ZSTD_decompressStream(decoder->state, &out, &in);
+		size_t result = ZSTD_decompressStream(state->stream, &out, &in);
 		bool has_moved = in.pos || out.pos > *written;
 
 		*written = out.pos;

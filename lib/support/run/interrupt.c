@@ -6,17 +6,75 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How many files can be unfinished at once: the image, and one in which its size is tried. */
+#define UNFINISHED 4
+
+/* timeout(1) sends its signal twice, to the program and to its process group: within this time it is one. */
+#define ONE_SIGNAL_MILLISECONDS 100U
 
 static atomic_int arrived;
+static atomic_uint arrived_at; /* milliseconds, which may wrap */
+static _Atomic(const char *) unfinished[UNFINISHED];
 
-_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler may only touch lock-free atomics");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_POINTER_LOCK_FREE == 2,
+               "a signal handler may only touch lock-free atomics");
 
+static unsigned int milliseconds(void)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned int)now.tv_sec * 1000U + (unsigned int)(now.tv_nsec / 1000000);
+}
+
+/*
+ * The first one is the reason, and cleaning up is left to the main program. The second says that this takes too long:
+ * somebody else's code may never look at the flag (libarchive in a loop).
+ */
 static void note_signal(int signal)
 {
+	const int saved = errno;
 	int none = 0;
 
-	/* The first one is the reason; what follows changes nothing. */
-	atomic_compare_exchange_strong_explicit(&arrived, &none, signal, memory_order_relaxed, memory_order_relaxed);
+	if (!atomic_load(&arrived))
+		atomic_store(&arrived_at, milliseconds());
+	bool is_first = atomic_compare_exchange_strong(&arrived, &none, signal);
+	bool is_same = !is_first && milliseconds() - atomic_load(&arrived_at) < ONE_SIGNAL_MILLISECONDS;
+
+	errno = saved;
+	if (is_first || is_same)
+		return;
+	for (size_t i = 0; i < UNFINISHED; i++) {
+		const char *path = atomic_load(&unfinished[i]);
+
+		if (path)
+			unlink(path);
+	}
+	/* It arrives when this function returns. */
+	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	raise(signal);
+}
+
+void interrupt_removes(const char *path)
+{
+	const char *none = NULL;
+
+	for (size_t i = 0; i < UNFINISHED; i++, none = NULL)
+		if (atomic_compare_exchange_strong(&unfinished[i], &none, path))
+			return;
+}
+
+void interrupt_keeps(const char *path)
+{
+	for (size_t i = 0; i < UNFINISHED; i++) {
+		const char *same = path;
+
+		if (path && atomic_compare_exchange_strong(&unfinished[i], &same, NULL))
+			return;
+	}
 }
 
 static const struct {

@@ -2,7 +2,8 @@
 /*
  * The signals that ask a program to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU) as a flag that long work looks at,
  * so that it can clean up after itself. Then the program dies by that signal after all: a shell ends a loop only if the
- * command that it interrupted died of the interrupt.
+ * command that it interrupted died of the interrupt. A second signal, 100 ms later or more, ends the program at once,
+ * whatever it is doing.
  */
 #pragma once
 
@@ -15,6 +16,13 @@
  * ignored from now on: the write that would raise them fails, and its failure is handled like any other.
  */
 void interrupt_install(void);
+
+/*
+ * A file that the second signal removes, since nobody else will; path must last until it is kept. (A fifth one at a time would
+ * stay.) Any thread.
+ */
+void interrupt_removes(const char *path);
+void interrupt_keeps(const char *path);
 
 /* The number of the first of them that has arrived, 0 if none. Any thread, lock-free. */
 int interrupt_pending(void);

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive/limited_reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "source/archive/archive_input.h"
+
+#define BLOCK_BYTES (64 << 10)
+#define ZERO_BYTES 4096
+
+/* Where there is no /proc: what threads' stacks may come to. */
+#define UNKNOWN_BYTES ((uint64_t)1 << 30)
+
+/* Why the child has failed. */
+struct limited_report {
+	errcode_t error; /* 0: it has not, or could not say so */
+	uint64_t most_mib, most_seconds; /* what it was allowed */
+	char member[4096]; /* "": none is concerned */
+	char reason[512]; /* "": the error says it */
+};
+
+struct converting {
+	struct archive_input input;
+	struct archive *tar;
+	struct archive_entry *entry; /* the member at hand; NULL: none */
+	struct limited_report *report;
+	int pipe;
+};
+
+const struct archive_kind archive_kind_converted = {
+	.what = "a tar archive",
+	.is_converted = true,
+	.formats = { archive_read_support_format_tar },
+};
+
+static errcode_t fail(const struct converting *converting, errcode_t error, const char *reason)
+{
+	struct limited_report *report = converting->report;
+	const char *member = converting->entry ? archive_entry_pathname(converting->entry) : NULL;
+
+	report->error = error;
+	snprintf(report->member, sizeof(report->member), "%s", member ? member : "");
+	snprintf(report->reason, sizeof(report->reason), "%s", reason ? reason : "");
+	return error;
+}
+
+/* What libarchive could not read. */
+static errcode_t fail_to_read(const struct converting *converting, errcode_t error)
+{
+	const struct archive_input *input = &converting->input;
+	struct problem problem = { 0 };
+
+	/* Where libarchive says what it could not read, and not why, the last failure of the C library tells. */
+	if (errno == ENOMEM || (input->archive && archive_errno(input->archive) == ENOMEM) ||
+	    (input->unpacker && archive_errno(input->unpacker) == ENOMEM))
+		return fail(converting, ENOMEM, NULL);
+	archive_input_problem(input, error, NULL, &problem);
+	fail(converting, error, problem.reason);
+	problem_clear(&problem);
+	return error;
+}
+
+static errcode_t fail_to_write(const struct converting *converting)
+{
+	return fail(converting, archive_errno(converting->tar) == ENOMEM ? ENOMEM : EBADMSG,
+	            archive_error_string(converting->tar));
+}
+
+/* From now on, for what it takes to write the next block; less where the user's own limit (ulimit -t) is near. */
+static void allow_time(struct limited_report *report)
+{
+	struct rusage usage;
+	struct rlimit limit;
+
+	if (getrusage(RUSAGE_SELF, &usage) || getrlimit(RLIMIT_CPU, &limit))
+		return;
+	rlim_t used = (rlim_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+
+	limit.rlim_cur = used + 1 + LIMITED_READER_SECONDS;
+	/* SIGKILL, which comes there, does not tell why. */
+	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_cur >= limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max > 1 ? limit.rlim_max - 1 : 1;
+	report->most_seconds = limit.rlim_cur > used ? limit.rlim_cur - used - 1 : 0;
+	setrlimit(RLIMIT_CPU, &limit);
+}
+
+/* What the kernel counts for RLIMIT_DATA: a copy of all that we have, since it was forked. */
+static uint64_t data_bytes(void)
+{
+	SCOPE_CLOSE int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	unsigned long pages = 0;
+	char text[128] = "";
+	struct rusage usage;
+
+	if (descriptor >= 0 && read(descriptor, text, sizeof(text) - 1) > 0 &&
+	    sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) == 1)
+		return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return (getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss << 10) + UNKNOWN_BYTES;
+}
+
+static void limit_memory(struct limited_report *report)
+{
+	const struct rlimit none = { 0, 0 };
+	struct rlimit limit;
+	uint64_t had = data_bytes(), most = had + ((uint64_t)LIMITED_READER_MIB << 20);
+
+	if (getrlimit(RLIMIT_DATA, &limit))
+		return;
+	/* The user's own limit (ulimit -d) can be lower. */
+	if (most < limit.rlim_cur)
+		limit.rlim_cur = most;
+	report->most_mib = limit.rlim_cur > had ? (limit.rlim_cur - had) >> 20 : 0;
+	setrlimit(RLIMIT_DATA, &limit);
+	setrlimit(RLIMIT_CORE, &none);
+}
+
+static la_ssize_t write_block(struct archive *tar, void *context, const void *bytes, size_t count)
+{
+	const struct converting *converting = context;
+	const char *next = bytes;
+
+	for (size_t left = count; left;) {
+		ssize_t written = write(converting->pipe, next, left);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0) {
+			archive_set_error(tar, errno, "%s", strerror(errno));
+			return ARCHIVE_FATAL;
+		}
+		next += written;
+		left -= (size_t)written;
+	}
+	allow_time(converting->report);
+	return (la_ssize_t)count;
+}
+
+static errcode_t write_all(const struct converting *converting, const void *bytes, size_t count)
+{
+	const char *next = bytes;
+
+	while (count) {
+		la_ssize_t written = archive_write_data(converting->tar, next, count);
+
+		if (written <= 0)
+			return fail_to_write(converting);
+		next += written;
+		count -= (size_t)written;
+	}
+	return 0;
+}
+
+/* A tar archive has zeros where this one has nothing; these become holes again. */
+static errcode_t write_zeros(const struct converting *converting, uint64_t count)
+{
+	static const char zeros[ZERO_BYTES];
+	errcode_t error = 0;
+
+	while (!error && count) {
+		size_t part = count < sizeof(zeros) ? (size_t)count : sizeof(zeros);
+
+		error = write_all(converting, zeros, part);
+		count -= part;
+	}
+	return error;
+}
+
+static errcode_t copy_contents(const struct converting *converting, uint64_t most)
+{
+	uint64_t end = 0;
+
+	for (;;) {
+		const void *bytes;
+		size_t count;
+		la_int64_t at;
+		errno = 0;
+		int result = archive_read_data_block(converting->input.archive, &bytes, &count, &at);
+
+		if (result == ARCHIVE_EOF)
+			return 0;
+		if (result != ARCHIVE_OK)
+			return fail_to_read(converting, converting->input.error ? converting->input.error : EBADMSG);
+		if (!count)
+			continue;
+		if (at < 0 || (uint64_t)at < end || (uint64_t)at > most || count > most - (uint64_t)at)
+			return fail(converting, EBADMSG, "its contents go beyond its size or are out of order");
+		errcode_t error = write_zeros(converting, (uint64_t)at - end);
+
+		if (!error)
+			error = write_all(converting, bytes, count);
+		if (error)
+			return error;
+		end = (uint64_t)at + count;
+	}
+}
+
+static errcode_t copy_member(const struct converting *converting)
+{
+	struct archive_entry *entry = converting->entry;
+	bool is_ar = (archive_format(converting->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_AR;
+
+	/* GNU ar stores permissions alone, and has nothing but regular files. */
+	if (is_ar && !archive_entry_filetype(entry))
+		archive_entry_set_filetype(entry, AE_IFREG);
+	bool has_contents = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
+
+	if (!archive_entry_pathname(entry))
+		return fail(converting, EILSEQ, "the name of a member is damaged");
+	if (!archive_entry_size_is_set(entry))
+		archive_entry_set_size(entry, 0);
+	if (archive_entry_size(entry) < 0)
+		return fail(converting, EBADMSG, "its size is negative");
+	if (archive_write_header(converting->tar, entry) < ARCHIVE_WARN)
+		return fail_to_write(converting);
+	return has_contents ? copy_contents(converting, (uint64_t)archive_entry_size(entry)) : 0;
+}
+
+static bool is_harmless(const struct converting *converting)
+{
+	const char *warning = archive_error_string(converting->input.archive);
+
+	return warning && strstr(warning, "be converted") && archive_entry_pathname(converting->entry);
+}
+
+static errcode_t copy_members(struct converting *converting)
+{
+	for (;;) {
+		converting->entry = NULL;
+		int result = archive_input_next(&converting->input, &converting->entry);
+
+		if (result == ARCHIVE_EOF)
+			return 0;
+		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+			converting->entry = NULL; /* it is not whole */
+		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(converting)))
+			return fail_to_read(converting, converting->input.error ? converting->input.error : EBADMSG);
+		errcode_t error = copy_member(converting);
+
+		if (error)
+			return error;
+	}
+}
+
+/* The child is over then, so nothing is freed. */
+static errcode_t convert(struct converting *converting, int descriptor, const struct archive_kind *kind)
+{
+	errno = 0;
+	errcode_t error = archive_input_open(&converting->input, descriptor, kind, NULL);
+
+	if (error)
+		return fail_to_read(converting, error);
+	converting->tar = archive_write_new();
+	if (!converting->tar || archive_write_set_format_pax(converting->tar) != ARCHIVE_OK ||
+	    archive_write_set_bytes_per_block(converting->tar, BLOCK_BYTES) != ARCHIVE_OK)
+		return fail(converting, ENOMEM, NULL);
+	if (archive_write_open(converting->tar, converting, NULL, write_block, NULL) != ARCHIVE_OK)
+		return fail_to_write(converting);
+	error = copy_members(converting);
+	converting->entry = NULL;
+	if (!error && archive_write_close(converting->tar) != ARCHIVE_OK)
+		return fail_to_write(converting);
+	return error;
+}
+
+/* It ends with us, and by the signals that we only note. */
+static void become_child(pid_t parent, const sigset_t *signals)
+{
+	static const int defaults[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGPIPE, SIGXFSZ };
+
+	/* A process group of its own: Ctrl-C is for us, and we end it. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)
+		signal(defaults[i], SIG_DFL);
+	sigprocmask(SIG_SETMASK, signals, NULL);
+}
+
+errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, const struct archive_kind *kind)
+{
+	pid_t parent = getpid();
+	sigset_t all, old;
+	int ends[2];
+
+	reader->archive = -1;
+	reader->report = mmap(NULL, sizeof(*reader->report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reader->report == MAP_FAILED)
+		reader->report = NULL;
+	if (!reader->report || pipe2(ends, O_CLOEXEC) < 0)
+		return errno;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid_t child = fork();
+	int error = errno;
+
+	if (child == 0) {
+		struct converting converting = { .report = reader->report, .pipe = ends[1] };
+
+		close(ends[0]);
+		become_child(parent, &old);
+		limit_memory(reader->report);
+		allow_time(reader->report);
+		_exit(convert(&converting, descriptor, kind) ? EXIT_FAILURE : EXIT_SUCCESS);
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	close(ends[1]);
+	reader->archive = ends[0];
+	reader->child = child < 0 ? 0 : child;
+	return child < 0 ? error : 0;
+}
+
+static errcode_t set_problem(const struct limited_report *report, int status, const char *name,
+                             struct problem *problem)
+{
+	static const char otherwise[] = "what bsdtar -cf - @FILE makes of it is read without this limit";
+	SCOPE_FREE char *path = NULL;
+
+	if (!*report->member || asprintf(&path, "%s: %s", name, report->member) < 0)
+		path = NULL;
+	problem_clear(problem);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		return problem_set_reason(problem, ETIMEDOUT, name, "cannot read",
+		                          "libarchive takes more than %" PRIu64 " seconds for what is next in it; %s",
+		                          report->most_seconds, otherwise);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return problem_set_reason(problem, ENOMEM, name, "cannot read",
+		                          "the process that reads it was killed (signal %d); is there too little memory?", SIGKILL);
+	if (WIFSIGNALED(status))
+		return problem_set_reason(problem, EBADMSG, name, "cannot read",
+		                          "libarchive has crashed (signal %d)", WTERMSIG(status));
+	if (report->error == ENOMEM)
+		return problem_set_reason(problem, ENOMEM, path ? path : name, "cannot read",
+		                          "libarchive takes more than %" PRIu64 " MiB of memory; %s", report->most_mib,
+		                          otherwise);
+	if (!*report->reason)
+		return problem_set(problem, report->error, path ? path : name, "cannot read");
+	return problem_set_reason(problem, report->error, path ? path : name, "cannot read", "%s", report->reason);
+}
+
+errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name,
+                             struct problem *problem)
+{
+	int status = 0;
+
+	if (reader->child) {
+		struct pollfd pipe = { .fd = reader->archive };
+		/* The pipe of a child that ends by itself has no writer any more. */
+		bool is_ours = error && !(poll(&pipe, 1, 0) > 0 && pipe.revents & POLLHUP);
+
+		if (is_ours)
+			kill(reader->child, SIGKILL);
+		while (waitpid(reader->child, &status, 0) < 0 && errno == EINTR)
+			;
+		if (error != EINTR && !is_ours && (WIFSIGNALED(status) || reader->report->error))
+			error = set_problem(reader->report, status, name, problem);
+		close(reader->archive);
+	}
+	if (reader->report)
+		munmap(reader->report, sizeof(*reader->report));
+	*reader = (struct limited_reader){ 0 };
+	return error;
+}

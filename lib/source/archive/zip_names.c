@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/archive/zip_names.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A local header: its name, its extra field and, of a symbolic link that is not packed, its target follow. */
+#define HEADER_BYTES 30u
+#define MOST_BYTES (HEADER_BYTES + 2u * UINT16_MAX + PATH_MAX)
+
+struct local_header {
+	const uint8_t *name, *target; /* NULL: the target is packed, or it is no symbolic link */
+	size_t name_bytes, target_bytes;
+};
+
+static uint32_t number(const uint8_t *bytes, unsigned int count)
+{
+	uint32_t value = 0;
+
+	while (count--)
+		value = value << 8 | bytes[count];
+	return value;
+}
+
+/* Does a header begin here that ends, with all that belongs to it, where `count` bytes do? */
+static bool parse(const uint8_t *bytes, size_t count, bool has_target, struct local_header *header)
+{
+	if (count < HEADER_BYTES || memcmp(bytes, "PK\3\4", 4))
+		return false;
+	bool is_packed = number(bytes + 8, 2);
+	size_t target_bytes = has_target ? number(bytes + 18, 4) : 0;
+	size_t name_bytes = number(bytes + 26, 2), head_bytes = HEADER_BYTES + name_bytes + number(bytes + 28, 2);
+
+	*header = (struct local_header){
+		.name = bytes + HEADER_BYTES,
+		.name_bytes = name_bytes,
+		.target = has_target && !is_packed ? bytes + head_bytes : NULL,
+		.target_bytes = target_bytes,
+	};
+	return name_bytes && (count == head_bytes || count == head_bytes + target_bytes);
+}
+
+/* The last header that fits: what lies between a header and the end is its own. */
+static bool find(const uint8_t *bytes, size_t count, bool has_target, struct local_header *header)
+{
+	for (size_t from = count >= HEADER_BYTES ? count - HEADER_BYTES + 1 : 0; from--;)
+		if (parse(bytes + from, count - from, has_target, header))
+			return true;
+	return false;
+}
+
+errcode_t zip_names_restore(const struct archive_input *input, struct archive_entry *entry)
+{
+	la_int64_t position = archive_filter_bytes(input->archive, 0);
+	bool is_link = archive_entry_filetype(entry) == AE_IFLNK;
+	uint64_t end = position > 0 ? (uint64_t)position : 0;
+	size_t count = end < MOST_BYTES ? (size_t)end : MOST_BYTES;
+	SCOPE_FREE uint8_t *bytes = malloc(count + 1);
+	struct local_header header;
+
+	if (!bytes)
+		return ENOMEM;
+	errcode_t error =
+		archive_input_read_back(input, bytes, count, end - count + (input->stream ? 0 : input->start));
+
+	if (error || !find(bytes, count, is_link, &header))
+		return error;
+	SCOPE_FREE char *name = strndup((const char *)header.name, header.name_bytes);
+	SCOPE_FREE char *target = header.target ? strndup((const char *)header.target, header.target_bytes) : NULL;
+
+	if (!name || (header.target && !target))
+		return ENOMEM;
+	if (!archive_entry_pathname(entry))
+		archive_entry_copy_pathname(entry, name);
+	if (target && !archive_entry_symlink(entry))
+		archive_entry_copy_symlink(entry, target);
+	return 0;
+}

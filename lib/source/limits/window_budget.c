@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/limits/window_budget.h"
+
+#include <errno.h>
+
+#include "support/run/interrupt.h"
+#include "support/run/timed_wait.h"
+
+errcode_t window_budget_take(struct window_budget *budget, uint64_t bytes, const atomic_bool *is_stopped)
+{
+	errcode_t error = 0;
+
+	pthread_mutex_lock(&budget->lock);
+	while (!error && budget->used_bytes && budget->used_bytes + bytes > WINDOW_BUDGET_BYTES) {
+		timed_wait(&budget->changed, &budget->lock);
+		if (interrupt_pending())
+			error = EINTR;
+		else if (atomic_load_explicit(is_stopped, memory_order_relaxed))
+			error = ECANCELED;
+	}
+	budget->used_bytes += error ? 0 : bytes;
+	pthread_mutex_unlock(&budget->lock);
+	return error;
+}
+
+void window_budget_give_back(struct window_budget *budget, uint64_t bytes)
+{
+	pthread_mutex_lock(&budget->lock);
+	budget->used_bytes -= bytes;
+	pthread_cond_broadcast(&budget->changed);
+	pthread_mutex_unlock(&budget->lock);
+}
