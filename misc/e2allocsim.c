@@ -12,7 +12,7 @@
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
-const char tool_name[] = "e2allocsim";
+const char *tool_name = "e2allocsim";
 
 /* The library whose functions are asked meanwhile; NULL: none is. */
 static const char *asked_library;

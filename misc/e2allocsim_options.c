@@ -80,6 +80,15 @@ static void take_stripe(struct command *command, const struct taken_option *opti
 		command->policy.allocator.stripe_blocks = EXT2MB_NO_STRIPE;
 }
 
+static bool is_set(const struct command *command, const struct tunable *wanted)
+{
+	unsigned int index = 0;
+
+	while (tunable_get(index) != wanted)
+		index++;
+	return command->policy.tunables_set & UINT64_C(1) << index;
+}
+
 /* NAME=VALUE, as often as is wanted. */
 static void take_set(struct command *command, const struct taken_option *option)
 {
@@ -96,6 +105,14 @@ static void take_set(struct command *command, const struct taken_option *option)
 	if (tunable_read(tunable, value, &number, &problem))
 		usage_error("--set=%s=%s: %s", option->argument, value, problem.reason ? problem.reason : "no memory");
 	tunable_set(tunable, &command->policy, number);
+}
+
+/* As Linux presets mb_max_linear_groups there. */
+static void take_rotational(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	if (!is_set(command, tunable_find("mb_max_linear_groups")))
+		command->policy.linear_groups = LINEAR_GROUPS_ROTATIONAL;
 }
 
 static void take_show(struct command *command, const struct taken_option *option)
@@ -120,15 +137,6 @@ static const char *tunable_word(unsigned int index)
 		if (tunable->get && index-- == 0)
 			return tunable->name;
 	return NULL;
-}
-
-static bool is_set(const struct command *command, const struct tunable *wanted)
-{
-	unsigned int index = 0;
-
-	while (tunable_get(index) != wanted)
-		index++;
-	return command->policy.tunables_set & UINT64_C(1) << index;
 }
 
 static void check_compared(const struct command *command)
@@ -220,6 +228,9 @@ static const struct option_row compared_rows[] = {
 	{ .name = "groups", .argument = "STATE", .kind = ARGUMENT_WORDS, .words = "warm|cold", FIELD(policy.loading),
 	  .help = "with base and series: warm (default): all groups' bitmaps have been read; cold: none,\n"
 	          "as right after a mount with no_prefetch_block_bitmaps" },
+	{ .name = "rotational", .take = take_rotational,
+	  .help = "with base and series: the disk turns, and Linux looks into four groups before it goes\n"
+	          "by its index (default: an SSD)" },
 	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,
 	  FIELD(policy.allocator.stripe_blocks), .take = take_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },

@@ -18,7 +18,7 @@
 
 #define EXIT_SCORE 3
 
-const char tool_name[] = "e2frag";
+const char *tool_name = "e2frag";
 
 /* --- What a report is made of, or what has one already ------------------------------------------------------------ */
 

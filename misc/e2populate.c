@@ -24,7 +24,7 @@
 
 #define SUPERBLOCK_BYTES 1024 /* from the beginning */
 
-const char tool_name[] = "e2populate";
+const char *tool_name = "e2populate";
 
 /* --- What would be lost: like mke2fs(8), look at what is there, and ask at the terminal --------------------------- */
 
@@ -324,7 +324,7 @@ static int run(struct command *command)
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Invoked as mkfs.extN: take the type from our name. */
+/* Invoked as mkfs.extN: take the type from our name. Messages have the name that the caller knows. */
 static void take_name(const char *name, struct command *command)
 {
 	static const char *const types[] = { "ext2", "ext3", "ext4" };
@@ -333,6 +333,8 @@ static void take_name(const char *name, struct command *command)
 	for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++)
 		if (strncmp(name, "mkfs.", 5) == 0 && strcmp(name + 5, types[type]) == 0)
 			command->type = types[type];
+	if (is_stand_in(command))
+		tool_name = name;
 }
 
 /* Invoked by one of mke2fs's names and without -d: run mke2fs itself. */
@@ -366,11 +368,13 @@ static void raise_descriptor_limit(void)
 
 int main(int argument_count, char **arguments)
 {
-	struct command command = { .progress = PROGRESS_AUTO, .options.threads = default_threads() };
+	struct command command = { .progress = PROGRESS_AUTO, .options.threads = default_threads(),
+		.options.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES, .names = SOURCE_LIMITS_NAMES,
+		                    .unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES } };
 	char *name = argument_count > 0 ? basename(arguments[0]) : (char *)"";
 
-	tool_start(argument_count, arguments);
 	take_name(name, &command);
+	tool_start(argument_count, arguments);
 	if (argument_count < 2 && !is_stand_in(&command))
 		usage_error("-d SOURCE and IMAGE are missing");
 	if (is_stand_in(&command) && !command_is_ours(argument_count, arguments))

@@ -2,6 +2,8 @@
 /* e2populate's command line: mke2fs(8)'s options are passed on, ours go where their rows say. */
 #include "e2populate_options.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,9 @@
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
+/* Of these e2fsck(8) takes those from 2310-04-04 to 2378-04-22 for times before 1970 (ondisk/inode.c). */
+#define FIRST_DOUBTED_SECOND 0x280000000ll
+#define LAST_DOUBTED_SECOND 0x2ffffffffll
 
 /* Of ext2_super_block's s_last_mounted. */
 #define MOUNT_POINT_BYTES 64
@@ -63,6 +68,8 @@ static void take_source(struct command *command, const struct taken_option *opti
 	const char *argument = option->argument;
 	bool is_input = source_is_standard_input(argument);
 
+	if (!*argument)
+		usage_error("-d \"\": no source is named");
 	if (source_names_nothing(argument))
 		usage_error("-d %s: no file is named", argument);
 	for (size_t i = 0; i + 1 < command->sources.count; i++)
@@ -166,6 +173,53 @@ static void take_memory(struct command *command, const struct taken_option *opti
 	}
 }
 
+/* What --limit can be followed by. */
+static const struct limit_word {
+	const char *name; /* with its = */
+	size_t at;        /* in struct source_limits */
+	bool is_bytes;    /* with a suffix */
+} limit_words[] = {
+	{ "names=", offsetof(struct source_limits, names), false },
+	{ "unpacked=", offsetof(struct source_limits, unpacked_bytes), true },
+	{ "metadata=", offsetof(struct source_limits, metadata_bytes), true },
+	{ "path=", offsetof(struct source_limits, path_bytes), false },
+};
+
+#define LIMIT_WORDS "names=|unpacked=|metadata=|path="
+
+static void take_one_limit(struct command *command, const char *text)
+{
+	const struct limit_word *word = limit_words;
+	const struct limit_word *end = limit_words + sizeof(limit_words) / sizeof(*limit_words);
+	uint64_t most = 0;
+
+	while (word < end && strncmp(text, word->name, strlen(word->name)))
+		word++;
+	if (word == end)
+		usage_error("--limit=%s: it is names=N, unpacked=SIZE, metadata=SIZE or path=N", text);
+	const char *value = text + strlen(word->name);
+	bool is_none = strcmp(value, "none") == 0;
+
+	if (!is_none && (word->is_bytes ? units_parse_bytes(value, 1, &most) :
+	                                  units_parse_number(value, 1, UINT64_MAX, &most)))
+		most = 0;
+	if (!is_none && !most)
+		usage_error("--limit=%s: give a %s above 0, or none", text, word->is_bytes ? "size" : "number");
+	memcpy((char *)&command->options.limits + word->at, &most, sizeof(most));
+	command->metadata_limit_given |= word->at == offsetof(struct source_limits, metadata_bytes);
+}
+
+static void take_limit(struct command *command, const struct taken_option *option)
+{
+	SCOPE_FREE char *list = strdup(option->argument);
+	char *rest = list, *word;
+
+	if (!list)
+		exit_without_memory();
+	while ((word = strsep(&rest, ",")))
+		take_one_limit(command, word);
+}
+
 static void take_reflink(struct command *command, const struct taken_option *option)
 {
 	command->reflink_given = option->argument;
@@ -206,7 +260,7 @@ static void check_length(const struct command *command, int option, const char *
 		return;
 	if (!is_stand_in(command))
 		usage_error("-%c: %s is longer than %zu bytes", option, argument, most_bytes);
-	fprintf(stderr, "e2populate: -%c: longer than %zu bytes, and cut there\n", option, most_bytes);
+	fprintf(stderr, "%s: -%c: longer than %zu bytes, and cut there\n", tool_name, option, most_bytes);
 }
 
 void take_mke2fs_option(struct command *command, const struct taken_option *option)
@@ -252,8 +306,11 @@ void take_mke2fs_option(struct command *command, const struct taken_option *opti
 			return;
 		command->options.inodes_fixed = true;
 		break;
-	case 'i':
 	case 'T':
+		command->options.usage_given = true;
+		command->options.inodes_given = true;
+		break;
+	case 'i':
 		command->options.inodes_given = true;
 		break;
 	}
@@ -285,6 +342,10 @@ static const struct option_row own_rows[] = {
 	  FIELD(options.zeros_of_source),
 	  .help = "what becomes holes: holes of SOURCE and zeros that its data hold (the\n"
 	          "default), or only holes of SOURCE, and its data are not looked at" },
+	{ .name = "limit", .argument = "LIST", .kind = ARGUMENT_TEXT, .words = LIMIT_WORDS, .take = take_limit,
+	  .help = "how much archives, manifests and layers may hold, all together: names=N\n"
+	          "(20000000), unpacked=SIZE (1T), metadata=SIZE (25% of the memory available);\n"
+	          "and path=N, bytes of one path (4095); none for a limit takes it away" },
 	{ .name = "whiteouts", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = whiteouts_name,
 	  .take = take_whiteouts,
 	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"
@@ -401,6 +462,10 @@ static void read_epoch(struct command *command)
 		            LAST_SECOND);
 	if (error)
 		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds", text);
+	if (epoch >= FIRST_DOUBTED_SECOND && epoch <= LAST_DOUBTED_SECOND)
+		usage_error("SOURCE_DATE_EPOCH: %s is one of the seconds from %lld to %lld, which e2fsck(8) takes for times "
+		            "before 1970",
+		            text, FIRST_DOUBTED_SECOND, LAST_DOUBTED_SECOND);
 	command->options.has_epoch = true;
 	command->options.epoch = (int64_t)epoch;
 }
@@ -444,6 +509,23 @@ static void take_android_sparse(struct command *command)
 	drop_extended(command, "android_sparse");
 }
 
+/*
+ * As mke2fs(8) reads it, which takes octal and hexadecimal numbers, too. It would refuse a wrong one only after the source
+ * has been read; under its own names that is left to it.
+ */
+static void check_size(const struct command *command, const char *size)
+{
+	char *end;
+
+	errno = 0;
+	strtoull(size, &end, 0);
+	bool has_unit = *end && strchr("sSkKmMgGtT", *end);
+	bool is_size = isdigit((unsigned char)*size) && !errno && !end[has_unit];
+
+	if (!is_size && !is_stand_in(command))
+		usage_error("SIZE: %s is not a size: a number, with s, K, M, G or T after it", *size ? size : "\"\"");
+}
+
 static void choose_owners(struct command *command)
 {
 	struct owner_map *owners = &command->owners;
@@ -465,6 +547,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	take_android_sparse(command);
 	if (is_stand_in(command))
 		command->options.in_place = true;
+	else
+		command->options.own_defaults = true;
 	/* mke2fs's own default is ext2, which is hardly what users want. */
 	if (!command->type_given && !command->is_mke2fs)
 		mke2fs_arguments_add(&command->mke2fs, 't', command->type ? command->type : "ext4");
@@ -472,13 +556,21 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
 	choose_reflink(command);
+	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
+
 	if (!command->memory_given)
-		command->options.memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
+		command->options.memory_bytes = usual_bytes;
+	if (!command->metadata_limit_given)
+		command->options.limits.metadata_bytes = usual_bytes;
 	if (next >= argument_count)
 		usage_error("IMAGE is missing");
 	command->options.image = arguments[next++];
+	if (!*command->options.image)
+		usage_error("IMAGE is \"\"");
 	if (next < argument_count)
 		command->options.size = arguments[next++];
+	if (command->options.size)
+		check_size(command, command->options.size);
 	if (next < argument_count)
 		usage_error("%s: nothing may follow SIZE", arguments[next]);
 	command->options.sources = (const char *const *)command->sources.list;

@@ -14,6 +14,7 @@ struct command {
 	bool force;       /* -F: do not ask */
 	bool type_given;  /* or implied */
 	bool memory_given;
+	bool metadata_limit_given;
 	const char *reflink_given; /* NULL: it is not */
 	bool is_mke2fs;   /* invoked by that name: only -d differs from it */
 	const char *type; /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */

@@ -17,7 +17,7 @@
 
 #define LIBRARY "ext2mb-run.so"
 
-const char tool_name[] = "ext2mb-run";
+const char *tool_name = "ext2mb-run";
 
 /* Below the folder in which we are: where we were built, and where make install puts it. */
 static const char *const library_folders[] = { "../preload", PRELOAD_FOLDER };

@@ -7,8 +7,8 @@
 #define EXIT_USAGE 2
 #define MOST_THREADS 1024
 
-/* What its messages begin with; each tool defines its own. */
-extern const char tool_name[];
+/* What its messages begin with; each tool defines its own, and may change it before tool_start(). */
+extern const char *tool_name;
 
 /*
  * Called first in main(). Opens those of the descriptors 0 to 2 that the caller has closed, so that no file that is

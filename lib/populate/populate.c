@@ -164,26 +164,16 @@ static void report_size(const struct run *run)
 	report->free_inodes = room->free_inodes - (build_items(build) - 1);
 }
 
-/*
- * Zeros that are not holes of the source need no room either. Long ones cost next to nothing to find. All are looked
- * for, which takes reading everything, where the size is too small with the others; on a device, which would have to
- * be written twice; and where an earlier image was made without them.
- */
-static errcode_t choose_first_size(struct run *run)
+/* Looks for zeros, and chooses a size without those that it finds. size_error: what the size with them has come to. */
+static errcode_t choose_without_zeros(struct run *run, errcode_t (*search)(struct build *), errcode_t size_error)
 {
 	struct build *build = &run->build;
-	struct size_choice *size = &run->attempt.size;
+	uint64_t known_zero_bytes = build->known_zero_bytes;
 	struct problem too_large = { 0 };
-	errcode_t size_error = size_choose(build, &run->output, size), error;
 
-	if ((size_error && size_error != ENOSPC) || build->options->zeros_of_source)
-		return size_error;
 	problem_move(&too_large, build->problem);
-	if (size_error || run->output.is_device || build->base)
-		error = zero_detection_search(build);
-	else
-		error = zero_detection_search_long(build);
-	if (!error && !build->known_zero_bytes) {
+	errcode_t error = search(build);
+	if (!error && build->known_zero_bytes == known_zero_bytes) {
 		problem_move(build->problem, &too_large);
 		return size_error;
 	}
@@ -191,7 +181,29 @@ static errcode_t choose_first_size(struct run *run)
 	if (error)
 		return error;
 	space_estimate_release(build);
-	return size_choose(build, &run->output, size);
+	return size_choose(build, &run->output, &run->attempt.size);
+}
+
+/*
+ * Zeros that are not holes of the source need no room either. Long ones cost next to nothing to find. All are looked
+ * for, which takes reading everything, where the size is too small with the others, and on a device, which would have
+ * to be written twice. If holes that pay do not suffice for the size, all become holes.
+ */
+static errcode_t choose_first_size(struct run *run)
+{
+	struct build *build = &run->build;
+	bool finds_all = run->output.is_device || (build->base && !build->options->own_defaults);
+
+	build->least_hole_bytes = build->options->own_defaults ? ZERO_DETECTION_LEAST_HOLE_BYTES : 0;
+	errcode_t error = size_choose(build, &run->output, &run->attempt.size);
+	if ((error && error != EXT2MB_ET_NO_SPACE) || build->options->zeros_of_source)
+		return error;
+	error = choose_without_zeros(
+		run, error || finds_all ? zero_detection_search : zero_detection_search_long, error);
+	if (error != EXT2MB_ET_NO_SPACE || !build->least_hole_bytes)
+		return error;
+	build->least_hole_bytes = 0;
+	return choose_without_zeros(run, zero_detection_search, error);
 }
 
 /* Releases what an attempt has made. */
@@ -331,8 +343,8 @@ static bool enlarge(struct run *run)
  * Pieces come from what is kept of an earlier image: then nothing is kept. Else they come from a filesystem that mke2fs
  * left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
  *
- * Zeros that are found only when they are copied keep their blocks, unless these are so many that another attempt pays,
- * which knows them. (A Debian root has 1.5 % of them in blocks of 1 KiB, nearly none in 4 KiB; sources none.)
+ * Zeros that are found only when they are copied keep their blocks, unless so many of these would be holes that pay that
+ * another attempt does, too, which knows them.
  */
 static bool next_attempt(struct run *run, errcode_t *error)
 {
@@ -351,7 +363,13 @@ static bool next_attempt(struct run *run, errcode_t *error)
 	if (*error || attempt->knows_zeros || run->output.is_device ||
 	    !are_many_zeros(build, attempt->zeros.blocks))
 		return false;
-	*error = zero_detection_apply(build, &attempt->zeros);
+	uint64_t hole_blocks;
+
+	*error = zero_detection_count(build, &attempt->zeros, &hole_blocks);
+	if (!*error && !are_many_zeros(build, hole_blocks))
+		return false;
+	if (!*error)
+		*error = zero_detection_apply(build, &attempt->zeros);
 	if (*error)
 		*error = problem_set(build->problem, *error, NULL, "cannot plan the image");
 	attempt->knows_zeros = attempt->reuses_layout = true;

@@ -16,6 +16,7 @@ populate_sources := \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/output.c \
+	lib/populate/output/temporary_file.c \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
@@ -23,6 +24,7 @@ populate_sources := \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \
 	lib/populate/scan_sources.c \
+	lib/populate/size/default_blocks.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
 	lib/populate/verify/verify.c

@@ -7,6 +7,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "source/limits/window_budget.h"
 #include "source/manifest/metadata.h"
 #include "source/tree/xattr_table.h"
 #include "source/unpack/unpacked_store.h"
@@ -203,6 +204,8 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
 	struct unpacked_budget unpacked = { .most_bytes = options->memory_bytes };
+	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
+	struct source_counts counts = { .limits = options->limits };
 	struct scan_options scan_options = {
 		.skipped = &report->skipped_image,
 		.readers = build->readers,
@@ -214,6 +217,8 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 		.warnings = &report->warnings,
 		.progress = options->progress,
 		.unpacked = &unpacked,
+		.windows = &windows,
+		.counts = &counts,
 		.unpack_threads = options->threads > 1 ? options->threads : 0,
 	};
 	struct stat status;
@@ -230,6 +235,7 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	}
 	errcode_t error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
 	                               build->pool, &build->tree, build->problem);
+	unpacked_budget_release(&unpacked);
 	if (!error)
 		error = report_sources(build, report);
 	if (!error)

@@ -123,6 +123,7 @@ struct build {
 	bool in_place; /* looking at the output, see populate/output/output.h */
 	struct project *projects; /* the first space estimate: one for each node; NULL: all are 0 */
 	uint64_t known_zero_bytes; /* zero detection: those that are holes of the tree now */
+	uint64_t least_hole_bytes; /* the first size: of zeros between data of a file; 0: all that are a cluster */
 
 	/* space estimate: */
 	struct ondisk_format format; /* format: again, the same */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/limits/source_limits.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "source/tree/exclude.h"
@@ -36,6 +37,8 @@ struct populate_options {
 	bool inodes_given;        /* -i or -T among mke2fs: the user wants more inodes than the source needs */
 	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
 	bool block_size_given;    /* -b among mke2fs */
+	bool usage_given;         /* -T among mke2fs */
+	bool own_defaults;        /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
 	const char *stable_from;  /* an earlier image whose layout is to be kept; NULL: none */
 	uint64_t free_bytes;      /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
@@ -43,6 +46,7 @@ struct populate_options {
 	bool verify;              /* run e2fsck and read everything back before the image gets its name */
 	bool size_only;           /* fill in the report's sizes and write nothing */
 	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
+	struct source_limits limits; /* of what others may have made */
 	uint64_t memory_bytes;    /* as much of what is unpacked stays in memory until it is copied */
 	unsigned int threads;     /* 0: no threads at all, the serial reference */
 	unsigned int readers;     /* that read the source at once; 0: as many as threads, and more while they wait for it */

@@ -146,21 +146,57 @@ static void free_data(struct nonzero_data *data)
 	free(data->stored_starts);
 }
 
-/* Makes them the node's only data; all else becomes holes. ENOMEM. */
-static errcode_t keep_only(struct build *build, uint32_t number, const struct nonzero_data *data)
+/*
+ * Zeros that would be a hole which is not worth its extent are data again: those with data of the same segment on both
+ * sides, shorter than the least hole.
+ */
+static void fill_short_gaps(const struct build *build, const struct tree_node *node, struct nonzero_data *data)
+{
+	size_t last = 0;
+
+	if (!build->least_hole_bytes)
+		return;
+	for (size_t next = 1, number = 0; next < data->count; next++) {
+		const struct tree_segment segment = data->segments[next];
+		uint64_t gap_start = data->segments[last].start_bytes + data->segments[last].length_bytes;
+		struct source_segment source = segment_of(build, node, (uint32_t)number);
+
+		while (source.end_bytes <= segment.start_bytes)
+			source = segment_of(build, node, (uint32_t)++number);
+		if (source.start_bytes < gap_start && segment.start_bytes - gap_start < build->least_hole_bytes) {
+			data->segments[last].length_bytes += segment.start_bytes - gap_start + segment.length_bytes;
+			continue;
+		}
+		data->segments[++last] = segment;
+		data->stored_starts[last] = data->stored_starts[next];
+	}
+	data->count = data->count ? last + 1 : 0;
+}
+
+/* How many bytes of the node's data are none of these. */
+static uint64_t other_bytes(const struct build *build, const struct tree_node *node, const struct nonzero_data *data)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t number = 0; number < segment_count(node); number++) {
+		struct source_segment segment = segment_of(build, node, number);
+
+		bytes += segment.end_bytes - segment.start_bytes;
+	}
+	for (size_t segment = 0; segment < data->count; segment++)
+		bytes -= data->segments[segment].length_bytes;
+	return bytes;
+}
+
+/* Makes them the node's only data, and all else holes that pay. ENOMEM. */
+static errcode_t keep_only(struct build *build, uint32_t number, struct nonzero_data *data)
 {
 	struct tree *tree = build->tree;
 	struct tree_node *node = &tree->nodes[number];
-	uint64_t had_bytes = 0, kept_bytes = 0;
 
-	for (uint32_t segment = 0; segment < segment_count(node); segment++) {
-		struct source_segment had = segment_of(build, node, segment);
-
-		had_bytes += had.end_bytes - had.start_bytes;
-	}
-	for (size_t segment = 0; segment < data->count; segment++)
-		kept_bytes += data->segments[segment].length_bytes;
-	if (kept_bytes == had_bytes)
+	fill_short_gaps(build, node, data);
+	uint64_t zero_bytes = other_bytes(build, node, data);
+	if (!zero_bytes)
 		return 0;
 	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + data->count * sizeof(*data->segments));
 	uint64_t *starts = arena_alloc(&tree->memory, (data->count + 1) * sizeof(*starts));
@@ -176,7 +212,7 @@ static errcode_t keep_only(struct build *build, uint32_t number, const struct no
 	map->host_path = node->is_sparse ? node->data_map->host_path : NULL;
 	node->is_sparse = true;
 	node->data_map = map;
-	build->known_zero_bytes += had_bytes - kept_bytes;
+	build->known_zero_bytes += zero_bytes;
 	return 0;
 }
 
@@ -211,27 +247,65 @@ static errcode_t add_nonzero(const struct build *build, const struct source_segm
 	return !error && from < segment->end_bytes ? add_data(data, segment, from, segment->end_bytes) : error;
 }
 
+/* What a node has beside those zeros; `data` had that of another one. */
+static errcode_t nonzero_of(const struct build *build, uint32_t number, struct node_zeros *zeros,
+                            struct nonzero_data *data)
+{
+	const struct tree_node *node = build_node(build, number);
+	errcode_t error = 0;
+
+	data->count = 0;
+	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
+		const struct source_segment segment = segment_of(build, node, next);
+
+		error = add_nonzero(build, &segment, zeros, data);
+	}
+	return error;
+}
+
+/* The runs of the node that the first of them names. */
+static struct node_zeros zeros_of_node(const struct zero_runs *all, size_t first)
+{
+	size_t end = first;
+
+	while (end < all->count && all->runs[end].node == all->runs[first].node)
+		end++;
+	return (struct node_zeros){ .runs = &all->runs[first], .count = end - first };
+}
+
+errcode_t zero_detection_count(const struct build *build, const struct zero_runs *all, uint64_t *blocks)
+{
+	struct nonzero_data data = { 0 };
+	errcode_t error = 0;
+
+	*blocks = 0;
+	for (size_t first = 0; !error && first < all->count;) {
+		struct node_zeros zeros = zeros_of_node(all, first);
+		const struct tree_node *node = build_node(build, all->runs[first].node);
+
+		error = nonzero_of(build, all->runs[first].node, &zeros, &data);
+		fill_short_gaps(build, node, &data);
+		/* Only the last block of a file is less than one. */
+		*blocks += (other_bytes(build, node, &data) + build->format.block_bytes - 1) >> build->format.block_bits;
+		first += zeros.count;
+	}
+	free_data(&data);
+	return error;
+}
+
 errcode_t zero_detection_apply(struct build *build, const struct zero_runs *all)
 {
 	struct nonzero_data data = { 0 };
 	errcode_t error = 0;
 
-	for (size_t first = 0, end; !error && first < all->count; first = end) {
+	for (size_t first = 0; !error && first < all->count;) {
+		struct node_zeros zeros = zeros_of_node(all, first);
 		uint32_t number = all->runs[first].node;
-		const struct tree_node *node = build_node(build, number);
 
-		for (end = first; end < all->count && all->runs[end].node == number; end++)
-			;
-		struct node_zeros zeros = { .runs = &all->runs[first], .count = end - first };
-
-		data.count = 0;
-		for (uint32_t next = 0; !error && next < segment_count(node); next++) {
-			const struct source_segment segment = segment_of(build, node, next);
-
-			error = add_nonzero(build, &segment, &zeros, &data);
-		}
+		error = nonzero_of(build, number, &zeros, &data);
 		if (!error)
 			error = keep_only(build, number, &data);
+		first += zeros.count;
 	}
 	free_data(&data);
 	return error;

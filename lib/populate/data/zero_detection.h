@@ -35,8 +35,16 @@ MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *lis
 void zero_runs_sort(struct zero_runs *list);
 
 /*
- * The following make them holes of the tree before anything is placed, so they leave neither free extents nor gaps in
- * the files. All count the bytes in build->known_zero_bytes. Main thread only.
+ * Of the runs that copy_files() found, for the format that it copied for: how many blocks would become holes that pay.
+ * ENOMEM.
+ */
+MUST_CHECK errcode_t zero_detection_count(const struct build *build, const struct zero_runs *zeros, uint64_t *blocks);
+
+/*
+ * The following make those zeros holes of the tree that pay, before anything is placed, so they leave neither free
+ * extents nor gaps in the files. A hole pays if it adds no extent, because it is at the beginning or the end of a file or
+ * beside a hole that the source has; another one, which cuts an extent in two, if it has least_hole_bytes of build.
+ * All count the bytes in build->known_zero_bytes. Main thread only.
  */
 
 /* Those that copy_files() found; build's format must still be the one that it copied for. ENOMEM. */
@@ -56,3 +64,11 @@ MUST_CHECK errcode_t zero_detection_search(struct build *build);
  * as many runs: half the length would be twice the reads for a tenth of the gain.
  */
 #define ZERO_DETECTION_LONG_BYTES 65536u
+
+/*
+ * From this length on a hole is worth an extent, as a rule. A minimal Debian 13 root in blocks of 1 KiB has 1454 shorter
+ * runs of zeros in its 4383 files, 2 KiB long, mostly between the sections of a program: as holes they would save 2.5 %
+ * and cut every program into pieces. /usr/lib in blocks of 4 KiB has 58 runs this long with 148 KiB each, and 682 that
+ * are shorter with 7 KiB each: 0.18 and 0.11 % of it.
+ */
+#define ZERO_DETECTION_LEAST_HOLE_BYTES ZERO_DETECTION_LONG_BYTES

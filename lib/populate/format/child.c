@@ -4,7 +4,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ext2fs/ext2_err.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -209,6 +211,28 @@ static char *one_line(const struct child *child, const char *text)
 	return line;
 }
 
+/*
+ * What the operating system refused the program, which tells it in the words of the user's locale; EINVAL: the program itself
+ * refused what it was asked for.
+ */
+static errcode_t cause_of(const char *message)
+{
+	static const errcode_t causes[] = { EIO, ENOSPC, EDQUOT, ENOMEM, EROFS, EMFILE, ENFILE, EXT2_ET_NO_MEMORY };
+	locale_t users = newlocale(LC_ALL_MASK, "", (locale_t)0);
+	errcode_t cause = EINVAL;
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		bool is_of_system = users && causes[i] != EXT2_ET_NO_MEMORY;
+		const char *text = is_of_system ? strerror_l((int)causes[i], users) : error_message(causes[i]);
+
+		if (strstr(message, text))
+			cause = causes[i];
+	}
+	if (users)
+		freelocale(users);
+	return cause == EXT2_ET_NO_MEMORY ? ENOMEM : cause;
+}
+
 errcode_t child_run(const struct child *child, const char *action, struct problem *problem)
 {
 	struct message message = { .used_bytes = 0 };
@@ -236,6 +260,6 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 		return 0;
 	SCOPE_FREE char *line = one_line(child, message.text);
 
-	return problem_set_reason(problem, EINVAL, child->image_path, action, "%s",
+	return problem_set_reason(problem, cause_of(message.text), child->image_path, action, "%s",
 	                          line && *line ? line : "it gave no reason");
 }

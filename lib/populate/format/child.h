@@ -18,7 +18,8 @@ struct child {
 
 /*
  * Runs it to its end. If it fails, its own words become the problem's reason and action (a string literal,
- * "mke2fs failed") the action; EINTR when a signal ended it. A signal that
+ * "mke2fs failed") the action. EINVAL: it refused what it was asked for; EIO, ENOSPC and the like: the operating system
+ * refused it something; EINTR when a signal ended it. A signal that
  * ends us (support/run/interrupt.h, even SIGKILL) ends it at once. Main thread only.
  */
 MUST_CHECK errcode_t child_run(const struct child *child, const char *action, struct problem *problem);

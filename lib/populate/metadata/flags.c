@@ -45,12 +45,17 @@ static void count(struct flags_left_out *left_out, uint32_t node)
 		left_out->first = node;
 }
 
-void flags_count_lost(const struct build *build, uint32_t node, struct flags_lost *lost)
+void flags_count_lost(const struct build *build, uint32_t node, const struct inode_value *value,
+                      struct flags_lost *lost)
 {
 	uint32_t flags = given(build, node) & ~flags_of(build, node);
 
 	if (build_node(build, node)->has_lost_acl)
 		count(&lost->acls, node);
+	if (build_node(build, node)->has_lost_xattr)
+		count(&lost->xattrs, node);
+	if (inode_stored_time(&build->format, value->mtime).seconds != value->mtime.seconds)
+		count(&lost->times, node);
 	if (flags & FILE_FLAGS_UNREAD)
 		count(&lost->unread, node);
 	else if (flags)
@@ -69,6 +74,8 @@ void flags_join_lost(struct flags_lost *all, const struct flags_lost *more)
 	join(&all->unread, &more->unread);
 	join(&all->unknown, &more->unknown);
 	join(&all->acls, &more->acls);
+	join(&all->xattrs, &more->xattrs);
+	join(&all->times, &more->times);
 }
 
 static errcode_t warn(const struct build *build, struct warnings *warnings, const struct flags_left_out *left_out,
@@ -90,6 +97,14 @@ errcode_t flags_warn(const struct build *build, const struct flags_lost *lost, s
 
 	if (!error)
 		error = warn(build, warnings, &lost->acls, "its ACL is left out", "ext4 does not store those of NFSv4");
+	if (!error)
+		error = warn(build, warnings, &lost->xattrs, "some of its extended attributes are left out",
+		             "ext4 stores user.*, trusted.*, security.* and POSIX ACLs");
+	if (!error)
+		error = warn(build, warnings, &lost->times, "its time is changed to the nearest that can be stored",
+		             build->format.extra_isize ?
+		                     "ext4 has 1901 to 2446, and e2fsck -p takes 2310 to 2378 for times before 1970" :
+		                     "inodes of 128 bytes have 1901 to 2038");
 	return error ? error :
 	               warn(build, warnings, &lost->unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");

@@ -25,11 +25,14 @@ struct flags_left_out {
 
 /* Zero-initialise. */
 struct flags_lost {
-	struct flags_left_out unread, unknown, acls; /* flags that could not be read, or not be kept; ACLs of NFSv4 */
+	struct flags_left_out unread, unknown; /* flags that could not be read, or not be kept */
+	struct flags_left_out acls, xattrs; /* ACLs of NFSv4, and xattrs of other names than ext4 has */
+	struct flags_left_out times; /* that are stored as others */
 };
 
-/* Counts what a node's inode does not get, once that is known. Each worker counts by itself. */
-void flags_count_lost(const struct build *build, uint32_t node, struct flags_lost *lost);
+/* Counts what a node's inode, of that value, does not get, once that is known. Each worker counts by itself. */
+void flags_count_lost(const struct build *build, uint32_t node, const struct inode_value *value,
+                      struct flags_lost *lost);
 void flags_join_lost(struct flags_lost *all, const struct flags_lost *more);
 
 /* Adds warnings of it, if there is any. Main thread; ENOMEM. */

@@ -248,7 +248,7 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	                xattrs_value_clusters(build, build_node(build, node)->xattrs))
 	               << build->format.cluster_bits;
 	own->counts.flagged_files += flags_of(build, node) != 0;
-	flags_count_lost(build, node, &own->lost);
+	flags_count_lost(build, node, &value, &own->lost);
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;

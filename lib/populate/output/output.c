@@ -43,9 +43,7 @@ static int open_direct(int descriptor)
 
 static errcode_t open_in_place(struct output *output, struct problem *problem)
 {
-	output->work_path = strdup(output->path);
-	if (!output->work_path)
-		return problem_set(problem, ENOMEM, output->path, "cannot open");
+	output->work_path = output->path;
 	/* O_EXCL: of a block device, "not mounted and not held by anybody else"; of a file, nothing. */
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC | O_EXCL);
 	if (output->descriptor < 0)
@@ -76,23 +74,11 @@ static errcode_t examine_device(struct output *output, struct problem *problem)
 
 static errcode_t open_temporary(struct output *output, struct problem *problem)
 {
-	const char *slash = strrchr(output->path, '/');
-	int directory_bytes = slash ? (int)(slash + 1 - output->path) : 0;
-	const char *name = output->path + directory_bytes;
+	errcode_t error = temporary_open(output->path, &output->temporary);
 
-	/* Not the whole name: with it, one of 255 bytes would have no room for the rest. */
-	if (asprintf(&output->work_path, "%.*s.%.200s.XXXXXX", directory_bytes, output->path, name) < 0) {
-		output->work_path = NULL;
-		return problem_set(problem, ENOMEM, output->path, "cannot create");
-	}
-	output->descriptor = mkostemp(output->work_path, O_CLOEXEC);
-	if (output->descriptor < 0) {
-		int error = errno;
-
-		free(TAKE(output->work_path));
-		return problem_set(problem, error, output->path, "cannot create");
-	}
-	return 0;
+	output->work_path = output->temporary.path;
+	output->descriptor = output->temporary.descriptor;
+	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
 }
 
 /* rename(2) would put the image in the place of a symlink instead of where it points. */
@@ -319,14 +305,12 @@ void output_fail(struct output *output, struct problem *problem)
 
 errcode_t output_renew(struct output *output, int *previous, struct problem *problem)
 {
-	SCOPE_FREE char *path = TAKE(output->work_path);
-	int descriptor = output->descriptor;
+	struct temporary_file first = output->temporary;
 
-	output->descriptor = -1;
+	*previous = output->descriptor;
 	errcode_t error = open_temporary(output, problem);
 
-	*previous = descriptor;
-	unlink(path);
+	temporary_end(&first);
 	return error;
 }
 
@@ -347,17 +331,13 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 		return problem_set(problem, errno, output->path, "cannot set its owner");
 	if (fchmod(output->descriptor, output->mode) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its mode");
-	if (rename(output->work_path, output->path) < 0)
-		return problem_set(problem, errno, output->path, "cannot create");
-	free(TAKE(output->work_path));
-	return 0;
+	error = temporary_rename(&output->temporary, output->path);
+	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
 }
 
 void output_close(struct output *output)
 {
-	if (output->work_path && !output->in_place)
-		unlink(output->work_path);
-	free(TAKE(output->work_path));
+	temporary_end(&output->temporary);
 	free(TAKE(output->offset_path));
 	free(TAKE(output->resolved_path));
 	free(TAKE(output->head));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The image file. A new one is built under a temporary name beside its final one, renamed when whole and removed on
- * failure; a device, or on request a file that is there, is written in place and has no superblock after a failure.
+ * The image file. A new one gets its name when it is whole (populate/output/temporary_file.h), and nothing is left of it
+ * after a failure; a device, or on request a file that is there, is written in place and has no superblock then.
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "populate/output/temporary_file.h"
 #include "support/problem.h"
 
 /* As much of the beginning as mke2fs clears before anything else (it leaves the first KiB of some machines alone). */
@@ -18,7 +19,9 @@
 struct output {
 	const char *path;     /* the final name; where it is renamed, what symlinks lead to */
 	char *resolved_path;  /* owned; NULL where path is as it was given */
-	char *work_path;      /* where it is built: the temporary name, or path where in_place; owned */
+	struct temporary_file temporary; /* where not in_place */
+	const char *work_path; /* where it is built, for this process and its children: that of the temporary file, or path
+	                          where in_place */
 	char *offset_path;    /* the same as e2fsprogs are told of an offset; owned; NULL without one */
 	int descriptor;       /* open for reading and writing */
 	int direct_descriptor; /* the same for writing past the page cache; -1: it is no device, or has no such thing */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "populate/size/size.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "populate/plan/base_image.h"
+#include "populate/size/default_blocks.h"
 #include "populate/size/size_trial.h"
 #include "support/text/units.h"
 
@@ -15,8 +18,6 @@
 
 /* The first guess is nearly always enough; where no size is, this ends the search soon. */
 #define MOST_GROWING 16
-
-#define USUAL_BLOCK_BYTES 4096u
 
 /* Sizes in KiB, as mke2fs is told them. */
 struct search {
@@ -47,7 +48,7 @@ static void size_text(uint64_t kib, char text[32])
 
 static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *problem)
 {
-	return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image, "the source does not fit",
 	                          "it needs %" PRIu64 " more inodes; there must be at least %" PRIu64,
 	                          size_missing_inodes(sizing), size_exact_inodes(sizing));
 }
@@ -59,7 +60,7 @@ static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *pro
 static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
 {
 	return (error == ENAMETOOLONG || error == E2BIG || error == EFBIG) &&
-	       !sizing->build->options->block_size_given && sizing->room.format.block_bytes < USUAL_BLOCK_BYTES;
+	       !sizing->build->options->block_size_given && sizing->room.format.block_bytes < DEFAULT_BLOCK_BYTES;
 }
 
 /*
@@ -77,7 +78,7 @@ static errcode_t judge(struct search *search)
 	if (!error && size_missing_inodes(sizing))
 		return too_few_inodes(sizing, search->problem);
 	search->refused = error || (search->enough && search->wants_journal && !sizing->room.journal_blocks);
-	if (error && (!search->enough || error == EINTR || error == ENOMEM || wants_usual_blocks(sizing, error))) {
+	if (error && (!search->enough || !size_is_refused(error) || wants_usual_blocks(sizing, error))) {
 		problem_move(search->problem, &attempt);
 		return error;
 	}
@@ -100,17 +101,25 @@ static errcode_t judge(struct search *search)
 	return 0;
 }
 
-/* A first size that is surely large enough, to see what this mke2fs makes of one. */
-static uint64_t first_guess_kib(const struct sizing *sizing)
+/* Of files that are not sparse. */
+static uint64_t content_bytes(const struct tree *tree)
 {
-	const struct populate_options *options = sizing->build->options;
-	const struct tree *tree = sizing->build->tree;
-	uint64_t bytes = options->free_bytes + options->free_inodes * 256;
+	uint64_t bytes = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
 		if (S_ISREG(tree->nodes[node].mode) && !tree->nodes[node].is_sparse && !tree_node_is_link(tree, node))
 			bytes += tree->nodes[node].size_bytes;
 	}
+	return bytes;
+}
+
+/* A first size that is surely large enough, to see what this mke2fs makes of one. */
+static uint64_t first_guess_kib(const struct sizing *sizing)
+{
+	const struct populate_options *options = sizing->build->options;
+	const struct tree *tree = sizing->build->tree;
+	uint64_t bytes = content_bytes(tree) + options->free_bytes + options->free_inodes * 256;
+
 	/* A block and an inode each, and half as much again as the journal may get. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
 
@@ -194,8 +203,8 @@ static errcode_t try_smaller_journals(struct search *search)
 	return 0;
 }
 
-/* The smallest size that does; the last filesystem made is that one. */
-static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
+/* The smallest size that does, with the block size that is chosen; the last filesystem made is that one. */
+static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
 	struct search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
 
@@ -207,21 +216,62 @@ static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct prob
 	if (error)
 		return error;
 	if (!search.enough)
-		return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+		return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image, "the source does not fit",
 		                          "no size leaves as much free as --free says");
 	search.kib = *kib = search.enough;
 	return judge(&search);
+}
+
+/* Whether all this could fit a filesystem that is too small for the blocks that are the default. */
+static bool may_be_small(const struct build *build)
+{
+	return content_bytes(build->tree) + (uint64_t)build->inode_count * EXT2_GOOD_OLD_INODE_SIZE <
+	       DEFAULT_BLOCKS_LEAST_KIB * 1024;
+}
+
+/* The same where the block size depends on the size. */
+static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
+{
+	struct problem attempt = { 0 };
+	char size[32];
+	errcode_t error;
+
+	if (!sizing->wants_default_blocks)
+		return search_smallest(sizing, kib, problem);
+	if (!sizing->run.block_bytes && may_be_small(sizing->build)) {
+		error = search_smallest(sizing, kib, &attempt);
+		if (!error && *kib < DEFAULT_BLOCKS_LEAST_KIB)
+			return 0;
+		if (error && error != EXT2MB_ET_NO_SPACE && !size_is_refused(error)) {
+			problem_move(problem, &attempt);
+			return error;
+		}
+		problem_clear(&attempt);
+	}
+	sizing->run.block_bytes = DEFAULT_BLOCK_BYTES;
+	error = search_smallest(sizing, kib, problem);
+	if (error || *kib >= DEFAULT_BLOCKS_LEAST_KIB)
+		return error;
+	*kib = DEFAULT_BLOCKS_LEAST_KIB;
+	size_text(*kib, size);
+	return size_try(sizing, size, problem);
 }
 
 /* The size that was asked for; false: mke2fs alone understands it. */
 static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *kib)
 {
 	const struct populate_options *options = sizing->build->options;
-	/* mke2fs takes blocks where -b says of what size. */
-	uint64_t unit = options->block_size_given && size == options->size ? sizing->room.format.block_bytes : 1024;
+	/* mke2fs takes blocks where -b says of what size. A size of ours names its unit. */
+	uint64_t unit = options->block_size_given ? sizing->room.format.block_bytes : 1024;
 	uint64_t bytes;
+	char *rest, decimal[64];
 
-	if (units_parse_bytes(size, unit, &bytes))
+	/* mke2fs reads octal and hexadecimal numbers, too. */
+	errno = 0;
+	unsigned long long number = strtoull(size, &rest, 0);
+	if (errno || !isdigit((unsigned char)*size) ||
+	    snprintf(decimal, sizeof(decimal), "%llu%s", number, rest) >= (int)sizeof(decimal) ||
+	    units_parse_bytes(decimal, unit, &bytes))
 		return false;
 	*kib = bytes / 1024;
 	return true;
@@ -237,7 +287,7 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 
 	errcode_t search_error = find_smallest(sizing, &least_kib, &attempt);
 	bool understood = given_kib(sizing, size, &kib);
-	if (search_error == ENOSPC || (search_error && !error)) {
+	if (search_error && (!error || !size_is_refused(search_error))) {
 		problem_clear(found);
 		problem_move(problem, &attempt);
 		return search_error;
@@ -248,7 +298,7 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 		return error;
 	}
 	problem_clear(found);
-	return problem_set_reason(problem, ENOSPC, sizing->build->options->image, "the source does not fit",
+	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image, "the source does not fit",
 	                          "it needs %" PRIu64 "K more; the size must be at least %" PRIu64 "K",
 	                          least_kib > kib ? least_kib - kib : 0, least_kib);
 }
@@ -264,7 +314,7 @@ static errcode_t choose_given(struct sizing *sizing, const char *size)
 		sizing->base_inodes = size_exact_inodes(sizing);
 		error = size_try(sizing, size, &found);
 	}
-	if (error == EINTR || error == ENOMEM || (!error && size_missing_inodes(sizing))) {
+	if ((error && !size_is_refused(error)) || (!error && size_missing_inodes(sizing))) {
 		problem_move(sizing->build->problem, &found);
 		return error ? error : too_few_inodes(sizing, sizing->build->problem);
 	}
@@ -281,7 +331,7 @@ static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fi
 	errcode_t error = size_try(sizing, size, &attempt);
 
 	*fits = !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
-	if (error == EINTR || error == ENOMEM || wants_usual_blocks(sizing, error)) {
+	if ((error && !size_is_refused(error)) || wants_usual_blocks(sizing, error)) {
 		problem_move(sizing->build->problem, &attempt);
 		return error;
 	}
@@ -292,15 +342,18 @@ static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fi
 static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
 {
 	const char *given = sizing->build->options->size;
-	uint64_t kib;
+	uint64_t kib = output->existing_bytes / 1024;
 
-	if (given) {
+	if (given || !output_is_fresh(output)) {
+		bool is_known = !given || given_kib(sizing, given, &kib);
+
+		if (sizing->wants_default_blocks && is_known && default_blocks_for(kib))
+			sizing->run.block_bytes = DEFAULT_BLOCK_BYTES;
 		/* No number is longer than this. */
-		snprintf(size, 32, "%s", given);
-		return choose_given(sizing, given);
-	}
-	if (!output_is_fresh(output)) {
-		size_text(output->existing_bytes / 1024, size);
+		snprintf(size, 32, "%s", given ? given : "");
+		/* With a block size of ours mke2fs would take the number for one of blocks. */
+		if (!given || (is_known && sizing->run.block_bytes))
+			size_text(kib, size);
 		return choose_given(sizing, size);
 	}
 	errcode_t error = 0;
@@ -331,11 +384,22 @@ errcode_t size_choose(struct build *build, const struct output *output, struct s
 		sizing.run.block_bytes = build->base->block_bytes;
 	if (build->base && size_chooses_inodes(&sizing))
 		sizing.base_inodes = build->base->inode_count;
+	if (!error && !choice->knows_default_blocks)
+		error = default_blocks_wanted(&sizing, &choice->wants_default_blocks, build->problem);
+	choice->knows_default_blocks = !error;
+	sizing.wants_default_blocks = choice->wants_default_blocks;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
+	/* mke2fs refuses them with some other options (-J size=1): then it decides. */
+	if (error == EINVAL && sizing.wants_default_blocks && sizing.run.block_bytes) {
+		problem_clear(build->problem);
+		sizing.wants_default_blocks = false;
+		sizing.run.block_bytes = 0;
+		error = choose(&sizing, output, choice->size);
+	}
 	if (wants_usual_blocks(&sizing, error)) {
 		problem_clear(build->problem);
-		sizing.run.block_bytes = USUAL_BLOCK_BYTES;
+		sizing.run.block_bytes = DEFAULT_BLOCK_BYTES;
 		sizing.base_inodes = 0;
 		error = choose(&sizing, output, choice->size);
 	}

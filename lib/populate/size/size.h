@@ -12,6 +12,8 @@
 /* How mke2fs is to be called, and what it makes then. */
 struct size_choice {
 	uint64_t extra_blocks; /* given: to be left beyond those that were counted */
+	bool knows_default_blocks, wants_default_blocks; /* given: what an earlier choice has found out, see
+	                                                    populate/size/default_blocks.h */
 	char size[32];
 	uint64_t inodes;      /* -N, 0: mke2fs decides */
 	uint32_t block_bytes; /* -b, 0: mke2fs decides */
@@ -22,7 +24,7 @@ struct size_choice {
 /*
  * Chooses, without touching the image: the size that was asked for, that of the device or file that is written in
  * place, or the smallest that is large enough; for that one the tree has been counted then. A size that is too small
- * is an error (ENOSPC) that says which one is large enough.
+ * is EXT2MB_ET_NO_SPACE, and the problem says which one is large enough.
  */
 MUST_CHECK errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice);
 

@@ -128,8 +128,10 @@ static errcode_t open_named(struct trial_file *scratch, struct problem *problem)
 		return problem_set(problem, ENOMEM, NULL, "cannot make a temporary file");
 	}
 	scratch->descriptor = mkostemp(scratch->path, O_CLOEXEC);
-	if (scratch->descriptor >= 0)
+	if (scratch->descriptor >= 0) {
+		interrupt_removes(scratch->path);
 		return 0;
+	}
 	int error = errno;
 
 	scratch->is_named = false;
@@ -159,5 +161,6 @@ void trial_file_close(struct trial_file *scratch)
 	scratch->descriptor = -1;
 	if (scratch->is_named)
 		unlink(scratch->path);
+	interrupt_keeps(scratch->path);
 	free(TAKE(scratch->path));
 }

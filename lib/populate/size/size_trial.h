@@ -2,6 +2,8 @@
 /* One size tried: mke2fs makes an empty filesystem of it, whose room is compared with what the tree needs. */
 #pragma once
 
+#include <errno.h>
+
 #include "populate/build/build.h"
 #include "populate/format/filesystem.h"
 #include "populate/format/mke2fs.h"
@@ -12,6 +14,7 @@ struct sizing {
 	int descriptor; /* a file, cut at the offset before each trial; -1: one that keeps its size, or a device */
 
 	uint64_t extra_blocks; /* to be left beyond those that were counted */
+	bool wants_default_blocks; /* see populate/size/default_blocks.h */
 	uint64_t base_inodes; /* -N for mke2fs in the first attempt at a size, 0: it decides */
 
 	struct filesystem_room room; /* of the last filesystem made */
@@ -22,6 +25,16 @@ struct sizing {
  * each geometry that it meets. Errors are those of mke2fs and of what cannot be stored at all.
  */
 MUST_CHECK errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem);
+
+/*
+ * Does size_try() fail since mke2fs makes no filesystem of that size, or one whose blocks or inodes something does not fit?
+ * Any other failure says nothing of the size, and ends the search: a search that went on would take what the host
+ * refuses once for a size that is too small, and make a larger image.
+ */
+static inline bool size_is_refused(errcode_t error)
+{
+	return error == EINVAL || error == ENAMETOOLONG || error == E2BIG || error == EFBIG;
+}
 
 /* Of the last filesystem made: what is lacking, 0 if nothing is. */
 uint64_t size_missing_inodes(const struct sizing *sizing);

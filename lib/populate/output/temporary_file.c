@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "populate/output/temporary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "support/io/same_file.h"
+#include "support/run/interrupt.h"
+
+/* Names are numbered from 0: as many runs can make the same file at once. */
+#define MOST_NAMES 1000
+/* So many names are looked at for what is left, in any case. */
+#define LEAST_NAMES 4
+
+/* "DIRECTORY/.NAME.e2new-NUMBER"; NULL: no memory. The caller frees it. */
+static char *name_of(const char *final_path, unsigned int number)
+{
+	const char *slash = strrchr(final_path, '/');
+	int directory_bytes = slash ? (int)(slash + 1 - final_path) : 0;
+	char *path;
+
+	/* Not the whole name: with it, one of 255 bytes would have no room for the rest. */
+	if (asprintf(&path, "%.*s.%.200s.e2new-%u", directory_bytes, final_path, final_path + directory_bytes, number) < 0)
+		return NULL;
+	return path;
+}
+
+#define ZFS_SUPER_MAGIC 0x2fc12fc1
+
+/*
+ * Elsewhere (NFS, Lustre, what a virtual machine shares with its host, overlays of these) another host may have the file open, and
+ * its lock need not be known here.
+ */
+static bool has_only_our_locks(int descriptor)
+{
+	static const unsigned long local[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+		                               TMPFS_MAGIC,      RAMFS_MAGIC,     ZFS_SUPER_MAGIC };
+	struct statfs status;
+
+	if (fstatfs(descriptor, &status) < 0)
+		return false;
+	for (size_t number = 0; number < sizeof(local) / sizeof(*local); number++)
+		if ((unsigned long)status.f_type == local[number])
+			return true;
+	return false;
+}
+
+/* Whether the name leads to that very file. */
+static bool is_named(const char *path, int descriptor)
+{
+	struct stat named, open_file;
+
+	return lstat(path, &named) == 0 && fstat(descriptor, &open_file) == 0 && named.st_dev == open_file.st_dev &&
+	       named.st_ino == open_file.st_ino;
+}
+
+/*
+ * Removes what an earlier run has left; false: there is nothing, or a run has it. Only a run with the lock takes the name
+ * from a file: the one that makes it, or one that removes it.
+ */
+static bool remove_left_over(const char *path)
+{
+	SCOPE_CLOSE int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+
+	return descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+	       has_only_our_locks(descriptor) && flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
+	       is_named(path, descriptor) && unlink(path) == 0;
+}
+
+/* Locks a file that we have just made; false: another run took it for what is left, and removes it. */
+static bool lock_own(const char *path, int descriptor)
+{
+	if (flock(descriptor, LOCK_EX | LOCK_NB) < 0)
+		/* Where there are no locks, no other run gets one. */
+		return errno != EWOULDBLOCK;
+	return is_named(path, descriptor);
+}
+
+static errcode_t make_named(const char *path, struct temporary_file *file)
+{
+	file->descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file->descriptor < 0)
+		return errno;
+	if (lock_own(path, file->descriptor))
+		return 0;
+	close(file->descriptor);
+	file->descriptor = -1;
+	return EEXIST;
+}
+
+static errcode_t link_unnamed(const char *path, struct temporary_file *file)
+{
+	return linkat(AT_FDCWD, file->path, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? errno : 0;
+}
+
+/* Gives the file the first temporary name that no other run has. */
+static errcode_t take_name(const char *final_path, errcode_t (*take)(const char *, struct temporary_file *),
+                           struct temporary_file *file)
+{
+	errcode_t error = EEXIST;
+
+	for (unsigned int number = 0; error == EEXIST && number < MOST_NAMES; number++) {
+		SCOPE_FREE char *path = name_of(final_path, number);
+
+		if (!path)
+			return ENOMEM;
+		error = take(path, file);
+		if (error == EEXIST && remove_left_over(path))
+			error = take(path, file);
+		if (error)
+			continue;
+		free(file->path);
+		file->path = TAKE(path);
+		file->has_name = true;
+		interrupt_removes(file->path);
+	}
+	return error;
+}
+
+static errcode_t remove_all_left_over(const char *final_path)
+{
+	for (unsigned int number = 0; number < LEAST_NAMES; number++) {
+		SCOPE_FREE char *path = name_of(final_path, number);
+
+		if (!path)
+			return ENOMEM;
+		remove_left_over(path);
+	}
+	return 0;
+}
+
+/* The error is not shown: whatever it is, the file may still have a name from the start. */
+static errcode_t make_unnamed(const char *final_path, struct temporary_file *file)
+{
+	const char *slash = strrchr(final_path, '/');
+	SCOPE_FREE char *directory = slash ? strndup(final_path, (size_t)(slash + 1 - final_path)) : strdup(".");
+
+	if (!directory)
+		return ENOMEM;
+	/* Children inherit it, so one path serves all. */
+	file->descriptor = open(directory, O_RDWR | O_TMPFILE, 0600);
+	if (file->descriptor < 0)
+		return errno;
+	if (asprintf(&file->path, "/proc/self/fd/%d", file->descriptor) < 0)
+		file->path = NULL;
+	struct stat status;
+	if (file->path && fstat(file->descriptor, &status) == 0 && is_same_file(file->path, &status) &&
+	    (flock(file->descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK))
+		return 0;
+	close(file->descriptor);
+	file->descriptor = -1;
+	free(TAKE(file->path));
+	return ENOENT;
+}
+
+errcode_t temporary_open(const char *final_path, struct temporary_file *file)
+{
+	*file = (struct temporary_file){ .descriptor = -1 };
+	errcode_t error = remove_all_left_over(final_path);
+
+	if (error || make_unnamed(final_path, file) == 0)
+		return error;
+	return take_name(final_path, make_named, file);
+}
+
+errcode_t temporary_rename(struct temporary_file *file, const char *final_path)
+{
+	errcode_t error = file->has_name ? 0 : take_name(final_path, link_unnamed, file);
+
+	if (error)
+		return error;
+	if (rename(file->path, final_path) < 0)
+		return errno;
+	interrupt_keeps(file->path);
+	free(TAKE(file->path));
+	return 0;
+}
+
+void temporary_end(struct temporary_file *file)
+{
+	if (file->path && file->has_name)
+		unlink(file->path);
+	interrupt_keeps(file->path);
+	free(TAKE(file->path));
+}
