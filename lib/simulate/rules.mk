@@ -20,6 +20,7 @@ simulate_sources := \
 	lib/simulate/replay/trace_events.c \
 	lib/simulate/replay/trace_line.c \
 	lib/simulate/replay/trace_plain.c \
+	lib/simulate/replay/trace_queue.c \
 	lib/simulate/replay/traced_blocks.c \
 	lib/simulate/results/counted_values.c \
 	lib/simulate/results/disk_time.c \

@@ -2,6 +2,7 @@
 #include "simulate/simulate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "ext2fs/compare/tunables.h"
@@ -41,6 +42,19 @@ static errcode_t explain_policy(const struct image *image, errcode_t error, stru
 	return problem_set_reason(problem, ELIBBAD, image->policy_path, "wrong answer", "%s", failure);
 }
 
+/* A run beside groups that are left out tells nothing of the filesystem, and what it would write makes the damage worse. */
+static errcode_t refuse_damaged(const struct image *image, errcode_t error, struct problem *problem)
+{
+	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
+
+	if (error == EINTR || ext2mb_read_stats(image->mb, &stats) || !stats.corrupt_groups)
+		return error;
+	problem_clear(problem);
+	return problem_set_reason(problem, EXT2MB_ET_CORRUPT_GROUP, image->path, "cannot simulate on it",
+	                          "%" PRIu64 " group%s damaged: run e2fsck first", stats.corrupt_groups,
+	                          stats.corrupt_groups == 1 ? " is" : "s are");
+}
+
 static errcode_t run_on(const struct simulate_options *options, struct image *image, struct measurement *measurement,
                         bool is_written, struct problem *problem)
 {
@@ -76,6 +90,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	}
 	if (!error && options->workload->measure)
 		error = options->workload->measure(&simulation);
+	error = refuse_damaged(image, error, problem);
 	if (!error && options->shown) {
 		error = shown_capture(options->shown, options->shown_as_json, image->mb, &measurement->shown);
 		if (error)

@@ -6,6 +6,7 @@
 #include "ext2fs/compare/kernel_policy.h"
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/group/group.h"
+#include "ext2fs/search/stream_goals.h"
 #include "mb_image.h"
 #include "unit.h"
 
@@ -300,6 +301,79 @@ START_TEST(test_small_fall_back)
 }
 END_TEST
 
+static bool is_contended(void *context)
+{
+	return *(bool *)context;
+}
+
+static bool is_never_busy(void *context, uint32_t group)
+{
+	(void)context;
+	(void)group;
+	return false;
+}
+
+static void pass_by(void *context, uint32_t group)
+{
+	(void)context;
+	(void)group;
+}
+
+/* Of a file with an inode in group 5, which has the goal of stream 0. */
+static struct ext2mb_extent take_whole(uint64_t final_blocks, uint64_t count)
+{
+	uint32_t goals = test.mb->goals->count;
+	const struct ext2mb_file_info info = {
+		.struct_bytes = sizeof(info),
+		.ino = (5 * test.mb->geometry.inodes_per_group / goals + 1) * goals,
+		.blocks = final_blocks,
+		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
+	};
+	const struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .count = count };
+	struct ext2mb_extent extent;
+	struct ext2mb_file *file;
+
+	ck_assert_ok(ext2mb_file_open(test.worker, &info, &file));
+	ck_assert_ok(ext2mb_file_alloc(test.worker, file, &request, &extent));
+	ck_assert_uint_eq(extent.count, count);
+	ext2mb_file_close(test.worker, file);
+	return extent;
+}
+
+/*
+ * Files that are closed follow one another in their inodes' group, and the stream's goal is neither asked nor changed.
+ * One that still grows goes where the stream is, and gets 32 blocks for 18; so does a closed one while the filesystem is
+ * busy, and so do all requests but its last.
+ */
+START_TEST(test_closed_files)
+{
+	bool is_busy = false;
+	const struct contention contention = {
+		.is_busy = is_never_busy, .has_taken = pass_by, .is_contended = is_contended, .context = &is_busy
+	};
+
+	for (enum ext2mb_scan scan = EXT2MB_SCAN_LINEAR; scan <= EXT2MB_SCAN_INDEXED; scan++) {
+		make_full(WITHOUT_FLEX, "320M");
+		make_free(20, 1024, 512);
+		reopen(GROUPS_WARM, scan, 0);
+		contention_simulate(test.mb, &contention);
+		ck_assert_uint_eq(take_stream(16).start, block_in(20, 1024));
+		make_free(5, 1024, 256);
+		ck_assert_uint_eq(take_whole(18, 18).start, block_in(5, 1024));
+		ck_assert_uint_eq(take_whole(18, 18).start, block_in(5, 1024 + 18));
+		ck_assert_uint_eq(group_free_clusters(&test.mb->groups[5]), 256 - 36);
+		/* Each is the next whole buddy of 32: what the last one had after its 18 is free again. */
+		ck_assert_uint_eq(take_whole(0, 18).start, block_in(20, 1056));
+		ck_assert_uint_eq(take_whole(19, 18).start, block_in(20, 1088));
+		is_busy = true;
+		ck_assert_uint_eq(take_whole(18, 18).start, block_in(20, 1120));
+		is_busy = false;
+		contention_simulate(test.mb, NULL);
+		close_policy();
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernel_groups");
@@ -315,5 +389,6 @@ int main(void)
 	tcase_add_test(tcase, test_linear_groups);
 	tcase_add_test(tcase, test_small_files);
 	tcase_add_test(tcase, test_small_fall_back);
+	tcase_add_test(tcase, test_closed_files);
 	return run_suite(suite);
 }

@@ -17,6 +17,7 @@ enum {
 	FULL = 4,     /* 10 000 blocks are free, largest order 6 */
 	FRAGILE = 8,  /* much is free, largest order 6 */
 	CROWDED = 16, /* 2^22 blocks are free, for 64 windows */
+	CONTENDED = 32,
 };
 
 struct example {
@@ -67,6 +68,15 @@ static const struct example examples[] = {
 	{ T, 12, 0,     0, 32767, 32767, NONE, UNWRITTEN, 0,               0, 32767, 0, 0 },
 	{ T, 12, 0,     0, 32768, 32768, NONE, UNWRITTEN, 0,               0,  2048, 0, 0 },
 	{ T, 12, 0, 32768,   100, 32868, NONE, UNWRITTEN, 32868,       32768,  2048, 0, 0 },
+	/* The last request of a closed file is left alone, unless the filesystem is busy; what comes before it is not. */
+	{ T, 12, 0,     0,   18,   18, NONE, FINAL, 0,                  0,    18, 0, 0 },
+	{ T, 12, 0,     0,   18,   18, NONE, FINAL | CONTENDED, 0,      0,    32, 0, 0 },
+	{ T, 12, 0,     0,   18,   19, NONE, FINAL, 0,                  0,    32, 0, 0 },
+	{ T, 12, 0,  2048,  700, 2748, 2048, END, 70000, 0, FINAL, 0, 2048,  700, 0, 0 },
+	{ T, 12, 0,     0, 2048, 2748, NONE, FINAL, 0,                  0,  2048, 0, 0 },
+	{ T, 12, 0,     0, 32768, 32768, NONE, FINAL, 0,                0, 32768, 0, 0 },
+	{ T, 12, 0,     0, 32769, 32769, NONE, FINAL, 0,                0,  2048, 0, 0 },
+	{ T, 12, 0,     0,   18,   18, NONE, FINAL | UNWRITTEN, 40000,  0,    32, 0, 0 },
 	/* Neighbours: the hole is kept to, and continued on the left first. */
 	{ T, 12, 0,  5000,    1, 9000, 4900, 5100, 0, 0, 0, 0,          4900,   200, 0, 0 },
 	{ T, 12, 0,  5000,    1, 9000, 4900, 5100, 70000, 80000, 0, 0,  4900,   200, 70000, 200 },
@@ -89,6 +99,9 @@ static const struct example examples[] = {
 	{ P, 11, 0,     0, 9000, 9000, NONE, 0, 0,     0, 16384, 0, 0 },
 	{ P, 16, 0,     0, 9000, 9000, NONE, 0, 0,     0, 16384, 0, 0 },
 	{ P, 12, 0, END - 1,  1,  END, NONE, 0, 0, END - 1,   1, 0, 0 },
+	{ P, 12, 0,     0,   18,   18, NONE, FINAL, 0,     0,    18, 0, 0 }, /* a closed file */
+	{ P, 12, 0,     0,   18,   18, NONE, FINAL | CONTENDED, 0, 0, 32, 0, 0 },
+	{ P, 12, 0,     0,   18,   19, NONE, FINAL, 0,     0,    32, 0, 0 },
 	/* ... aligned to stripes afterwards, ... */
 	{ P, 12, 96,   20,    1,   21, NONE, 0, 0,    20,    76, 0, 0 },
 	{ P, 12, 96, 40000,   1, 40001, NONE, 0, 0, 40000, 25568, 0, 0 },
@@ -190,6 +203,7 @@ START_TEST(test_example)
 		.file_blocks = example->file,
 		.unwritten = example->flags & UNWRITTEN,
 		.final_size = example->flags & FINAL,
+		.is_contended = example->flags & CONTENDED,
 		.hole_start = example->hole_start,
 		.hole_end = example->hole_end,
 		.left_physical = example->left,
@@ -316,8 +330,11 @@ static void any_request(struct random *random, struct geometry *geometry, struct
 		.final_size = !random_below(random, 4),
 		.hole_start = hole_start * cluster,
 		.hole_end = hole_start + hole == end ? NORMALIZE_END : (hole_start + hole) * cluster,
+		.is_contended = !random_below(random, 4),
 		.hints = { any_number(random, 26), (uint32_t)any_number(random, 7), (int)random_below(random, 19) - 1 },
 	};
+	if (!random_below(random, 4))
+		request->file_blocks = request->start + request->count;
 	uint64_t clusters = (geometry->end_block - geometry->first_block) / cluster;
 	if (hole_start && random_below(random, 4))
 		request->left_physical = geometry->first_block + (1 + random_below(random, clusters)) * cluster;
@@ -414,6 +431,25 @@ static void check_ext2mb(const struct normalize_request *request, const struct n
 		HOLDS((goal->count & (goal->count - 1)) == 0);
 }
 
+/*
+ * The kernel's rule for closed files, from what it does to a request: a length that one extent and one group may have, then
+ * the end, then who writes.
+ */
+static void check_closed(const struct normalize_request *request, const struct normalize_goal *goal)
+{
+	uint64_t cluster = UINT64_C(1) << request->geometry->cluster_bits;
+	uint64_t group = (uint64_t)request->geometry->clusters_per_group << request->geometry->cluster_bits;
+	uint64_t count = least(least(request->count, 32768), group);
+	bool is_last = request->start + count == request->file_blocks;
+	bool has_writers = !request->final_size || request->unwritten;
+
+	if (request->start + count > NORMALIZE_END / cluster * cluster)
+		return;
+	if (is_last && !has_writers && !request->is_contended)
+		HOLDS(goal->start == request->start && goal->count == count && !goal->try_count);
+	HOLDS(normalize_ends_closed(request) == (is_last && !has_writers && !request->is_contended));
+}
+
 START_TEST(test_any_request)
 {
 	struct random random = random_start("normalize");
@@ -430,6 +466,8 @@ START_TEST(test_any_request)
 			HOLDS(!memcmp(&goal, &again, sizeof(goal)));
 			if (policy == EXT2MB_NORMALIZE_POW2)
 				check_whole(&request, &goal, request.unwritten ? 16384 : UINT64_C(1) << 40);
+			if (policy != EXT2MB_NORMALIZE_EXT2MB)
+				check_closed(&request, &goal);
 			if (policy == EXT2MB_NORMALIZE_EXT2MB) {
 				check_whole(&request, &goal, UINT64_MAX);
 				check_ext2mb(&request, &goal);

@@ -345,6 +345,49 @@ START_TEST(test_aged)
 }
 END_TEST
 
+/* Files of 18 blocks, each written whole before the next one; then all that was reserved for them goes back. */
+static uint64_t holes_after_small(enum ext2mb_normalization policy, bool is_closed, bool is_contended)
+{
+	uint64_t starts[200], lengths[200];
+	uint32_t group = 0;
+	struct space space;
+
+	space_create(&space, 4);
+	for (unsigned int file = 0; file < 200; file++) {
+		const struct normalize_request request = {
+			.geometry = &space.geometry,
+			.count = 18,
+			.file_blocks = 18,
+			.final_size = is_closed,
+			.is_contended = is_contended,
+			.hole_end = NORMALIZE_END,
+			.hints = { space.free_blocks, file, -1 },
+		};
+		struct normalize_goal goal = normalize(policy, &request);
+
+		lengths[file] = space_take(&space, &group, &goal, &starts[file]);
+		space_mark(&space, starts[file], lengths[file], true);
+	}
+	for (unsigned int file = 0; file < 200; file++)
+		space_mark(&space, starts[file] + 18, lengths[file] - 18, false);
+	uint64_t holes = count_holes(&space);
+	space_destroy(&space);
+	return holes;
+}
+
+/* One free extent in the end, whatever the policy is, if the files are closed; else one after each file. */
+START_TEST(test_closed)
+{
+	for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
+		bool is_kernels = policy != EXT2MB_NORMALIZE_EXT2MB;
+
+		ck_assert_uint_eq(holes_after_small(policy, true, false), 1);
+		ck_assert_uint_eq(holes_after_small(policy, true, true), is_kernels ? 200 : 1);
+		ck_assert_uint_eq(holes_after_small(policy, false, false), 200);
+	}
+}
+END_TEST
+
 /* Sixteen files at a time, of 1 to 16384 blocks (every power as likely), until 70 % are full. */
 static struct result churn(struct space *space, enum ext2mb_normalization policy, uint64_t *files)
 {
@@ -412,6 +455,7 @@ int main(void)
 	tcase_add_test(tests, test_one_goal);
 	tcase_add_test(tests, test_goal_each);
 	tcase_add_loop_test(tests, test_aged, 0, 3);
+	tcase_add_test(tests, test_closed);
 	tcase_add_test(tests, test_churn);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

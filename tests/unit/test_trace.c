@@ -7,6 +7,7 @@
 #include "simulate/image/random.h"
 #include "simulate/replay/trace.h"
 #include "simulate/replay/trace_events.h"
+#include "simulate/replay/trace_queue.h"
 #include "unit.h"
 
 #define FIELDS "dev 7,0 ino 14 dir 13 mode 0100666"
@@ -188,6 +189,97 @@ START_TEST(lines_become_events)
 	ck_assert(event.kind == TRACE_COMMIT);
 	ck_assert_int_eq(take(events, &event, "ext4_sync_fs: dev 7,0 wait 0", 1), TRACE_MEANS_NOTHING);
 	free(events);
+}
+END_TEST
+
+#define CLOSE "ext4_discard_preallocations: dev 7,0 ino 20 len: 0"
+#define DELAYED "HINT_DATA|DELALLOC_RESV"
+
+/* An allocation of process 1 with these flags, after a search with those; then a line of process 2, and one of process 1. */
+static bool is_answered(const char *flags, const char *searched, const char *next, bool *is_final)
+{
+	struct trace_events *events = start_events(1);
+	struct trace_event event;
+	char text[512];
+
+	snprintf(text, sizeof(text), ASK "%s len 3 lblk 0" GOAL, flags);
+	take(events, &event, text, 1);
+	snprintf(text, sizeof(text), "ext4_mballoc_alloc: dev 7,0 inode 20 grps 1 cr 0 flags %s tail 0", searched ? searched : "");
+	if (searched)
+		take(events, &event, text, 1);
+	snprintf(text, sizeof(text), GET "%s len 3 block 1000 lblk 0" GOAL, flags);
+	take(events, &event, text, 1);
+	uint64_t waits = events->waits;
+	*is_final = event.is_final;
+	take(events, &event, CLOSE, 2);
+	ck_assert_uint_eq(events->answers, 0);
+	take(events, &event, "ext4_da_update_reserve_space: dev 7,0 ino 20", 1);
+	ck_assert_uint_eq(events->answers, 0);
+	take(events, &event, next, 1);
+	ck_assert(!waits || events->answers == waits);
+	if (waits)
+		*is_final = events->answer_is_final;
+	take(events, &event, CLOSE, 1);
+	ck_assert_uint_eq(events->answers, 0);
+	free(events);
+	return waits != 0;
+}
+
+/* A closed file gives its preallocations back as soon as it has its blocks; one that is open does not. */
+START_TEST(the_next_event_tells_the_end)
+{
+	static const struct {
+		const char *flags, *searched, *next;
+		bool is_asked, is_final;
+	} cases[] = {
+		{ DELAYED, NULL, CLOSE, true, true }, /* from a group preallocation: no search */
+		{ DELAYED, DELAYED "|HINT_GRP_ALLOC", CLOSE, true, true },
+		{ DELAYED, NULL, "ext4_discard_preallocations: dev 7,0 ino 21 len: 0", true, false },
+		{ DELAYED, NULL, ASK DELAYED " len 3 lblk 3" GOAL, true, false },
+		{ DELAYED, NULL, "ext4_writepages_result: dev 7,0 ino 20 ret 0", true, false }, /* synced, then closed */
+		{ DELAYED, NULL, "ext4_sync_file_exit: dev 7,0 ino 20 ret 0", true, false },
+		{ DELAYED, DELAYED "|HINT_NOPREALLOC", CLOSE, false, true }, /* the search has said so */
+		{ DELAYED, DELAYED "|STREAM_ALLOC", CLOSE, false, false },   /* and that it is open */
+		{ "0x420", NULL, CLOSE, true, true },
+		{ "HINT_DATA", NULL, CLOSE, false, false },                 /* O_DIRECT */
+		{ "HINT_DATA|HINT_NOPREALLOC", NULL, CLOSE, false, false }, /* fallocate(2) */
+		{ "DELALLOC_RESV", NULL, CLOSE, false, false },             /* no data */
+	};
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
+		bool is_final, is_asked = is_answered(cases[n].flags, cases[n].searched, cases[n].next, &is_final);
+
+		ck_assert_msg(is_asked == cases[n].is_asked, "case %zu", n);
+		ck_assert_msg(is_final == cases[n].is_final, "case %zu", n);
+	}
+}
+END_TEST
+
+/* Events come out as they went in, the first one only when it is answered, at the end, or when there is no more room. */
+START_TEST(events_wait_for_answers)
+{
+	struct trace_queue *queue = calloc(1, sizeof(*queue));
+	struct queued_event event = { .waits = 7 };
+
+	trace_queue_add(queue, &event);
+	for (uint32_t ino = 1; ino < TRACE_QUEUE_EVENTS; ino++) {
+		ck_assert(!trace_queue_next(queue, false, &event));
+		trace_queue_add(queue, &(struct queued_event){ .event.ino = ino, .waits = ino == 2 ? 8 : 0 });
+	}
+	ck_assert(trace_queue_next(queue, false, &event));
+	ck_assert(event.waits == 7 && !event.event.is_final);
+	ck_assert(trace_queue_next(queue, false, &event) && event.event.ino == 1);
+	ck_assert(!trace_queue_next(queue, false, &event));
+	trace_queue_answer(queue, 7, true);
+	ck_assert(!trace_queue_next(queue, false, &event));
+	trace_queue_answer(queue, 8, true);
+	ck_assert(trace_queue_next(queue, false, &event) && event.event.ino == 2 && event.event.is_final);
+	for (uint32_t ino = 3; ino < TRACE_QUEUE_EVENTS; ino++)
+		ck_assert(trace_queue_next(queue, false, &event) && event.event.ino == ino && !event.event.is_final);
+	ck_assert(!trace_queue_next(queue, true, &event));
+	trace_queue_add(queue, &(struct queued_event){ .waits = 9 });
+	ck_assert(trace_queue_next(queue, true, &event));
+	free(queue);
 }
 END_TEST
 
@@ -407,6 +499,8 @@ int main(void)
 	tcase_add_test(cases, places_are_read);
 	tcase_add_test(cases, other_lines_are_known);
 	tcase_add_test(cases, lines_become_events);
+	tcase_add_test(cases, the_next_event_tells_the_end);
+	tcase_add_test(cases, events_wait_for_answers);
 	tcase_add_test(cases, clusters_are_blocks);
 	tcase_add_test(cases, wrong_fields_are_not_understood);
 	tcase_add_test(cases, plain_text_is_read);

@@ -134,7 +134,8 @@ static errcode_t take_line(void *context, const char *origin, char *line, size_t
 {
 	size_t blank = strspn(line, " \t\n");
 
-	(void)bytes;
+	if (memchr(line, '\0', bytes))
+		return problem_set_reason(problem, EINVAL, origin, "cannot read the profile", "it has a NUL");
 	line[strcspn(line, "#\n")] = '\0';
 	if (blank >= strlen(line))
 		return 0;

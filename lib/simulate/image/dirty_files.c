@@ -22,7 +22,7 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 	free(file);
 }
 
-/* A file that was closed before it had any blocks is known whole; what goes on with a handle goes on as it began. */
+/* Of a file that is closed it is known where it ends. What was reserved for it before it was stays its own. */
 static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
 {
 	uint32_t blocks = (uint32_t)image_blocks_of(dirty->image, file->bytes);
@@ -32,7 +32,9 @@ static errcode_t write_file(struct dirty_files *dirty, struct written_file *file
 
 	if (error)
 		return error;
-	return simulated_file_append(file->file, dirty->worker, file->handle, blocks, 0);
+	if (file->is_closed)
+		simulated_file_ends(file->handle, blocks);
+	return simulated_file_write_back(NULL, file->file, dirty->worker, file->handle, blocks);
 }
 
 static errcode_t write_all(struct dirty_files *dirty)

@@ -7,8 +7,12 @@
 #include <string.h>
 
 #include "ext2fs/core/allocator.h"
+#include "ext2fs/preallocation/file_search.h"
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
+
+/* What Linux asks for at most when it writes back what has no blocks yet (MAX_WRITEPAGES_EXTENT_LEN). */
+#define WRITEBACK_BLOCKS 2048u
 
 static errcode_t take_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
                             uint32_t *ret)
@@ -107,6 +111,11 @@ errcode_t simulated_file_open(const struct file_set *set, const struct simulated
 	return ext2mb_file_open(worker, &info, handle);
 }
 
+void simulated_file_ends(struct ext2mb_file *handle, uint64_t blocks)
+{
+	file_ends(handle, cluster_end(&handle->mb->geometry, blocks));
+}
+
 /* The block after its last one; 0: it is empty. */
 static uint64_t physical_end(const struct simulated_file *file)
 {
@@ -177,6 +186,19 @@ errcode_t simulated_file_append_with_map(struct image *image, struct simulated_f
 	return append(image, file, worker, handle, blocks, flags);
 }
 
+errcode_t simulated_file_write_back(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
+                                    struct ext2mb_file *handle, uint32_t blocks)
+{
+	errcode_t error = 0;
+
+	while (!error && file->blocks < blocks) {
+		uint32_t left = blocks - file->blocks;
+
+		error = append(image, file, worker, handle, left < WRITEBACK_BLOCKS ? blocks : file->blocks + WRITEBACK_BLOCKS, 0);
+	}
+	return error;
+}
+
 errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file, struct ext2mb_worker *worker,
                                 uint32_t blocks, uint32_t flags)
 {
@@ -185,7 +207,8 @@ errcode_t simulated_file_finish(const struct file_set *set, struct simulated_fil
 
 	if (error)
 		return error;
-	error = simulated_file_append(file, worker, handle, blocks, flags);
+	error = flags & EXT2MB_FILE_UNWRITTEN ? simulated_file_append(file, worker, handle, blocks, flags) :
+	                                        simulated_file_write_back(NULL, file, worker, handle, blocks);
 	ext2mb_file_close(worker, handle);
 	return error;
 }

@@ -61,6 +61,9 @@ MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, const struc
                                          uint64_t final_blocks, struct ext2mb_worker *worker,
                                          struct ext2mb_file **handle);
 
+/* It has been closed, and will have so many blocks; what its handle has reserved for it stays. The handle's thread. */
+void simulated_file_ends(struct ext2mb_file *handle, uint64_t blocks);
+
 /*
  * The file grows at its end, through its handle, until it has so many blocks. flags: EXT2MB_FILE_UNWRITTEN. Errors of
  * ext2mb_file_alloc(); it may have grown in part then. Each file by one thread at a time.
@@ -80,7 +83,15 @@ MUST_CHECK errcode_t simulated_file_append_with_map(struct image *image, struct 
                                                     struct ext2mb_worker *worker, struct ext2mb_file *handle,
                                                     uint32_t blocks, uint32_t flags);
 
-/* The same through a handle of its own, which knows that these are all blocks. */
+/*
+ * As Linux writes back what has no blocks yet: at most 2048 blocks are asked for at once. image: as with
+ * simulated_file_append_with_map(); NULL: the map takes nothing.
+ */
+MUST_CHECK errcode_t simulated_file_write_back(struct image *image, struct simulated_file *file,
+                                               struct ext2mb_worker *worker, struct ext2mb_file *handle,
+                                               uint32_t blocks);
+
+/* The same through a handle of its own, which knows that these are all blocks. flags: EXT2MB_FILE_UNWRITTEN. */
 MUST_CHECK errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file,
                                            struct ext2mb_worker *worker, uint32_t blocks, uint32_t flags);
 

@@ -20,7 +20,7 @@ struct replay_file {
 	uint64_t other_blocks; /* of its map and attributes, of a directory all */
 	uint64_t references;   /* blocks that say in traced_blocks that they are its own */
 	struct ext2mb_file *handle; /* NULL: not open */
-	uint64_t final_blocks;      /* with which the handle was opened; 0: not known */
+	uint64_t final_blocks;      /* where it ends; 0: not known */
 	struct replay_file *previous, *next;
 };
 

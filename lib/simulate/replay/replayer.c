@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "ext2fs/core/arithmetic.h"
+#include "ext2fs/preallocation/file_search.h"
 
 /* jbd2 commits after so many seconds at the latest (JBD2_DEFAULT_MAX_COMMIT_AGE). */
 #define MOST_SECONDS_TO_COMMIT 5
@@ -39,12 +40,15 @@ static uint64_t blocks_of(const struct replay_file *file)
 	return runs->count ? (uint64_t)runs->list[runs->count - 1].logical + runs->list[runs->count - 1].count : 0;
 }
 
-/* Where the kernel knows that a file ends with the request, it reserves nothing after it. */
+/*
+ * Where the kernel knows that a file ends with the request, it reserves nothing after it. It knows so from then on until
+ * the file has been closed or grows; what was reserved before stays the file's.
+ */
 static errcode_t open_handle(struct replay_file *file, const struct trace_event *event, struct replayer *replayer,
                              struct ext2mb_worker *worker)
 {
 	uint64_t now = blocks_of(file), end = (uint64_t)event->logical + event->asked;
-	uint64_t final_blocks = event->is_final ? max_u64(now, end) : 0;
+	uint64_t final_blocks = event->is_final ? max_u64(now, end) : file->final_blocks >= end ? file->final_blocks : 0;
 	const struct ext2mb_file_info info = {
 		.struct_bytes = sizeof(info),
 		.ino = file->simulated_ino,
@@ -53,8 +57,12 @@ static errcode_t open_handle(struct replay_file *file, const struct trace_event 
 		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
 	};
 
-	if (file->handle && file->final_blocks == final_blocks)
+	if (file->handle && final_blocks)
+		file_ends(file->handle, final_blocks);
+	if (file->handle && (final_blocks || !file->final_blocks)) {
+		file->final_blocks = final_blocks;
 		return 0;
+	}
 	close_handle(replayer, file);
 	errcode_t error = ext2mb_file_open(worker, &info, &file->handle);
 	if (!error)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "simulate/replay/trace_events.h"
+#include "simulate/replay/trace_queue.h"
 #include "support/run/interrupt.h"
 #include "support/text/text_line.h"
 #include "support/text/units.h"
@@ -34,6 +35,7 @@ struct reading {
 	bool is_plain, has_begun;
 	uint64_t number; /* of the line */
 	struct trace_events *events;
+	struct trace_queue *queue; /* of the kernel's events */
 };
 
 static errcode_t read_device(const char *text, uint64_t *device)
@@ -121,13 +123,8 @@ static void note_not_understood(struct reading *reading)
 		reading->counts->first_not_understood = reading->number;
 }
 
-static errcode_t take_event(struct reading *reading, enum trace_meaning meaning, uint64_t device,
-                            const struct trace_event *event)
+static errcode_t take_event(struct reading *reading, uint64_t device, const struct trace_event *event)
 {
-	if (meaning == TRACE_MEANS_UNKNOWN)
-		note_not_understood(reading);
-	if (meaning != TRACE_MEANS_EVENT)
-		return 0;
 	/* The journals of all filesystems commit, also of those that nothing happens to. */
 	if (event->kind != TRACE_COMMIT)
 		count_device(reading, device);
@@ -153,13 +150,43 @@ static errcode_t take_plain(struct reading *reading, const char *text)
 	}
 	enum trace_meaning meaning = trace_plain_parse(text, &event, &device);
 
-	return take_event(reading, meaning, device, &event);
+	if (meaning == TRACE_MEANS_UNKNOWN)
+		note_not_understood(reading);
+	return meaning == TRACE_MEANS_EVENT ? take_event(reading, device, &event) : 0;
+}
+
+static errcode_t take_queued(struct reading *reading, bool is_end)
+{
+	struct queued_event queued;
+	errcode_t error = 0;
+
+	while (!error && trace_queue_next(reading->queue, is_end, &queued))
+		error = take_event(reading, queued.device, &queued.event);
+	return error;
+}
+
+static errcode_t take_meaning(struct reading *reading, const struct trace_line *line, uint64_t device)
+{
+	struct trace_events *events = reading->events;
+	struct queued_event queued = { .device = device };
+	enum trace_meaning meaning = trace_events_take(events, line, &queued.event);
+
+	if (events->answers)
+		trace_queue_answer(reading->queue, events->answers, events->answer_is_final);
+	errcode_t error = take_queued(reading, false);
+
+	if (meaning == TRACE_MEANS_UNKNOWN)
+		note_not_understood(reading);
+	if (error || meaning != TRACE_MEANS_EVENT)
+		return error;
+	queued.waits = events->waits;
+	trace_queue_add(reading->queue, &queued);
+	return take_queued(reading, false);
 }
 
 static errcode_t take_kernels(struct reading *reading, const char *text)
 {
 	struct trace_line line;
-	struct trace_event event;
 	uint64_t lost, device;
 	enum trace_line_kind kind = trace_line_parse(text, &line, &lost);
 
@@ -178,7 +205,7 @@ static errcode_t take_kernels(struct reading *reading, const char *text)
 		count_device(reading, device);
 		return 0;
 	}
-	return take_event(reading, trace_events_take(reading->events, &line, &event), device, &event);
+	return take_meaning(reading, &line, device);
 }
 
 /* The first line that says anything decides what the text is. */
@@ -248,6 +275,7 @@ errcode_t trace_read(const char *path, const struct trace_options *options, trac
 		                          "it is not a regular file, and it has to be read several times");
 	SCOPE_FCLOSE FILE *file = fopen(path, "re");
 	SCOPE_FREE struct trace_events *events = calloc(1, sizeof(*events));
+	SCOPE_FREE struct trace_queue *queue = calloc(1, sizeof(*queue));
 	struct reading reading = {
 		.path = path,
 		.file = file,
@@ -257,14 +285,18 @@ errcode_t trace_read(const char *path, const struct trace_options *options, trac
 		.counts = counts,
 		.problem = problem,
 		.events = events,
+		.queue = queue,
 	};
 
 	if (!file)
 		return problem_set(problem, errno, path, "cannot open");
-	if (!events)
+	if (!events || !queue)
 		return problem_set(problem, ENOMEM, path, "cannot read");
 	events->cluster_blocks = options->cluster_blocks;
 	progress_stage(progress, "replay", (uint64_t)status.st_size, 0);
 	errcode_t error = take_lines(&reading, progress);
+
+	if (!error)
+		error = take_queued(&reading, true);
 	return error ? error : check_devices(&reading, problem);
 }

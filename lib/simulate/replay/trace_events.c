@@ -6,6 +6,8 @@
 /* The kernel's bits, as an old one prints them. */
 #define HINT_DATA 0x0020
 #define HINT_NOPREALLOC 0x0040
+#define DELAYED 0x0400
+#define STREAM_ALLOC 0x0800
 #define KEEPS_FIRST_CLUSTER 0x0010
 #define KEEPS_LAST_CLUSTER 0x0020
 
@@ -39,7 +41,7 @@ static struct trace_process *find_process(struct trace_events *events, uint64_t 
 	for (struct trace_process *at = first; at < first + NEIGHBOURS; at++) {
 		if (at->is_known && at->process == process)
 			return at;
-		if (!free && (!at->is_known || (!at->is_asking && !at->reserved_ino)))
+		if (!free && (!at->is_known || (!at->is_asking && !at->reserved_ino && !at->waits)))
 			free = at;
 	}
 	if (!free)
@@ -68,7 +70,7 @@ static enum trace_meaning ask(struct trace_process *process, const struct trace_
 	if (!read_ino(line, &ino) || !read_length(line, cluster_blocks, &asked) || !read_u32(line, "lblk", &logical))
 		return TRACE_MEANS_UNKNOWN;
 	process->is_asking = true;
-	process->is_final = false;
+	process->is_final = process->has_writer = false;
 	process->groups_scanned = 0;
 	process->ino = ino;
 	process->logical = logical;
@@ -89,6 +91,7 @@ static enum trace_meaning search(struct trace_process *process, const struct tra
 	if (!read_u32(line, "grps", &process->groups_scanned))
 		process->groups_scanned = 0;
 	process->is_final = !process->is_unwritten && trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
+	process->has_writer = !process->is_final && trace_line_flag(line, "flags", "STREAM_ALLOC", STREAM_ALLOC);
 	return TRACE_MEANS_LATER;
 }
 
@@ -102,6 +105,46 @@ static void find_start(struct trace_process *process, struct trace_event *event)
 	process->next_ino = event->ino;
 	process->next_logical = event->logical + event->count;
 	process->next_left = event->is_data ? event->asked - event->count : 0;
+}
+
+/* --- Where files end ----------------------------------------------------------------------------------------- */
+
+/* What was written before it was allocated, and is not known to be open. */
+static void question(struct trace_events *events, struct trace_process *process, const struct trace_line *line,
+                     const struct trace_event *event)
+{
+	if (!event->is_data || event->is_unwritten || event->is_final || process->has_writer ||
+	    !trace_line_flag(line, "flags", "DELALLOC_RESV", DELAYED))
+		return;
+	process->waits = events->waits = ++events->questions;
+	process->ino = event->ino;
+}
+
+/* Other events of ext4 may lie between an allocation and its file's end; these do not. */
+static bool goes_on(const struct trace_line *line)
+{
+	static const char *const names[] = {
+		"ext4_request_blocks", "ext4_allocate_blocks", "ext4_writepages_result", "ext4_sync_file_exit",
+		"ext4_fallocate_enter", "ext4_allocate_inode", "ext4_free_inode",        "ext4_free_blocks",
+	};
+
+	for (unsigned int index = 0; index < sizeof(names) / sizeof(*names); index++)
+		if (trace_line_is(line, names[index]))
+			return true;
+	return false;
+}
+
+static void answer(struct trace_events *events, struct trace_process *process, const struct trace_line *line)
+{
+	bool closes = trace_line_is(line, "ext4_discard_preallocations");
+	uint32_t ino;
+
+	events->waits = events->answers = 0;
+	if (!process->waits || (!closes && !goes_on(line)))
+		return;
+	events->answers = process->waits;
+	events->answer_is_final = closes && read_ino(line, &ino) && ino == process->ino;
+	process->waits = 0;
 }
 
 static enum trace_meaning get(struct trace_process *process, const struct trace_line *line, uint32_t cluster_blocks,
@@ -184,12 +227,19 @@ enum trace_meaning trace_events_take(struct trace_events *events, const struct t
 	*event = (struct trace_event){
 		.processor = line->processor, .process = line->process, .seconds = line->seconds
 	};
+	answer(events, process, line);
 	if (trace_line_is(line, "ext4_request_blocks"))
 		return ask(process, line, events->cluster_blocks);
 	if (trace_line_is(line, "ext4_mballoc_alloc"))
 		return search(process, line);
-	if (trace_line_is(line, "ext4_allocate_blocks"))
-		return get(process, line, events->cluster_blocks, event);
+	if (trace_line_is(line, "ext4_allocate_blocks")) {
+		enum trace_meaning meaning = get(process, line, events->cluster_blocks, event);
+
+		if (meaning == TRACE_MEANS_EVENT)
+			question(events, process, line, event);
+		process->has_writer = false;
+		return meaning;
+	}
 	if (trace_line_is(line, "ext4_fallocate_enter"))
 		return reserve(process, line);
 	if (trace_line_is(line, "ext4_fallocate_exit")) {

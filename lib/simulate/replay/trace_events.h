@@ -15,9 +15,11 @@ struct trace_process {
 	uint32_t ino; /* that it asks blocks for */
 	uint32_t logical, asked;
 	bool is_asking, is_unwritten, is_final;
+	bool has_writer; /* the kernel says so: the file that it asks for is still open */
 	uint32_t groups_scanned;
 	uint32_t reserved_ino; /* 0: not in fallocate(2) */
 	uint64_t reserved_bytes;
+	uint64_t waits; /* the number of the question where its last allocation's file ends; 0: it is answered */
 	uint32_t next_ino, next_logical, next_left, start; /* where the rest of a request goes on, and began */
 };
 
@@ -27,6 +29,12 @@ struct trace_process {
 struct trace_events {
 	uint32_t cluster_blocks; /* the kernel counts what it allocates in clusters, and what it frees in blocks */
 	struct trace_process processes[TRACE_PROCESSES]; /* by hash; of more than these the oldest are forgotten */
+	uint64_t questions; /* so far */
+
+	/* Of the last line: */
+	uint64_t waits;       /* the event's question, whether its file ends with it; 0: there is none */
+	uint64_t answers;     /* the question that it answers; 0: none */
+	bool answer_is_final; /* the file ends there */
 };
 
 enum trace_meaning {
@@ -36,7 +44,10 @@ enum trace_meaning {
 	TRACE_MEANS_UNKNOWN, /* it should be one, but its fields are not as they should be */
 };
 
-/* *event is what the line completes. */
+/*
+ * *event is what the line completes. Whether a file ends there may be told by the process's next event only: a file that
+ * was written back when nobody had it open gives its preallocations back at once. Small files have no other sign.
+ */
 enum trace_meaning trace_events_take(struct trace_events *events, const struct trace_line *line,
                                      struct trace_event *event);
 

@@ -7,6 +7,10 @@
 #define NOWHERE UINT32_MAX
 #define NOBODY UINT32_MAX
 
+/* The kernel's EXT4_MAX_CONTENTION and EXT4_CONTENTION_THRESHOLD. */
+#define MOST_CONTENTION 8u
+#define LITTLE_CONTENTION 2u
+
 struct stream_place {
 	uint32_t group; /* that it holds, or NOWHERE */
 	uint64_t turn;  /* its latest */
@@ -22,6 +26,7 @@ struct processors {
 	unsigned int oldest;  /* in the ring */
 	struct stream_place *places;
 	uint32_t *holders; /* by group */
+	unsigned int lock_busy; /* the kernel's s_lock_busy: more with each lock that is waited for, less with each other one */
 };
 
 static bool is_busy(void *context, uint32_t group)
@@ -31,11 +36,30 @@ static bool is_busy(void *context, uint32_t group)
 	return processors->holders[group] != 0;
 }
 
+static void has_locked(void *context, uint32_t group)
+{
+	struct processors *processors = context;
+
+	if (!processors->holders[group])
+		processors->lock_busy -= processors->lock_busy > 0;
+	else if (processors->lock_busy < MOST_CONTENTION)
+		processors->lock_busy++;
+}
+
+static bool is_contended(void *context)
+{
+	const struct processors *processors = context;
+
+	return processors->lock_busy > LITTLE_CONTENTION;
+}
+
+/* And the kernel marks the group's bitmap, for which it takes the lock once more. */
 static void has_taken(void *context, uint32_t group)
 {
 	struct processors *processors = context;
 
 	processors->taken_group = group;
+	has_locked(context, group);
 }
 
 errcode_t processors_create(unsigned int count, unsigned int streams, uint32_t groups, struct processors **ret)
@@ -57,7 +81,13 @@ errcode_t processors_create(unsigned int count, unsigned int streams, uint32_t g
 		processors->ring[slot] = NOBODY;
 	for (unsigned int stream = 0; stream < streams; stream++)
 		processors->places[stream].group = NOWHERE;
-	processors->contention = (struct contention){ .is_busy = is_busy, .has_taken = has_taken, .context = processors };
+	processors->contention = (struct contention){
+		.is_busy = is_busy,
+		.has_taken = has_taken,
+		.context = processors,
+		.has_locked = has_locked,
+		.is_contended = is_contended,
+	};
 	*ret = processors;
 	return 0;
 }

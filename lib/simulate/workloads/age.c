@@ -231,9 +231,12 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 		uint32_t before = file->blocks, left = stream->blocks - before;
 		uint64_t charged = image_charged_blocks(image, file);
 
-		error = simulated_file_append(file, worker, stream->handle,
-		                              before + (left < stream->step_blocks ? left : stream->step_blocks),
-		                              stream->flags);
+		if (stream->step_blocks == stream->blocks && !stream->flags)
+			error = simulated_file_write_back(NULL, file, worker, stream->handle, stream->blocks);
+		else
+			error = simulated_file_append(file, worker, stream->handle,
+			                              before + (left < stream->step_blocks ? left : stream->step_blocks),
+			                              stream->flags);
 		ageing->written_blocks += file->blocks - before;
 		ageing->free_blocks -= image_charged_blocks(image, file) - charged;
 		if (error || file->blocks == stream->blocks)

@@ -25,6 +25,7 @@ struct job {
 	uint32_t file_blocks, step_blocks;
 	uint32_t flags;
 	bool grows_maps; /* takes a map's blocks when they are needed */
+	bool is_closed;  /* the files are known whole when they get their blocks */
 
 	/* Of fallocate2. */
 	uint64_t rounds; /* 0: until the deadline */
@@ -51,7 +52,8 @@ static errcode_t open_files(struct job *job, bool changes_inodes)
 		struct simulated_file *file = &job->set->files[index];
 
 		file->map.is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
-		error = simulated_file_open(job->set, file, 0, image->worker, &job->containers[index].handle);
+		error = simulated_file_open(job->set, file, job->is_closed ? job->file_blocks : 0, image->worker,
+		                            &job->containers[index].handle);
 	}
 	return error;
 }
@@ -94,7 +96,7 @@ static uint32_t next_end(const struct job *job, const struct simulated_file *fil
 
 /* --- append ------------------------------------------------------------------------------------------------- */
 
-enum { STREAMS, APPEND_FILE_SIZE, APPEND_STEP, APPEND_WRITTEN, INODES, TURNS };
+enum { STREAMS, APPEND_FILE_SIZE, APPEND_STEP, APPEND_WRITTEN, APPEND_CLOSED, INODES, TURNS };
 enum turns { RANDOM, IN_ORDER };
 enum inode_changes { WITH_THREADS, ALWAYS, NEVER };
 
@@ -105,6 +107,8 @@ static const struct workload_option append_options[] = {
 	[APPEND_STEP] = { "append-size", "SIZE", SETTING_BYTES, 4096, 1, 1ull << 40, "of each append" },
 	[APPEND_WRITTEN] = { "written", NULL, SETTING_FLAG, 0, 0, 1,
 	                     "by write(2); else by fallocate(2), as the fio job does" },
+	[APPEND_CLOSED] = { "closed", NULL, SETTING_FLAG, 0, 0, 1,
+	                    "each is written and closed before it gets its blocks, file by file: buffered writes" },
 	[INODES] = { "inodes", "threads|always|never", SETTING_CHOICE, WITH_THREADS, 0, 0,
 	             "when each append changes its inode, as in Linux" },
 	[TURNS] = { "turns", "random|in-order", SETTING_CHOICE, RANDOM, 0, 0,
@@ -141,10 +145,13 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 	const struct job *job = context;
 	struct simulated_file *file = &job->set->files[stream];
 	struct container *container = &job->containers[stream];
-	uint32_t end = next_end(job, file);
+	uint32_t end = job->is_closed ? job->file_blocks : next_end(job, file);
 	errcode_t error;
 
-	if (job->grows_maps)
+	if (job->is_closed)
+		error = simulated_file_write_back(job->grows_maps ? job->simulation->image : NULL, file, worker,
+		                                  container->handle, end);
+	else if (job->grows_maps)
 		error = simulated_file_append_with_map(job->simulation->image, file, worker, container->handle, end,
 		                                       job->flags);
 	else if (job->set->buffers)
@@ -174,10 +181,11 @@ static errcode_t append_run(struct simulation *simulation)
 		.file_blocks = blocks_of(simulation, settings[APPEND_FILE_SIZE].number),
 		.step_blocks = blocks_of(simulation, settings[APPEND_STEP].number),
 		.grows_maps = simulation->is_one_process && simulation->options->policy != POLICY_EXT2MB,
+		.is_closed = settings[APPEND_CLOSED].number,
 	};
 	uint64_t bytes = (uint64_t)streams * job.file_blocks * block_bytes;
 	struct streams_cost cost;
-	errcode_t error = make_files(&job, streams, settings[APPEND_WRITTEN].number,
+	errcode_t error = make_files(&job, streams, settings[APPEND_WRITTEN].number || job.is_closed,
 	                             inodes == ALWAYS || (inodes == WITH_THREADS && simulation->threads));
 
 	progress_stage(simulation->progress, "append", bytes, 0);

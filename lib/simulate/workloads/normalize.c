@@ -107,7 +107,7 @@ static errcode_t write_record(struct normalize *job, struct tree_stream *tree, s
 	if (job->is_delayed)
 		return dirty_files_write(&job->dirty, is_last ? TAKE(tree->written) : tree->written, bytes, is_last);
 	uint32_t blocks = (uint32_t)image_blocks_of(job->simulation->image, tree->bytes);
-	errcode_t error = simulated_file_append(file, worker, tree->handle, blocks, 0);
+	errcode_t error = simulated_file_write_back(NULL, file, worker, tree->handle, blocks);
 
 	if (!error && is_last)
 		ext2mb_file_close(worker, TAKE(tree->handle));
