@@ -100,7 +100,10 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 	report->has_free = !options->without_free;
 	report->has_files = !options->without_files;
 	report->free.chunk_blocks = options->chunk_blocks;
+	report->free.superblock_free_blocks = volume->free_blocks;
+	report->free.reserved_blocks = volume->reserved_blocks;
 	report->worst.limit = options->worst_limit;
+	volume_check_descriptors(volume, &report->damage);
 	if (!options->without_free) {
 		progress_stage(options->progress, "free space", 0, 0);
 		set_budget(volume, started, options->without_files ? 1 : 0.5);

@@ -13,6 +13,7 @@ analyze_sources := \
 	lib/analyze/forms/saved_report.c \
 	lib/analyze/read/directory_walk.c \
 	lib/analyze/read/free_space.c \
+	lib/analyze/read/inode_counts.c \
 	lib/analyze/read/inode_scan.c \
 	lib/analyze/read/map_walk.c \
 	lib/analyze/read/paths.c \

@@ -2,6 +2,8 @@
 /* What e2frag says of which figures, and what it advises. */
 #include "analyze/report/verdict.h"
 
+#include <ext2fs/ext2_fs.h>
+
 #include "unit.h"
 
 #define MIB 256 /* in blocks of 4 KiB */
@@ -81,7 +83,7 @@ static void take(struct report_kinds *kinds, const struct alike *alike)
 		record.logical += alike->blocks + alike->hole;
 	}
 	for (unsigned int file = 0; file < alike->files; file++)
-		verdict_take(kinds, &layout, alike->map_blocks, 1, 4096);
+		verdict_take(kinds, &layout, alike->map_blocks, 1, OBSTACLE_NONE, 4096);
 }
 
 START_TEST(test_verdict)
@@ -104,6 +106,42 @@ START_TEST(test_verdict)
 	ck_assert_str_eq(verdict_words(report.verdict.kind), verdict_words(figures->kind));
 	ck_assert_uint_eq(report.verdict.advice_count, 1);
 	ck_assert_str_eq(report.verdict.advice[0], figures->advice);
+}
+END_TEST
+
+struct obstacle_case {
+	struct report_filesystem filesystem;
+	uint32_t flags;
+	uint64_t size_bytes, blocks;
+	enum file_obstacle obstacle;
+};
+
+#define FREE_BLOCKS 1000
+
+static const struct obstacle_case obstacles[] = {
+	{ { .has_extents = true, .cluster_blocks = 1 }, EXT4_EXTENTS_FL, 1, 1000, OBSTACLE_NONE },
+	{ { .has_extents = true, .cluster_blocks = 1 }, EXT4_EXTENTS_FL, 1, 1001, OBSTACLE_SIZE },
+	{ { .has_extents = false, .cluster_blocks = 1 }, 0, 1, 1001, OBSTACLE_SIZE },
+	{ { .has_extents = false, .cluster_blocks = 1 }, 0, 1, 1, OBSTACLE_KIND },
+	{ { .has_extents = true, .cluster_blocks = 1 }, 0, 1, 1, OBSTACLE_KIND },
+	{ { .has_extents = true, .cluster_blocks = 2 }, EXT4_EXTENTS_FL, 1, 1, OBSTACLE_KIND },
+	{ { .has_extents = true, .cluster_blocks = 1, .journals_data = true }, EXT4_EXTENTS_FL, 1, 1, OBSTACLE_KIND },
+	{ { .has_extents = true, .cluster_blocks = 1 }, EXT4_EXTENTS_FL, 0, 1, OBSTACLE_KIND },
+	{ { .has_extents = true, .cluster_blocks = 1 }, EXT4_EXTENTS_FL | EXT2_IMMUTABLE_FL, 1, 1, OBSTACLE_KIND },
+	{ { .has_extents = true, .cluster_blocks = 1 }, EXT4_EXTENTS_FL | EXT3_JOURNAL_DATA_FL, 1, 1, OBSTACLE_KIND },
+};
+
+START_TEST(test_obstacles)
+{
+	const struct obstacle_case *given = &obstacles[_i];
+	static struct report report;
+
+	report = (struct report){ .filesystem = given->filesystem, .has_free = true };
+	histogram_add(&report.free.sizes, FREE_BLOCKS);
+	ck_assert_int_eq(verdict_obstacle(&report, given->flags, given->size_bytes, given->blocks), given->obstacle);
+	/* Where bitmaps are not read, the superblock knows it. */
+	report = (struct report){ .filesystem = given->filesystem, .free.superblock_free_blocks = FREE_BLOCKS };
+	ck_assert_int_eq(verdict_obstacle(&report, given->flags, given->size_bytes, given->blocks), given->obstacle);
 }
 END_TEST
 
@@ -132,6 +170,7 @@ int main(void)
 	TCase *tests = tcase_create("verdict");
 
 	tcase_add_loop_test(tests, test_verdict, 0, sizeof(cases) / sizeof(*cases));
+	tcase_add_loop_test(tests, test_obstacles, 0, sizeof(obstacles) / sizeof(*obstacles));
 	tcase_add_test(tests, test_damage);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

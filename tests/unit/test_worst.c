@@ -12,7 +12,10 @@ static int worse_first(const void *left, const void *right)
 {
 	const struct report_file *a = left, *b = right;
 	uint64_t first = a->runs - a->ideal_extents, second = b->runs - b->ideal_extents;
+	static const int ranks[] = { [FILE_SCATTERED] = 0, [FILE_WELL] = 1, [FILE_SPLIT] = 1, [FILE_SPARSE] = 2 };
 
+	if (ranks[a->kind] != ranks[b->kind])
+		return ranks[a->kind] - ranks[b->kind];
 	if (first != second)
 		return first > second ? -1 : 1;
 	return (a->ino > b->ino) - (a->ino < b->ino);
@@ -30,6 +33,7 @@ START_TEST(the_worst_are_kept_in_order)
 			files[n] = (struct report_file){ .ino = FILES - n, .ideal_extents = random_below(&random, 5) };
 			files[n].runs = files[n].ideal_extents + random_below(&random, 50);
 			files[n].extents = random_below(&random, 100);
+			files[n].kind = (enum file_kind)random_below(&random, 4);
 			ck_assert_int_eq(worst_add(&worst, &files[n]), 0);
 		}
 		worst_sort(&worst);

@@ -127,6 +127,7 @@ static void write_free(struct json *json, const struct report *report, bool with
 	json_unsigned(json, "superblock_free_blocks", space->superblock_free_blocks);
 	json_unsigned(json, "reserved_blocks", space->reserved_blocks);
 	json_unsigned(json, "unreadable_groups", space->unreadable_groups);
+	json_unsigned(json, "unsettled_groups", space->unsettled_groups);
 	if (space->chunk_blocks) {
 		json_unsigned(json, "chunk_blocks", space->chunk_blocks);
 		json_unsigned(json, "chunks", space->chunks);
@@ -337,6 +338,8 @@ static void write_verdict(struct json *json, const struct report *report)
 		write_kind(json, "scattered", &kinds->scattered);
 		write_kind(json, "sparse", &kinds->sparse);
 		write_kind(json, "split", &kinds->split);
+		write_kind(json, "refused", &kinds->refused);
+		write_kind(json, "too_large", &kinds->too_large);
 		json_number(json, "score", verdict->score, 2);
 		json_string(json, "score_words", score_band_words(verdict->band));
 	}
@@ -361,6 +364,8 @@ static void write_damage(struct json *json, const struct report *report)
 		json_string(json, "what", damage->first[n].what);
 		json_unsigned(json, "inode", damage->first[n].ino);
 		json_unsigned(json, "block", damage->first[n].block);
+		if (damage->first[n].is_of_group)
+			json_unsigned(json, "group", damage->first[n].group);
 		json_close_object(json);
 	}
 	json_close_array(json);

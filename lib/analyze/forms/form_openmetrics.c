@@ -104,6 +104,8 @@ static void print_free(const struct form *form)
 	fprintf(form->stream, "%" PRIu64 "\n", space->sizes.count);
 	print_count(form, "free_extent_weighted_median_bytes", "Half of the free space is in extents up to this size.",
 	            histogram_weighted_percentile(&space->sizes, 50) * block_bytes);
+	print_count(form, "unreadable_groups", "Groups whose free space is unknown: their bitmaps are damaged.",
+	            space->unreadable_groups);
 	print_count(form, "largest_allocatable_bytes", "The most that one allocation can get.",
 	            space->largest_allocatable * block_bytes);
 }
@@ -136,6 +138,30 @@ static void print_verdict(const struct form *form)
 	}
 }
 
+/* Those that the report names, so that an alert can, too. */
+static void print_damaged_groups(const struct form *form)
+{
+	const struct damage_list *damage = &form->report->damage;
+	bool has_head = false;
+	uint32_t last = 0;
+
+	for (unsigned int n = 0; n < damage->kept; n++) {
+		uint32_t group = damage->first[n].group;
+		char label[32];
+
+		if (!damage->first[n].is_of_group || (has_head && group == last))
+			continue;
+		if (!has_head)
+			print_head(form, "damaged_group", "gauge",
+			           "Groups whose bitmap or inode table differs from their descriptor.");
+		snprintf(label, sizeof(label), "group=\"%" PRIu32 "\"", group);
+		print_name(form, "damaged_group", label);
+		fputs("1\n", form->stream);
+		has_head = true;
+		last = group;
+	}
+}
+
 static void print_left_out(const struct form *form, const struct form_parts *parts)
 {
 	const struct report_quick *quick = &form->report->quick;
@@ -162,6 +188,7 @@ errcode_t form_openmetrics(const struct report *report, const struct form_parts 
 		print_files(&form);
 	print_verdict(&form);
 	print_count(&form, "unreadable", "Pieces of metadata that could not be read or are wrong.", report->damage.count);
+	print_damaged_groups(&form);
 	print_left_out(&form, parts);
 	print_number(&form, "scan_duration_seconds", "How long it took to read all this.", report->seconds);
 	fputs("# EOF\n", stream);

@@ -129,7 +129,7 @@ static void print_groups(const struct report *report, FILE *stream)
 		        group->first_free);
 		for (unsigned int order = 0; order < columns; order++)
 			fprintf(stream, " %-5u", group->orders[order]);
-		fprintf(stream, " ]%s\n", group->is_unreadable ? " cannot be read" : "");
+		fprintf(stream, " ]%s\n", group->is_unreadable ? " unknown" : "");
 	}
 }
 
@@ -141,8 +141,11 @@ static void print_free(const struct report *report, FILE *stream, bool with_grou
 	fprintf(stream, "\nFREE SPACE: %s (%.1f%%) in %" PRIu64 " extent%s\n", size_of(report, sizes->sum).text,
 	        report_percent(sizes->sum, report->filesystem.blocks), sizes->count, units_plural(sizes->count));
 	if (space->unreadable_groups)
-		fprintf(stream, "  of %" PRIu64 " groups it is unknown: their bitmaps cannot be read\n",
-		        space->unreadable_groups);
+		fprintf(stream, "  of %" PRIu64 " group%s it is unknown: bitmaps cannot be read or are wrong\n",
+		        space->unreadable_groups, units_plural(space->unreadable_groups));
+	if (space->unsettled_groups)
+		fprintf(stream, "  of %" PRIu64 " group%s bitmap and descriptor differ, as they may while it is in use\n",
+		        space->unsettled_groups, units_plural(space->unsettled_groups));
 	if (space->chunk_blocks)
 		fprintf(stream, "  chunks of %s: %" PRIu64 " of %" PRIu64 " free (%.1f%%)\n",
 		        size_of(report, space->chunk_blocks).text, space->free_chunks, space->chunks,
@@ -322,7 +325,10 @@ void form_damage(const struct report *report, const char *indent, FILE *stream)
 	for (unsigned int n = 0; n < list->kept; n++) {
 		const struct report_damage *damage = &list->first[n];
 
-		fprintf(stream, "%s%s", indent, damage->what);
+		fputs(indent, stream);
+		if (damage->is_of_group)
+			fprintf(stream, "group %u: ", damage->group);
+		fputs(damage->what, stream);
 		if (damage->ino)
 			fprintf(stream, " of inode %u", damage->ino);
 		if (damage->block)
@@ -354,7 +360,8 @@ static void print_verdict(const struct report *report, FILE *stream)
 	print_kind(report, stream, FILE_SPARSE, &kinds->sparse, "pieces by holes and unwritten parts");
 	print_kind(report, stream, FILE_SPLIT, &kinds->split, "a few short pieces");
 	if (verdict->kind == VERDICT_FREE_SPACE || verdict->kind == VERDICT_BOTH)
-		fprintf(stream, "  half of the free space is in extents below %s\n",
+		fprintf(stream, "  half of the free space is in extents of up to %s; %s would be good\n",
+		        size_of(report, histogram_weighted_percentile(&report->free.sizes, 50)).text,
 		        size_of(report, verdict->free_limit_blocks).text);
 	for (unsigned int n = 0; n < verdict->advice_count; n++)
 		fprintf(stream, "  %s\n", verdict->advice[n]);

@@ -97,7 +97,7 @@ const kinds = [
 	["whole", "free in extents of 8 MiB or more on average"],
 	["pieces", "free in extents of 1 to 8 MiB"],
 	["scattered", "free in extents below 1 MiB"],
-	["unknown", "cannot be read"],
+	["unknown", "cannot be read or is wrong"],
 ];
 
 function kind_of([free, extents, , blocks, unreadable], block_bytes) {
@@ -232,6 +232,8 @@ function score_parts({ score, score_words }) {
 function verdict_section({ report }) {
 	const { verdict, filesystem } = report;
 	const has_score = verdict.score !== undefined;
+	// The score knows nothing of free space, and little of few files: its colour is no better than the verdict.
+	const is_good = !["free space", "files", "both"].includes(verdict.words);
 	const files = kinds_of_files.filter(([kind]) => has_score && verdict[kind].files).map(([kind, how]) => {
 		const { files, blocks } = verdict[kind];
 
@@ -240,12 +242,14 @@ function verdict_section({ report }) {
 	});
 
 	return make("section", { class: "verdict" },
-		has_score ? make("div", { class: `score ${bands[verdict.score_words] || ""}` }, rounded(verdict.score)) : null,
+		has_score ? make("div", { class: `score ${is_good ? bands[verdict.score_words] || "" : "bad"}` },
+			rounded(verdict.score)) : null,
 		make("div", { class: "grow" },
 			make("h2", {}, `Verdict: ${verdict.words}`),
 			files,
 			verdict.words === "free space" || verdict.words === "both" ?
-				make("p", {}, `half of the free space is in extents below ${size(verdict.free_limit_kb * 1024)}`) : null,
+				make("p", {}, `half of the free space is in extents of up to ${size(report.free.weighted_median_kb * 1024)}; ` +
+					`${size(verdict.free_limit_kb * 1024)} would be good`) : null,
 			verdict.advice.map((sentence) => make("p", {}, sentence)),
 			has_score ? score_parts(verdict) : null));
 }
@@ -362,9 +366,10 @@ function damage_section({ report }) {
 		report.filesystem.mounted ? "the filesystem is mounted and changes while it is read" : "run e2fsck";
 
 	return make("section", {},
-		make("h2", { class: "bad" }, `Cannot be read: ${number(count)}`),
+		make("h2", { class: "bad" }, `Cannot be read or is wrong: ${number(count)}`),
 		make("p", {}, `It is left out of all figures: ${why}.`),
 		table("The first of it", [
+			["group", (row) => (row.group === undefined ? "" : number(row.group))],
 			["inode", (row) => (row.inode ? number(row.inode) : "")],
 			["block", (row) => (row.block ? number(row.block) : "")],
 			["what", (row) => row.what, true],

@@ -16,7 +16,7 @@ struct group_space {
 	uint32_t free;
 	uint32_t fragments;
 	uint32_t largest;
-	bool is_left_out; /* the budget is spent: nothing is known */
+	bool is_left_out; /* the budget is spent, or the bitmap is wrong: nothing is known */
 };
 
 struct worker {
@@ -24,7 +24,7 @@ struct worker {
 	struct histogram sizes; /* of extents that touch no border */
 	uint64_t largest, largest_start;
 	uint64_t free_chunks;
-	uint64_t unreadable;
+	uint64_t unreadable, unsettled;
 	struct damage_list damage;
 };
 
@@ -116,19 +116,52 @@ static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint3
 	const struct volume_group *group = volume->group;
 	uint32_t next = number;
 
-	while (next < end && group[next].block_bitmap && !group[next].is_uninitialised &&
+	while (next < end && group[next].block_bitmap && !group[next].is_uninitialised && !group[next].is_doubtful &&
 	       group[next].block_bitmap == group[number].block_bitmap + (next - number))
 		next++;
 	return next - number;
 }
 
-static void lose_group(const struct reading *reading, struct worker *worker, uint32_t number)
+/* what: NULL: the damage has been noted. */
+static void lose_group(const struct reading *reading, struct worker *worker, uint32_t number, const char *what)
 {
 	worker->unreadable++;
+	reading->groups[number].is_left_out = true;
 	if (reading->report->free.groups)
 		reading->report->free.groups[number].is_unreadable = true;
-	damage_add(&worker->damage, 0, geometry_block(&reading->volume->geometry, number, 0),
-	           "free space of the group");
+	if (what)
+		damage_add_group(&worker->damage, number, what);
+}
+
+/* How bitmap and descriptor differ; NULL: they agree. */
+static const char *difference(const struct volume *volume, uint32_t number, bool has_its_checksum,
+                              const uint64_t *bitmap)
+{
+	uint32_t clusters = geometry_group_clusters(&volume->geometry, number);
+
+	if (!has_its_checksum)
+		return "its block bitmap differs from its checksum";
+	if (clusters - bits_count(bitmap, 0, clusters) != volume->group[number].free_clusters)
+		return "its block bitmap differs from its count of free blocks";
+	for (struct zone_walk walk = { 0 }; fs_zones_next(&volume->zones, &volume->geometry, number, &walk);)
+		if (bits_next_zero(bitmap, walk.from, walk.end) != walk.end)
+			return "its block bitmap has the filesystem's own blocks as free";
+	return NULL;
+}
+
+/* A bitmap in host order; what is wrong is not counted, unless the filesystem is in use and is just writing it. */
+static void take_if_right(const struct reading *reading, struct worker *worker, uint32_t number, bool has_its_checksum,
+                          const uint64_t *bitmap)
+{
+	const struct volume *volume = reading->volume;
+	const char *wrong = difference(volume, number, has_its_checksum, bitmap);
+
+	if (wrong && volume->is_at_rest) {
+		lose_group(reading, worker, number, wrong);
+		return;
+	}
+	worker->unsettled += !!wrong;
+	take_group(reading, worker, number, bitmap);
 }
 
 /* Reads the bitmaps of count groups at once, or if that fails one by one. */
@@ -144,12 +177,16 @@ static void take_groups(const struct reading *reading, struct worker *worker, ui
 		return;
 	}
 	if (error) {
-		lose_group(reading, worker, number);
+		lose_group(reading, worker, number, "its block bitmap cannot be read");
 		return;
 	}
-	bits_from_disk(worker->bitmaps, count * words);
-	for (uint32_t n = 0; n < count; n++)
-		take_group(reading, worker, number + n, worker->bitmaps + n * words);
+	for (uint32_t n = 0; n < count; n++) {
+		uint64_t *bitmap = worker->bitmaps + n * words;
+		bool has_its_checksum = volume_bitmap_fits(volume, number + n, bitmap);
+
+		bits_from_disk(bitmap, words);
+		take_if_right(reading, worker, number + n, has_its_checksum, bitmap);
+	}
 }
 
 static void leave_out(const struct reading *reading, uint32_t number, uint32_t end)
@@ -189,11 +226,13 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 			number += count;
 			continue;
 		}
-		if (volume->group[number].is_uninitialised) {
+		if (volume->group[number].is_doubtful) {
+			lose_group(reading, worker, number, NULL);
+		} else if (volume->group[number].is_uninitialised) {
 			make_bitmap(volume, number, worker->bitmaps);
-			take_group(reading, worker, number, worker->bitmaps);
+			take_if_right(reading, worker, number, true, worker->bitmaps);
 		} else {
-			lose_group(reading, worker, number);
+			lose_group(reading, worker, number, "its block bitmap cannot be read");
 		}
 		number++;
 	}
@@ -264,6 +303,7 @@ static void merge_worker(struct worker *total, const struct worker *worker)
 	}
 	total->free_chunks += worker->free_chunks;
 	total->unreadable += worker->unreadable;
+	total->unsettled += worker->unsettled;
 	damage_merge(&total->damage, &worker->damage);
 }
 
@@ -280,6 +320,7 @@ static errcode_t finish(const struct reading *reading, unsigned int workers)
 	free_space->largest_start = total->largest_start;
 	free_space->free_chunks = total->free_chunks;
 	free_space->unreadable_groups = total->unreadable;
+	free_space->unsettled_groups = total->unsettled;
 	damage_merge(&reading->report->damage, &total->damage);
 	return make_zones(reading);
 }
@@ -293,8 +334,6 @@ errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool w
 	SCOPE_FREE struct worker *each = calloc(workers, sizeof(*each));
 	struct reading reading = { .volume = volume, .report = report, .groups = spaces, .workers = each };
 
-	free_space->superblock_free_blocks = volume->free_blocks;
-	free_space->reserved_blocks = volume->reserved_blocks;
 	if (free_space->chunk_blocks)
 		free_space->chunks =
 			(volume->geometry.end_block + free_space->chunk_blocks - 1) / free_space->chunk_blocks;

@@ -108,6 +108,8 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 	}
 	add_to_sums(run, &files->regular, layout, &walk->shape);
 	enum file_kind kind = verdict_take(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
+	                                   verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes,
+	                                                    layout->blocks),
 	                                   run->scan->report->filesystem.block_bytes);
 	histogram_add(&files->extents_per_file, layout->extents);
 	if (inode->flags & EXT4_EXTENTS_FL) {
@@ -287,8 +289,10 @@ static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t 
 /* Where directories and files are looked at one after the other, the table is read twice and lost once. */
 static void lose_table(const struct run *run, struct scan_worker *worker, uint32_t ino, uint64_t block)
 {
-	if (run->parts & INODE_SCAN_FILES)
-		damage_add(&worker->damage, ino, block, "inode table");
+	if (!(run->parts & INODE_SCAN_FILES))
+		return;
+	damage_add(&worker->damage, ino, block, "inode table");
+	inode_counts_leave_out(&run->scan->counts, (ino - 1) / run->scan->volume->geometry.inodes_per_group);
 }
 
 /* A table that cannot be read at once is read block by block, and what is lost reads as unused inodes. */
@@ -377,10 +381,13 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 
 	if (volume_is_spent(volume)) {
 		__atomic_add_fetch(&run->scan->report->quick.inodes, inodes, __ATOMIC_RELAXED);
+		inode_counts_leave_out(&run->scan->counts, group);
 		return 0;
 	}
 	read_table(run, worker, first_ino, volume->group[group].inode_table + first_block, blocks);
 	expect_maps(run, worker, inodes);
+	if (run->parts & INODE_SCAN_FILES)
+		inode_counts_add(&run->scan->counts, volume, first_ino, worker->table, inodes);
 	progress_add(run->scan->progress, 0, inodes);
 	worker->is_in_segment = false;
 	for (uint32_t n = 0; n < inodes; n++) {
@@ -585,6 +592,8 @@ errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const stru
 		return error;
 	if ((parts & INODE_SCAN_DIRECTORIES) && scan->directory_count)
 		qsort(scan->directories, scan->directory_count, sizeof(*scan->directories), by_number);
+	if (parts & INODE_SCAN_FILES)
+		inode_counts_compare(&scan->counts, volume, &scan->damage);
 	struct report_files *files = &scan->report->files;
 	const struct report_sums *regular = &files->regular;
 
@@ -605,13 +614,18 @@ errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, struct
 		.far_blocks = (uint64_t)volume->geometry.clusters_per_group << volume->geometry.cluster_bits,
 		.parents = calloc((size_t)volume->inodes + 1, sizeof(*scan->parents)),
 	};
-	return scan->parents ? 0 : ENOMEM;
+	errcode_t error = scan->parents ? inode_counts_open(volume, &scan->counts) : ENOMEM;
+
+	if (error)
+		free(scan->parents);
+	return error;
 }
 
 void inode_scan_close(struct inode_scan *scan)
 {
 	free(scan->parents);
 	free(scan->directories);
+	inode_counts_close(&scan->counts);
 }
 
 size_t inode_scan_place(const struct inode_scan *scan, uint32_t ino)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/read/directory_walk.h"
+#include "analyze/read/inode_counts.h"
 #include "analyze/report/report.h"
 #include "support/run/pool.h"
 #include "support/run/progress.h"
@@ -39,6 +40,7 @@ struct inode_scan {
 	uint32_t *directories; /* inode numbers, ascending */
 	size_t directory_count;
 
+	struct inode_counts counts; /* by INODE_SCAN_FILES */
 	struct damage_list damage;
 	uint64_t map_blocks_read, directory_blocks_read;
 };

@@ -9,6 +9,7 @@
 
 #include "ext2fs/core/bits.h"
 #include "ext2fs/fs/fs_errors.h"
+#include "support/crc32c.h"
 #include "support/io/whole_io.h"
 #include "support/seconds.h"
 
@@ -67,8 +68,15 @@ static void read_group(ext2_filsys fs, const struct volume *volume, uint32_t num
 				table :
 				0,
 		.inodes_used = inodes,
+		.free_clusters = ext2fs_bg_free_blocks_count(fs, number),
+		.free_inodes = ext2fs_bg_free_inodes_count(fs, number),
+		.bitmap_checksum = ext2fs_block_bitmap_checksum(fs, number) & volume->checksum_mask,
 	};
 	if (!ext2fs_has_group_desc_csum(fs))
+		return;
+	/* Of a filesystem that is in use they differ now and then: what else it says is as good as ever. */
+	group->is_doubtful = volume->is_at_rest && !ext2fs_group_desc_csum_verify(fs, number);
+	if (group->is_doubtful)
 		return;
 	uint32_t unused = ext2fs_bg_itable_unused(fs, number);
 
@@ -113,6 +121,7 @@ static void describe(ext2_filsys fs, const struct volume *volume, struct report_
 	filesystem->missing_blocks = volume->geometry.end_block - volume->readable_end;
 	filesystem->span_blocks = score_span(super->s_blocks_per_group, flex);
 	filesystem->has_extents = volume->format.extents;
+	filesystem->journals_data = (super->s_default_mount_opts & EXT3_DEFM_JMODE) == EXT3_DEFM_JMODE_DATA;
 	filesystem->needs_recovery = ext2fs_has_feature_journal_needs_recovery(fs->super);
 	if (!ext2fs_check_if_mounted(volume->path, &mounted))
 		filesystem->is_mounted = mounted & EXT2_MF_MOUNTED;
@@ -143,13 +152,16 @@ static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume,
 	volume->own_inodes[0] = super->s_journal_inum;
 	volume->own_inodes[1] = ext2fs_has_feature_quota(fs->super) ? super->s_prj_quota_inum : 0;
 	volume->own_inodes[2] = ext2fs_has_feature_orphan_file(fs->super) ? super->s_orphan_file_inum : 0;
-	error = read_groups(fs, volume);
-	if (error) {
-		free(volume->group);
-		return error;
-	}
+	volume->checksum_mask = !volume->format.checksums ? 0 :
+	                        EXT2_DESC_SIZE(fs->super) >= EXT2_MIN_DESC_SIZE_64BIT ? UINT32_MAX :
+	                                                                            UINT16_MAX;
+	volume->has_orphans = super->s_last_orphan || ext2fs_has_feature_orphan_present(fs->super);
 	describe(fs, volume, filesystem);
-	return 0;
+	volume->is_at_rest = !filesystem->is_mounted && !filesystem->needs_recovery;
+	error = read_groups(fs, volume);
+	if (error)
+		free(volume->group);
+	return error;
 }
 
 errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
@@ -179,6 +191,20 @@ void volume_close(struct volume *volume)
 	close(volume->descriptor);
 	free(volume->group);
 	fs_zones_free(&volume->zones);
+}
+
+void volume_check_descriptors(const struct volume *volume, struct damage_list *damage)
+{
+	for (uint32_t number = 0; number < volume->geometry.groups; number++)
+		if (volume->group[number].is_doubtful)
+			damage_add_group(damage, number, "its descriptor differs from its checksum");
+}
+
+bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void *bytes)
+{
+	uint32_t checksum = crc32c(volume->format.checksum_seed, bytes, volume->geometry.clusters_per_group / 8);
+
+	return (checksum & volume->checksum_mask) == volume->group[group].bitmap_checksum;
 }
 
 bool volume_owns_inode(const struct volume *volume, uint32_t ino)

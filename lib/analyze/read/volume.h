@@ -18,7 +18,10 @@ struct volume_group {
 	uint64_t block_bitmap;
 	uint64_t inode_table;
 	uint32_t inodes_used;  /* at the front of its inode table: the rest was never written */
+	uint32_t free_clusters, free_inodes;
+	uint32_t bitmap_checksum;
 	bool is_uninitialised; /* the bitmap was never written: only the metadata is in use */
+	bool is_doubtful;      /* the descriptor differs from its checksum */
 };
 
 /* How much may be read. Any thread. */
@@ -38,6 +41,9 @@ struct volume {
 	uint32_t inode_table_blocks; /* of a group */
 	uint32_t inodes;
 	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
+	uint32_t checksum_mask; /* of bitmaps: descriptors of 32 bytes have half of it; 0: they have none */
+	bool is_at_rest;        /* not mounted, nothing in the journal: bitmaps and descriptors must agree */
+	bool has_orphans;       /* inodes in use that have no links */
 	struct volume_group *group;
 	struct fs_zones zones;                 /* where the filesystem's own metadata lies */
 	uint64_t free_blocks, reserved_blocks; /* as the superblock says */
@@ -45,13 +51,23 @@ struct volume {
 };
 
 /*
- * Opens path and fills in all of it, and of report the filesystem's part. Checksums are not verified: what is wrong
- * shows in what is read. Errors: those of libext2fs and of the system; volume_close() is due only after success.
+ * Opens path and fills in all of it, and of report the filesystem's part. Of checksums those of descriptors are verified;
+ * of inodes, maps and directories what is wrong shows in what is read. Errors: those of libext2fs and of the system;
+ * volume_close() is due only after success.
  */
 MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
                                  struct report_filesystem *filesystem, struct problem *problem);
 
 void volume_close(struct volume *volume);
+
+/*
+ * Adds the groups whose descriptors differ from their checksums. Nothing of a filesystem that is in use: its blocks are
+ * read one after the other, while it writes them.
+ */
+void volume_check_descriptors(const struct volume *volume, struct damage_list *damage);
+
+/* Is a block bitmap what its checksum says? bytes: as on disk. True where there is none. Any thread. */
+bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void *bytes);
 
 /* True for the inodes that hold no file of a user: reserved ones but for the root, quota files, the orphan file. */
 bool volume_owns_inode(const struct volume *volume, uint32_t ino);

@@ -22,13 +22,19 @@ void report_destroy(struct report *report)
 
 /* --- The worst files ---------------------------------------------------------------------------------------- */
 
+/* Those that the verdict counts come first. */
+static int rank_of(const struct report_file *file)
+{
+	return file->kind == FILE_SCATTERED ? 0 : file->kind == FILE_SPARSE ? 2 : 1;
+}
+
 static int worse_first(const void *left, const void *right)
 {
 	const struct report_file *a = left, *b = right;
 	uint64_t excess = a->runs - a->ideal_extents, other = b->runs - b->ideal_extents;
 
-	if ((a->kind == FILE_SPARSE) != (b->kind == FILE_SPARSE))
-		return a->kind == FILE_SPARSE ? 1 : -1;
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) - rank_of(b);
 	return excess != other ? (excess < other) - (excess > other) : (a->ino > b->ino) - (a->ino < b->ino);
 }
 
@@ -61,6 +67,8 @@ static bool is_before(const struct report_damage *left, const struct report_dama
 		return left->ino < right->ino;
 	if (left->block != right->block)
 		return left->block < right->block;
+	if (left->group != right->group)
+		return left->group < right->group;
 	return strcmp(left->what, right->what) < 0;
 }
 
@@ -85,6 +93,12 @@ void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const ch
 {
 	list->count++;
 	keep(list, &(struct report_damage){ .ino = ino, .block = block, .what = what });
+}
+
+void damage_add_group(struct damage_list *list, uint32_t group, const char *what)
+{
+	list->count++;
+	keep(list, &(struct report_damage){ .is_of_group = true, .group = group, .what = what });
 }
 
 void damage_merge(struct damage_list *to, const struct damage_list *from)

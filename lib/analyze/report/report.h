@@ -28,6 +28,7 @@ struct report_filesystem {
 	uint64_t span_blocks; /* score_span() */
 	uint64_t missing_blocks; /* at the end: the file is cut off, or the device too small */
 	bool has_extents;     /* the feature */
+	bool journals_data;   /* mounted with data=journal, unless one says otherwise */
 	bool is_mounted;      /* and may have changed while it was read */
 	bool needs_recovery;  /* the journal holds what is not yet in its place */
 };
@@ -40,7 +41,7 @@ struct report_group {
 	uint32_t fragments;
 	uint32_t first_free; /* the number of clusters if none is */
 	uint32_t largest_clusters;
-	bool is_unreadable;
+	bool is_unreadable; /* or wrong */
 	uint32_t orders[REPORT_MAX_ORDERS]; /* free buddies of 2^order clusters */
 };
 
@@ -60,7 +61,8 @@ struct report_free {
 	uint64_t largest_allocatable;    /* within one group: what a single allocation can get at most */
 	uint64_t superblock_free_blocks; /* as the superblock says */
 	uint64_t reserved_blocks;
-	uint64_t unreadable_groups; /* their free space is unknown and not counted */
+	uint64_t unreadable_groups; /* their bitmaps cannot be read or are wrong: what is free is unknown and not counted */
+	uint64_t unsettled_groups;  /* of a filesystem in use: bitmap and descriptor differ, as they may; counted */
 
 	/* Only if a chunk size was given: whole pieces of the filesystem and how many are entirely free. */
 	uint64_t chunk_blocks; /* 0: not given */
@@ -95,6 +97,13 @@ enum file_kind {
 	FILE_SPLIT,     /* in a few short pieces that could be joined */
 };
 
+/* Why e4defrag does not join a file's pieces, as verdict_obstacle() tells it. */
+enum file_obstacle {
+	OBSTACLE_NONE,
+	OBSTACLE_KIND, /* it refuses the file or the filesystem: a copy can be made */
+	OBSTACLE_SIZE, /* the file is larger than what is free */
+};
+
 /* Files of one of these kinds; counts only. */
 struct report_kind {
 	uint64_t files;
@@ -105,6 +114,7 @@ struct report_kind {
 struct report_kinds {
 	struct report_kind all;
 	struct report_kind scattered, sparse, split;
+	struct report_kind refused, too_large; /* of the scattered ones: the obstacles */
 };
 
 struct report_files {
@@ -155,8 +165,9 @@ struct report_directory {
 };
 
 /*
- * The N files with most runs more than would be ideal, which is what the score counts, but sparse ones last, because
- * nothing can be done about them; of equals, those with the lower inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
+ * The N files with most runs more than would be ideal, which is what the score counts, but those first that the verdict
+ * counts, the scattered ones, and sparse ones last, because nothing can be done about them; of equals, those with the
+ * lower inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
  * say where the score comes from. One thread at a time; zero-initialise but for `limit`.
  */
 struct worst_files {
@@ -165,8 +176,10 @@ struct worst_files {
 	struct report_file *files; /* owned; up to twice the limit until they are sorted */
 };
 
-/* What could not be read. */
+/* What could not be read, or is wrong. */
 struct report_damage {
+	bool is_of_group; /* "its block bitmap ..." of this group; neither inode nor block */
+	uint32_t group;
 	uint32_t ino;     /* 0: none is concerned */
 	uint64_t block;   /* 0: none */
 	const char *what; /* a literal: "extent tree", "inode table" */
@@ -178,7 +191,7 @@ struct report_damage {
 struct damage_list {
 	uint64_t count;
 	unsigned int kept;
-	struct report_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block and text */
+	struct report_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block, group and text */
 };
 
 /* What deleting the files that are right in one directory would write. */
@@ -238,7 +251,7 @@ struct report_verdict {
 	uint64_t free_limit_blocks; /* half of the free space should be in extents of so many; 0: too little is free */
 	double score;               /* e4defrag's, of which the kind knows nothing */
 	enum score_band band;
-	const char *advice[4]; /* whole sentences, literals */
+	const char *advice[6]; /* whole sentences, literals */
 	unsigned int advice_count;
 };
 
@@ -288,4 +301,5 @@ MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_fi
 void worst_sort(struct worst_files *worst);
 
 void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what);
+void damage_add_group(struct damage_list *list, uint32_t group, const char *what);
 void damage_merge(struct damage_list *to, const struct damage_list *from);

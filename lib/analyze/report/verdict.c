@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/report/verdict.h"
 
+#include <ext2fs/ext2_fs.h>
+
 /*
  * A file's pieces are short below this on average. Reading ahead, the kernel asks for 128 KiB at a time by default: so
  * short a piece takes a request or two, and even a device without seeks becomes slower.
@@ -32,6 +34,16 @@
 /* Less is free than mke2fs reserves for root by default: what is left is in pieces however well files were laid out. */
 #define LITTLE_FREE_PERCENT 5
 
+/* Such files cannot be opened for writing, or the kernel does not exchange their blocks. */
+#define REFUSED_FLAGS                                                                                                  \
+	(EXT2_IMMUTABLE_FL | EXT2_APPEND_FL | EXT3_JOURNAL_DATA_FL | EXT4_ENCRYPT_FL | EXT4_VERITY_FL)
+
+/* Where less than all of it was looked at, the superblock knows better how much is free. */
+static uint64_t free_blocks(const struct report *report)
+{
+	return report->quick.seconds || !report->has_free ? report->free.superblock_free_blocks : report->free.sizes.sum;
+}
+
 /* --- Files ------------------------------------------------------------------------------------------------------- */
 
 static void add_to_kind(struct report_kind *kind, uint64_t blocks, bool is_large)
@@ -60,16 +72,33 @@ static enum file_kind kind_of(const struct file_layout *layout, uint64_t map_blo
 	return more_pieces && is_short(layout->blocks, more_pieces, block_bytes) ? FILE_SPLIT : FILE_WELL;
 }
 
+enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_flags, uint64_t size_bytes,
+                                    uint64_t blocks)
+{
+	const struct report_filesystem *filesystem = &report->filesystem;
+
+	if (blocks > free_blocks(report))
+		return OBSTACLE_SIZE;
+	if (!filesystem->has_extents || filesystem->cluster_blocks > 1 || filesystem->journals_data)
+		return OBSTACLE_KIND;
+	if (!size_bytes || !(inode_flags & EXT4_EXTENTS_FL) || (inode_flags & REFUSED_FLAGS))
+		return OBSTACLE_KIND;
+	return OBSTACLE_NONE;
+}
+
 enum file_kind verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
-                            uint64_t ideal, uint32_t block_bytes)
+                            uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes)
 {
 	struct report_kind *const of_kind[] = { NULL, &kinds->scattered, &kinds->sparse, &kinds->split };
+	struct report_kind *const of_obstacle[] = { NULL, &kinds->refused, &kinds->too_large };
 	enum file_kind kind = kind_of(layout, map_blocks, ideal, block_bytes);
 	bool is_large = layout->blocks * block_bytes >= VERDICT_LARGE_BYTES;
 
 	add_to_kind(&kinds->all, layout->blocks, is_large);
 	if (of_kind[kind])
 		add_to_kind(of_kind[kind], layout->blocks, is_large);
+	if (kind == FILE_SCATTERED && of_obstacle[obstacle])
+		add_to_kind(of_obstacle[obstacle], layout->blocks, is_large);
 	return kind;
 }
 
@@ -92,12 +121,6 @@ static bool are_many(const struct report_kind *kind, const struct report_kind *a
 }
 
 /* --- Free space -------------------------------------------------------------------------------------------------- */
-
-/* In what was looked at, which may be less than all of it, the superblock knows better how much is free. */
-static uint64_t free_blocks(const struct report *report)
-{
-	return report->quick.seconds ? report->free.superblock_free_blocks : report->free.sizes.sum;
-}
 
 static bool has_little_free(const struct report *report)
 {
@@ -165,6 +188,29 @@ static void advise_on_damage(const struct report_filesystem *filesystem, struct 
 		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
 }
 
+/* Of which e4defrag takes some, all or none. */
+static void advise_on_scattered(const struct report *report, struct report_verdict *verdict)
+{
+	const struct report_filesystem *filesystem = &report->filesystem;
+	const struct report_kinds *kinds = &report->files.kinds;
+	uint64_t not_joined = kinds->refused.files + kinds->too_large.files;
+
+	if (!not_joined)
+		advise(verdict, "e4defrag on the scattered files (mounted) can join them.");
+	else if (not_joined < kinds->scattered.files)
+		advise(verdict, "e4defrag on the scattered files (mounted) can join some of them.");
+	if (kinds->too_large.files)
+		advise(verdict, "e4defrag refuses those that are larger than what is free: free more first.");
+	if (!kinds->refused.files)
+		return;
+	if (!filesystem->has_extents)
+		advise(verdict, "e4defrag refuses ext2 and ext3: copy the scattered files, and rename the copies.");
+	else if (filesystem->cluster_blocks > 1)
+		advise(verdict, "The kernel moves nothing with bigalloc: copy the scattered files, and rename the copies.");
+	else
+		advise(verdict, "e4defrag refuses some for what they are: copy these, and rename the copies.");
+}
+
 static const char *help_for(const struct report *report)
 {
 	static const char *const help[VERDICT_KINDS] = {
@@ -172,7 +218,6 @@ static const char *help_for(const struct report *report)
 		[VERDICT_SPLIT] = "Nothing needs to be done: they cost a seek more each.",
 		[VERDICT_SPARSE] = "Nothing needs to be done: holes and unwritten parts make the pieces.",
 		[VERDICT_FREE_SPACE] = "New files will be in short pieces: free more, or copy everything.",
-		[VERDICT_FILES] = "e4defrag on the scattered files (mounted) can join them.",
 		[VERDICT_BOTH] = "e4defrag finds no room to join files: free more first, or copy everything.",
 	};
 
@@ -194,7 +239,9 @@ void verdict_make(struct report *report)
 	verdict->kind = decide(report);
 	if (report->damage.count || report->filesystem.missing_blocks)
 		advise_on_damage(&report->filesystem, verdict);
-	if (verdict->kind >= VERDICT_FREE_SPACE || !verdict->advice_count || has_little_free(report))
+	if (verdict->kind == VERDICT_FILES && !has_little_free(report))
+		advise_on_scattered(report, verdict);
+	else if (verdict->kind >= VERDICT_FREE_SPACE || !verdict->advice_count || has_little_free(report))
 		advise(verdict, help_for(report));
 	if (files->by_indirect && report->filesystem.has_extents)
 		advise(verdict,

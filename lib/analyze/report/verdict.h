@@ -10,9 +10,21 @@
  */
 #define VERDICT_LARGE_BYTES (64u << 10)
 
-/* Counts a regular file that has blocks, and says how it lies. map_blocks: of its extent tree or indirect map; ideal: score_ideal(). */
+/*
+ * Would e4defrag join the pieces of a file with these flags and blocks? It asks that what is free holds a second copy; its
+ * kernel's part takes no inodes but those of extents, and nothing where data is journalled or clusters are. Of a file whose
+ * size is 0 it says so.
+ * The report has its filesystem and, unless it was left out, its free space.
+ */
+enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_flags, uint64_t size_bytes,
+                                    uint64_t blocks);
+
+/*
+ * Counts a regular file that has blocks, and says how it lies. map_blocks: of its extent tree or indirect map; ideal:
+ * score_ideal(); obstacle: verdict_obstacle().
+ */
 enum file_kind verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
-                            uint64_t ideal, uint32_t block_bytes);
+                            uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes);
 
 /* "well", "scattered", "sparse" or "split". */
 const char *file_kind_word(enum file_kind kind);
