@@ -4,19 +4,24 @@ import itertools
 import logging
 import math
 import os
+import re
 import signal
 import socket
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import ray
 import ray.exceptions
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import ext2mb_fleet
-from ext2mb_fleet.task import STATUS_NOT_RUN, CannotRun, Result, Settings, Task, make_result, run_task
+from ext2mb_fleet.seen import Seen, find_changes
+from ext2mb_fleet.task import CannotRun, Result, Settings, Task
+from ext2mb_fleet.worker import STATUS_NOT_RUN, Outcome, make_result, run_task
 
 # A batch takes about so long: enough to make Ray's own work for it small, and little to do again if its node is lost.
 BATCH_SECONDS = 1.0
@@ -25,6 +30,9 @@ BATCHES_PER_SLOT = 2
 # How long nothing may be heard before the cluster's size is looked at again.
 SECONDS_BETWEEN_LOOKS = 5.0
 SECONDS_TO_ANSWER = 10.0
+
+# What Ray puts around the worker's name.
+TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 # Of a local run; only results pass through it.
 OBJECT_STORE_BYTES = 1 << 28
@@ -41,8 +49,10 @@ class Needs(NamedTuple):
 
 
 class Batch(NamedTuple):
+    """After one of several tasks was lost, each is tried by itself; after one of a single task, that is tried again."""
+
     tasks: list[Task]
-    is_alone: bool  # after a batch was lost, each of its tasks is tried by itself
+    times_lost: int = 0  # of a single task
 
 
 def run_batch(tasks: list[Task], settings: Settings) -> list[Result]:
@@ -54,6 +64,30 @@ def run_batch(tasks: list[Task], settings: Settings) -> list[Result]:
         if time.monotonic() - started > 2 * BATCH_SECONDS:
             break
     return results
+
+
+Done = list[tuple[Task, Seen]]
+
+
+def look_at_batch(done: Done, settings: Settings) -> list[tuple[str, str]]:
+    return list(find_changes(done, settings))
+
+
+def batches_by_host(done: Iterable[tuple[Task, Seen]]) -> Iterator[tuple[str, Done]]:
+    batches: defaultdict[str, Done] = defaultdict(list)
+    for task, seen in done:
+        batches[seen.host].append((task, seen))
+        if len(batches[seen.host]) == MOST_IN_BATCH:
+            yield seen.host, batches.pop(seen.host)
+    yield from batches.items()
+
+
+def cause(error: Exception) -> str:
+    """One line, for a user who does not know Ray."""
+    if isinstance(error, ray.exceptions.RayTaskError):  # a fault in the worker's own code, with its stack
+        return f"{type(error.cause).__name__}: {error.cause}"
+    lines = TERMINAL_ESCAPE.sub("", str(error)).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 class Cluster:
@@ -75,10 +109,8 @@ class Cluster:
             "memory": needs.memory_bytes or None,
             "resources": {"scratch": needs.scratch_bytes} if needs.scratch_bytes else None,
         }
-        # A batch that is lost is taken apart by us; a task that is alone is tried again by Ray.
-        self.submit_batch = remote.options(max_retries=0, **room)
-        self.submit_alone = remote.options(max_retries=needs.retries, **room)
-        self.shared_settings = ray.put(settings)
+        # What is lost is counted here: what Ray ends for want of memory, it would begin for ever.
+        self.remote = remote.options(max_retries=0, **room)
 
     def slots(self) -> int:
         available: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
@@ -90,28 +122,62 @@ class Cluster:
         most = math.ceil(left / (slots * BATCHES_PER_SLOT))
         count = max(1, min(MOST_IN_BATCH, most, int(BATCH_SECONDS / self.seconds_per_task)))
         batch = list(itertools.islice(tasks, count))
-        return Batch(batch, False) if batch else None
+        return Batch(batch) if batch else None
 
     def submit(self, batch: Batch) -> None:
-        remote = self.submit_alone if batch.is_alone else self.submit_batch
-        self.running[remote.remote(batch.tasks, self.shared_settings)] = batch
+        # The settings travel with each batch: an object of their own could be lost with its node.
+        self.running[self.remote.remote(batch.tasks, self.settings)] = batch
+
+    def lose(self, batch: Batch, reason: str) -> list[Result]:
+        """What of it is given up. Of several tasks, one may have ended the worker, and which is not known."""
+        if len(batch.tasks) > 1:
+            self.waiting.extend(Batch([task]) for task in batch.tasks)
+            return []
+        if batch.times_lost < self.needs.retries:
+            self.waiting.append(Batch(batch.tasks, batch.times_lost + 1))
+            return []
+        return [make_result(batch.tasks[0], Outcome(STATUS_NOT_RUN, f"its worker was lost: {reason}"), 0)]
 
     def collect(self, reference: Any) -> list[Result]:
         batch = self.running.pop(reference)
         try:
             results: list[Result] = ray.get(reference)
         except ray.exceptions.RayError as error:
-            if not batch.is_alone:
-                self.waiting.extend(Batch([task], True) for task in batch.tasks)
-                return []
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            return [make_result(batch.tasks[0], STATUS_NOT_RUN, f"its worker was lost: {reason}", 0, None)]
+            return self.lose(batch, cause(error))
         if len(results) < len(batch.tasks):
-            self.waiting.append(Batch(batch.tasks[len(results) :], False))
+            self.waiting.append(Batch(batch.tasks[len(results) :]))
         for result in results:
             # How many tasks make a batch follows what the last ones took.
             self.seconds_per_task += (max(result.seconds, 0.001) - self.seconds_per_task) / 16
         return results
+
+    def find_changes(self, done: Iterable[tuple[Task, Seen]]) -> Iterator[tuple[str, str]]:
+        """Each host looks at what it has done, for it may be the only one that has it; where it has gone, any other."""
+        alive = (node for node in ray.nodes() if node["Alive"])  # type: ignore[no-untyped-call]
+        nodes = {node["NodeManagerHostname"]: node["NodeID"] for node in alive}
+        remote = ray.remote(look_at_batch)
+        running: dict[Any, tuple[Done, int]] = {}
+
+        def submit(batch: Done, times_lost: int, host: str) -> None:
+            place = NodeAffinitySchedulingStrategy(nodes[host], soft=True) if host in nodes else "DEFAULT"
+            running[remote.options(max_retries=0, scheduling_strategy=place).remote(batch, self.settings)] = (batch, times_lost)
+
+        def collect(most_running: int) -> Iterator[tuple[str, str]]:
+            while len(running) > most_running:
+                (reference,), _ = ray.wait(list(running), num_returns=1)
+                batch, times_lost = running.pop(reference)
+                try:
+                    yield from ray.get(reference)
+                except ray.exceptions.RayError:
+                    if times_lost >= self.needs.retries:
+                        raise
+                    submit(batch, times_lost + 1, "")
+
+        most_running = self.slots() * BATCHES_PER_SLOT
+        for host, batch in batches_by_host(done):
+            submit(batch, 0, host)
+            yield from collect(most_running)
+        yield from collect(0)
 
     def run(self, tasks: Iterator[Task], total: int, report: Callable[[list[Result]], None]) -> None:
         slots, looked = self.slots(), time.monotonic()
@@ -173,12 +239,15 @@ def connect(needs: Needs) -> None:
     )
 
 
-def run_on_ray(
-    tasks: Iterator[Task], total: int, needs: Needs, settings: Settings, report: Callable[[list[Result]], None]
-) -> None:
+@contextmanager
+def open_cluster(needs: Needs, settings: Settings) -> Iterator[Cluster]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
+    # Ray, and what it starts, print where they like.
+    os.dup2(2, 1)
     try:
-        Cluster(needs, settings).run(tasks, total, report)
+        yield Cluster(needs, settings)
+    except ray.exceptions.RayError as error:
+        raise CannotRun(f"Ray: {cause(error)}") from None
     finally:
         ray.shutdown()

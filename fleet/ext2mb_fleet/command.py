@@ -4,13 +4,12 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from ext2mb_fleet.progress import Progress
-from ext2mb_fleet.results import BadResults, Results
-from ext2mb_fleet.task import KINDS, BadTask, CannotRun, Result, Settings, parse_task, run_task
-from ext2mb_fleet.tasks import check_tasks, list_lines, parse_lines, replay_lines, score_lines
+from ext2mb_fleet.driver import make_settings, run_all
+from ext2mb_fleet.results import BadResults
+from ext2mb_fleet.task import KINDS, BadTask, CannotRun, parse_task
+from ext2mb_fleet.worker import run_task
 
 SUCCESS, FAILURE, WRONG_USAGE = 0, 1, 2
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
@@ -62,7 +61,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", required=True, metavar="FILE",
-                        help="gets a line for each task; what it has already is not done again")  # fmt: skip
+                        help="gets a line for each task; what it has is done again only if it changed")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do what has failed once more")
     parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster; without it this machine does all")
     parser.add_argument("--memory", type=size_bytes, default=0, metavar="SIZE",
@@ -103,47 +102,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def make_settings(arguments: argparse.Namespace) -> Settings:
-    return Settings(arguments.threads, arguments.timeout, os.getcwd())
-
-
-def lines_of(arguments: argparse.Namespace) -> Callable[[], Iterator[str]]:
-    """What is read twice: to be checked, and to be done."""
-    if arguments.command == "build":
-        return lambda: list_lines(arguments.list)
-    if arguments.command == "score":
-        return lambda: score_lines(arguments.list)
-    return lambda: replay_lines(
-        arguments.workloads, arguments.policies, arguments.sizes, arguments.seeds, arguments.options
-    )
-
-
-def run_all(arguments: argparse.Namespace) -> int:
-    kind, lines = arguments.command, lines_of(arguments)
-    with Results(arguments.results, arguments.again) as results:
-        total, done = check_tasks(parse_lines(kind, lines()), results.done)
-        if not total:
-            raise Failure("there is no task")
-        progress = Progress(total, done)
-
-        def report(ended: list[Result]) -> None:
-            results.write(b"".join(result.line for result in ended))
-            progress.add(len(ended), sum(result.status != 0 for result in ended))
-
-        left = (task for task in parse_lines(kind, lines()) if task.key not in results.done)
-        if done < total:
-            from ext2mb_fleet.cluster import Needs, run_on_ray
-
-            needs = Needs(arguments.address, arguments.threads, arguments.memory, arguments.scratch, arguments.retries)
-            run_on_ray(left, total - done, needs, make_settings(arguments), report)
-        progress.end()
-    print(f"{total} tasks: {done} done before, {progress.done - done} now, {progress.failed} of these failed",
-          file=sys.stderr)  # fmt: skip
-    return FAILURE if progress.failed else SUCCESS
-
-
 def run_here(arguments: argparse.Namespace) -> int:
-    settings = make_settings(arguments)
+    settings = make_settings(arguments.threads, arguments.timeout)
     # parallel(1) ends its jobs so; nothing half done is left then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = SUCCESS
@@ -179,13 +139,17 @@ def run_query(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
+def run_list(arguments: argparse.Namespace) -> int:
+    return SUCCESS if run_all(arguments) else FAILURE
+
+
 RUN = {"task": run_here, "table": run_query, "page": run_query}
 
 
 def run_command() -> int:
     arguments = make_parser().parse_args()
     try:
-        return RUN.get(arguments.command, run_all)(arguments)
+        return RUN.get(arguments.command, run_list)(arguments)
     except (BadTask, BadResults, CannotRun, Failure) as error:
         message = str(error)
     except OSError as error:

@@ -15,9 +15,9 @@ td.number { text-align: right } .bar { background: #4878a8; height: 1em; min-wid
 """
 
 # Reports of e2frag and of e2populate have what is asked for in different places; results of one run have one kind.
-SCORES = "report::JSON->>'$.verdict.score'"
-SIZES = """coalesce((report::JSON->>'$.image.bytes')::BIGINT,
-    (report::JSON->>'$.filesystem.blocks')::BIGINT * (report::JSON->>'$.filesystem.block_bytes')::BIGINT)"""
+SCORES = "report->>'$.verdict.score'"
+SIZES = """coalesce((report->>'$.image.bytes')::HUGEINT,
+    (report->>'$.filesystem.blocks')::HUGEINT * (report->>'$.filesystem.block_bytes')::HUGEINT)"""
 
 # The part of a message that names the cause, without what differs from image to image: paths and numbers.
 CAUSE = r"""regexp_replace(regexp_replace(coalesce(error, 'no message'), '/[^ :]+|[^ :]*\.[^ :]+', '…', 'g'),
@@ -26,25 +26,25 @@ CAUSE = r"""regexp_replace(regexp_replace(coalesce(error, 'no message'), '/[^ :]
 SUMMARY = """
 SELECT kind, count(*) AS tasks, count(*) FILTER (status <> 0) AS failed, count(DISTINCT host) AS hosts,
     round(sum(seconds), 1) AS "seconds, all", round(median(seconds), 3) AS "median", round(max(seconds), 3) AS slowest
-FROM results GROUP BY kind ORDER BY kind
+FROM lines GROUP BY kind ORDER BY kind
 """
 WORST = f"""
 SELECT image, round(({SCORES})::DOUBLE, 2) AS score,
-    report::JSON->>'$.worst[0].path' AS "worst file", (report::JSON->>'$.worst[0].extents')::BIGINT AS extents, host
-FROM results WHERE {SCORES} IS NOT NULL ORDER BY score DESC, image LIMIT 25
+    report->>'$.worst[0].path' AS "worst file", (report->>'$.worst[0].extents')::HUGEINT AS extents, host
+FROM lines WHERE {SCORES} IS NOT NULL ORDER BY score DESC, image LIMIT 25
 """
 FAILURES = f"""
 SELECT {CAUSE} AS cause, status, count(*) AS tasks, min(coalesce(image, workload)) AS "for instance",
     count(DISTINCT host) AS hosts
-FROM results WHERE status <> 0 GROUP BY ALL ORDER BY tasks DESC, cause LIMIT 100
+FROM lines WHERE status <> 0 GROUP BY ALL ORDER BY tasks DESC, cause LIMIT 100
 """
 SCORE_ROWS = f"""
-SELECT (floor(({SCORES})::DOUBLE / 10) * 10)::BIGINT AS "from", count(*) AS images
-FROM results WHERE {SCORES} IS NOT NULL GROUP BY ALL ORDER BY ALL
+SELECT (floor(({SCORES})::DOUBLE / 10) * 10)::HUGEINT AS "from", count(*) AS images
+FROM lines WHERE {SCORES} IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 SIZE_ROWS = f"""
-SELECT (2 ** floor(log2({SIZES})))::BIGINT AS "from", count(*) AS images
-FROM results WHERE {SIZES} > 0 GROUP BY ALL ORDER BY ALL
+SELECT (2 ** floor(log2({SIZES})))::HUGEINT AS "from", count(*) AS images
+FROM lines WHERE {SIZES} > 0 GROUP BY ALL ORDER BY ALL
 """
 
 

@@ -4,9 +4,11 @@ import fcntl
 import json
 import os
 import stat
+import sys
 from types import TracebackType
 from typing import Self
 
+from ext2mb_fleet.seen import Seen
 
 # Every result does.
 BEGIN = b'{"task":"'
@@ -16,12 +18,22 @@ class BadResults(Exception):
     pass
 
 
+def read_result(line: bytes) -> tuple[str, Seen]:
+    """The task's key, and what a later run wants to know of it. No result: ValueError, KeyError, TypeError."""
+    result = json.loads(line)
+    key, status = result["task"], result["status"]
+    host, inputs, output = (result.get(name) or "" for name in ("host", "inputs", "output"))
+    if not all(isinstance(word, str) for word in (key, host, inputs, output)) or not isinstance(status, int):
+        raise TypeError
+    return key, Seen(status != 0, sys.intern(host), inputs, output)
+
+
 class Results:
-    """Open for one run at a time. What an earlier run has reported is in `done`."""
+    """Open for one run at a time. What earlier runs have done is in `done`, by the tasks' keys."""
 
     def __init__(self, name: str, again: bool) -> None:
         self.name = name
-        self.done: set[str] = set()
+        self.done: dict[str, Seen] = {}
         self.descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -30,7 +42,10 @@ class Results:
         self.read(again)
 
     def read(self, again: bool) -> None:
-        """Takes note of what is done (again: unless it failed), and cuts a line that was not written to its end."""
+        """Takes note of what is done (again: unless it failed), and cuts a line that was not written to its end.
+
+        A task may have several lines, for it was done again: the last one counts.
+        """
         whole_bytes = 0
         if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
             raise BadResults(f"{self.name}: is not a regular file")
@@ -44,16 +59,13 @@ class Results:
                     break
                 whole_bytes += len(line)
                 try:
-                    result = json.loads(line)
-                    key, status = result["task"], result["status"]
-                    if not isinstance(key, str) or not isinstance(status, int):
-                        raise TypeError
+                    key, seen = read_result(line)
                 except (ValueError, KeyError, TypeError, RecursionError):
                     raise BadResults(f"{self.name}: line {number} is no result") from None
-                if again and status != 0:
-                    self.done.discard(key)
+                if again and seen.is_failed:
+                    self.done.pop(key, None)
                 else:
-                    self.done.add(key)
+                    self.done[key] = seen
 
     def write(self, lines: bytes) -> None:
         try:

@@ -4,21 +4,51 @@ import csv
 import os
 import re
 import sys
+from typing import Any
 
 import duckdb
 
-# A task that was tried again has several lines: the last one counts. What no line of this file has is NULL.
-VIEW = """
-CREATE VIEW results AS
-SELECT * FROM read_ndjson_auto({name}, sample_size = -1, maximum_object_size = 268435456, ignore_errors = {is_cut})
+# Types are said: DuckDB's guesses would make other names of those that look like a UUID or a date.
+COLUMNS = {
+    "task": "VARCHAR",
+    "kind": "VARCHAR",
+    "image": "VARCHAR",
+    "workload": "VARCHAR",
+    "sources": "VARCHAR[]",
+    "size": "VARCHAR",
+    "options": "VARCHAR[]",
+    "host": "VARCHAR",
+    "status": "BIGINT",
+    "error": "VARCHAR",
+    "seconds": "DOUBLE",
+    "finished": "DOUBLE",
+    "inputs": "VARCHAR",
+    "output": "VARCHAR",
+    "report": "JSON",
+}
+# A task that was done again has several lines: the last one counts.
+LINES = """
+CREATE VIEW lines AS
+SELECT * FROM read_ndjson({name}, columns = {columns}, maximum_object_size = 268435456, ignore_errors = {is_cut})
 WHERE task IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY task ORDER BY finished DESC) = 1
-UNION ALL BY NAME SELECT NULL::VARCHAR AS image, NULL::VARCHAR AS workload, NULL::VARCHAR AS size WHERE false
 """
+# All that reports have, in JSON's own types. Numbers that are never negative are signed, too, for their differences are not.
+STRUCTURE = """
+SELECT replace(json_group_structure(report)::VARCHAR, '"UBIGINT"', '"HUGEINT"') FROM lines WHERE json_type(report) = 'OBJECT'
+"""
+RESULTS = "CREATE VIEW results AS SELECT * REPLACE ({report} AS report) FROM lines"
+
+# How a cell begins that a spreadsheet takes for a formula.
+FORMULA = tuple("=+-@\t\r")
+
+
+def quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def open_results(name: str) -> duckdb.DuckDBPyConnection:
-    """With the view `results`, a row a task. Errors: duckdb.Error, OSError."""
+    """With the views `results`, a row a task, and `lines`, the same with reports as JSON. Errors: duckdb.Error, OSError."""
     with open(name, "rb") as file:
         if not file.read(1):
             raise duckdb.Error(f"{name}: has no results")
@@ -27,9 +57,17 @@ def open_results(name: str) -> duckdb.DuckDBPyConnection:
         is_cut = file.read(1) != b"\n"
     connection = duckdb.connect()
     # The name of a file, not a pattern of names.
-    quoted = "'" + re.sub(r"[*?[]", r"[\g<0>]", name).replace("'", "''") + "'"
-    connection.execute(VIEW.format(name=quoted, is_cut=is_cut))
+    quoted = quote(re.sub(r"[*?[]", r"[\g<0>]", name))
+    connection.execute(LINES.format(name=quoted, columns=COLUMNS, is_cut=is_cut))
+    ((structure,),) = connection.execute(STRUCTURE).fetchall()
+    report = f"json_transform(report, {quote(structure)})" if structure else "report"
+    connection.execute(RESULTS.format(report=report))
     return connection
+
+
+def safe_cell(value: Any) -> Any:
+    """Names of files and messages come from others: a spreadsheet shows what has an apostrophe before it as text."""
+    return "'" + value if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def print_table(name: str, query: str) -> None:
@@ -44,6 +82,6 @@ def print_table(name: str, query: str) -> None:
     if not connection.description:
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(column[0] for column in connection.description)
+    writer.writerow(safe_cell(column[0]) for column in connection.description)
     while rows := connection.fetchmany(1000):
-        writer.writerows(rows)
+        writer.writerows(map(safe_cell, row) for row in rows)

@@ -1,20 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One task: a line of LIST, the command that it stands for, and the line that reports it.
+"""One task, a line of LIST, and what holds for all tasks of a run.
 
-Standard library only, so that it runs wherever parallel(1) has sent it, and few imports, since it is started often.
+This and what runs it (worker.py, seen.py) use the standard library only, so that it runs wherever parallel(1) has
+sent it, and few modules, since it is started often.
 """
-import errno
 import hashlib
 import json
-import math
 import os
-import selectors
-import shutil
-import signal
-import socket
-import stat
-import subprocess
-import time
 from typing import Any, NamedTuple
 
 KINDS = ("build", "score", "replay")
@@ -24,18 +16,6 @@ KEYS = {
     "replay": {"workload", "size", "options"},
 }
 REQUIRED = {"build": ("source", "image"), "score": ("image",), "replay": ("workload", "size")}
-
-# Statuses that are not the tool's own are as timeout(1) has them.
-STATUS_TIME_LIMIT = 124
-STATUS_NOT_RUN = 125
-
-SECONDS_UNTIL_KILL = 10
-MOST_ERROR_CHARACTERS = 500
-# What is kept of what a tool prints.
-MOST_ERROR_BYTES = 1 << 16
-MOST_REPORT_BYTES = 1 << 26
-# Where the tools are if the PATH of a login without privileges does not say so.
-TOOL_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 class Task(NamedTuple):
@@ -68,6 +48,9 @@ class Settings(NamedTuple):
     threads: int
     seconds: float  # after which a task is ended; 0: never
     folder: str  # the folder that relative paths begin in
+    # What mke2fs finds in its environment. A node's own is not asked.
+    source_date_epoch: str | None
+    mke2fs_config: bytes | None  # the contents of the file that MKE2FS_CONFIG names
 
 
 class Result(NamedTuple):
@@ -138,197 +121,3 @@ def parse_task(kind: str, line: str) -> Task:
     )
     key = hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:16]
     return Task(kind, key, *meaning[1:])
-
-
-def work_folder(task: Task, settings: Settings) -> str:
-    """The folder of the task, known by its key: the next attempt removes what an earlier one left.
-
-    An image is built beside its place, so that it can be renamed into it. Elsewhere others may have the same task.
-    """
-    if task.kind == "build":
-        return os.path.join(settings.folder, os.path.dirname(task.image), f".e2fleet-{task.key}")
-    return os.path.join(settings.folder, os.environ.get("TMPDIR", "/tmp"), f".e2fleet-{os.getuid()}-{task.key}")
-
-
-def make_work_folder(folder: str) -> str:
-    """In the task's folder, one of this attempt.
-
-    Another attempt may still run, of a node thought to be lost or of another run: what it makes must never get the name
-    of ours. Neither folder may be someone else's.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    os.mkdir(folder, 0o700)
-    own = os.path.join(folder, os.urandom(4).hex())
-    os.mkdir(own, 0o700)
-    return own
-
-
-def remove_work_folder(own: str) -> None:
-    """The task's folder with it, unless another attempt works there."""
-    shutil.rmtree(own, ignore_errors=True)
-    try:
-        os.rmdir(os.path.dirname(own))
-    except OSError:
-        pass
-
-
-def check_place(image: str) -> None:
-    """Renaming would put the image in the place of a device, not onto it."""
-    try:
-        mode = os.stat(image).st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "Is a directory", image)
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "is not a regular file", image)
-
-
-def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
-    image = os.path.join(folder, "image")
-    threads = f"--threads={settings.threads}"
-    if task.kind == "score":
-        return ["e2frag", "--json", "--progress=none", threads, *task.options, "--", task.image]
-    if task.kind == "replay":
-        # Threads are part of what is simulated; the options say how many.
-        return ["e2allocsim", task.workload, "--json", "--progress=none", *task.options, "--", image, task.size]
-    sources = [word for source in task.sources for word in ("-d", source)]
-    command = ["e2populate", "--report=json", "--progress=none", threads, *task.options, *sources, "--", image]
-    return command + [task.size] if task.size else command
-
-
-class Output:
-    """What a tool prints: the report, and the last of its messages. It may print for ever, and costs no more memory."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.report, self.errors = bytearray(), bytearray()
-        self.is_too_long = False
-        self.selector = selectors.PollSelector()
-        self.selector.register(process.stdout or -1, selectors.EVENT_READ, self.report)
-        self.selector.register(process.stderr or -1, selectors.EVENT_READ, self.errors)
-
-    def read(self, seconds: float) -> None:
-        """Until the tool has ended. subprocess.TimeoutExpired: it has not in this time; 0: without end."""
-        end = time.monotonic() + seconds if seconds else math.inf
-        while self.selector.get_map():
-            left = end - time.monotonic()
-            if left <= 0:
-                raise subprocess.TimeoutExpired(self.process.args, seconds)
-            for key, _ in self.selector.select(None if left == math.inf else left):
-                self.take(key)
-        self.process.wait(None if end == math.inf else max(0.001, end - time.monotonic()))
-
-    def take(self, key: selectors.SelectorKey) -> None:
-        piece = os.read(key.fd, 1 << 16)
-        if not piece:
-            self.selector.unregister(key.fileobj)
-        elif key.data is self.errors:
-            self.errors += piece
-            del self.errors[:-MOST_ERROR_BYTES]
-        elif len(self.report) + len(piece) <= MOST_REPORT_BYTES:
-            self.report += piece
-        else:
-            self.is_too_long = True
-
-    def end(self) -> None:
-        """Ends the tool with all that it has started, if it has not ended."""
-        if self.process.returncode is not None:
-            return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            os.killpg(self.process.pid, number)
-            try:
-                self.read(SECONDS_UNTIL_KILL)
-                return
-            except subprocess.TimeoutExpired:
-                # After SIGKILL: it waits for a disk, or what has left its session has its output.
-                pass
-
-    def close(self) -> None:
-        self.selector.close()
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream:
-                stream.close()
-
-
-def last_line(errors: bytes | bytearray) -> str | None:
-    lines = errors.decode(errors="replace").strip().splitlines()
-    return lines[-1][:MOST_ERROR_CHARACTERS] if lines else None
-
-
-def parse_report(output: bytes | bytearray) -> Any:
-    """What the tool has printed, if it is whole."""
-    try:
-        # JSON has no NaN, and what reads the results refuses it.
-        return json.loads(output, parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
-
-
-def make_result(task: Task, status: int, error: str | None, seconds: float, report: Any) -> Result:
-    line = task.described()
-    line["host"] = socket.gethostname()
-    line["status"] = status
-    line["error"] = error
-    line["seconds"] = round(seconds, 3)
-    line["finished"] = round(time.time(), 3)
-    line["report"] = report
-    # What is no Unicode becomes "?": no reader of JSON takes half a pair of surrogates.
-    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-    return Result(text.encode(errors="replace") + b"\n", status, seconds)
-
-
-def run_tool(task: Task, settings: Settings, folder: str) -> tuple[int, str | None, Any]:
-    environment = dict(os.environ, TMPDIR=folder, LC_ALL="C")
-    environment["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), *TOOL_FOLDERS))
-    process = subprocess.Popen(
-        # It cannot outlive a worker that has died.
-        ["setpriv", "--pdeathsig", "KILL", *tool_command(task, settings, folder)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=settings.folder,
-        env=environment,
-        start_new_session=True,
-    )
-    output = Output(process)
-    try:
-        output.read(settings.seconds)
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        output.end()
-        status = STATUS_TIME_LIMIT
-    except BaseException:  # a signal ends us
-        output.end()
-        raise
-    finally:
-        output.close()
-    error = last_line(output.errors.replace(os.fsencode(os.path.join(folder, "image")), os.fsencode(task.image)))
-    if status == STATUS_TIME_LIMIT:
-        error = f"ended after {settings.seconds:g} s" + (f": {error}" if error else "")
-    if output.is_too_long:
-        error = f"the report is longer than {MOST_REPORT_BYTES >> 20} MiB" + (f": {error}" if error else "")
-    report = None if output.is_too_long else parse_report(output.report)
-    if task.kind == "build" and status == 0:
-        os.replace(os.path.join(folder, "image"), os.path.join(settings.folder, task.image))
-        if isinstance(report, dict) and isinstance(report.get("image"), dict):
-            report["image"]["path"] = task.image
-    return status, error, report
-
-
-def run_task(task: Task, settings: Settings) -> Result:
-    """Runs it and returns its result. Whatever happens to it is in the result, and nothing of it stays but the image."""
-    started = time.monotonic()
-    report = None
-    try:
-        if task.kind == "build":
-            check_place(os.path.join(settings.folder, task.image))
-        folder = make_work_folder(work_folder(task, settings))
-        try:
-            status, error, report = run_tool(task, settings, folder)
-        finally:
-            remove_work_folder(folder)
-    except OSError as problem:
-        status, error = STATUS_NOT_RUN, f"{problem.filename2 or problem.filename}: {problem.strerror}"
-    return make_result(task, status, error, time.monotonic() - started, report)

@@ -4,8 +4,10 @@ import glob
 import itertools
 import json
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
+from ext2mb_fleet.seen import Seen
 from ext2mb_fleet.task import BadTask, Task, parse_task
 
 
@@ -46,14 +48,22 @@ def parse_lines(kind: str, lines: Iterable[str]) -> Iterator[Task]:
                 raise BadTask(f"line {number}: {error}") from None
 
 
-def check_tasks(tasks: Iterable[Task], done: Container[str]) -> tuple[int, int]:
-    """How many tasks there are, and how many of them are done. Two that are the same or make the same image: BadTask."""
-    seen: set[str] = set()
-    done_count = 0
+class Counts(NamedTuple):
+    total: int
+    done: int
+    failed: int  # of those done
+
+
+def count_tasks(tasks: Iterable[Task], done: Mapping[str, Seen]) -> Counts:
+    """Two tasks that are the same or make the same image: BadTask."""
+    names: set[str] = set()
+    done_count = failed_count = 0
     for task in tasks:
         made = os.path.abspath(task.image) if task.kind == "build" else task.key
-        if made in seen:
+        if made in names:
             raise BadTask(f"{task.image or task.workload}: there are two tasks for it")
-        seen.add(made)
-        done_count += task.key in done
-    return len(seen), done_count
+        names.add(made)
+        if seen := done.get(task.key):
+            done_count += 1
+            failed_count += seen.is_failed
+    return Counts(len(names), done_count, failed_count)
