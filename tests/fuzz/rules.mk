@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A program for each tests/fuzz/fuzz_NAME.c: libFuzzer's with clang (make fuzz), else one that reads the corpus again.
+fuzz_harnesses := \
+	acl \
+	archive \
+	blocks \
+	image \
+	layers \
+	mtree \
+	profile \
+	report \
+	trace \
+	unpack
+
+# What they share.
+fuzz_parts := fuzz
