@@ -13,7 +13,7 @@
 #include "support/io/whole_io.h"
 #include "support/text/text_line.h"
 
-const char tool_name[] = "debugmb";
+const char *tool_name = "debugmb";
 
 struct command {
 	const char *name; /* of the filesystem; NULL: none is opened yet */

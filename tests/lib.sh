@@ -253,9 +253,14 @@ prepare_run() {
 	run=$work/sanitized_run
 }
 
-# require_fuse: fuse2fs can mount here.
+# require_fuse: fuse2fs can mount here. FUSE2FS=PATH: that one, which finds its libext2fs by itself or by LD_LIBRARY_PATH.
 require_fuse() {
 	require_root
+	if [ -n "${FUSE2FS:-}" ]; then
+		mkdir -p other_fuse2fs
+		ln -sf "$FUSE2FS" other_fuse2fs/fuse2fs
+		PATH=$work/other_fuse2fs:$PATH
+	fi
 	require_tool fuse2fs
 	[ -c /dev/fuse ] || skip "needs /dev/fuse"
 }

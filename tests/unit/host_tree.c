@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host_tree.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "assertions.h"
 #include "support/vector.h"
 #include "tree_check.h"
 
@@ -225,7 +225,7 @@ errcode_t host_tree_try(const char *path, const struct scan_options *options, st
                         struct problem *problem)
 {
 	static const struct scan_options defaults;
-	struct source source = { .kind = &directory_source, .path = path, .descriptor = -1 };
+	struct source source = { .kind = &directory_source, .path = path };
 
 	return source_scan(&source, options ? options : &defaults, pool, tree, problem);
 }

@@ -7,6 +7,7 @@ unit_tests := \
 	attach \
 	attach_handles \
 	attach_random \
+	attach_workers \
 	bisect \
 	block_range \
 	block_runs \
@@ -37,6 +38,7 @@ unit_tests := \
 	ext2mb_windows \
 	file_flags \
 	file_map \
+	forked \
 	format \
 	free_reserved \
 	free_space \
@@ -44,6 +46,7 @@ unit_tests := \
 	inline_data \
 	inode \
 	inode_alloc \
+	interrupt \
 	journal_block \
 	json \
 	json_document \
@@ -54,11 +57,13 @@ unit_tests := \
 	map_walk \
 	merge \
 	metadata \
+	misuse \
 	mtree \
 	name_table \
 	node_order \
 	normalize \
 	normalize_model \
+	one_allocator \
 	order_set \
 	overview_document \
 	orphan_block \

@@ -4,8 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include <check.h>
-
+#include "assertions.h"
 #include "mb_image.h"
 
 void space_open(struct space *space, ext2_filsys fs)

@@ -52,8 +52,12 @@ START_TEST(no_flags_differ_from_unread_ones)
 	SCOPE_CLOSE int device = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	SCOPE_CLOSE int place = open("/", O_PATH | O_CLOEXEC);
 
-	ck_assert_uint_eq(file_flags_read(device), 0);
-	ck_assert_uint_eq(file_flags_read(place), FILE_FLAGS_UNREAD);
+	uint32_t flags;
+
+	ck_assert_int_eq(file_flags_read(device, &flags), 0);
+	ck_assert_uint_eq(flags, 0);
+	ck_assert_int_eq(file_flags_read(place, &flags), 0);
+	ck_assert_uint_eq(flags, FILE_FLAGS_UNREAD);
 }
 END_TEST
 

@@ -13,6 +13,7 @@
 #include "unit.h"
 
 #define YEAR_2310 INT64_C(10737418240) /* 2.5 * 2^32: e2fsck's doubts begin here, and end half of 2^32 later */
+#define YEAR_2378 INT64_C(12884901888)
 #define LAST_SECOND ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1)
 
 static struct ondisk_format format_of(uint16_t inode_bytes)
@@ -97,11 +98,14 @@ static const struct {
 	{ { INT32_MAX, 8 }, { INT32_MAX, 8 }, { INT32_MAX, 0 } },
 	{ { INT64_C(2147483648), 9 }, { INT64_C(2147483648), 9 }, { INT32_MAX, 0 } },
 	{ { INT64_C(4294967296), 1 }, { INT64_C(4294967296), 1 }, { INT32_MAX, 0 } },
-	{ { YEAR_2310, 2 }, { YEAR_2310, 2 }, { INT32_MAX, 0 } },
+	{ { YEAR_2310, 2 }, { YEAR_2310 - 1, 0 }, { INT32_MAX, 0 } },
 	{ { LAST_SECOND, 3 }, { LAST_SECOND, 3 }, { INT32_MAX, 0 } },
 	{ { LAST_SECOND + 1, 4 }, { LAST_SECOND, 0 }, { INT32_MAX, 0 } },
 	{ { INT64_MAX, 4 }, { LAST_SECOND, 0 }, { INT32_MAX, 0 } },
 	{ { INT64_MIN, 4 }, { INT32_MIN, 0 }, { INT32_MIN, 0 } },
+	{ { YEAR_2310 - 1, 2 }, { YEAR_2310 - 1, 2 }, { INT32_MAX, 0 } },
+	{ { YEAR_2378 - 1, 2 }, { YEAR_2310 - 1, 0 }, { INT32_MAX, 0 } },
+	{ { YEAR_2378, 2 }, { YEAR_2378, 2 }, { INT32_MAX, 0 } },
 };
 #define TIMES (sizeof(times) / sizeof(times[0]))
 

@@ -99,6 +99,33 @@ START_TEST(one_processor_has_no_contention)
 }
 END_TEST
 
+static bool is_contended(void)
+{
+	return contention->is_contended(contention->context);
+}
+
+/* Each lock that has to be waited for counts up to 8, each other one back; the filesystem is busy from 3 on. */
+START_TEST(waits_make_the_filesystem_busy)
+{
+	start(3);
+	take(0, 4);
+	processors_turn(processors, 1);
+	for (unsigned int lock = 1; lock <= 20; lock++) {
+		contention->has_locked(contention->context, 4);
+		ck_assert_int_eq(is_contended(), lock > 2);
+	}
+	for (unsigned int lock = 1; lock <= 20; lock++) {
+		contention->has_locked(contention->context, 5);
+		ck_assert_int_eq(is_contended(), lock < 6);
+	}
+	/* The bitmap is marked under the same lock. */
+	for (unsigned int lock = 1; lock <= 3; lock++)
+		contention->has_taken(contention->context, 4);
+	ck_assert(is_contended());
+	processors_destroy(processors);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("processors");
@@ -108,6 +135,7 @@ int main(void)
 	tcase_add_test(tests, nobody_stands_in_his_own_way);
 	tcase_add_test(tests, a_second_turn_is_not_ended_by_the_first);
 	tcase_add_test(tests, one_processor_has_no_contention);
+	tcase_add_test(tests, waits_make_the_filesystem_busy);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

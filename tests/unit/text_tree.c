@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "text_tree.h"
 
-#include <check.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "assertions.h"
 #include "source/tree/xattr_table.h"
 #include "support/vector.h"
 #include "tree_check.h"

@@ -2,9 +2,10 @@
 /* What every unit test shares: a suite that reports in TAP, for prove. */
 #pragma once
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "assertions.h"
 
 /* The test goes on without a part; the summary of all tests names it, with the reason. */
 static inline void skip_part(const char *reason)
