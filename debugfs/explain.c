@@ -94,10 +94,11 @@ static struct look judge(const struct search *search, uint32_t number)
 		look.verdict = VERDICT_NO_RUN;
 	} else if (search->criterion == POWER_OF_TWO && geometry_is_kept_for_directories(geometry, number)) {
 		look.verdict = VERDICT_DIRECTORIES;
-	} else if (search->measures) {
+	} else if (search->look == &look_for_longest) {
 		look.verdict = VERDICT_LONGEST;
 		look.value = group_longest(&search->mb->groups[number]);
-	} else if (search->criterion == POWER_OF_TWO || search->by_order) {
+	} else if (search->criterion == POWER_OF_TWO || search->look == &look_for_largest ||
+		   search->look == &look_for_long_enough) {
 		look.verdict = VERDICT_LARGEST;
 		look.value = UINT32_C(1) << summary.largest_order;
 	} else if (search->criterion < GOAL_LENGTH_SLOW) {

@@ -32,6 +32,7 @@ const struct policy allocator_policy = {
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
 	.locality = EXT2MB_LOCALITY_DIRECTORY,
 	.limits = SEARCH_LIMITS_DEFAULT,
+	.rules = RULES,
 	.short_run_kib = SHORT_RUN_KIB,
 };
 

@@ -41,6 +41,9 @@ ext2mb_sources := \
 	lib/ext2fs/preallocation/directory_visits.c \
 	lib/ext2fs/preallocation/file.c \
 	lib/ext2fs/preallocation/file_search.c \
+	lib/ext2fs/preallocation/large_attempts.c \
+	lib/ext2fs/preallocation/large_search.c \
+	lib/ext2fs/preallocation/small_search.c \
 	lib/ext2fs/preallocation/locality_group.c \
 	lib/ext2fs/preallocation/normalize.c \
 	lib/ext2fs/preallocation/preallocation.c \

@@ -257,9 +257,9 @@ START_TEST(test_trimming)
 			.original = original,
 			.wanted = 100,
 			.start_group = 0,
-			.criterion = BEST_AVAILABLE,
 		};
 
+		search_begin_criterion(&search, BEST_AVAILABLE);
 		ck_assert_ok(scan_sweep(&search));
 		ck_assert_uint_eq(search.wanted, 100);
 		/* From 64 down by at most three orders, never below the original: 32, 16 or 8 clusters. */

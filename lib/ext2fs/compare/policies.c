@@ -27,11 +27,13 @@ static const struct {
 	const char *name;
 	uint32_t choices;
 } policies[] = {
-	[POLICY_EXT2MB] = { "ext2mb", SERIES | OURS },
-	[POLICY_SERIES] = { "series", SERIES },
-	[POLICY_BASE] = { "base", CHOICE_GOAL_FIRST },
-	[POLICY_OWN] = { NULL, SERIES }, /* it goes by the library's path */
+	[POLICY_EXT2MB] = { "ext2mb", SERIES | OURS | CHOICE_RULES },
+	[POLICY_SERIES] = { "series", SERIES | CHOICE_RULES },
+	[POLICY_BASE] = { "base", CHOICE_GOAL_FIRST | CHOICE_RULES },
+	[POLICY_OWN] = { NULL, SERIES | CHOICE_RULES }, /* it goes by the library's path */
 };
+
+#define RULE(rule, name, subject) { (rule) << CHOICE_RULE_SHIFT, 0, name, subject }
 
 static const struct choice all_choices[] = {
 	{ CHOICE_TRY_LOCK, 1, "try-lock", "add ext4_try_lock_group() to skip busy groups" },
@@ -56,6 +58,17 @@ static const struct choice all_choices[] = {
 	{ CHOICE_BY_LARGEST, 0, "by-largest", "the largest buddies where no average is long enough" },
 	{ CHOICE_GO_ON, 0, "go-on", "without a goal, after the worker's last request" },
 	{ CHOICE_SHORT_RUNS, 0, "short-runs", "files that grow use up short free runs first" },
+	RULE(RULE_END_AT_EXTENT, "end-at-extent", "preallocations end where the longest extents do"),
+	RULE(RULE_FROM_SMALL, "from-small", "what outgrows the small files goes on where it lies"),
+	RULE(RULE_WHOLE_EXTENT, "whole-extent", "a new extent rather whole in a free group"),
+	RULE(RULE_FREE_GROUPS, "free-groups", "more than a group goes where several groups are free"),
+	RULE(RULE_FREE_GROUP, "free-group", "what begins with much begins a free group"),
+	RULE(RULE_NEAR, "near", "rather half in the flex group than all elsewhere"),
+	RULE(RULE_AFTER_SMALL, "after-small", "in order of directories, whole files join the small ones"),
+	RULE(RULE_UNALIGNED, "unaligned", "runs that are long enough without such a buddy"),
+	RULE(RULE_LONGEST, "longest", "the longest of many runs where none is long enough"),
+	RULE(RULE_LARGE_APART, "large-apart", "what may grow does not begin among small files"),
+	RULE(RULE_SLICES, "slices", "a small file that goes on gets all of a small file's blocks"),
 };
 
 #define CHOICES (sizeof(all_choices) / sizeof(*all_choices))
@@ -210,6 +223,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.small_file_goal = file_goal_in_flex_group;
 		policy.inodes = &kernel_inodes;
 	}
+	policy.rules = (choices & CHOICE_RULES) >> CHOICE_RULE_SHIFT;
 	if (!(choices & CHOICE_SHORT_RUNS) || policy.index == &kernel_index)
 		policy.short_run_kib = 0;
 	if (is_kernels) {
@@ -242,12 +256,12 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 	struct ext2mb_options allocator = options->allocator;
 
 	if ((unsigned int)options->policy >= POLICIES || (options->policy == POLICY_OWN && !options->own) ||
-	    (options->choices_added | options->choices_dropped) & ~(SERIES | OURS) ||
+	    (options->choices_added | options->choices_dropped) & ~(SERIES | OURS | CHOICE_RULES) ||
 	    options->choices_added & options->choices_dropped)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	messages_register();
 	uint32_t choices = (policies[options->policy].choices | options->choices_added) & ~options->choices_dropped;
-	if (choices == (SERIES | OURS) && options->policy == POLICY_EXT2MB) {
+	if (choices == (SERIES | OURS | CHOICE_RULES) && options->policy == POLICY_EXT2MB) {
 		struct policy ours = allocator_policy;
 
 		set_numbers(&ours, options);

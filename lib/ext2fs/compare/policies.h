@@ -38,6 +38,8 @@ enum policy_name {
 #define CHOICE_BY_LARGEST 0x20000u        /* by the largest buddies where no average is long enough */
 #define CHOICE_GO_ON 0x40000u             /* without a goal: after the worker's last request */
 #define CHOICE_SHORT_RUNS 0x80000u        /* files that grow use up short free runs first */
+#define CHOICE_RULE_SHIFT 20              /* from here on: RULE_* of core/policy.h, with any policy's files of our normalization */
+#define CHOICE_RULES (RULES << CHOICE_RULE_SHIFT)
 
 struct choice {
 	uint32_t choice;     /* CHOICE_* */

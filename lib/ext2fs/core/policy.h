@@ -21,6 +21,23 @@ struct search_limits {
 
 #define SEARCH_LIMITS_DEFAULT { 200, 10, 2, 3 }
 
+/*
+ * What our own normalization does for files beyond the kernel's. A comparison can leave each out, to see what it is
+ * worth (compare/policies.h; bench/ablation).
+ */
+#define RULE_END_AT_EXTENT 0x001u   /* preallocations end where the longest extents do */
+#define RULE_FROM_SMALL 0x002u      /* a file that outgrows the small ones goes on in the preallocation where it lies */
+#define RULE_WHOLE_EXTENT 0x004u    /* an extent that begins in any case is rather whole in a free group */
+#define RULE_FREE_GROUPS 0x008u     /* more than a group goes where several groups are free */
+#define RULE_FREE_GROUP 0x010u      /* a file that begins with much begins a free group */
+#define RULE_NEAR 0x020u            /* rather half of what is wanted in the flex group than all of it elsewhere */
+#define RULE_AFTER_SMALL 0x040u     /* in order of directories, a whole file joins the small ones */
+#define RULE_UNALIGNED 0x080u       /* runs that are long enough without a buddy that is */
+#define RULE_LONGEST 0x100u         /* where nothing is long enough, the longest of many runs */
+#define RULE_LARGE_APART 0x200u     /* a file that may grow does not begin among small ones */
+#define RULE_SLICES 0x400u          /* a small file that goes on gets the rest of a small file's blocks */
+#define RULES 0x7ffu
+
 struct locality_group;
 struct preallocation;
 struct small_request;
@@ -45,6 +62,8 @@ struct policy {
 	enum ext2mb_locality locality;
 	uint32_t least_groups; /* in filesystems with fewer, mb_optimize_scan is off */
 	struct search_limits limits;
+
+	uint32_t rules; /* RULE_* */
 
 	/* search/short_runs.h: longer free runs are kept while files that grow by little can have others; 0: none */
 	uint32_t short_run_kib;

@@ -32,31 +32,53 @@ static bool may_have_least(const struct search *search, uint32_t number, const s
 	                              group_longest(&search->mb->groups[number]) >= search->least);
 }
 
-bool search_suits(const struct search *search, uint32_t number)
+static struct group_summary summary_of(const struct search *search, uint32_t number)
 {
-	const struct geometry *geometry = &search->mb->geometry;
-	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
+	return group_summary_read(&search->mb->groups[number]);
+}
 
-	switch (search->criterion) {
-	case POWER_OF_TWO:
-		if (geometry_is_kept_for_directories(geometry, number))
-			return false;
-		return summary.largest_order >= 0 && search->wanted <= 1u << summary.largest_order;
-	case GOAL_LENGTH_FAST:
-	case BEST_AVAILABLE:
-		if (search->measures)
-			return group_longest(&search->mb->groups[number]) > search->best.count;
-		if (search->by_order)
-			return summary.largest_order >= (int)search->order &&
-			       (!search->needs_all || group_longest(&search->mb->groups[number]) >= search->wanted);
-		return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
-	case GOAL_LENGTH_SLOW:
-		return summary.free_clusters >= search->wanted && may_have_least(search, number, &summary);
-	case ANY_FREE:
-	case CRITERIA:
-		break;
-	}
+static bool has_buddy(const struct search *search, uint32_t number)
+{
+	struct group_summary summary = summary_of(search, number);
+
+	return !geometry_is_kept_for_directories(&search->mb->geometry, number) && summary.largest_order >= 0 &&
+	       search->wanted <= 1u << summary.largest_order;
+}
+
+static bool has_average(const struct search *search, uint32_t number)
+{
+	struct group_summary summary = summary_of(search, number);
+
+	return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
+}
+
+static bool has_enough(const struct search *search, uint32_t number)
+{
+	struct group_summary summary = summary_of(search, number);
+
+	return summary.free_clusters >= search->wanted && may_have_least(search, number, &summary);
+}
+
+static bool has_any(const struct search *search, uint32_t number)
+{
+	struct group_summary summary = summary_of(search, number);
+
 	return summary.free_clusters > 0 && may_have_least(search, number, &summary);
+}
+
+static bool has_order(const struct search *search, uint32_t number)
+{
+	return summary_of(search, number).largest_order >= (int)search->order;
+}
+
+static bool has_order_and_wanted(const struct search *search, uint32_t number)
+{
+	return has_order(search, number) && group_longest(&search->mb->groups[number]) >= search->wanted;
+}
+
+static bool has_longer(const struct search *search, uint32_t number)
+{
+	return group_longest(&search->mb->groups[number]) > search->best.count;
 }
 
 static void take(struct search *search, uint32_t number, uint32_t start, uint32_t count)
@@ -156,10 +178,17 @@ static void walk_stripes(struct search *search, uint32_t number)
 	}
 }
 
-static bool wants_stripes(const struct search *search)
+static void walk(struct search *search, uint32_t number)
 {
-	return (search->criterion == GOAL_LENGTH_FAST || search->criterion == BEST_AVAILABLE) &&
-	       stripe_divides(&search->mb->stripe, search->wanted);
+	search->mb->policy.search->walk(search, number);
+}
+
+static void walk_by_length(struct search *search, uint32_t number)
+{
+	if (stripe_divides(&search->mb->stripe, search->wanted))
+		walk_stripes(search, number);
+	else
+		walk(search, number);
 }
 
 /* What needed no more than one look. */
@@ -226,6 +255,24 @@ static void take_largest(struct search *search, uint32_t number)
 	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
 }
 
+const struct group_look look_for_largest = { has_order, take_largest };
+const struct group_look look_for_long_enough = { has_order_and_wanted, take_long_enough };
+const struct group_look look_for_longest = { has_longer, measure_longest };
+
+void search_begin_criterion(struct search *search, enum criterion criterion)
+{
+	static const struct group_look looks[CRITERIA] = {
+		[POWER_OF_TWO] = { has_buddy, take_buddy },
+		[GOAL_LENGTH_FAST] = { has_average, walk_by_length },
+		[BEST_AVAILABLE] = { has_average, walk_by_length },
+		[GOAL_LENGTH_SLOW] = { has_enough, walk },
+		[ANY_FREE] = { has_any, walk },
+	};
+
+	search->criterion = criterion;
+	search->look = &looks[criterion];
+}
+
 bool search_remember_busy(struct search *search, uint32_t number)
 {
 	stats_add(&search->worker->stats, COUNT_BUSY_SKIPS, 1);
@@ -258,18 +305,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 		return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
 	}
 	stats_add(&search->worker->stats, COUNT_GROUPS_SCANNED, 1);
-	if (search->criterion == POWER_OF_TWO)
-		take_buddy(search, number);
-	else if (search->measures)
-		measure_longest(search, number);
-	else if (search->by_order && search->needs_all)
-		take_long_enough(search, number);
-	else if (search->by_order)
-		take_largest(search, number);
-	else if (wants_stripes(search))
-		walk_stripes(search, number);
-	else
-		mb->policy.search->walk(search, number);
+	search->look->look(search, number);
 	if (search->status == SEARCH_HAS_TAKEN)
 		group_leave_changed(mb, number);
 	else

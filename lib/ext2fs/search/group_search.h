@@ -24,6 +24,16 @@ struct read_ahead {
 	uint32_t reads;
 };
 
+struct search;
+
+/* How a group is looked through: what its summary must promise, and what is taken of it or remembered. */
+struct group_look {
+	/* By the group's summary: a hint, or under its lock the truth. */
+	bool (*suits)(const struct search *search, uint32_t number);
+	/* Under its lock. */
+	void (*look)(struct search *search, uint32_t number);
+};
+
 struct search {
 	struct ext2mb_worker *worker;
 	struct ext2mb *mb;
@@ -38,11 +48,9 @@ struct search {
 	bool takes_first;     /* the first run that comes is good enough */
 
 	enum criterion criterion;
-	bool may_go_by_order;
-	bool by_order;      /* BEST_AVAILABLE goes by groups' largest buddies: see scan.c */
-	bool needs_all;     /* then: runs that are shorter than wanted do not do yet */
-	bool measures;      /* then: the longest run of all groups is looked for, and remembered */
-	unsigned int order; /* and the buddy that the group must have */
+	const struct group_look *look; /* a sweep's: the criterion's, or one of those by order */
+	bool may_go_by_order;          /* BEST_AVAILABLE goes by groups' largest buddies: see scan.c */
+	unsigned int order;            /* then: the buddy that the group must have */
 	enum search_status status;
 	uint32_t found;          /* runs looked at */
 	struct group_piece best; /* what was taken in the end; count 0: none */
@@ -130,11 +138,22 @@ bool search_looks_busy(const struct search *search, uint32_t number);
 /* Our meet_busy: the group is remembered, to be waited for before quality is lowered. */
 bool search_remember_busy(struct search *search, uint32_t number);
 
-/* Whether by its summary (a hint, or under the lock the truth) the group may have what the criterion asks for. */
-bool search_suits(const struct search *search, uint32_t number);
+/* Begins a criterion: each group is looked through as that asks. */
+void search_begin_criterion(struct search *search, enum criterion criterion);
+
+/* By the largest buddies, of search->order: */
+extern const struct group_look look_for_largest;     /* the first buddy, with what is free around it */
+extern const struct group_look look_for_long_enough; /* the first run that has all that is wanted */
+extern const struct group_look look_for_longest;     /* the longest run, which is remembered */
+
+/* Whether by its summary (a hint, or under the lock the truth) the group may have what is looked for. */
+static inline bool search_suits(const struct search *search, uint32_t number)
+{
+	return search->look->suits(search, number);
+}
 
 /*
- * Looks through a group if it suits the criterion, and takes from it what is found good enough. A group whose
+ * Looks through a group if it suits, and takes from it what is found good enough. A group whose
  * lock another thread holds is waited for or remembered in busy. ENOMEM; a corrupt group is passed over.
  */
 MUST_CHECK errcode_t search_group(struct search *search, uint32_t number, bool waits);

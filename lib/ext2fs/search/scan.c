@@ -81,13 +81,14 @@ static errcode_t sweep_both_ways(struct search *search, const struct order_set *
 }
 
 /* All groups whose largest buddy is of the order, the start group and those after it first. */
-static errcode_t sweep_largest(struct search *search, unsigned int order)
+static errcode_t sweep_order(struct search *search, const struct group_look *look, unsigned int order)
 {
 	const struct order_set *set = &search->mb->index->sets[INDEX_LARGEST][order];
 	errcode_t error = 0;
 
 	if (order_set_is_empty(set))
 		return 0;
+	search->look = look;
 	search->order = order;
 	error = sweep_both_ways(search, set, UINT32_MAX);
 	return goes_on(search, error) ? wait_for_busy(search) : error;
@@ -101,15 +102,13 @@ static errcode_t sweep_unaligned(struct search *search, unsigned int order)
 {
 	struct vain_search *in_vain = &search->worker->search->in_vain;
 
-	if (search->wanted > buddy_longest_run(order))
+	if (search->wanted > buddy_longest_run(order) || !(search->mb->policy.rules & RULE_UNALIGNED))
 		return 0;
 	if (in_vain->left && search->wanted >= in_vain->clusters) {
 		in_vain->left--;
 		return 0;
 	}
-	search->needs_all = true;
-	errcode_t error = sweep_largest(search, order);
-	search->needs_all = false;
+	errcode_t error = sweep_order(search, &look_for_long_enough, order);
 	if (goes_on(search, error))
 		*in_vain = (struct vain_search){ search->wanted, VAIN_SEARCHES };
 	return error;
@@ -125,15 +124,16 @@ static errcode_t sweep_longest(struct search *search, unsigned int order)
 	uint32_t most = 1 + search->wanted / CLUSTERS_A_MEASURE;
 	errcode_t error = 0;
 
+	if (!(search->mb->policy.rules & RULE_LONGEST))
+		return 0;
 	if (most > MOST_TO_MEASURE)
 		most = MOST_TO_MEASURE;
-	search->measures = true;
+	search->look = &look_for_longest;
 	search->best.count = 0;
 	for (int below = 0; below < 2 && (int)order - below >= 0 && !error; below++) {
 		search->order = order - (unsigned int)below;
 		error = sweep_both_ways(search, &largest[search->order], most);
 	}
-	search->measures = false;
 	if (search->best.count && search->best.count >= search->least)
 		search->status = SEARCH_IS_OVER;
 	else
@@ -152,9 +152,8 @@ static errcode_t sweep_by_order(struct search *search)
 	errcode_t error = 0;
 	bool is_longest = true;
 
-	search->by_order = true;
 	for (unsigned int order = least; order < search->mb->orders && goes_on(search, error); order++)
-		error = sweep_largest(search, order);
+		error = sweep_order(search, &look_for_largest, order);
 	for (unsigned int order = least < search->mb->orders ? least : search->mb->orders;
 	     order-- && search->least < search->wanted && goes_on(search, error);) {
 		if (order_set_is_empty(&search->mb->index->sets[INDEX_LARGEST][order]))
@@ -166,10 +165,10 @@ static errcode_t sweep_by_order(struct search *search)
 		if (is_longest && goes_on(search, error))
 			error = sweep_longest(search, order);
 		if (goes_on(search, error))
-			error = sweep_largest(search, order);
+			error = sweep_order(search, &look_for_largest, order);
 		is_longest = false;
 	}
-	search->by_order = false;
+	search_begin_criterion(search, BEST_AVAILABLE);
 	return error;
 }
 
@@ -246,7 +245,7 @@ static errcode_t sweep(struct search *search)
 
 static errcode_t try_criterion(struct search *search, enum criterion criterion)
 {
-	search->criterion = criterion;
+	search_begin_criterion(search, criterion);
 	errcode_t error = sweep(search);
 	if (goes_on(search, error))
 		error = wait_for_busy(search);
@@ -263,7 +262,7 @@ static errcode_t try_everything(struct search *search)
 {
 	struct ext2mb *mb = search->mb;
 
-	search->criterion = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
+	search_begin_criterion(search, search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE);
 	for (;;) {
 		uint64_t ended = atomic_load(&mb->releases_ended);
 		errcode_t error = mb->policy.search->sweep_all(search, true);
@@ -415,6 +414,7 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 	};
 	errcode_t error = 0;
 
+	search_begin_criterion(&search, POWER_OF_TWO);
 	search.may_go_by_order = !(request->asked && request->as_kernel);
 	search.wanted = request->count < mb->geometry.clusters_per_group ? (uint32_t)request->count :
 	                                                                   mb->geometry.clusters_per_group;
