@@ -132,6 +132,78 @@ START_TEST(test_in_turns)
 }
 END_TEST
 
+/*
+ * One file after the other, each written a block a call and not touched again: how programs fill a filesystem. Most are small,
+ * every eighth is longer. They have no more pieces than libext2fs gives them alone, whether their sizes are known before (mke2fs -d, debugfs)
+ * or not (fuse2fs), with holes and without.
+ */
+#define ONE_BY_ONE 320
+
+static unsigned int blocks_of(unsigned int number)
+{
+	return number % 8 == 7 ? 17 + number * 7 % 600 : 1 + number * 5 % 16;
+}
+
+static void write_whole(ext2_filsys fs, ext2_ino_t ino, unsigned int blocks, bool knows_size, unsigned int hole)
+{
+	static char block[65536];
+	struct ext2_inode inode;
+
+	memset(block, 'b', sizeof(block));
+	if (knows_size) {
+		ck_assert_ok(ext2fs_read_inode(fs, ino, &inode));
+		ck_assert_ok(ext2fs_inode_size_set(fs, &inode, (uint64_t)(blocks + hole) * fs->blocksize));
+		ck_assert_ok(ext2fs_write_inode(fs, ino, &inode));
+	}
+	for (unsigned int logical = 0; logical < blocks; logical++)
+		write_to(fs, ino, (uint64_t)(logical + (logical > blocks / 2 ? hole : 0)) * fs->blocksize, block,
+		         fs->blocksize);
+}
+
+static const struct one_by_one {
+	const char *options;
+	uint32_t flags;
+	bool knows_size;
+	unsigned int hole;
+} one_by_one[] = {
+	{ "-t ext4 -b 4096 -O ^orphan_file", EXT4_EXTENTS_FL, false, 0 },
+	{ "-t ext4 -b 1024 -O ^orphan_file", EXT4_EXTENTS_FL, false, 0 },
+	{ "-t ext4 -b 1024 -O ^orphan_file", EXT4_EXTENTS_FL, true, 0 },
+	{ "-t ext4 -b 4096 -O ^orphan_file", EXT4_EXTENTS_FL, false, 3 },
+	{ "-t ext4 -b 4096 -O ^orphan_file", EXT4_EXTENTS_FL, true, 3 },
+	{ "-t ext2 -b 1024", 0, false, 0 },
+	{ "-t ext2 -b 1024", 0, true, 0 },
+	{ "-t ext2 -b 1024", 0, true, 3 },
+};
+
+static uint64_t pieces_one_by_one(ext2_filsys fs, const struct one_by_one *kind)
+{
+	static ext2_ino_t inodes[ONE_BY_ONE];
+	uint64_t pieces = 0;
+
+	for (unsigned int number = 0; number < ONE_BY_ONE; number++) {
+		inodes[number] = create_file(fs, kind->flags);
+		write_whole(fs, inodes[number], blocks_of(number), kind->knows_size, kind->hole);
+	}
+	for (unsigned int number = 0; number < ONE_BY_ONE; number++)
+		pieces += count_pieces(fs, inodes[number]);
+	return pieces;
+}
+
+START_TEST(test_one_by_one)
+{
+	const struct one_by_one *kind = &one_by_one[_i];
+	ext2_filsys fs = attach_open_image(kind->options, "400M");
+
+	ck_assert_ok(ext2mb_detach(fs));
+	uint64_t alone = pieces_one_by_one(fs, kind);
+	ck_assert_ok(ext2fs_close(fs));
+	fs = attach_open_image(kind->options, "400M");
+	ck_assert_uint_le(pieces_one_by_one(fs, kind), alone);
+	close_attached(fs);
+}
+END_TEST
+
 static errcode_t take_none(ext2_filsys fs, blk64_t goal, blk64_t *block)
 {
 	(void)fs;
@@ -194,6 +266,7 @@ int main(void)
 	TCase *attach = mb_image_case(suite);
 
 	tcase_add_loop_test(attach, test_in_turns, 0, sizeof(turns) / sizeof(*turns));
+	tcase_add_loop_test(attach, test_one_by_one, 0, sizeof(one_by_one) / sizeof(*one_by_one));
 	tcase_add_test(attach, test_refusals);
 	tcase_add_test(attach, test_not_taken);
 	return run_suite(suite);

@@ -9,6 +9,7 @@
 #include "ext2fs/core/allocator.h"
 #include "ext2fs/core/messages.h"
 #include "ext2fs/core/sized_struct.h"
+#include "ext2fs/preallocation/preallocation.h"
 #include "ext2fs/transaction/freed.h"
 
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_attach_options, open_files);
@@ -265,7 +266,11 @@ static errcode_t create(ext2_filsys fs, const struct ext2mb_attach_options *opti
 	                                                                     ATTACHED_FILES_DEFAULT);
 	if (!error)
 		error = allocator_open_following(fs, allocator, &attached->mb);
-	return error ? error : allocator_open_worker(attached->mb, &attached->worker);
+	if (!error)
+		error = allocator_open_worker(attached->mb, &attached->worker);
+	if (!error)
+		attached->worker->preallocation->goes_in_order = true;
+	return error;
 }
 
 errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *options)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ext2fs/preallocation/file_search.h"
+
 errcode_t attached_files_create(struct attached_files *files, uint32_t most)
 {
 	uint32_t heads = 16;
@@ -63,6 +65,7 @@ static void make_newest(struct attached_files *files, uint32_t index)
 static struct attached_file *use(struct attached_files *files, uint32_t index)
 {
 	if (files->newest != index) {
+		files->begun = 0;
 		leave_order(files, index);
 		make_newest(files, index);
 	}
@@ -99,6 +102,10 @@ errcode_t attached_files_add(struct attached_files *files, struct ext2mb_worker 
 
 	if (error)
 		return error;
+	if (files->begun < ATTACHED_FILES_FIRST)
+		files->begun++;
+	else
+		file_leave_rest(worker, files->items[files->newest].file);
 	uint32_t index = files->count < files->kept ? files->count++ : drop_oldest(files, worker);
 	uint32_t *head = head_of(files, info->ino);
 
@@ -111,11 +118,14 @@ errcode_t attached_files_add(struct attached_files *files, struct ext2mb_worker 
 
 void attached_files_keep_more(struct attached_files *files)
 {
+	files->begun = 0;
 	files->kept = files->kept < files->most - files->kept ? 2 * files->kept : files->most;
 }
 
 struct attached_file *attached_files_find_indirect(struct attached_files *files, uint64_t block)
 {
+	if (!block && files->newest != ATTACHED_FILES_NONE && files->items[files->newest].is_indirect)
+		return &files->items[files->newest];
 	for (uint32_t index = files->newest; index != ATTACHED_FILES_NONE; index = files->items[index].older) {
 		const struct attached_file *file = &files->items[index];
 

@@ -69,6 +69,18 @@ struct wanted {
 	uint64_t goal;
 };
 
+/* That map so many blocks. */
+static uint64_t indirect_blocks(const struct geometry *geometry, uint64_t blocks)
+{
+	uint64_t pointers = geometry_block_bytes(geometry) / sizeof(uint32_t), below = EXT2_NDIR_BLOCKS, count = 0;
+
+	/* Of each tree: its blocks of every level that lead to what is left. */
+	for (uint64_t reach = pointers; blocks > below; below += reach, reach *= pointers)
+		for (uint64_t unit = pointers; unit <= reach; unit *= pointers)
+			count += (min_u64(blocks - below, reach) + unit - 1) / unit;
+	return count;
+}
+
 /*
  * Of an indirect-mapped file libext2fs does not say which block it wants. The order in which they are allocated does as
  * well: indirect blocks stand among the data.
@@ -88,7 +100,7 @@ static struct wanted read_wanted(const struct attached *attached, uint64_t goal,
 
 	if (wanted.is_indirect) {
 		wanted.logical = ext2fs_inode_i_blocks(attached->fs, ctx->inode) >> (geometry->block_bits - SECTOR_BITS);
-		wanted.size += wanted.size >> (geometry->block_bits - 2);
+		wanted.size += indirect_blocks(geometry, wanted.size);
 	}
 	wanted.logical = round_down(min_u64(wanted.logical, end - 1), geometry_cluster_blocks(geometry));
 	wanted.size = min_u64(round_up(wanted.size, geometry_cluster_blocks(geometry)), end);
@@ -120,6 +132,7 @@ static void begin_again(struct attached *attached, struct attached_file *file, c
 	file->is_indirect = wanted->is_indirect;
 	file->next_logical = wanted->logical;
 	file->run_end = 0;
+	file->goes_back = false;
 }
 
 static bool has_begun_again(const struct attached_file *file, const struct wanted *wanted)
@@ -129,6 +142,32 @@ static bool has_begun_again(const struct attached_file *file, const struct wante
 	if (file->is_indirect)
 		return wanted->logical + INDIRECT_LAG < file->next_logical;
 	return wanted->logical < file->next_logical && wanted->logical >= wanted->size;
+}
+
+/* What comes in order ends where the program has set the file's size before it wrote, or goes on as others have. */
+static void expect(const struct attached *attached, struct attached_file *file, const struct wanted *wanted)
+{
+	if (wanted->logical != file->next_logical)
+		return;
+	if (wanted->logical < wanted->size)
+		file_ends(file->file, wanted->size);
+	else if (wanted->logical >= EXPECTED_FROM)
+		file_expect(file->file, expected_blocks(attached, wanted->logical));
+	else
+		file_goes_on(file->file);
+}
+
+/*
+ * A hole that a program leaves while it writes in order, as mke2fs and tar do with zeros, is rarely filled later: what
+ * comes after it follows on disk, too, or each would be a gap there.
+ */
+static void skip_hole(struct attached *attached, struct attached_file *file, const struct wanted *wanted)
+{
+	file->goes_back |= wanted->logical < file->next_logical;
+	if (file->goes_back || wanted->logical == file->next_logical)
+		return;
+	file_leave_rest(attached->worker, file->file);
+	file->next_logical = wanted->logical;
 }
 
 static errcode_t take_for(struct attached *attached, struct attached_file *file, const struct wanted *wanted,
@@ -144,8 +183,8 @@ static errcode_t take_for(struct attached *attached, struct attached_file *file,
 		.hole_end = wanted->logical < wanted->size ? wanted->size : round_down(NORMALIZE_END, cluster),
 	};
 
-	if (wanted->logical == file->next_logical && wanted->logical >= wanted->size && wanted->logical >= EXPECTED_FROM)
-		file_expect(file->file, expected_blocks(attached, wanted->logical));
+	skip_hole(attached, file, wanted);
+	expect(attached, file, wanted);
 	if (wanted->logical == file->next_logical && file->run_end)
 		request.left_physical = file->run_end;
 	else if (wanted->logical && is_goal(attached, wanted->goal))
@@ -165,6 +204,7 @@ static errcode_t take_of_file(struct attached *attached, uint64_t goal, const st
 
 	if (error)
 		return error;
+	file->size = wanted.size;
 	if (has_begun_again(file, &wanted))
 		begin_again(attached, file, &wanted);
 	else if (wanted.is_indirect)
@@ -177,7 +217,12 @@ static errcode_t take_of_file(struct attached *attached, uint64_t goal, const st
 /* Indirect blocks, and what they lead to, are wanted without a word whose they are, near the one before them. */
 static errcode_t take_of_indirect(struct attached *attached, struct attached_file *file, struct ext2mb_extent *extent)
 {
-	struct wanted wanted = { .ino = file->ino, .is_indirect = true, .logical = file->next_logical };
+	struct wanted wanted = {
+		.ino = file->ino,
+		.is_indirect = true,
+		.logical = file->next_logical,
+		.size = file->size,
+	};
 
 	return take_for(attached, file, &wanted, extent);
 }
@@ -199,7 +244,7 @@ static errcode_t take_any(struct attached *attached, uint64_t goal, const struct
 {
 	if (ctx && ctx->ino && ctx->inode)
 		return take_of_file(attached, goal, ctx, extent);
-	struct attached_file *file = goal ? attached_files_find_indirect(&attached->files, goal) : NULL;
+	struct attached_file *file = attached_files_find_indirect(&attached->files, goal);
 
 	return file ? take_of_indirect(attached, file, extent) : take_near(attached, goal, extent);
 }

@@ -58,7 +58,16 @@ static bool stayed_small(const struct ext2mb_file *file)
 /* It began among small files, and more of them come after it. */
 static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
 {
-	return file->directory && file->may_have_any && worker_goes_in_order(worker);
+	return file->began_small && file->may_have_any && worker_goes_in_order(worker);
+}
+
+/*
+ * The next file may begin there: what follows it is nobody's. It is otherwise after a file that is longer than a small
+ * one, and after which another has begun.
+ */
+static bool is_next(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
+{
+	return !worker->preallocation->goes_in_order || worker->preallocation->pool.newest == file->ino;
 }
 
 /*
@@ -86,18 +95,23 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 	lock_release(&file->own.lock);
 }
 
+void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file)
+{
+	if (stayed_small(file) || (lies_among_small(worker, file) && is_next(worker, file)))
+		leave_to_others(worker, file);
+	if (file->is_registered)
+		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
+}
+
 void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
 	SCOPE_WORKER_USE(use, worker);
 	/* With a worker that is not the allocator's it stays open: ext2mb_close() says so. */
 	if (use.error || !file || file->mb != worker->mb)
 		return;
-	if (stayed_small(file) || lies_among_small(worker, file))
-		leave_to_others(worker, file);
-	if (file->is_registered) {
-		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
+	file_leave_rest(worker, file);
+	if (file->is_registered)
 		preallocation_register_remove(worker->mb->preallocations, &file->own);
-	}
 	if (file->directory)
 		directory_locality_leave(worker, file->directory);
 	preallocation_list_destroy(&file->own.list);

@@ -19,6 +19,7 @@ struct ext2mb_file {
 	bool is_final;
 	bool goes_far; /* rather has the longest run there is than one that is half as long, and near */
 	bool is_registered;
+	bool began_small;  /* among the small files */
 	bool may_have_any; /* preallocations; else it has none: the thread that uses it makes them on first use */
 };
 
@@ -41,6 +42,12 @@ static inline void file_ends(struct ext2mb_file *file, uint64_t blocks)
 {
 	file->is_final = true;
 	file->blocks = blocks;
+}
+
+/* It is not known where it ends. */
+static inline void file_goes_on(struct ext2mb_file *file)
+{
+	file->is_final = false;
 }
 
 /* Where a small file's first blocks go, if its locality group has nothing: a position. */
@@ -70,6 +77,9 @@ struct own_operations {
 	errcode_t (*normalize)(const struct ext2mb_file *file, const struct normalize_request *request,
 	                       struct normalize_goal *normalized, bool *is_normalized);
 };
+
+/* The file has all its blocks, as far as can be told: what it has reserved goes to those that come after it. Locks. */
+void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
 /* What no preallocation of the file could serve: the request has been checked. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,

@@ -8,6 +8,8 @@
 
 #include <stdatomic.h>
 
+#include <ext2fs/ext2fs.h>
+
 #include "ext2fs/preallocation/preallocation_register.h"
 
 struct ext2mb_worker;
@@ -17,6 +19,7 @@ struct locality_group {
 	struct preallocation_owner own;
 	uint32_t next_clusters; /* of the next preallocation */
 	_Atomic bool is_wanted; /* there have been files that stayed small; set once, read without the lock */
+	ext2_ino_t newest;      /* the file that has begun here last */
 	uint64_t next;          /* the position after the last preallocation; 0: there was none */
 };
 
@@ -24,6 +27,8 @@ struct small_request {
 	uint64_t goal;    /* a position, near which a locality group without preallocations begins */
 	uint32_t count;   /* clusters */
 	uint32_t most;    /* clusters that are welcome, if a preallocation has them: count or more */
+	uint32_t room;    /* clusters that a preallocation had better have, where files come one after the other; 0: any */
+	bool is_open;     /* where the file ends is not known */
 	bool is_in_order; /* directories come one after the other: the next run that is long enough will do */
 	bool in_group;    /* a new preallocation is to lie in the goal's group, if that has any room */
 	uint64_t after;   /* a position where a part of that is welcome, too; 0: none */

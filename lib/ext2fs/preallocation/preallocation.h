@@ -31,6 +31,7 @@ struct worker_preallocation {
 	struct normalize_hints hints;
 	struct locality_group pool; /* for small files, unless their directories' are better for them */
 	struct directory_visits visits;
+	bool goes_in_order; /* whatever the visits say: nothing is known of directories */
 };
 
 /* Fills mb->prealloc; geometry, stripe and policy are known. EXT2MB_ET_BAD_ARGUMENT. */
@@ -47,11 +48,14 @@ static inline bool preallocation_is_ours(const struct ext2mb *mb)
 	return mb->prealloc->normalization == EXT2MB_NORMALIZE_EXT2MB;
 }
 
-/* Whether our own normalization has seen that the worker writes its small files one directory after the other. */
+/*
+ * Whether our own normalization has seen that the worker writes its small files one directory after the other, or was
+ * told so.
+ */
 static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 {
 	return preallocation_is_ours(worker->mb) &&
-	       directory_visits_in_order(&worker->preallocation->visits);
+	       (worker->preallocation->goes_in_order || directory_visits_in_order(&worker->preallocation->visits));
 }
 
 /* Takes clusters to be a preallocation, or a part of it, with the lock of its owner held. As scan_take(). */

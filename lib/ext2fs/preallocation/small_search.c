@@ -5,6 +5,8 @@
 #include "ext2fs/group/group_reserved.h"
 #include "ext2fs/preallocation/directory_locality.h"
 
+#define OPEN_CLUSTERS 64u /* room for a file that may outgrow the small ones */
+
 bool small_search_suits(const struct file_need *need)
 {
 	uint64_t end = need->request->logical + need->request->count;
@@ -35,15 +37,27 @@ bool small_search_joins(const struct file_need *need, const struct locality_grou
 static uint32_t slice_clusters(const struct file_need *need)
 {
 	const struct ext2mb_file *file = need->file;
-	uint64_t limit = min_u64(need->mb->prealloc->small_file_blocks, need->hole_end);
+	uint64_t end = file->is_final ? min_u64(file->blocks, need->hole_end) : need->hole_end;
+	uint64_t limit = min_u64(need->mb->prealloc->small_file_blocks, end);
 	uint64_t room = need_to_clusters(need, limit - min_u64(limit, need->request->logical));
 	uint32_t count = need_to_clusters(need, need->count);
 	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
 	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
 
-	if (!need_follows(need, RULE_SLICES) || file->is_final || !may_go_on)
+	if (!need_follows(need, RULE_SLICES) || !may_go_on)
 		return count;
 	return (uint32_t)max_u64(count, room);
+}
+
+/*
+ * Where a file should begin that comes block by block after another one: at least in what its slice needs. One whose end
+ * is not known may outgrow the small ones, and can only go on in place if nothing else has been put there.
+ */
+static uint32_t room_clusters(const struct file_need *need)
+{
+	if (!need->worker->preallocation->goes_in_order)
+		return 0;
+	return need->file->is_final ? slice_clusters(need) : (uint32_t)max_u64(slice_clusters(need), OPEN_CLUSTERS);
 }
 
 /* In the second group of the inode's flex group: the first one is for directories. */
@@ -111,6 +125,8 @@ errcode_t small_search(const struct file_need *need, struct preallocation *taken
 		.goal = goal.position,
 		.count = count,
 		.most = slice_clusters(need),
+		.room = room_clusters(need),
+		.is_open = need->worker->preallocation->goes_in_order && !need->file->is_final,
 		.is_in_order = worker_goes_in_order(need->worker),
 		.in_group = goal.is_in_group,
 		.after = need_left_position(need),
@@ -127,8 +143,11 @@ errcode_t small_search(const struct file_need *need, struct preallocation *taken
 		preallocation_move_begin(stats);
 	struct locality_group *pool = lock_pool(need);
 	error = need->mb->policy.small_file_take(need->worker, pool, &request, &run);
+	if (!error && !need->left_physical)
+		pool->newest = need->file->ino;
 	lock_release(&pool->own.lock);
 	if (!error) {
+		need->file->began_small = true;
 		taken->position = run.position;
 		taken->count = (uint32_t)min_u64(run.count, count);
 		group_reserved_clear(need->mb, taken->position, taken->count);

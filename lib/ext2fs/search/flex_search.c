@@ -4,6 +4,8 @@
 #include "ext2fs/group/group.h"
 #include "ext2fs/group/group_reserved.h"
 
+#define ONWARD_GROUPS 16u
+
 /* From `from` on; the group is locked. */
 static bool take_run(struct ext2mb *mb, uint32_t number, uint32_t from, const struct flex_search_request *request,
                      uint32_t *start, uint32_t *taken)
@@ -55,12 +57,16 @@ errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_searc
 	uint32_t end = mb->geometry.groups - first < groups ? mb->geometry.groups : first + groups;
 	uint32_t from = (uint32_t)(request->position % mb->geometry.clusters_per_group);
 
+	if (request->goes_on) {
+		first = here;
+		end = mb->geometry.groups - here < ONWARD_GROUPS ? mb->geometry.groups : here + ONWARD_GROUPS;
+	}
 	if (here >= mb->geometry.groups)
 		return EXT2MB_ET_NO_SPACE;
 	bool found = false;
 	for (uint32_t number = here; number < end && !found; number++, from = 0)
 		found = take_in_group(mb, number, from, request, position, taken);
-	for (uint32_t number = first; number <= here && number < end && !found; number++)
+	for (uint32_t number = first; !request->goes_on && number <= here && number < end && !found; number++)
 		found = take_in_group(mb, number, 0, request, position, taken);
 	if (!found)
 		return EXT2MB_ET_NO_SPACE;

@@ -11,6 +11,7 @@ struct flex_search_request {
 	uint64_t position; /* where to begin */
 	uint32_t count;    /* clusters wanted */
 	uint32_t least;    /* and how many must be had in one run */
+	bool goes_on;      /* from the position on, in as many groups as a flex group has by default, and not before it */
 	bool in_group;     /* not in the other groups of the flex group, but there even if it has to be waited for */
 };
 
