@@ -332,6 +332,61 @@ START_TEST(wrong_fields_are_not_understood)
 }
 END_TEST
 
+/* Until writeback of a file is over, what it allocates tells earlier allocations of the same call how long the file is. */
+START_TEST(writeback_tells_the_length)
+{
+	static const struct {
+		uint64_t process;
+		uint32_t ino, logical, asked, file_blocks;
+		bool is_in_writeback;
+	} cases[] = {
+		{ 1, 20, 0, 8, 24, true },  { 1, 20, 8, 4, 24, true }, { 2, 20, 12, 50, 62, true },
+		{ 1, 21, 0, 90, 90, true }, { 1, 20, 2, 99, 0, false }, { 1, 20, 16, 8, 24, true },
+	};
+	struct trace_queue *queue = calloc(1, sizeof(*queue));
+	struct queued_event event;
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
+		trace_queue_add(queue, &(struct queued_event){
+			.event = { .process = cases[n].process, .ino = cases[n].ino, .logical = cases[n].logical,
+		                   .asked = cases[n].asked },
+			.is_in_writeback = cases[n].is_in_writeback,
+		});
+		if (cases[n].is_in_writeback)
+			trace_queue_extend(queue);
+	}
+	ck_assert(!trace_queue_next(queue, false, &event));
+	trace_queue_end_writeback(queue, 1, 21);
+	ck_assert(!trace_queue_next(queue, false, &event));
+	trace_queue_end_writeback(queue, 1, 20);
+	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
+		ck_assert(trace_queue_next(queue, n == 2, &event));
+		ck_assert_uint_eq(event.event.file_blocks, cases[n].file_blocks);
+	}
+	free(queue);
+}
+END_TEST
+
+/* Which allocations are writeback's, and when it is over. */
+START_TEST(writeback_is_noticed)
+{
+	struct trace_events *events = start_events(1);
+	struct trace_event event;
+
+	take(events, &event, GET DELAYED " len 3 block 1000 lblk 0" GOAL, 1);
+	ck_assert(events->is_delayed && !events->written_ino);
+	take(events, &event, GET "HINT_DATA len 3 block 1003 lblk 3" GOAL, 1);
+	ck_assert(!events->is_delayed);
+	take(events, &event, GET "DELALLOC_RESV len 1 block 1010 lblk 0" GOAL, 1);
+	ck_assert(!events->is_delayed);
+	take(events, &event, "ext4_writepages_result: dev 7,0 ino 20 ret 0", 1);
+	ck_assert(!events->is_delayed && events->written_ino == 20);
+	take(events, &event, CLOSE, 1);
+	ck_assert_uint_eq(events->written_ino, 0);
+	free(events);
+}
+END_TEST
+
 START_TEST(plain_text_is_read)
 {
 	static const char *const wrong[] = {
@@ -344,13 +399,14 @@ START_TEST(plain_text_is_read)
 	uint64_t device;
 
 	ck_assert_int_eq(trace_plain_parse("allocate ino=12 lblk=3 block=9000 count=8 asked=20 start=1 goal=8999 "
-	                                   "what=data,unwritten,final fallocate=40960 groups=3 cpu=2 pid=77 time=1.5 "
+	                                   "what=data,unwritten,final fallocate=40960 size=99 groups=3 cpu=2 pid=77 time=1.5 "
 	                                   "dev=7:0 later=thing",
 	                                   &event, &device),
 	                 TRACE_MEANS_EVENT);
 	ck_assert(event.kind == TRACE_ALLOCATE && event.ino == 12 && event.logical == 3 && event.block == 9000);
 	ck_assert(event.count == 8 && event.asked == 20 && event.start == 1 && event.goal == 8999);
 	ck_assert(event.is_data && event.is_unwritten && event.is_final && event.whole_bytes == 40960);
+	ck_assert_uint_eq(event.file_blocks, 99);
 	ck_assert(event.groups_scanned == 3 && event.processor == 2 && event.process == 77 && event.seconds == 1.5);
 	ck_assert(device == UINT64_C(7) << 32);
 	ck_assert_int_eq(trace_plain_parse("create\tino=12 dir=2 mode=040755", &event, &device), TRACE_MEANS_EVENT);
@@ -501,6 +557,8 @@ int main(void)
 	tcase_add_test(cases, lines_become_events);
 	tcase_add_test(cases, the_next_event_tells_the_end);
 	tcase_add_test(cases, events_wait_for_answers);
+	tcase_add_test(cases, writeback_tells_the_length);
+	tcase_add_test(cases, writeback_is_noticed);
 	tcase_add_test(cases, clusters_are_blocks);
 	tcase_add_test(cases, wrong_fields_are_not_understood);
 	tcase_add_test(cases, plain_text_is_read);

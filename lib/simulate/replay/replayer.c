@@ -42,12 +42,13 @@ static uint64_t blocks_of(const struct replay_file *file)
 
 /*
  * Where the kernel knows that a file ends with the request, it reserves nothing after it. It knows so from then on until
- * the file has been closed or grows; what was reserved before stays the file's.
+ * the file has been closed or grows; what was reserved before stays the file's. And it normalises a request by how long the
+ * file is, which may be longer than all that has blocks.
  */
 static errcode_t open_handle(struct replay_file *file, const struct trace_event *event, struct replayer *replayer,
                              struct ext2mb_worker *worker)
 {
-	uint64_t now = blocks_of(file), end = (uint64_t)event->logical + event->asked;
+	uint64_t now = max_u64(blocks_of(file), event->file_blocks), end = (uint64_t)event->logical + event->asked;
 	uint64_t final_blocks = event->is_final ? max_u64(now, end) : file->final_blocks >= end ? file->final_blocks : 0;
 	const struct ext2mb_file_info info = {
 		.struct_bytes = sizeof(info),
@@ -59,6 +60,8 @@ static errcode_t open_handle(struct replay_file *file, const struct trace_event 
 
 	if (file->handle && final_blocks)
 		file_ends(file->handle, final_blocks);
+	if (file->handle && !final_blocks)
+		file->handle->blocks = max_u64(file->handle->blocks, now);
 	if (file->handle && (final_blocks || !file->final_blocks)) {
 		file->final_blocks = final_blocks;
 		return 0;

@@ -173,6 +173,8 @@ static errcode_t take_meaning(struct reading *reading, const struct trace_line *
 
 	if (events->answers)
 		trace_queue_answer(reading->queue, events->answers, events->answer_is_final);
+	if (events->written_ino)
+		trace_queue_end_writeback(reading->queue, line->process, events->written_ino);
 	errcode_t error = take_queued(reading, false);
 
 	if (meaning == TRACE_MEANS_UNKNOWN)
@@ -180,7 +182,10 @@ static errcode_t take_meaning(struct reading *reading, const struct trace_line *
 	if (error || meaning != TRACE_MEANS_EVENT)
 		return error;
 	queued.waits = events->waits;
+	queued.is_in_writeback = events->is_delayed;
 	trace_queue_add(reading->queue, &queued);
+	if (events->is_delayed)
+		trace_queue_extend(reading->queue);
 	return take_queued(reading, false);
 }
 

@@ -31,6 +31,7 @@ struct trace_event {
 	bool is_data;      /* of a regular file; else of a directory, or a map's, or attributes */
 	bool is_unwritten; /* as fallocate(2) asks for it */
 	bool is_final;     /* the file ends where the request does */
+	uint32_t file_blocks; /* the file had at least so many when they were asked for; 0: not known */
 	bool keeps_first, keeps_last; /* TRACE_FREE: clusters of which it has a part only are not freed */
 	uint64_t whole_bytes;    /* of the call of fallocate(2) that this is a part of; 0: not known */
 	uint32_t groups_scanned; /* by the search */

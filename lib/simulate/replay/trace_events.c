@@ -147,6 +147,17 @@ static void answer(struct trace_events *events, struct trace_process *process, c
 	process->waits = 0;
 }
 
+/* All that one call of writeback allocates had been written before it began. */
+static void note_writeback(struct trace_events *events, const struct trace_line *line)
+{
+	events->is_delayed = trace_line_is(line, "ext4_allocate_blocks") &&
+	                     trace_line_flag(line, "flags", "HINT_DATA", HINT_DATA) &&
+	                     trace_line_flag(line, "flags", "DELALLOC_RESV", DELAYED);
+	events->written_ino = 0;
+	if (trace_line_is(line, "ext4_writepages_result") && !read_ino(line, &events->written_ino))
+		events->written_ino = 0;
+}
+
 static enum trace_meaning get(struct trace_process *process, const struct trace_line *line, uint32_t cluster_blocks,
                               struct trace_event *event)
 {
@@ -228,6 +239,7 @@ enum trace_meaning trace_events_take(struct trace_events *events, const struct t
 		.processor = line->processor, .process = line->process, .seconds = line->seconds
 	};
 	answer(events, process, line);
+	note_writeback(events, line);
 	if (trace_line_is(line, "ext4_request_blocks"))
 		return ask(process, line, events->cluster_blocks);
 	if (trace_line_is(line, "ext4_mballoc_alloc"))

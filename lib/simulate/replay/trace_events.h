@@ -35,6 +35,8 @@ struct trace_events {
 	uint64_t waits;       /* the event's question, whether its file ends with it; 0: there is none */
 	uint64_t answers;     /* the question that it answers; 0: none */
 	bool answer_is_final; /* the file ends there */
+	bool is_delayed;      /* the event is an allocation of what was written before */
+	uint32_t written_ino; /* writeback of this file is over; 0: of none */
 };
 
 enum trace_meaning {

@@ -72,7 +72,7 @@ static bool read_kind(const char *value, struct trace_event *event)
 
 /* What the fields are read into; 32 bits of them go to the event. */
 struct values {
-	uint64_t ino, parent, mode, block, count, logical, asked, start, groups;
+	uint64_t ino, parent, mode, block, count, logical, asked, start, groups, file_blocks;
 };
 
 /* Names that are not known are left alone: a later version may have more of them. */
@@ -89,6 +89,7 @@ static bool read_field(const char *name, size_t bytes, const char *value, struct
 		{ "asked", &values->asked, UINT32_MAX, 10 },
 		{ "start", &values->start, UINT32_MAX, 10 },
 		{ "groups", &values->groups, UINT32_MAX, 10 },
+		{ "size", &values->file_blocks, UINT32_MAX, 10 },
 		{ "goal", &event->goal, UINT64_MAX, 10 },
 		{ "fallocate", &event->whole_bytes, INT64_MAX, 10 },
 		{ "cpu", &event->processor, UINT64_MAX, 10 },
@@ -132,6 +133,7 @@ static enum trace_meaning check(const struct values *values, struct trace_event 
 	event->asked = (uint32_t)(values->asked > values->count ? values->asked : values->count);
 	event->start = (uint32_t)(values->start < values->logical ? values->start : values->logical);
 	event->groups_scanned = (uint32_t)values->groups;
+	event->file_blocks = (uint32_t)values->file_blocks;
 	if (event->kind == TRACE_COMMIT)
 		return TRACE_MEANS_EVENT;
 	if (!event->ino || event->asked > UINT32_MAX - event->logical)
