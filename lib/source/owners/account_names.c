@@ -88,7 +88,8 @@ static errcode_t parse_accounts(struct account_names *names, enum account_kind k
 	}
 	if (error != ENOENT)
 		return error;
-	qsort(names->files[kind].list, names->files[kind].count, sizeof(struct account), compare_accounts);
+	if (names->files[kind].count)
+		qsort(names->files[kind].list, names->files[kind].count, sizeof(struct account), compare_accounts);
 	return 0;
 }
 
