@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ondisk/inode.h"
+#include "support/poison.h"
 
 #define BUFFER_BYTES 65536    /* at least a block of the largest size */
 #define INLINE_PARENT_BYTES 4 /* in front of the entries in i_block: the parent's inode number, as .. would have it */
@@ -82,8 +83,11 @@ static void take_blocks(struct walk *walk, uint64_t logical, uint64_t block, uin
 
 		walk->shape->index_levels = levels < 0 ? 0 : (unsigned int)levels;
 	}
-	for (uint32_t n = 0; n < count; n++)
+	for (uint32_t n = 0; n < count; n++) {
+		poison_hide_others(walker->bytes, BUFFER_BYTES, walker->bytes + n * block_bytes, block_bytes);
 		take_entries(walk, walker->bytes + n * block_bytes, block_bytes, block + n);
+	}
+	poison_show(walker->bytes, BUFFER_BYTES);
 }
 
 static void take_record(void *context, const struct map_record *record)

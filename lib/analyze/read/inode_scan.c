@@ -7,6 +7,7 @@
 
 #include "analyze/report/verdict.h"
 #include "ondisk/inode.h"
+#include "support/poison.h"
 #include "support/vector.h"
 
 #define CHUNK_BYTES (512u << 10) /* of an inode table: a task's; at least a block of the largest size */
@@ -390,14 +391,17 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 		inode_counts_add(&run->scan->counts, volume, first_ino, worker->table, inodes);
 	progress_add(run->scan->progress, 0, inodes);
 	worker->is_in_segment = false;
-	for (uint32_t n = 0; n < inodes; n++) {
-		errcode_t error =
-			take_inode(run, index, first_ino + n, worker->table + (size_t)n * volume->format.inode_bytes);
+	errcode_t error = 0;
 
-		if (error)
-			return error;
+	for (uint32_t n = 0; n < inodes && !error; n++) {
+		const uint8_t *raw = worker->table + (size_t)n * volume->format.inode_bytes;
+
+		poison_hide_others(worker->table, (size_t)blocks << volume->format.block_bits, raw,
+		                   volume->format.inode_bytes);
+		error = take_inode(run, index, first_ino + n, raw);
 	}
-	return 0;
+	poison_show(worker->table, CHUNK_BYTES);
+	return error;
 }
 
 static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem)

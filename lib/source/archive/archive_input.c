@@ -7,17 +7,19 @@
 
 #include "source/archive/archive_packer.h"
 #include "source/unpack/unpacked_store.h"
+#include "support/buffer_size.h"
 #include "support/io/whole_io.h"
+#include "support/poison.h"
 #include "support/vector.h"
 
 /*
  * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. Of Linux 6.1's source (84 000
  * members), 1 MiB took as long as 256 KiB.
  */
-#define BUFFER_BYTES ((size_t)256 << 10)
+#define BUFFER_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
 /* A pipe can have less to give at first; ISO 9660 is known by what lies at 32769. */
-#define LEAST_BEGINNING_BYTES ((size_t)64 << 10)
+#define LEAST_BEGINNING_BYTES ((size_t)BUFFER_SIZE(64, 4) << 10)
 
 /*
  * libarchive converts names to the locale's characters; in the C locale, which is ours, it fails to and hands over
@@ -39,6 +41,8 @@ static errcode_t fill_buffer(struct archive_input *input, size_t least)
 	size_t kept = input->keeps_all ? (size_t)input->at : 0, count = 0, got = 0;
 	errcode_t error = vector_reserve(&input->buffer, &input->buffer_capacity, kept + BUFFER_BYTES, 1);
 
+	if (!error)
+		poison_show(input->buffer, input->buffer_capacity);
 	do {
 		if (!error)
 			error = packed_file_read(&input->file, input->buffer + kept + count, BUFFER_BYTES - count,
@@ -48,6 +52,7 @@ static errcode_t fill_buffer(struct archive_input *input, size_t least)
 	input->error = error;
 	if (error)
 		return error;
+	poison_hide(input->buffer + kept + count, input->buffer_capacity - kept - count);
 	input->last_read = input->buffer + kept;
 	input->buffer_at = input->at;
 	input->buffer_bytes = count;
@@ -200,6 +205,13 @@ static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset
 	return to - (int64_t)input->start;
 }
 
+/* While it is at hand: the buffer is used for other parts of the file, too. */
+static void look_at_text(struct archive_input *input)
+{
+	input->looks_like = archive_kind_recognize(input->text, input->text_bytes);
+	input->looks_packed = input->looks_like ? NULL : archive_kind_packer(input->text, input->text_bytes);
+}
+
 static errcode_t examine(struct archive_input *input, int descriptor)
 {
 	struct stat status;
@@ -239,6 +251,7 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	input->is_unread = true;
 	input->text = input->buffer;
 	input->text_bytes = input->buffer_bytes;
+	look_at_text(input);
 	return 0;
 }
 
@@ -383,8 +396,8 @@ static bool is_raw(const struct archive_input *input)
 /* Says why the source is not read; EBADMSG. */
 static errcode_t refuse(struct archive_input *input)
 {
-	const struct archive_kind *is = archive_kind_recognize(input->text, input->text_bytes);
-	const char *packer = is ? NULL : archive_kind_packer(input->text, input->text_bytes);
+	const struct archive_kind *is = input->looks_like;
+	const char *packer = input->looks_packed;
 
 	if (packer)
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed with %s, which is not unpacked here",
@@ -416,13 +429,15 @@ static errcode_t open_archive(struct archive_input *input)
 	if (input->kind == &archive_kind_common && input->first_result == ARCHIVE_EOF) {
 		snprintf(input->refusal, sizeof(input->refusal),
 		         "it has no members; if that is right, give it as tar:FILE");
-		return archive_kind_recognize(input->text, input->text_bytes) ? refuse(input) : EBADMSG;
+		return input->looks_like ? refuse(input) : EBADMSG;
 	}
 	if (!is_raw(input))
 		return 0;
 	/* Text that is not packed is at hand already. */
-	if (input->filters)
+	if (input->filters) {
 		error = unpack_text(input);
+		look_at_text(input);
+	}
 	return error ? error : refuse(input);
 }
 

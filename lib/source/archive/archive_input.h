@@ -36,6 +36,8 @@ struct archive_input {
 	bool is_unread;    /* libarchive has not got the buffer yet */
 	const char *text;  /* of a manifest: what is at hand of it */
 	size_t text_bytes; /* likewise */
+	const struct archive_kind *looks_like; /* what begins as the file does, or as what it unpacks to; NULL: nothing known */
+	const char *looks_packed;              /* likewise, with what it is packed */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
 	bool has_first;    /* the caller has not got it yet */

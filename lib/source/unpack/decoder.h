@@ -35,7 +35,7 @@ struct decoder_format {
 };
 
 /* Nobody asks for less at a time. */
-#define DECODER_LEAST_ROOM ((size_t)128 << 10)
+#define DECODER_LEAST_ROOM ((size_t)BUFFER_SIZE(128, 4) << 10)
 
 enum decoder_place {
 	DECODER_BEFORE_MEMBER, /* at the reader's position another member may begin */

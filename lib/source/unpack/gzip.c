@@ -23,7 +23,7 @@ enum { HAS_CHECKSUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, RESERVED
 #define STEP_BYTES DECODER_LEAST_ROOM
 
 /* So long a member is not tried at once: most of what follows it is longer. */
-#define WHOLE_BYTES ((size_t)128 << 10)
+#define WHOLE_BYTES DECODER_LEAST_ROOM
 
 struct gzip {
 	struct inflater *inflater;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "source/unpack/inflate.h"
+#include "support/poison.h"
 #include "support/run/interrupt.h"
 
 /* How long a writer of a pipe that writes nothing can keep us from seeing a signal. */
@@ -106,6 +107,7 @@ errcode_t packed_reader_fill(struct packed_reader *reader, size_t least)
 	while (reader->count < least && !reader->is_at_end) {
 		size_t got;
 
+		poison_show(reader->buffer, INFLATE_KEPT_BYTES + PACKED_READER_BYTES);
 		make_room(reader);
 		errcode_t error = packed_file_read(reader->file,
 		                                   reader->buffer + INFLATE_KEPT_BYTES + reader->count,
@@ -116,6 +118,7 @@ errcode_t packed_reader_fill(struct packed_reader *reader, size_t least)
 		reader->count += got;
 		reader->next += got;
 		reader->is_at_end = !got;
+		poison_hide(reader->bytes + reader->count, PACKED_READER_BYTES - reader->count);
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "support/buffer_size.h"
 #include "support/problem.h"
 #include "support/run/progress.h"
 
@@ -50,7 +51,7 @@ struct packed_reader {
 };
 
 /* How much is at hand at most: any header must fit in, or it is none. */
-#define PACKED_READER_BYTES ((size_t)256 << 10)
+#define PACKED_READER_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
 /* ENOMEM. */
 MUST_CHECK errcode_t packed_reader_open(struct packed_reader *reader, const struct packed_file *file, uint64_t at);

@@ -9,9 +9,6 @@
 #include "support/run/interrupt.h"
 #include "support/run/timed_wait.h"
 
-/* Of the packed file: some megabytes unpacked, so that few units have much more than may wait. */
-#define UNIT_BYTES ((uint64_t)512 << 10)
-
 /* Of a unit that has been taken; the order matters. */
 enum unit_state {
 	UNIT_FREE,
@@ -40,6 +37,7 @@ struct unit {
 
 struct unpack_stream {
 	struct unpack_source source;
+	uint64_t unit_bytes; /* of the packed file */
 	struct decoder decoder; /* of the caller, without threads; its format is NULL with them */
 	errcode_t alone_error;  /* of it, after what it has given */
 	char *damage;           /* why a unit is damaged; owned */
@@ -114,7 +112,7 @@ static bool hand_over(struct unpack_stream *stream, struct unit *unit, uint8_t *
 /* The first member has ended, and another may follow: now there is something to do for others. */
 static errcode_t cut_into_units(struct unpack_stream *stream)
 {
-	size_t count = (size_t)(stream->source.file->size_bytes / UNIT_BYTES) + 1;
+	size_t count = (size_t)(stream->source.file->size_bytes / stream->unit_bytes) + 1;
 	struct unit **units = reallocarray(stream->units, count, sizeof(*units));
 
 	if (!units)
@@ -140,12 +138,12 @@ static void drop_units(struct unpack_stream *stream, const struct unit *unit, si
 static errcode_t find_successor(struct unpack_stream *stream, struct unit *unit, uint64_t position, uint64_t *limit,
                                 bool *is_done)
 {
-	size_t number = (size_t)(position / UNIT_BYTES);
+	size_t number = (size_t)(position / stream->unit_bytes);
 	errcode_t error = stream->unit_count == 1 ? cut_into_units(stream) : 0;
 
 	if (error)
 		return error;
-	*limit = number < stream->unit_count ? (number + 1) * UNIT_BYTES : UINT64_MAX;
+	*limit = number < stream->unit_count ? (number + 1) * stream->unit_bytes : UINT64_MAX;
 	if (number >= stream->unit_count || unit->state == UNIT_DROPPED)
 		return 0;
 	drop_units(stream, unit, number);
@@ -208,7 +206,7 @@ static errcode_t fill_buffer(struct unpack_stream *stream, struct unit *unit, st
 /* Unpacks from the decoder's position until the unit ends, or nobody wants it. */
 static errcode_t unpack_unit(struct unpack_stream *stream, struct unit *unit, struct decoder *decoder)
 {
-	uint64_t limit = decoder->is_speculative ? (unit->start / UNIT_BYTES + 1) * UNIT_BYTES : 0;
+	uint64_t limit = decoder->is_speculative ? (unit->start / stream->unit_bytes + 1) * stream->unit_bytes : 0;
 	bool is_done = false, is_wanted = true;
 	errcode_t error = 0;
 
@@ -228,7 +226,7 @@ static errcode_t unpack_unit(struct unpack_stream *stream, struct unit *unit, st
 static errcode_t search(struct unpack_stream *stream, size_t number, uint64_t *start, bool *is_there)
 {
 	const struct decoder_format *format = stream->source.format;
-	uint64_t from = number * UNIT_BYTES, end = from + UNIT_BYTES;
+	uint64_t from = number * stream->unit_bytes, end = from + stream->unit_bytes;
 	struct packed_reader reader;
 	errcode_t error = packed_reader_open(&reader, stream->source.file, from);
 
@@ -408,6 +406,7 @@ errcode_t unpack_stream_open(const struct unpack_source *source, struct unpack_s
 	if (!stream)
 		return ENOMEM;
 	stream->source = *source;
+	stream->unit_bytes = source->unit_bytes ? source->unit_bytes : UNPACK_UNIT_BYTES;
 	pthread_mutex_init(&stream->lock, NULL);
 	pthread_cond_init(&stream->changed, NULL);
 	return source->threads ? start_threads(stream) : go_on_alone(stream, 0);

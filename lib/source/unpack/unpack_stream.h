@@ -18,12 +18,16 @@
 
 struct unpack_stream;
 
+/* Of the packed file: some megabytes unpacked, so that few units have much more than may wait. */
+#define UNPACK_UNIT_BYTES ((uint64_t)512 << 10)
+
 struct unpack_source {
 	const struct decoder_format *format;
 	void *context; /* for the format; it is used by the thread that unpacks the first unit */
 	struct packed_file *file; /* borrowed; its is_stopped is set when the stream is closed */
 	struct unpacked_store *store; /* borrowed */
 	unsigned int threads; /* that unpack; 0: the caller's own does */
+	uint64_t unit_bytes; /* 0: UNPACK_UNIT_BYTES */
 	struct source_counts *counts; /* borrowed; NULL: nobody counts what is unpacked */
 };
 

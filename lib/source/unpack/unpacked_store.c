@@ -11,10 +11,11 @@
 
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
+#include "support/poison.h"
 #include "support/vector.h"
 
 /* Memory comes from the system in parts of this size: malloc() would ask for each buffer, and trim when it is freed. */
-#define SLAB_BYTES ((size_t)8 << 20)
+#define SLAB_BYTES (16 * UNPACKED_PIECE_BYTES)
 
 /* So many are at hand, with memory that has been touched. */
 #define PREPARED_BUFFERS 16
@@ -82,8 +83,10 @@ void unpacked_store_destroy(struct unpacked_store *store)
 {
 	if (!store)
 		return;
-	for (size_t i = 0; i < store->slab_count; i++)
+	for (size_t i = 0; i < store->slab_count; i++) {
+		poison_show(store->slabs[i], SLAB_BYTES);
 		munmap(store->slabs[i], SLAB_BYTES);
+	}
 	leave_spool(store->spool);
 	pthread_mutex_destroy(&store->lock);
 	free(store->slabs);
@@ -139,6 +142,8 @@ uint8_t *unpacked_store_buffer(struct unpacked_store *store)
 
 	pthread_mutex_unlock(&store->lock);
 	/* The first one may be the only one, of which little is used. */
+	if (buffer)
+		poison_show(buffer, UNPACKED_PIECE_BYTES);
 	if (buffer && is_new && !is_first)
 		find_memory(buffer);
 	return buffer;
@@ -291,6 +296,7 @@ errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size
 	struct piece *piece = &store->pieces[store->count++];
 
 	*piece = (struct piece){ .start = start, .memory = buffer, .bytes = bytes };
+	poison_hide(buffer + bytes, UNPACKED_PIECE_BYTES - bytes);
 	store->last_is_settled = false;
 	return 0;
 }
@@ -356,6 +362,7 @@ errcode_t unpacked_store_copy(struct unpacked_store *store, const void *bytes, s
 			part = count < UNPACKED_PIECE_BYTES - used ? count : UNPACKED_PIECE_BYTES - used;
 			last->bytes += part;
 			last->wanted_bytes += part;
+			poison_show(store->copied + used, part);
 		}
 		memcpy(store->copied + used, bytes, part);
 		bytes = (const char *)bytes + part;

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "support/buffer_size.h"
 #include "support/problem.h"
 
 /* The temporary file of all stores that share a budget: two thousand layers cannot have one each. */
@@ -29,7 +30,7 @@ void unpacked_budget_release(struct unpacked_budget *budget);
 struct unpacked_store;
 
 /* With less, threads hand over more often; with more, less is at hand at the end of a member. */
-#define UNPACKED_PIECE_BYTES ((size_t)512 << 10)
+#define UNPACKED_PIECE_BYTES ((size_t)BUFFER_SIZE(512, 16) << 10)
 
 /* budget and directory are borrowed until the last byte is added; NULL: no memory is kept, and a file of its own. ENOMEM. */
 MUST_CHECK errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory,
