@@ -11,6 +11,13 @@
 #include "source/host/content_reader.h"
 #include "source/unpack/unpacked_store.h"
 
+/* What libarchive and images need at once is freed after each input: more of it in quarantine takes new pages all the time. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=4:malloc_context_size=8";
+}
+
 #define MOST_READ_FILES 16
 #define MOST_READ_BYTES 4096
 

@@ -15,27 +15,136 @@
 #include "analyze/analyze.h"
 #include "analyze/forms/forms.h"
 #include "analyze/read/paths.h"
+#include "support/crc32c.h"
 
+#define PIECE_HEAD_BYTES 4
 #define PIECE_BYTES 1024
 #define IMAGE_BYTES (UINT64_C(2) << 20)
+#define MOST_PIECES 256
+
+/* A piece of the input. */
+struct piece {
+	size_t at; /* of its bytes */
+	size_t block, count;
+};
+
+static uint16_t little_endian(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+/* The piece whose head is at a place; false: nothing is left. */
+static bool piece_at(const uint8_t *bytes, size_t count, size_t at, struct piece *piece)
+{
+	if (count < PIECE_HEAD_BYTES || at > count - PIECE_HEAD_BYTES)
+		return false;
+	size_t most = little_endian(bytes + at + 2), left = count - at - PIECE_HEAD_BYTES;
+
+	most = most < PIECE_BYTES ? most : PIECE_BYTES;
+	*piece = (struct piece){
+		.at = at + PIECE_HEAD_BYTES,
+		.block = little_endian(bytes + at) % (IMAGE_BYTES / PIECE_BYTES),
+		.count = most < left ? most : left,
+	};
+	return true;
+}
 
 static void unfold(const char *path, const uint8_t *bytes, size_t count)
 {
 	SCOPE_CLOSE int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct piece piece;
 
 	FUZZ_CHECK(descriptor >= 0 && ftruncate(descriptor, IMAGE_BYTES) == 0);
-	while (count >= 4) {
-		size_t block = bytes[0] | (size_t)bytes[1] << 8, length = bytes[2] | (size_t)bytes[3] << 8;
+	for (size_t at = 0; piece_at(bytes, count, at, &piece); at = piece.at + piece.count)
+		FUZZ_CHECK(pwrite(descriptor, bytes + piece.at, piece.count, (off_t)(piece.block * PIECE_BYTES)) ==
+		           (ssize_t)piece.count);
+}
 
-		bytes += 4;
-		count -= 4;
-		length = length < PIECE_BYTES ? length : PIECE_BYTES;
-		length = length < count ? length : count;
-		block %= IMAGE_BYTES / PIECE_BYTES;
-		FUZZ_CHECK(pwrite(descriptor, bytes, length, (off_t)(block * PIECE_BYTES)) == (ssize_t)length);
-		bytes += length;
-		count -= length;
+/* xorshift: the same for the same seed. */
+static uint32_t next_number(uint32_t *state, uint32_t below)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state % below;
+}
+
+/* A number of the image, one near it, or one at which something ends. */
+static uint32_t choose_value(const uint8_t *bytes, const struct piece *piece, uint32_t old, uint32_t *state)
+{
+	static const uint32_t ends[] = { 0, 1, 2, 3, 4, 7, 8, 0x7f, 0xff, 0x100, 0x400, 0x3fff, 0x7fff, 0x8000, 0x8001,
+		                         0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff };
+
+	switch (next_number(state, 6)) {
+	case 0:
+		return old + 1 + next_number(state, 8);
+	case 1:
+		return old - 1 - next_number(state, 8);
+	case 2:
+		return old ^ UINT32_C(1) << next_number(state, 32);
+	case 3:
+		return little_endian(bytes + piece->at + next_number(state, (uint32_t)piece->count - 1));
+	case 4:
+		return next_number(state, IMAGE_BYTES / PIECE_BYTES + 2);
+	default:
+		return ends[next_number(state, sizeof(ends) / sizeof(*ends))];
 	}
+}
+
+/* An extent tree's node: one of the numbers of its header, or of its first entries. */
+static bool find_node(const uint8_t *bytes, const struct piece *piece, uint32_t *state, size_t *at)
+{
+	size_t nodes[PIECE_BYTES / 4], count = 0;
+
+	for (size_t n = 0; n + 12 <= piece->count; n += 4)
+		if (little_endian(bytes + piece->at + n) == 0xf30a)
+			nodes[count++] = n;
+	if (!count)
+		return false;
+	*at = nodes[next_number(state, (uint32_t)count)] + 2 * next_number(state, 24);
+	return true;
+}
+
+/* A number in one of the structures: where something stands, mostly, which says that it means something. */
+static void change_number(uint8_t *bytes, const struct piece *piece, uint32_t *state)
+{
+	static const unsigned int widths[] = { 1, 2, 4, 2 };
+	unsigned int width = widths[next_number(state, 4)];
+	uint32_t old = 0;
+	size_t at = 0;
+
+	if (next_number(state, 3) || !find_node(bytes, piece, state, &at))
+		for (unsigned int tries = 0; tries < 8 && (!tries || !bytes[piece->at + at]); tries++)
+			at = next_number(state, (uint32_t)piece->count) / width * width;
+	if (at + width > piece->count)
+		return;
+	for (unsigned int n = width; n--;)
+		old = old << 8 | bytes[piece->at + at + n];
+	uint32_t value = choose_value(bytes, piece, old, state);
+
+	for (unsigned int n = 0; n < width; n++, value >>= 8)
+		bytes[piece->at + at + n] = (uint8_t)value;
+}
+
+/* Most of an image is bitmaps and names, so of the structures one number after another is changed where it is. */
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned int seed)
+{
+	uint32_t state = seed | 1;
+	struct piece pieces[MOST_PIECES];
+	uint32_t piece_count = 0;
+
+	for (size_t at = 0; piece_count < MOST_PIECES && piece_at(bytes, count, at, &pieces[piece_count]);
+	     at = pieces[piece_count - 1].at + pieces[piece_count - 1].count)
+		piece_count++;
+	if (!piece_count || !next_number(&state, 8))
+		return LLVMFuzzerMutate(bytes, count, most);
+	for (uint32_t changes = 1 + next_number(&state, 3); changes--;) {
+		const struct piece *piece = &pieces[next_number(&state, piece_count)];
+
+		if (piece->count >= 4)
+			change_number(bytes, piece, &state);
+	}
+	return count;
 }
 
 static void check_report(const struct report *report)
@@ -47,16 +156,22 @@ static void check_report(const struct report *report)
 	FUZZ_CHECK(report->worst.count <= report->worst.limit);
 }
 
-static void print_all(const struct report *report)
+/* All forms say the same, so one of them is enough. */
+static void print_one(const struct report *report, unsigned int number)
 {
 	static const struct form_parts parts = { true, true, true, true, true };
 	SCOPE_FREE char *text = NULL;
 	size_t text_bytes;
 	FILE *stream = open_memstream(&text, &text_bytes);
 
+	unsigned int forms = 0;
+
+	while (form_get(forms))
+		forms++;
+	const struct report_form *form = form_get(number % forms);
+
 	FUZZ_CHECK(stream);
-	for (unsigned int form = 0; form_get(form); form++)
-		FUZZ_CHECK(!form_get(form)->print || form_get(form)->print(report, &parts, stream) == 0);
+	FUZZ_CHECK(!form->print || form->print(report, &parts, stream) == 0);
 	fclose(stream);
 }
 
@@ -102,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	fuzz_check_problem(error, &problem);
 	if (!error) {
 		check_report(report);
-		print_all(report);
+		print_one(report, crc32c(0, bytes, count));
 		print_path(&volume, "/directory/file", &report->damage);
 		print_path(&volume, "<13>", &report->damage);
 	}

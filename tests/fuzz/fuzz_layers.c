@@ -2,7 +2,7 @@
 /*
  * OCI images: the index, what it leads to, layers with their whiteouts, and the names of accounts in the tree that comes
  * of them. The first part of the input is index.json, each other one a blob. In a part that is JSON, @N@ is the digest of
- * blob N (1 to 9) and #N# its size; a blob may name those that follow it.
+ * blob N (1 to 9) and #N# its size; a blob may name those that follow it. Any other part is an archive (tar_text.h).
  */
 #include "fuzz.h"
 
@@ -14,6 +14,7 @@
 #include <nettle/sha2.h>
 
 #include "source/owners/account_names.h"
+#include "tar_text.h"
 
 #define MOST_BLOBS 9
 #define DIGEST_CHARACTERS (2 * SHA256_DIGEST_SIZE)
@@ -63,15 +64,22 @@ static char *fill_in(const struct fuzz_part *part, const struct blob *blobs, siz
 static void write_part(const char *name, const struct fuzz_part *part, struct blob *blobs, struct blob *blob)
 {
 	bool is_text = part->count && part->bytes[0] == '{';
-	size_t count = part->count;
-	SCOPE_FREE char *filled = is_text ? fill_in(part, blobs, &count) : NULL;
-	const void *bytes = is_text ? filled : (const void *)part->bytes;
+	size_t count;
+	SCOPE_FREE void *bytes = is_text ? (void *)fill_in(part, blobs, &count) :
+	                                   tar_of_text(part->bytes, part->count, &count);
 	char path[100];
 
 	if (blob)
 		take_digest(blob, bytes, count);
 	snprintf(path, sizeof(path), "%s%s", name, blob ? blob->digest : "");
 	fuzz_file(path, bytes, count);
+}
+
+/* Whiteouts remove others, and are no files themselves. */
+static void check_markers(const struct tree *tree)
+{
+	for (uint32_t number = 1; number < tree->node_count; number++)
+		FUZZ_CHECK(strncmp(tree->nodes[number].name, ".wh.", 4));
 }
 
 static void find_accounts(const struct tree *tree)
@@ -110,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	struct tree *tree = fuzz_scan(name);
 
 	if (tree) {
+		check_markers(tree);
 		find_accounts(tree);
 		tree_destroy(tree);
 	}

@@ -25,6 +25,13 @@ static uint8_t *read_file(const char *path, size_t *count)
 	return bytes;
 }
 
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t count, size_t most)
+{
+	(void)bytes;
+	(void)most;
+	return count;
+}
+
 int main(int argument_count, char **arguments)
 {
 	for (int n = 1; n < argument_count; n++) {

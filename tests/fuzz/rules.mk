@@ -13,4 +13,6 @@ fuzz_harnesses := \
 	unpack
 
 # What they share.
-fuzz_parts := fuzz
+fuzz_parts := \
+	fuzz \
+	tar_text
