@@ -168,6 +168,16 @@ static uint64_t sum_of(const struct weights *weights)
 	return weights->count ? weights->list[weights->count - 1].sum : 0;
 }
 
+/* That anything may have: those above it have no weight. */
+static double largest_of(const struct weights *weights)
+{
+	size_t count = weights->count;
+
+	while (count && !weights->list[count - 1].weight)
+		count--;
+	return count ? weights->list[count - 1].value : 0;
+}
+
 static const char *check(struct profile *profile)
 {
 	uint64_t directories = 0;
@@ -184,7 +194,7 @@ static const char *check(struct profile *profile)
 			depth->count = 1;
 		directories += depth->count;
 	}
-	if (!sum_of(&profile->sizes) || profile->sizes.list[profile->sizes.count - 1].value < 1)
+	if (largest_of(&profile->sizes) < 1)
 		return "there are no sizes";
 	if (!sum_of(&profile->depths) || !sum_of(&profile->steps) || (profile->ages.count && !sum_of(&profile->ages)) ||
 	    profile->steps.list[0].value < 1)
