@@ -91,8 +91,23 @@ static uint32_t choose_value(const uint8_t *bytes, const struct piece *piece, ui
 	}
 }
 
-/* An extent tree's node: one of the numbers of its header, or of its first entries. */
-static bool find_node(const uint8_t *bytes, const struct piece *piece, uint32_t *state, size_t *at)
+static void change(uint8_t *bytes, const struct piece *piece, size_t at, unsigned int width, uint32_t *state)
+{
+	uint8_t *number = bytes + piece->at + at;
+	uint32_t old = 0;
+
+	if (at + width > piece->count)
+		return;
+	for (unsigned int n = width; n--;)
+		old = old << 8 | number[n];
+	uint32_t value = choose_value(bytes, piece, old, state);
+
+	for (unsigned int n = 0; n < width; n++, value >>= 8)
+		number[n] = (uint8_t)value;
+}
+
+/* Numbers of a node of an extent tree, of its header above all; some make sense only together. False: there is none here. */
+static bool change_node(uint8_t *bytes, const struct piece *piece, uint32_t *state)
 {
 	size_t nodes[PIECE_BYTES / 4], count = 0;
 
@@ -101,29 +116,23 @@ static bool find_node(const uint8_t *bytes, const struct piece *piece, uint32_t 
 			nodes[count++] = n;
 	if (!count)
 		return false;
-	*at = nodes[next_number(state, (uint32_t)count)] + 2 * next_number(state, 24);
+	size_t node = nodes[next_number(state, (uint32_t)count)];
+
+	for (uint32_t changes = 1 + next_number(state, 3); changes--;)
+		change(bytes, piece, node + 2 * (1 + next_number(state, next_number(state, 2) ? 3 : 23)), 2, state);
 	return true;
 }
 
-/* A number in one of the structures: where something stands, mostly, which says that it means something. */
+/* A number where something stands, mostly, which says that it means something. */
 static void change_number(uint8_t *bytes, const struct piece *piece, uint32_t *state)
 {
 	static const unsigned int widths[] = { 1, 2, 4, 2 };
 	unsigned int width = widths[next_number(state, 4)];
-	uint32_t old = 0;
 	size_t at = 0;
 
-	if (next_number(state, 3) || !find_node(bytes, piece, state, &at))
-		for (unsigned int tries = 0; tries < 8 && (!tries || !bytes[piece->at + at]); tries++)
-			at = next_number(state, (uint32_t)piece->count) / width * width;
-	if (at + width > piece->count)
-		return;
-	for (unsigned int n = width; n--;)
-		old = old << 8 | bytes[piece->at + at + n];
-	uint32_t value = choose_value(bytes, piece, old, state);
-
-	for (unsigned int n = 0; n < width; n++, value >>= 8)
-		bytes[piece->at + at + n] = (uint8_t)value;
+	for (unsigned int tries = 0; tries < 8 && (!tries || !bytes[piece->at + at]); tries++)
+		at = next_number(state, (uint32_t)piece->count) / width * width;
+	change(bytes, piece, at, width, state);
 }
 
 /* Most of an image is bitmaps and names, so of the structures one number after another is changed where it is. */
@@ -141,7 +150,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsign
 	for (uint32_t changes = 1 + next_number(&state, 3); changes--;) {
 		const struct piece *piece = &pieces[next_number(&state, piece_count)];
 
-		if (piece->count >= 4)
+		if (piece->count >= 4 && (next_number(&state, 2) || !change_node(bytes, piece, &state)))
 			change_number(bytes, piece, &state);
 	}
 	return count;

@@ -7,10 +7,11 @@
 
 #include "analyze/report/verdict.h"
 #include "ondisk/inode.h"
+#include "support/buffer_size.h"
 #include "support/poison.h"
 #include "support/vector.h"
 
-#define CHUNK_BYTES (512u << 10) /* of an inode table: a task's; at least a block of the largest size */
+#define CHUNK_BYTES (BUFFER_SIZE(512u, 64u) << 10) /* of an inode table: a task's; at least a block of the largest size */
 
 /* Files that were seen one after the other, or a large one that is yet to be walked: where they begin and end. */
 struct scan_segment {
