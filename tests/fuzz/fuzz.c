@@ -97,15 +97,32 @@ struct fuzz_part fuzz_next_part(struct fuzz_part *rest)
 	return part;
 }
 
+/* What a file has of data ascends, and lies in it. */
+static void check_map(const struct tree_node *node)
+{
+	const struct tree_data_map *map = node->data_map;
+	uint64_t end = 0;
+
+	for (uint32_t n = 0; n < map->count; n++) {
+		const struct tree_segment *segment = &map->segments[n];
+
+		FUZZ_CHECK(segment->start_bytes >= end && segment->length_bytes);
+		end = segment->start_bytes + segment->length_bytes;
+		FUZZ_CHECK(end > segment->start_bytes && end <= node->size_bytes);
+	}
+}
+
 /* No name leads out of its directory, and every directory lies in one that comes before it. */
-static void check_names(const struct tree *tree)
+static void check_nodes(const struct tree *tree)
 {
 	for (uint32_t number = 1; number < tree->node_count; number++) {
 		const struct tree_node *node = &tree->nodes[number];
 
-		FUZZ_CHECK(node->name_bytes && node->parent < number);
+		FUZZ_CHECK(node->name_bytes && node->parent < number && !node->name[node->name_bytes]);
 		FUZZ_CHECK(!memchr(node->name, '/', node->name_bytes) && !memchr(node->name, '\0', node->name_bytes));
 		FUZZ_CHECK(node->name_bytes > 2 || strncmp(node->name, "..", node->name_bytes));
+		if (S_ISREG(node->mode) && node->is_sparse && node->data_map && !tree_node_is_link(tree, number))
+			check_map(node);
 	}
 }
 
@@ -154,7 +171,7 @@ struct tree *fuzz_scan_layers(const char *const *names, uint32_t count, enum whi
 	fuzz_check_problem(error, &problem);
 	if (error)
 		return NULL;
-	check_names(tree);
+	check_nodes(tree);
 	read_contents(tree);
 	return tree;
 }

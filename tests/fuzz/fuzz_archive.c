@@ -2,6 +2,12 @@
 /* Archives: headers of tar as they are checked before libarchive reads them, members, ACLs, sparse files, the tree; see tar_text.h. */
 #include "fuzz.h"
 #include "tar_text.h"
+#include "text_mutator.h"
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned int seed)
+{
+	return mutate_text(bytes, count, most, seed);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {

@@ -5,6 +5,7 @@
  * 1 KiB and how many bytes follow, of 16 bits each (little-endian), and these bytes. All else is zeros.
  */
 #include "fuzz.h"
+#include "text_mutator.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,15 +59,6 @@ static void unfold(const char *path, const uint8_t *bytes, size_t count)
 	for (size_t at = 0; piece_at(bytes, count, at, &piece); at = piece.at + piece.count)
 		FUZZ_CHECK(pwrite(descriptor, bytes + piece.at, piece.count, (off_t)(piece.block * PIECE_BYTES)) ==
 		           (ssize_t)piece.count);
-}
-
-/* xorshift: the same for the same seed. */
-static uint32_t next_number(uint32_t *state, uint32_t below)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state % below;
 }
 
 /* A number of the image, one near it, or one at which something ends. */
@@ -123,7 +115,7 @@ static bool change_node(uint8_t *bytes, const struct piece *piece, uint32_t *sta
 	return true;
 }
 
-/* A number where something stands, mostly, which says that it means something. */
+/* A number where something stands, mostly, which says that it means something; and those beside it. */
 static void change_number(uint8_t *bytes, const struct piece *piece, uint32_t *state)
 {
 	static const unsigned int widths[] = { 1, 2, 4, 2 };
@@ -132,13 +124,15 @@ static void change_number(uint8_t *bytes, const struct piece *piece, uint32_t *s
 
 	for (unsigned int tries = 0; tries < 8 && (!tries || !bytes[piece->at + at]); tries++)
 		at = next_number(state, (uint32_t)piece->count) / width * width;
+	for (uint32_t changes = next_number(state, 3); changes--;)
+		change(bytes, piece, at / 2 * 2 + 2 * next_number(state, 4), 2, state);
 	change(bytes, piece, at, width, state);
 }
 
 /* Most of an image is bitmaps and names, so of the structures one number after another is changed where it is. */
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned int seed)
 {
-	uint32_t state = seed | 1;
+	uint32_t state = seed | 1; /* never 0, where it would stay */
 	struct piece pieces[MOST_PIECES];
 	uint32_t piece_count = 0;
 

@@ -15,6 +15,7 @@
 
 #include "source/owners/account_names.h"
 #include "tar_text.h"
+#include "text_mutator.h"
 
 #define MOST_BLOBS 9
 #define DIGEST_CHARACTERS (2 * SHA256_DIGEST_SIZE)
@@ -97,6 +98,11 @@ static void find_accounts(const struct tree *tree)
 		}
 	}
 	account_names_destroy(&names);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned int seed)
+{
+	return mutate_text(bytes, count, most, seed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)

@@ -15,4 +15,5 @@ fuzz_harnesses := \
 # What they share.
 fuzz_parts := \
 	fuzz \
-	tar_text
+	tar_text \
+	text_mutator
