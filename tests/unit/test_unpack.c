@@ -170,7 +170,7 @@ static errcode_t unpack_from(const struct decoder_format *format, struct packed_
 	const uint8_t *bytes;
 	size_t count;
 	errcode_t error = unpacked_store_create(&budget, ".", &store);
-	const struct unpack_source source = { format, NULL, file, store, setting->threads, NULL };
+	const struct unpack_source source = { format, NULL, file, store, setting->threads, NULL, 0 };
 
 	ck_assert_int_eq(error, 0);
 	ck_assert_int_eq(unpack_stream_open(&source, &stream), 0);
@@ -453,7 +453,7 @@ START_TEST(test_early_close)
 			ck_assert_int_eq(write(ends[1], sample.packed.data, 1000), 1000);
 		else
 			ck_assert_int_eq(whole_write(file.descriptor, sample.packed.data, sample.packed.count, 0), 0);
-		const struct unpack_source source = { &gzip_format, NULL, &file, store, 1 + round % 4, NULL };
+		const struct unpack_source source = { &gzip_format, NULL, &file, store, 1 + round % 4, NULL, 0 };
 
 		ck_assert_int_eq(unpack_stream_open(&source, &stream), 0);
 		for (unsigned int i = 0; !is_pipe && i < round; i++)

@@ -27,8 +27,8 @@ struct unpack_source {
 	struct packed_file *file; /* borrowed; its is_stopped is set when the stream is closed */
 	struct unpacked_store *store; /* borrowed */
 	unsigned int threads; /* that unpack; 0: the caller's own does */
-	uint64_t unit_bytes; /* 0: UNPACK_UNIT_BYTES */
 	struct source_counts *counts; /* borrowed; NULL: nobody counts what is unpacked */
+	uint64_t unit_bytes; /* 0: UNPACK_UNIT_BYTES */
 };
 
 /*
