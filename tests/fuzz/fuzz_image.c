@@ -115,7 +115,7 @@ static bool change_node(uint8_t *bytes, const struct piece *piece, uint32_t *sta
 	return true;
 }
 
-/* A number where something stands, mostly, which says that it means something; and those beside it. */
+/* A number where something stands, or beside it, mostly: that says that it means something. */
 static void change_number(uint8_t *bytes, const struct piece *piece, uint32_t *state)
 {
 	static const unsigned int widths[] = { 1, 2, 4, 2 };
@@ -123,7 +123,8 @@ static void change_number(uint8_t *bytes, const struct piece *piece, uint32_t *s
 	size_t at = 0;
 
 	for (unsigned int tries = 0; tries < 8 && (!tries || !bytes[piece->at + at]); tries++)
-		at = next_number(state, (uint32_t)piece->count) / width * width;
+		at = next_number(state, (uint32_t)piece->count);
+	at = (at + next_number(state, 2) * next_number(state, 8)) / width * width;
 	for (uint32_t changes = next_number(state, 3); changes--;)
 		change(bytes, piece, at / 2 * 2 + 2 * next_number(state, 4), 2, state);
 	change(bytes, piece, at, width, state);

@@ -60,6 +60,28 @@ static size_t change_line(uint8_t *bytes, size_t count, size_t most, uint32_t *s
 	return replace(bytes, count, most, line, copy, LLVMFuzzerMutate(copy, line.count, sizeof(copy)));
 }
 
+/* A component before others in a line's path. */
+static size_t insert_name(uint8_t *bytes, size_t count, size_t most, uint32_t *state)
+{
+	static const char *const names[] = { "../", "./", "/", "directory/", ".wh.", ".wh..wh." };
+	static const uint8_t longest[300] = { [0 ... 299] = 'n' };
+	uint32_t number = next_number(state, sizeof(names) / sizeof(*names) + 1);
+	struct line line = choose_line(bytes, count, state);
+
+	if (line.count < 2)
+		return count;
+	const uint8_t *from = bytes + line.at + next_number(state, (uint32_t)line.count);
+	const uint8_t *slash = memchr(from, '/', (size_t)(bytes + line.at + line.count - from));
+	const uint8_t *equals = memchr(bytes + line.at, '=', line.count);
+
+	/* After a slash, the key of a record, or a member's type. */
+	line.at = (size_t)((slash ? slash : equals ? equals : bytes + line.at) - bytes) + 1;
+	line.count = 0;
+	if (number == sizeof(names) / sizeof(*names))
+		return replace(bytes, count, most, line, longest, 200 + next_number(state, 100));
+	return replace(bytes, count, most, line, names[number], strlen(names[number]));
+}
+
 /* The value after one of JSON's colons. */
 static size_t change_value(uint8_t *bytes, size_t count, size_t most, uint32_t *state)
 {
@@ -89,12 +111,14 @@ size_t mutate_text(uint8_t *bytes, size_t count, size_t most, unsigned int seed)
 	next_number(&state, 2);
 	if (count < 4)
 		return LLVMFuzzerMutate(bytes, count, most);
-	switch (next_number(&state, 5)) {
+	switch (next_number(&state, 6)) {
 	case 0:
 		return move_line(bytes, count, most, &state);
 	case 1:
 		return change_line(bytes, count, most, &state);
 	case 2:
+		return insert_name(bytes, count, most, &state);
+	case 3:
 		if (memchr(bytes, '{', count))
 			return change_value(bytes, count, most, &state);
 	}
