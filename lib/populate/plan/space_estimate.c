@@ -319,7 +319,11 @@ static errcode_t list_directories(struct build *build, struct problem *problem)
 		build->directory_count = 0;
 		return ENOMEM;
 	}
-	return pool_run(build->pool, tasks, fill_directories, &list, problem);
+	error = pool_run(build->pool, tasks, fill_directories, &list, problem);
+	/* What no task has cleared says nothing, and whoever releases the build would go by it. */
+	if (error)
+		free(TAKE(build->placements));
+	return error;
 }
 
 /*
