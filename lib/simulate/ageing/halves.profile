@@ -2,6 +2,7 @@
 # 400 MiB), in 100 directories. Files of any age go, so there are no ages.
 streams 1
 fallocate 30
+fallocate-parts 100
 delete 50
 size 64 94
 size 128 166

@@ -106,6 +106,7 @@ static const char *take_words(struct profile *profile, const char *key, char *wo
 		uint32_t *number, least, most;
 	} single[] = {
 		{ "fallocate", &profile->fallocate_percent, 0, 100 },
+		{ "fallocate-parts", &profile->fallocate_parts_percent, 0, 100 },
 		{ "streams", &profile->streams, 1, MOST_STREAMS },
 		{ "delete", &profile->delete_percent, 1, 99 },
 	};

@@ -8,6 +8,7 @@
  *   depth DEPTH WEIGHT COUNT    files in one of so many directories at this depth, 0 being the top
  *   step PARTS WEIGHT           files that are written in so many parts
  *   fallocate PERCENT           so many files are reserved at once
+ *   fallocate-parts PERCENT     so many of the others are reserved part by part
  *   streams N                   so many files grow side by side
  *   delete PERCENT              so much of what there is goes before the filesystem is filled again
  *
@@ -38,7 +39,7 @@ struct weights {
 
 struct profile {
 	struct weights sizes, ages, depths, steps; /* values ascend; ages may be empty */
-	uint32_t fallocate_percent, streams, delete_percent;
+	uint32_t fallocate_percent, fallocate_parts_percent, streams, delete_percent;
 };
 
 /*

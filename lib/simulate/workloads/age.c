@@ -173,13 +173,26 @@ static uint32_t choose_blocks(struct ageing *ageing)
 	return (uint32_t)(blocks < most ? blocks : most);
 }
 
+/* Whether it gets its blocks by fallocate(2), all at once or part by part. */
+static bool choose_reserved(struct ageing *ageing, uint32_t *parts)
+{
+	const struct profile *profile = &ageing->profile;
+
+	if (!ageing->simulation->image->format.extents)
+		return false;
+	if (random_below(&ageing->random, 100) < profile->fallocate_percent) {
+		*parts = 1;
+		return true;
+	}
+	return profile->fallocate_parts_percent && random_below(&ageing->random, 100) < profile->fallocate_parts_percent;
+}
+
 static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker, struct stream *stream)
 {
 	const struct profile *profile = &ageing->profile;
-	const struct image *image = ageing->simulation->image;
 	uint32_t blocks = choose_blocks(ageing);
 	uint32_t parts = (uint32_t)profile->steps.list[profile_choose(&profile->steps, &ageing->random)].value;
-	bool reserves = image->format.extents && random_below(&ageing->random, 100) < profile->fallocate_percent;
+	bool reserves = choose_reserved(ageing, &parts);
 
 	if (!find_room(ageing, &stream->file))
 		return EXT2MB_ET_NO_INODES;
@@ -192,7 +205,7 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 	file->map.is_unwritten = reserves;
 	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
 	stream->blocks = blocks;
-	stream->step_blocks = reserves ? stream->blocks : (stream->blocks + parts - 1) / parts;
+	stream->step_blocks = (stream->blocks + parts - 1) / parts;
 	/* What is written at once is allocated when its end is known: Linux delays it. */
 	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
 	                            &stream->handle);
