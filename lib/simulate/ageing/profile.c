@@ -253,3 +253,27 @@ double profile_mean_size(const struct profile *profile)
 	}
 	return sum / (double)sum_of(&profile->sizes);
 }
+
+/* --- Comparing ---------------------------------------------------------------------------------------------- */
+
+size_t profile_size_index(const struct profile *profile, uint64_t bytes)
+{
+	size_t index = 0;
+
+	while (index + 1 < profile->sizes.count && profile->sizes.list[index].value < (double)bytes)
+		index++;
+	return index;
+}
+
+double profile_distance(const struct weights *weights, const uint64_t *counts)
+{
+	double total = 0, sum = 0, most = 0;
+
+	for (size_t index = 0; index < weights->count; index++)
+		total += (double)counts[index];
+	for (size_t index = 0; total > 0 && index < weights->count; index++) {
+		sum += (double)counts[index];
+		most = fmax(most, fabs(sum / total - (double)weights->list[index].sum / (double)sum_of(weights)));
+	}
+	return most;
+}

@@ -54,5 +54,14 @@ size_t profile_choose(const struct weights *weights, uint64_t *random);
 /* Bytes of a file, of which there is at least one. */
 uint64_t profile_choose_size(const struct profile *profile, uint64_t *random);
 
+/* Which of the profile's sizes such a file belongs to: the first that is not smaller, else the last one. */
+size_t profile_size_index(const struct profile *profile, uint64_t bytes);
+
+/*
+ * How far counts, one for each of the weights, are from them: the largest difference between the shares of all up to one of
+ * them (Kolmogorov and Smirnov's distance, at the bounds that the profile names). 0 to 1; 0 if all counts are 0.
+ */
+double profile_distance(const struct weights *weights, const uint64_t *counts);
+
 /* Bytes of the average file. */
 double profile_mean_size(const struct profile *profile);

@@ -20,7 +20,7 @@ enum { PROFILE, FILL, CHURN };
 static const struct workload_option age_options[] = {
 	[PROFILE] = { "profile", "NAME", SETTING_TEXT, 0, 0, 0,
 	              "how, or a file that says it (default: halves; see e2allocsim(8))" },
-	[FILL] = { "fill", "PERCENT", SETTING_NUMBER, 85, 1, 99, "how full the filesystem gets" },
+	[FILL] = { "fill", "PERCENT", SETTING_NUMBER, 85, 1, 99, "how much of what is free gets used" },
 	[CHURN] = { "churn", "N", SETTING_NUMBER, 6, 1, 1000, "how many times that much is written in all" },
 	{ 0 },
 };
@@ -30,11 +30,27 @@ static const struct workload_option age_options[] = {
 #define SPARE_SHARE 2          /* one part in so many, as directories fill at random */
 #define LARGEST_SHARE 16       /* of a filesystem, for one file */
 
+/* When the distance from the profile is shown, beside the end: as often as was filled had been written so many times. */
+#define CHECKPOINT(times)                                                                                              \
+	{                                                                                                              \
+		times, "size_distance_" #times, "Sizes off the profile, churn " #times, "age_distance_" #times,        \
+			"Ages off the profile, churn " #times                                                          \
+	}
+static const struct {
+	uint64_t times;
+	const char *size_key, *size_label, *age_key, *age_label;
+} checkpoints[] = {
+	CHECKPOINT(1),  CHECKPOINT(2),  CHECKPOINT(4),   CHECKPOINT(8),   CHECKPOINT(16),
+	CHECKPOINT(32), CHECKPOINT(64), CHECKPOINT(128), CHECKPOINT(256), CHECKPOINT(512),
+};
+#define CHECKPOINTS (sizeof(checkpoints) / sizeof(*checkpoints))
+
 /* A file by its birth. */
 struct birth {
 	uint64_t number : 63; /* of files that were born before it */
 	uint64_t is_gone : 1; /* it has been deleted: forgotten after the deletions that it is one of */
 	uint32_t directory, index;
+	uint32_t size; /* which of the profile's */
 };
 
 /* What a stream is writing. */
@@ -61,6 +77,10 @@ struct ageing {
 	uint64_t least_free_blocks; /* below that the filesystem is full */
 	uint64_t random;
 	bool is_full;
+	struct { /* what is left is how far from the profile, when so much had been written */
+		double sizes, ages;
+	} distances[CHECKPOINTS];
+	size_t checkpoints; /* so far */
 };
 
 /* --- Directories -------------------------------------------------------------------------------------------- */
@@ -159,18 +179,22 @@ static struct simulated_file *file_of(const struct ageing *ageing, const struct 
 
 /* --- Filling ------------------------------------------------------------------------------------------------ */
 
-/* No more than a part of the filesystem that profiles of larger ones forget, and than there is to be filled. */
-static uint32_t choose_blocks(struct ageing *ageing)
+/* *bytes gets what they hold. No more than a part of the filesystem that profiles of larger ones forget, and than there is to be filled. */
+static uint32_t choose_blocks(struct ageing *ageing, uint64_t *bytes)
 {
 	const struct image *image = ageing->simulation->image;
-	uint64_t blocks = profile_choose_size(&ageing->profile, &ageing->random) / image->format.block_bytes + 1;
+	*bytes = profile_choose_size(&ageing->profile, &ageing->random);
+	uint64_t blocks = *bytes / image->format.block_bytes + 1;
 	uint64_t full = ageing->least_free_blocks;
 	uint64_t room = ageing->free_blocks > full ? ageing->free_blocks - full : 1;
 	uint64_t most = image->geometry.end_block / LARGEST_SHARE + 1;
 
 	most = most < UINT32_MAX / 2 ? most : UINT32_MAX / 2;
 	most = most < room ? most : room;
-	return (uint32_t)(blocks < most ? blocks : most);
+	if (blocks <= most)
+		return (uint32_t)blocks;
+	*bytes = most * image->format.block_bytes;
+	return (uint32_t)most;
 }
 
 /* Whether it gets its blocks by fallocate(2), all at once or part by part. */
@@ -190,12 +214,14 @@ static bool choose_reserved(struct ageing *ageing, uint32_t *parts)
 static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker, struct stream *stream)
 {
 	const struct profile *profile = &ageing->profile;
-	uint32_t blocks = choose_blocks(ageing);
+	uint64_t bytes;
+	uint32_t blocks = choose_blocks(ageing, &bytes);
 	uint32_t parts = (uint32_t)profile->steps.list[profile_choose(&profile->steps, &ageing->random)].value;
 	bool reserves = choose_reserved(ageing, &parts);
 
 	if (!find_room(ageing, &stream->file))
 		return EXT2MB_ET_NO_INODES;
+	stream->file.size = (uint32_t)profile_size_index(profile, bytes);
 	struct file_set *set = ageing->directories[stream->file.directory];
 	struct simulated_file *file = file_of(ageing, &stream->file);
 	errcode_t error = file_set_take_inode(set, stream->file.index, worker);
@@ -369,6 +395,63 @@ static errcode_t delete_some(struct ageing *ageing)
 	return error ? error : ext2mb_commit(ageing->simulation->image->mb);
 }
 
+/* --- How near the profile it is ------------------------------------------------------------------------------ */
+
+static double size_distance(const struct ageing *ageing)
+{
+	uint64_t counts[PROFILE_MOST_WEIGHTS] = { 0 };
+
+	for (size_t index = 0; index < ageing->living_count; index++)
+		counts[ageing->living[index].size]++;
+	return profile_distance(&ageing->profile.sizes, counts);
+}
+
+static double age_distance(const struct ageing *ageing)
+{
+	size_t ends[PROFILE_MOST_WEIGHTS + 1];
+	uint64_t counts[PROFILE_MOST_WEIGHTS] = { 0 };
+
+	cut_at_ages(ageing, ends);
+	for (size_t age = 0; age < ageing->profile.ages.count; age++)
+		counts[age] = ends[age] - ends[age + 1];
+	return profile_distance(&ageing->profile.ages, counts);
+}
+
+/* After a filling, once for each checkpoint that it has reached. */
+static void note_distances(struct ageing *ageing)
+{
+	uint64_t full = ageing->to_write_blocks / ageing->simulation->settings[CHURN].number;
+
+	for (; ageing->checkpoints < CHECKPOINTS &&
+	       ageing->written_blocks >= checkpoints[ageing->checkpoints].times * full;
+	     ageing->checkpoints++) {
+		ageing->distances[ageing->checkpoints].sizes = size_distance(ageing);
+		ageing->distances[ageing->checkpoints].ages = age_distance(ageing);
+	}
+}
+
+static void add_distances(const struct ageing *ageing)
+{
+	struct result *result = ageing->simulation->result;
+	bool has_ages = ageing->profile.ages.count;
+
+	for (size_t index = 0; index <= ageing->checkpoints; index++) {
+		bool is_end = index == ageing->checkpoints;
+		struct named_value size = { "size_distance", "Sizes off the profile (KS)", size_distance(ageing), 3 };
+		struct named_value age = { "age_distance", "Ages off the profile (KS)", age_distance(ageing), 3 };
+
+		if (!is_end) {
+			size = (struct named_value){ checkpoints[index].size_key, checkpoints[index].size_label,
+				                     ageing->distances[index].sizes, 3 };
+			age = (struct named_value){ checkpoints[index].age_key, checkpoints[index].age_label,
+				                    ageing->distances[index].ages, 3 };
+		}
+		result_add(result, NULL, RESULT_COUNTED, (const struct named_value[]){ size, { 0 } });
+		if (has_ages)
+			result_add(result, NULL, RESULT_COUNTED, (const struct named_value[]){ age, { 0 } });
+	}
+}
+
 /* --- The workload ------------------------------------------------------------------------------------------- */
 
 static errcode_t grow_old(struct ageing *ageing)
@@ -380,6 +463,9 @@ static errcode_t grow_old(struct ageing *ageing)
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot make directories");
 	/* They get their blocks in the end. */
+	if (ageing->free_blocks - ageing->least_free_blocks <= geometry_to_blocks(&image->geometry, ageing->directory_count))
+		return problem_set_reason(simulation->problem, EXT2MB_ET_NO_SPACE, image->path, "cannot age",
+		                          "the profile's directories take all that --fill leaves to be filled");
 	ageing->least_free_blocks += geometry_to_blocks(&image->geometry, ageing->directory_count);
 	while (!error && ageing->written_blocks < ageing->to_write_blocks) {
 		uint64_t before = ageing->written_blocks;
@@ -391,6 +477,7 @@ static errcode_t grow_old(struct ageing *ageing)
 		error = fill(ageing);
 		if (!error && ageing->written_blocks == before && !ageing->living_count)
 			return problem_set(simulation->problem, EXT2MB_ET_NO_SPACE, image->path, "cannot fill");
+		note_distances(ageing);
 	}
 	return error;
 }
@@ -419,12 +506,14 @@ static errcode_t age_run(struct simulation *simulation)
 	const struct setting *settings = simulation->settings;
 	const struct image *image = simulation->image;
 	const char *name = settings[PROFILE].text ? settings[PROFILE].text : "halves";
-	uint64_t full = image->geometry.end_block / 100 * settings[FILL].number;
+	const uint64_t free_blocks = ext2mb_free_blocks(image->mb);
+	/* Of all blocks, metadata alone would be more than a few percent. */
+	uint64_t full = free_blocks * settings[FILL].number / 100;
 	struct ageing ageing = {
 		.simulation = simulation,
 		.to_write_blocks = full * settings[CHURN].number,
-		.free_blocks = ext2mb_free_blocks(image->mb),
-		.least_free_blocks = image->geometry.end_block - full,
+		.free_blocks = free_blocks,
+		.least_free_blocks = free_blocks - full,
 		.random = simulation->seed,
 	};
 
@@ -436,8 +525,10 @@ static errcode_t age_run(struct simulation *simulation)
 		progress_stage(simulation->progress, "age", ageing.to_write_blocks * image->format.block_bytes, 0);
 		error = grow_old(&ageing);
 	}
-	if (!error)
+	if (!error) {
 		add_values(&ageing);
+		add_distances(&ageing);
+	}
 	free(ageing.directories);
 	free(ageing.room_from);
 	free(ageing.first_of);
