@@ -19,6 +19,9 @@
 /* As many as the series' own fragmentation test has threads. */
 #define PROCESSORS 64
 
+/* Of fallocate2, truncate and creat_clo. */
+#define MEASURED_REPEATS 3
+
 static const char usage[] =
 	"Usage: e2allocsim WORKLOAD [options] IMAGE [SIZE]\n"
 	"       e2allocsim replay [options] TRACE IMAGE\n"
@@ -259,7 +262,8 @@ static const struct option_row run_rows[] = {
 	          "as Linux does" },
 	{ .name = "repeat", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = RESULT_MAX_REPEATS,
 	  FIELD(options.repeats),
-	  .help = "run N times and show the median of measured values; the image stays as it is" },
+	  .help = "run N times and show medians and quartiles of measured values; the image stays as it is\n"
+	          "(default: 3 of fallocate2, truncate and creat_clo where it stays anyway, else 1)" },
 	{ .name = "processors", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_PROCESSORS,
 	  FIELD(options.processors),
 	  .help = "modelled CPUs in single-threaded runs: groups that another one uses count as\nbusy (default: 64)" },
@@ -392,6 +396,15 @@ static void take_all(struct command *command, int count, char **arguments)
 	command->overview.online_processors = command->options.online_processors;
 }
 
+/* What only the clock tells is measured several times, unless the one run is to be written. */
+static unsigned int default_repeats(const struct command *command)
+{
+	const struct simulate_options *options = &command->options;
+	bool is_written = options->configuration_count == 1 && options->thread_count == 1 && !options->dry_run;
+
+	return options->workload && options->workload->row && !is_written ? MEASURED_REPEATS : 1;
+}
+
 /* Its options are known once it is. */
 static const char workload_is_first[] = "WORKLOAD has to come first, before all options";
 
@@ -484,7 +497,6 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		.options = { .workload = workload,
 		             .seed = 1,
 		             .processors = PROCESSORS,
-		             .repeats = 1,
 		             .thread_count = 1,
 		             .online_processors = default_threads() },
 	};
@@ -524,6 +536,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	command->options.threads = command->threads ? command->threads : &one_in_turn;
 	command->options.settings = command->settings;
 	command->options.shown_as_json = command->json;
+	if (!command->options.repeats)
+		command->options.repeats = default_repeats(command);
 }
 
 void command_free(struct command *command)

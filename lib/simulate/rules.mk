@@ -28,6 +28,7 @@ simulate_sources := \
 	lib/simulate/results/scalability.c \
 	lib/simulate/results/shown.c \
 	lib/simulate/run/configuration.c \
+	lib/simulate/run/load.c \
 	lib/simulate/run/result.c \
 	lib/simulate/simulate.c \
 	lib/simulate/streams/processors.c \

@@ -7,6 +7,7 @@
 
 #include "ext2fs/compare/tunables.h"
 #include "simulate/results/shown.h"
+#include "simulate/run/load.h"
 
 #define WHY_BYTES 256
 
@@ -55,6 +56,16 @@ static errcode_t refuse_damaged(const struct image *image, errcode_t error, stru
 	                          stats.corrupt_groups == 1 ? " is" : "s are");
 }
 
+/* What other programs did meanwhile belongs to what was measured. */
+static void add_load(struct result *result, const struct load *begin)
+{
+	if (result_is_measured(result))
+		result_add(result, NULL, RESULT_MEASURED, (const struct named_value[]){
+			{ "others_processors", "Processors that others used", load_others(begin), 2 },
+			{ 0 },
+		});
+}
+
 static errcode_t run_on(const struct simulate_options *options, struct image *image, struct measurement *measurement,
                         bool is_written, struct problem *problem)
 {
@@ -77,7 +88,10 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
+	const struct load load = load_begin();
+
 	error = options->workload->run(&simulation);
+	add_load(&measurement->result, &load);
 	pool_destroy(simulation.pool);
 	error = explain_policy(image, error, problem);
 	if (!error)

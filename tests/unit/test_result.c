@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "simulate/run/load.h"
 #include "simulate/run/result.h"
 
 #include "unit.h"
@@ -42,7 +43,23 @@ START_TEST(medians_of_what_was_measured)
 	ck_assert_double_eq(median.values[1].value, 10);
 	result_median(runs, 4, &median);
 	ck_assert_double_eq(median.values[0].value, 4);
+	ck_assert_double_eq(median.values[0].lower, 2.5);
+	ck_assert_double_eq(median.values[0].upper, 6);
+	char text[RESULT_TEXT_BYTES];
+	ck_assert_str_eq(result_format(&median.values[0], text), "4.0 (2.5-6.0)");
+	ck_assert_str_eq(result_format(&median.values[1], text), "10.0");
 	ck_assert_uint_eq(median.count, 2);
+}
+END_TEST
+
+START_TEST(others_disturb_who_needs_their_processors)
+{
+	ck_assert(!load_disturbs(1, 0, 2));
+	ck_assert(load_disturbs(1.3, 1, 2));
+	ck_assert(load_disturbs(0.3, 2, 2));
+	ck_assert(!load_disturbs(0.1, 64, 2));
+	/* Not known. */
+	ck_assert(!load_disturbs(-1, 64, 2));
 }
 END_TEST
 
@@ -53,6 +70,7 @@ int main(void)
 
 	tcase_add_test(tests, values_are_found_by_section);
 	tcase_add_test(tests, medians_of_what_was_measured);
+	tcase_add_test(tests, others_disturb_who_needs_their_processors);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

@@ -55,7 +55,7 @@ static void print_number(const struct result_value *value, char text[TEXT_BYTES]
 	size_t digits, used = 0;
 
 	result_format(value, plain);
-	digits = strcspn(plain, ".");
+	digits = strspn(plain, "0123456789");
 	for (size_t index = 0; plain[index] && used + 2 < TEXT_BYTES; index++) {
 		if (index && index < digits && (digits - index) % 3 == 0)
 			text[used++] = ' ';

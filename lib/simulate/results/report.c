@@ -8,6 +8,7 @@
 #include "ext2fs/compare/tunables.h"
 #include "simulate/results/scalability.h"
 #include "simulate/results/shown.h"
+#include "simulate/run/load.h"
 #include "support/text/json.h"
 #include "support/utf8.h"
 
@@ -27,13 +28,51 @@ static void print_rule(FILE *stream, int width)
 		fputc('-', stream);
 }
 
-static void print_value(FILE *stream, const struct measurement *measurement, const char *section, const char *key,
-                        int width)
+/* What was measured then means nothing. */
+static bool is_disturbed(const struct simulate_options *options, const struct measurement *measurement)
+{
+	const struct result_value *others = result_find(&measurement->result, NULL, "others_processors");
+
+	return others && load_disturbs(others->value, measurement->threads, options->online_processors);
+}
+
+/* After the tables: how busy others were, and what that did to the figures. */
+static void print_load(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
+                       size_t count)
+{
+	bool is_any_disturbed = false;
+	double most = -1;
+
+	for (size_t index = 0; index < count; index++) {
+		const struct result_value *others = result_find(&measurements[index].result, NULL, "others_processors");
+
+		if (!others)
+			return;
+		most = others->value > most ? others->value : most;
+		is_any_disturbed = is_any_disturbed || is_disturbed(options, &measurements[index]);
+	}
+	fprintf(stream, "\nMeasured in %u run%s each%s.", options->repeats, options->repeats == 1 ? "" : "s",
+	        options->repeats == 1 ? ", without quartiles: --repeat=5 gives them" : ": the median, with the quartiles");
+	if (most >= 0)
+		fprintf(stream, " Others used up to %.1f of %u processors meanwhile.", most, options->online_processors);
+	fputs("\n", stream);
+	if (is_any_disturbed)
+		fputs("WARNING: others took processors from runs whose measured values are marked with !: these are "
+		      "worthless.\n",
+		      stream);
+}
+
+static void print_value(FILE *stream, const struct simulate_options *options, const struct measurement *measurement,
+                        const char *section, const char *key, int width)
 {
 	const struct result_value *value = result_find(&measurement->result, section, key);
-	char text[RESULT_TEXT_BYTES];
+	char text[RESULT_TEXT_BYTES + 1] = "-";
 
-	fprintf(stream, " | %*s", width, value ? result_format(value, text) : "-");
+	if (value)
+		result_format(value, text);
+	if (value && value->kind == RESULT_MEASURED && is_disturbed(options, measurement))
+		strcat(text, "!");
+	fprintf(stream, " | %*s", width, text);
 }
 
 /* All values with one number of threads, a line each, with where they come from; a column for each configuration. */
@@ -63,7 +102,7 @@ static void print_by_value(FILE *stream, const struct simulate_options *options,
 		section = value->section;
 		fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, value->label, result_kind_name(value->kind));
 		for (size_t index = 0; index < options->configuration_count; index++)
-			print_value(stream, &measurements[index * options->thread_count], value->section, value->key,
+			print_value(stream, options, &measurements[index * options->thread_count], value->section, value->key,
 			            width_of(&configurations[index]));
 		fputs(" |\n", stream);
 	}
@@ -91,7 +130,7 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		fprintf(stream, "| %-*s", FIRST_COLUMN, options->configurations[row].name);
 		for (size_t column = 0; column < options->thread_count; column++)
-			print_value(stream, &measurements[row * options->thread_count + column], NULL, key, COLUMN);
+			print_value(stream, options, &measurements[row * options->thread_count + column], NULL, key, COLUMN);
 		fputs(" |\n", stream);
 	}
 }
@@ -154,6 +193,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 {
 	if (options->workload->row && count > 1) {
 		print_by_threads(stream, options, measurements);
+		print_load(stream, options, measurements, count);
 		print_fits(stream, options, measurements);
 		shown_print(stream, options, measurements, count);
 		return;
@@ -177,6 +217,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 			fprintf(stream, "turns in one thread, seed %" PRIu64 "\n\n", options->seed);
 		print_by_value(stream, options, measurements + column);
 	}
+	print_load(stream, options, measurements, count);
 	shown_print(stream, options, measurements, count);
 }
 
@@ -224,6 +265,21 @@ static void write_choice(struct json *json, const struct workload_option *option
 	json_bytes(json, option->name, word, strcspn(word, "|"));
 }
 
+/* Null: not known. */
+static void write_number(struct json *json, const struct result_value *value)
+{
+	if (value->kind == RESULT_MEASURED && value->value < 0) {
+		json_string(json, "value", NULL);
+		return;
+	}
+	json_number(json, "value", value->value, value->decimals);
+	if (value->runs < 2)
+		return;
+	json_number(json, "lower_quartile", value->lower, value->decimals);
+	json_number(json, "upper_quartile", value->upper, value->decimals);
+	json_unsigned(json, "runs", value->runs);
+}
+
 static void write_measurement(struct json *json, const struct simulate_options *options,
                               const struct measurement *measurement, size_t count)
 {
@@ -232,6 +288,8 @@ static void write_measurement(struct json *json, const struct simulate_options *
 	write_choices(json, &measurement->configuration->options);
 	write_tunables(json, &measurement->configuration->options);
 	json_unsigned(json, "threads", measurement->threads);
+	if (result_is_measured(&measurement->result))
+		json_boolean(json, "is_disturbed", is_disturbed(options, measurement));
 	json_open_array(json, "values");
 	for (unsigned int index = 0; index < measurement->result.count; index++) {
 		const struct result_value *value = &measurement->result.values[index];
@@ -241,7 +299,7 @@ static void write_measurement(struct json *json, const struct simulate_options *
 			json_string(json, "section", value->section);
 		json_string(json, "key", value->key);
 		json_string(json, "kind", result_kind_name(value->kind));
-		json_number(json, "value", value->value, value->decimals);
+		write_number(json, value);
 		json_close_object(json);
 	}
 	json_close_array(json);

@@ -9,7 +9,12 @@ void result_add(struct result *result, const char *section, enum result_kind kin
 	for (; values->key; values++) {
 		assert(result->count < RESULT_MAX_VALUES && !result_find(result, section, values->key));
 		result->values[result->count++] = (struct result_value){
-			section, values->key, values->label, kind, values->value, values->decimals,
+						.section = section,
+			.key = values->key,
+			.label = values->label,
+			.kind = kind,
+			.value = values->value,
+			.decimals = values->decimals,
 		};
 	}
 }
@@ -19,6 +24,15 @@ static int by_value(const void *left, const void *right)
 	const double *one = left, *other = right;
 
 	return (*one > *other) - (*one < *other);
+}
+
+/* With the values between which it lies weighed, as R and NumPy do it. */
+static double quantile(const double *sorted, size_t count, double part)
+{
+	double place = part * (double)(count - 1);
+	size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
+
+	return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
 }
 
 void result_median(const struct result *results, size_t count, struct result *median)
@@ -33,7 +47,10 @@ void result_median(const struct result *results, size_t count, struct result *me
 		for (size_t run = 0; run < count; run++)
 			values[run] = results[run].values[index].value;
 		qsort(values, count, sizeof(*values), by_value);
-		median->values[index].value = (values[(count - 1) / 2] + values[count / 2]) / 2;
+		median->values[index].value = quantile(values, count, 0.5);
+		median->values[index].lower = quantile(values, count, 0.25);
+		median->values[index].upper = quantile(values, count, 0.75);
+		median->values[index].runs = (unsigned int)count;
 	}
 }
 
@@ -53,6 +70,14 @@ const struct result_value *result_find(const struct result *result, const char *
 	return NULL;
 }
 
+bool result_is_measured(const struct result *result)
+{
+	for (unsigned int index = 0; index < result->count; index++)
+		if (result->values[index].kind == RESULT_MEASURED)
+			return true;
+	return false;
+}
+
 const char *result_kind_name(enum result_kind kind)
 {
 	static const char *const names[] = { "layout", "counted", "measured", "fitted", "modelled" };
@@ -62,6 +87,14 @@ const char *result_kind_name(enum result_kind kind)
 
 const char *result_format(const struct result_value *value, char text[RESULT_TEXT_BYTES])
 {
-	snprintf(text, RESULT_TEXT_BYTES, "%.*f", (int)value->decimals, value->value);
+	int decimals = (int)value->decimals;
+
+	if (value->kind == RESULT_MEASURED && value->value < 0)
+		snprintf(text, RESULT_TEXT_BYTES, "-");
+	else if (value->runs > 1)
+		snprintf(text, RESULT_TEXT_BYTES, "%.*f (%.*f-%.*f)", decimals, value->value, decimals, value->lower,
+		         decimals, value->upper);
+	else
+		snprintf(text, RESULT_TEXT_BYTES, "%.*f", decimals, value->value);
 	return text;
 }

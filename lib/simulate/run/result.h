@@ -25,8 +25,10 @@ struct result_value {
 	const char *key;     /* for JSON: "extents_per_file" */
 	const char *label;   /* for people, with the unit: "extents per file" */
 	enum result_kind kind;
-	double value;
+	double value; /* of those that are not negative by nature, a negative one is not known */
 	unsigned int decimals;
+	double lower, upper; /* quartiles, if it is the median of several runs */
+	unsigned int runs;   /* 0 or 1: it is of one run */
 };
 
 /* What values of one section and kind have of their own. */
@@ -48,7 +50,7 @@ struct result {
 void result_add(struct result *result, const char *section, enum result_kind kind, const struct named_value *values);
 
 /*
- * What several runs of the same make together: of each measured value the median, of the others what the first run
+ * What several runs of the same make together: of each measured value the median and the quartiles, of the others what the first run
  * has. The results have the same values in the same order, and are at most RESULT_MAX_REPEATS.
  */
 void result_median(const struct result *results, size_t count, struct result *median);
@@ -59,6 +61,9 @@ const struct result_value *result_find(const struct result *result, const char *
 /* "layout", "counted", "measured", "fitted", "modelled". */
 const char *result_kind_name(enum result_kind kind);
 
-/* Prints the value with its decimals. Returns text. */
-#define RESULT_TEXT_BYTES 40
+/* Whether there are measured ones. */
+bool result_is_measured(const struct result *result);
+
+/* Prints the value with its decimals, "-" if it is not known; after the median of several runs "(LOWER-UPPER)", the quartiles. Returns text. */
+#define RESULT_TEXT_BYTES 120
 const char *result_format(const struct result_value *value, char text[RESULT_TEXT_BYTES]);
