@@ -48,6 +48,7 @@ simulate_texts := lib/simulate/ageing/agrawal.profile \
 	lib/simulate/ageing/halves.profile \
 	lib/simulate/ageing/meyer.profile \
 	lib/simulate/ageing/pramod.profile \
+	lib/simulate/ageing/synced.profile \
 	lib/simulate/ageing/wang_lanl.profile \
 	lib/simulate/ageing/wang_os.profile \
 	lib/simulate/overview/chart.css \

@@ -12,14 +12,14 @@
 #include "support/text/text_line.h"
 
 extern const char agrawal_profile[], dabre_profile[], douceur_profile[], grundman_profile[], halves_profile[],
-	meyer_profile[], pramod_profile[], wang_lanl_profile[], wang_os_profile[];
+	meyer_profile[], pramod_profile[], synced_profile[], wang_lanl_profile[], wang_os_profile[];
 
 static const struct built_in {
 	const char *name, *text;
 } built_in[] = {
 	{ "agrawal", agrawal_profile },   { "dabre", dabre_profile }, { "douceur", douceur_profile },
 	{ "grundman", grundman_profile }, { "halves", halves_profile }, { "meyer", meyer_profile },
-	{ "pramod", pramod_profile },     { "wang_lanl", wang_lanl_profile }, { "wang_os", wang_os_profile },
+	{ "pramod", pramod_profile },     { "synced", synced_profile },     { "wang_lanl", wang_lanl_profile }, { "wang_os", wang_os_profile },
 };
 
 #define BUILT_IN (sizeof(built_in) / sizeof(*built_in))

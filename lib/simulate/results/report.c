@@ -55,11 +55,11 @@ static void print_load(FILE *stream, const struct simulate_options *options, con
 	        options->repeats == 1 ? ", without quartiles: --repeat=5 gives them" : ": the median, with the quartiles");
 	if (most >= 0)
 		fprintf(stream, " Others used up to %.1f of %u processors meanwhile.", most, options->online_processors);
-	fputs("\n", stream);
 	if (is_any_disturbed)
-		fputs("WARNING: others took processors from runs whose measured values are marked with !: these are "
-		      "worthless.\n",
+		fputs(" WARNING: they took processors from the runs whose measured values are marked with !, which are "
+		      "worthless.",
 		      stream);
+	fputs("\n", stream);
 }
 
 static void print_value(FILE *stream, const struct simulate_options *options, const struct measurement *measurement,
@@ -277,7 +277,7 @@ static void write_number(struct json *json, const struct result_value *value)
 		return;
 	json_number(json, "lower_quartile", value->lower, value->decimals);
 	json_number(json, "upper_quartile", value->upper, value->decimals);
-	json_unsigned(json, "runs", value->runs);
+	json_unsigned(json, "repeats", value->runs);
 }
 
 static void write_measurement(struct json *json, const struct simulate_options *options,

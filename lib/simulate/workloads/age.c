@@ -20,7 +20,7 @@ enum { PROFILE, FILL, CHURN };
 static const struct workload_option age_options[] = {
 	[PROFILE] = { "profile", "NAME", SETTING_TEXT, 0, 0, 0,
 	              "how, or a file that says it (default: halves; see e2allocsim(8))" },
-	[FILL] = { "fill", "PERCENT", SETTING_NUMBER, 85, 1, 99, "how much of what is free gets used" },
+	[FILL] = { "fill", "PERCENT", SETTING_NUMBER, 85, 1, 99, "how full the filesystem gets" },
 	[CHURN] = { "churn", "N", SETTING_NUMBER, 6, 1, 1000, "how many times that much is written in all" },
 	{ 0 },
 };
@@ -463,10 +463,10 @@ static errcode_t grow_old(struct ageing *ageing)
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot make directories");
 	/* They get their blocks in the end. */
-	if (ageing->free_blocks - ageing->least_free_blocks <= geometry_to_blocks(&image->geometry, ageing->directory_count))
+	ageing->least_free_blocks += geometry_to_blocks(&image->geometry, ageing->directory_count);
+	if (ageing->free_blocks <= ageing->least_free_blocks)
 		return problem_set_reason(simulation->problem, EXT2MB_ET_NO_SPACE, image->path, "cannot age",
 		                          "the profile's directories take all that --fill leaves to be filled");
-	ageing->least_free_blocks += geometry_to_blocks(&image->geometry, ageing->directory_count);
 	while (!error && ageing->written_blocks < ageing->to_write_blocks) {
 		uint64_t before = ageing->written_blocks;
 
@@ -507,13 +507,15 @@ static errcode_t age_run(struct simulation *simulation)
 	const struct image *image = simulation->image;
 	const char *name = settings[PROFILE].text ? settings[PROFILE].text : "halves";
 	const uint64_t free_blocks = ext2mb_free_blocks(image->mb);
-	/* Of all blocks, metadata alone would be more than a few percent. */
-	uint64_t full = free_blocks * settings[FILL].number / 100;
+	const uint64_t all_full = image->geometry.end_block / 100 * settings[FILL].number;
+	/* An empty filesystem has metadata in a few percent of its blocks. */
+	bool is_full_already = image->geometry.end_block - free_blocks >= all_full;
+	uint64_t full = is_full_already ? free_blocks * settings[FILL].number / 100 : all_full;
 	struct ageing ageing = {
 		.simulation = simulation,
 		.to_write_blocks = full * settings[CHURN].number,
 		.free_blocks = free_blocks,
-		.least_free_blocks = free_blocks - full,
+		.least_free_blocks = (is_full_already ? free_blocks : image->geometry.end_block) - full,
 		.random = simulation->seed,
 	};
 
