@@ -13,11 +13,6 @@
 #define MOST_TO_MEASURE 256u /* groups, for the longest run of them all */
 #define CLUSTERS_A_MEASURE 16u /* wanted, for each further group that is measured */
 
-static bool goes_on(const struct search *search, errcode_t error)
-{
-	return !error && search->status == SEARCH_GOES_ON;
-}
-
 static bool goes_by_order(const struct search *search)
 {
 	return search->may_go_by_order && !stripe_divides(&search->mb->stripe, search->wanted);
@@ -30,7 +25,7 @@ static errcode_t sweep_set(struct search *search, const struct order_set *set, u
 	bool was_in_start_group = search->criterion != BEST_AVAILABLE;
 	errcode_t error = 0;
 
-	while (most-- && goes_on(search, error)) {
+	while (most-- && search_goes_on(search, error)) {
 		uint32_t number = order_set_next(set, from, end);
 
 		if (number == ORDER_SET_NONE)
@@ -47,7 +42,7 @@ static errcode_t sweep_orders(struct search *search, const struct order_set *set
 {
 	errcode_t error = 0;
 
-	for (unsigned int order = first; order < search->mb->orders && goes_on(search, error); order++)
+	for (unsigned int order = first; order < search->mb->orders && search_goes_on(search, error); order++)
 		if (!order_set_is_empty(&sets[order]))
 			error = sweep_set(search, &sets[order], from, end, order == first ? most_of_first : UINT32_MAX);
 	return error;
@@ -61,7 +56,7 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 	uint32_t wanted = search->wanted;
 	errcode_t error = 0;
 
-	for (int trimmed = (int)order; trimmed >= (int)least && goes_on(search, error); trimmed--) {
+	for (int trimmed = (int)order; trimmed >= (int)least && search_goes_on(search, error); trimmed--) {
 		search->wanted = search_trim(search, 1u << trimmed, wanted);
 		int set = group_average_order(search->wanted, 1, search->mb->orders);
 		error = sweep_set(search, &search->mb->index->sets[INDEX_AVERAGE][set], from, end, UINT32_MAX);
@@ -77,7 +72,7 @@ static errcode_t sweep_both_ways(struct search *search, const struct order_set *
 {
 	errcode_t error = sweep_set(search, set, search->start_group, search->mb->geometry.groups, most);
 
-	return goes_on(search, error) ? sweep_set(search, set, 0, search->start_group, most) : error;
+	return search_goes_on(search, error) ? sweep_set(search, set, 0, search->start_group, most) : error;
 }
 
 /* All groups whose largest buddy is of the order, the start group and those after it first. */
@@ -91,7 +86,7 @@ static errcode_t sweep_order(struct search *search, const struct group_look *loo
 	search->look = look;
 	search->order = order;
 	error = sweep_both_ways(search, set, UINT32_MAX);
-	return goes_on(search, error) ? wait_for_busy(search) : error;
+	return search_goes_on(search, error) ? wait_for_busy(search) : error;
 }
 
 /*
@@ -109,7 +104,7 @@ static errcode_t sweep_unaligned(struct search *search, unsigned int order)
 		return 0;
 	}
 	errcode_t error = sweep_order(search, &look_for_long_enough, order);
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		*in_vain = (struct vain_search){ search->wanted, VAIN_SEARCHES };
 	return error;
 }
@@ -152,19 +147,19 @@ static errcode_t sweep_by_order(struct search *search)
 	errcode_t error = 0;
 	bool is_longest = true;
 
-	for (unsigned int order = least; order < search->mb->orders && goes_on(search, error); order++)
+	for (unsigned int order = least; order < search->mb->orders && search_goes_on(search, error); order++)
 		error = sweep_order(search, &look_for_largest, order);
 	for (unsigned int order = least < search->mb->orders ? least : search->mb->orders;
-	     order-- && search->least < search->wanted && goes_on(search, error);) {
+	     order-- && search->least < search->wanted && search_goes_on(search, error);) {
 		if (order_set_is_empty(&search->mb->index->sets[INDEX_LARGEST][order]))
 			continue;
 		if (buddy_longest_run(order) < search->least)
 			break;
 		if (is_longest)
 			error = sweep_unaligned(search, order);
-		if (is_longest && goes_on(search, error))
+		if (is_longest && search_goes_on(search, error))
 			error = sweep_longest(search, order);
-		if (goes_on(search, error))
+		if (search_goes_on(search, error))
 			error = sweep_order(search, &look_for_largest, order);
 		is_longest = false;
 	}
@@ -204,9 +199,9 @@ errcode_t scan_sweep(struct search *search)
 		return sweep_by_order(search);
 	if (search->criterion != BEST_AVAILABLE)
 		error = search_group(search, search->start_group, false);
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		error = sweep_range(search, search->start_group, search->mb->geometry.groups);
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		error = sweep_range(search, 0, search->start_group);
 	return error;
 }
@@ -216,9 +211,9 @@ errcode_t search_sweep_all(struct search *search, bool waits)
 	uint32_t groups = search->mb->geometry.groups;
 	errcode_t error = 0;
 
-	for (uint32_t number = search->start_group; number < groups && goes_on(search, error); number++)
+	for (uint32_t number = search->start_group; number < groups && search_goes_on(search, error); number++)
 		error = search_group(search, number, waits);
-	for (uint32_t number = 0; number < search->start_group && goes_on(search, error); number++)
+	for (uint32_t number = 0; number < search->start_group && search_goes_on(search, error); number++)
 		error = search_group(search, number, waits);
 	return error;
 }
@@ -228,7 +223,7 @@ static errcode_t wait_for_busy(struct search *search)
 {
 	errcode_t error = 0;
 
-	for (unsigned int index = 0; index < search->busy_count && goes_on(search, error); index++) {
+	for (unsigned int index = 0; index < search->busy_count && search_goes_on(search, error); index++) {
 		stats_add(&search->worker->stats, COUNT_BUSY_WAITS, 1);
 		error = search_group(search, search->busy[index], true);
 	}
@@ -247,9 +242,9 @@ static errcode_t try_criterion(struct search *search, enum criterion criterion)
 {
 	search_begin_criterion(search, criterion);
 	errcode_t error = sweep(search);
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		error = wait_for_busy(search);
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		stats_add(&search->worker->stats, COUNT_CRITERION_FAILURES + criterion, 1);
 	return error;
 }
@@ -267,7 +262,7 @@ static errcode_t try_everything(struct search *search)
 		uint64_t ended = atomic_load(&mb->releases_ended);
 		errcode_t error = mb->policy.search->sweep_all(search, true);
 
-		if (!goes_on(search, error) || search->best.count || atomic_load(&mb->releases_begun) == ended)
+		if (!search_goes_on(search, error) || search->best.count || atomic_load(&mb->releases_begun) == ended)
 			return error;
 		stats_add(&search->worker->stats, COUNT_REPEATED_SWEEPS, 1);
 		sched_yield();
@@ -289,9 +284,9 @@ static errcode_t try_criteria(struct search *search)
 	/* The last resort of a request that is for all or nothing is the slow criterion itself. */
 	unsigned int end = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
 	for (unsigned int criterion = is_power_of_two ? POWER_OF_TWO : GOAL_LENGTH_FAST;
-	     criterion < end && goes_on(search, error); criterion++)
+	     criterion < end && search_goes_on(search, error); criterion++)
 		error = try_criterion(search, criterion);
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		error = try_everything(search);
 	return error;
 }
@@ -375,7 +370,7 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 	errcode_t error = mb->policy.search->own ? mb->policy.search->own(search) : 0;
 	bool is_own = search->status == SEARCH_HAS_TAKEN;
 
-	if (goes_on(search, error))
+	if (search_goes_on(search, error))
 		error = try_criteria(search);
 	if (!error)
 		error = settle(search);
@@ -425,7 +420,7 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 		error = try_goal(&search, request);
 	else if (goes_on_after_last(&search, request))
 		error = mb->policy.search->begin(&search);
-	if (goes_on(&search, error) && !(request->flags & EXT2MB_ALLOC_GOAL_ONLY))
+	if (search_goes_on(&search, error) && !(request->flags & EXT2MB_ALLOC_GOAL_ONLY))
 		error = search_all(&search, request);
 	if (error)
 		return error;
