@@ -35,21 +35,6 @@ static void check(errcode_t error, const char *what)
 		errx(2, "%s: %s", what, error_message(error));
 }
 
-static uint8_t *read_image(const char *path, uint64_t *bytes)
-{
-	SCOPE_FCLOSE FILE *file = fopen(path, "r");
-
-	if (!file || fseek(file, 0, SEEK_END))
-		err(2, "%s", path);
-	*bytes = (uint64_t)ftell(file);
-	uint8_t *data = malloc(*bytes);
-
-	rewind(file);
-	if (!data || fread(data, 1, *bytes, file) != *bytes)
-		err(2, "%s", path);
-	return data;
-}
-
 static ext2_filsys open_image(const char *path, int flags, io_manager manager)
 {
 	ext2_filsys fs;
@@ -221,7 +206,7 @@ int main(int argc, char **argv)
 	scene.fs = open_image(scene.image, EXT2_FLAG_RW, unix_io_manager);
 	make_file(&scene);
 	check(ext2fs_close(scene.fs), "close");
-	SCOPE_FREE uint8_t *disk = read_image(scene.image, &bytes);
+	SCOPE_FREE uint8_t *disk = recorded_disk_read(scene.image, &bytes);
 
 	crash_judge_init(&judge, path, disk, bytes);
 	recorded_functions = channel_functions(open_recorded);

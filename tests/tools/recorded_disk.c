@@ -2,9 +2,11 @@
 #include "recorded_disk.h"
 
 #include <err.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/cleanup.h"
 #include "support/vector.h"
 
 struct recorded_disk recorded_disk;
@@ -147,3 +149,18 @@ static struct struct_io_manager functions = {
 	.discard = disk_discard,
 };
 io_manager recorded_disk_manager = &functions;
+
+uint8_t *recorded_disk_read(const char *path, uint64_t *bytes)
+{
+	SCOPE_FCLOSE FILE *file = fopen(path, "r");
+
+	if (!file || fseek(file, 0, SEEK_END))
+		err(2, "%s", path);
+	*bytes = (uint64_t)ftell(file);
+	uint8_t *data = malloc(*bytes);
+
+	rewind(file);
+	if (!data || fread(data, 1, *bytes, file) != *bytes)
+		err(2, "%s", path);
+	return data;
+}

@@ -36,3 +36,6 @@ extern io_manager recorded_disk_manager;
 
 /* Notes that a commit has returned. */
 void recorded_disk_committed(void);
+
+/* All of a file, as a disk before its first event; the caller frees it. Whatever fails ends the program. */
+uint8_t *recorded_disk_read(const char *path, uint64_t *bytes);

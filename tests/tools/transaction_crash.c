@@ -55,21 +55,6 @@ static bool is_twin(const struct options *options, const char *name)
 	return options->twin && !strcmp(options->twin, name);
 }
 
-static uint8_t *read_file(const char *path, uint64_t *bytes)
-{
-	SCOPE_FCLOSE FILE *file = fopen(path, "r");
-
-	if (!file || fseek(file, 0, SEEK_END))
-		err(2, "%s", path);
-	*bytes = (uint64_t)ftell(file);
-	uint8_t *data = malloc(*bytes);
-
-	rewind(file);
-	if (!data || fread(data, 1, *bytes, file) != *bytes)
-		err(2, "%s", path);
-	return data;
-}
-
 static ext2_filsys open_filesystem(const char *path, io_manager manager)
 {
 	ext2_filsys fs;
@@ -82,7 +67,7 @@ static ext2_filsys open_filesystem(const char *path, io_manager manager)
 static struct crash_state state_of_file(struct run *run, const char *path)
 {
 	uint64_t bytes;
-	SCOPE_FREE uint8_t *disk = read_file(path, &bytes);
+	SCOPE_FREE uint8_t *disk = recorded_disk_read(path, &bytes);
 
 	return crash_judge_state(&run->judge, disk);
 }
@@ -394,7 +379,7 @@ int main(int argc, char **argv)
 	run.options = &options;
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
-	run.base = read_file(options.image, &run.bytes);
+	run.base = recorded_disk_read(options.image, &run.bytes);
 	run.disk = malloc(run.bytes);
 	run.states = calloc(options.transactions + 1, sizeof(*run.states));
 	if (!run.disk || !run.states || asprintf(&path, "%s.crash", options.image) < 0)
