@@ -17,7 +17,6 @@
 #include "ext2fs/preallocation/directory_locality.h"
 #include "ext2fs/preallocation/file_search.h"
 #include "ext2fs/preallocation/preallocation.h"
-#include "ext2fs/search/short_runs.h"
 #include "ext2fs/search/stream_goals.h"
 #include "ext2fs/transaction/channel.h"
 
@@ -33,7 +32,6 @@ const struct policy allocator_policy = {
 	.locality = EXT2MB_LOCALITY_DIRECTORY,
 	.limits = SEARCH_LIMITS_DEFAULT,
 	.rules = RULES,
-	.short_run_kib = SHORT_RUN_KIB,
 };
 
 /* An allocator with what its rooms have of it, in one piece of memory. */
@@ -185,14 +183,7 @@ errcode_t allocator_open(ext2_filsys fs, const struct ext2mb_options *options, c
 
 errcode_t allocator_open_following(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret)
 {
-	struct policy policy = allocator_policy;
-
-	/*
-	 * libext2fs pays for each extent of a file from the fifth on with every block that it allocates. So files do not
-	 * use up short runs first: on an aged image they had 7.1 extents instead of 5.9.
-	 */
-	policy.short_run_kib = 0;
-	return open_rooms(fs, options, &policy, true, ret);
+	return open_rooms(fs, options, &allocator_policy, true, ret);
 }
 
 errcode_t ext2mb_close(struct ext2mb *mb)

@@ -55,7 +55,6 @@ ext2mb_sources := \
 	lib/ext2fs/search/flex_search.c \
 	lib/ext2fs/search/group_search.c \
 	lib/ext2fs/search/scan.c \
-	lib/ext2fs/search/short_runs.c \
 	lib/ext2fs/search/stream_goals.c \
 	lib/ext2fs/stats_text.c \
 	lib/ext2fs/transaction/access.c \

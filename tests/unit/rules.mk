@@ -12,6 +12,7 @@ unit_tests := \
 	block_range \
 	block_runs \
 	buddy \
+	clocks \
 	configuration \
 	content_reader \
 	crc32c \
@@ -85,7 +86,6 @@ unit_tests := \
 	scalability \
 	scan \
 	scan_choice \
-	short_runs \
 	sized_struct \
 	stats_text \
 	stripe \

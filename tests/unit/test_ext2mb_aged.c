@@ -48,13 +48,10 @@ static uint64_t age(struct small_image *image)
 	return freed;
 }
 
-/* Where no runs are to be used up first: what is long is looked for. */
 static uint64_t open_aged(struct small_image *image)
 {
-	const struct policy_options options = { .has_short_runs = true, .short_run_kib = 0 };
-
 	mb_image_make("-t ext4 -b 4096 -g 4096 -O ^resize_inode,^has_journal", "8G");
-	small_image_open_policy(image, &options);
+	small_image_open_policy(image, &(struct policy_options){ 0 });
 	return age(image);
 }
 

@@ -19,8 +19,7 @@
 	 CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE | CHOICE_ONE_DIRECTION)
 #define OURS                                                                                                           \
 	(CHOICE_GOAL_FIRST | CHOICE_WAIT_AT_EQUAL | CHOICE_PADDED_GOALS |                         \
-	 CHOICE_OWN_PENDING | CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON | \
-	 CHOICE_SHORT_RUNS)
+	 CHOICE_OWN_PENDING | CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON)
 #define KERNEL_LEAST_GROUPS 16 /* in filesystems with fewer, mb_optimize_scan is off unless asked for */
 
 static const struct {
@@ -57,7 +56,6 @@ static const struct choice all_choices[] = {
 	{ CHOICE_DIRECTORY_SHARES, 0, "directory-shares", "files and their inodes in their directory's group" },
 	{ CHOICE_BY_LARGEST, 0, "by-largest", "the largest buddies where no average is long enough" },
 	{ CHOICE_GO_ON, 0, "go-on", "without a goal, after the worker's last request" },
-	{ CHOICE_SHORT_RUNS, 0, "short-runs", "files that grow use up short free runs first" },
 	RULE(RULE_END_AT_EXTENT, "end-at-extent", "preallocations end where the longest extents do"),
 	RULE(RULE_FROM_SMALL, "from-small", "what outgrows the small files goes on where it lies"),
 	RULE(RULE_WHOLE_EXTENT, "whole-extent", "a new extent rather whole in a free group"),
@@ -224,8 +222,6 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.inodes = &kernel_inodes;
 	}
 	policy.rules = (choices & CHOICE_RULES) >> CHOICE_RULE_SHIFT;
-	if (!(choices & CHOICE_SHORT_RUNS) || policy.index == &kernel_index)
-		policy.short_run_kib = 0;
 	if (is_kernels) {
 		policy.small_file_goal = file_goal_near_inode;
 		policy.small_file_take = kernel_small_file_take;
@@ -247,11 +243,9 @@ static void set_numbers(struct policy *policy, const struct policy_options *opti
 {
 	if (options->has_limits)
 		policy->limits = options->limits;
-	if (options->has_short_runs && policy->short_run_kib)
-		policy->short_run_kib = options->short_run_kib;
 }
 
-errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret)
+static errcode_t open_policy(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret)
 {
 	struct ext2mb_options allocator = options->allocator;
 
@@ -297,6 +291,19 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 	error = kernel_groups_warm(*ret);
 	if (error)
 		ext2mb_close(TAKE(*ret));
+	return error;
+}
+
+errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret)
+{
+	uint8_t flex_bits = fs->super->s_log_groups_per_flex;
+
+	/* Read only while the allocator is being opened. */
+	if (options->ignores_flex_groups)
+		fs->super->s_log_groups_per_flex = 0;
+	errcode_t error = open_policy(fs, options, ret);
+
+	fs->super->s_log_groups_per_flex = flex_bits;
 	return error;
 }
 

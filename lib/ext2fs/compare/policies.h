@@ -37,7 +37,6 @@ enum policy_name {
 #define CHOICE_DIRECTORY_SHARES 0x10000u  /* a group has room for what its directories will hold */
 #define CHOICE_BY_LARGEST 0x20000u        /* by the largest buddies where no average is long enough */
 #define CHOICE_GO_ON 0x40000u             /* without a goal: after the worker's last request */
-#define CHOICE_SHORT_RUNS 0x80000u        /* files that grow use up short free runs first */
 #define CHOICE_RULE_SHIFT 20              /* from here on: RULE_* of core/policy.h, with any policy's files of our normalization */
 #define CHOICE_RULES (RULES << CHOICE_RULE_SHIFT)
 
@@ -72,14 +71,13 @@ struct policy_options {
 	uint32_t choices_dropped; /* from them; none may be in both */
 	struct own_library *own; /* own_library.h, of POLICY_OWN; stays loaded as long as the allocator is open */
 	enum group_loading loading;
+	bool ignores_flex_groups; /* inodes and blocks are placed as in a filesystem without flex_bg: ext3's way */
 	uint32_t linear_groups;   /* mb_max_linear_groups: so many are tried before the index is asked; base and series */
 	uint32_t read_ahead;      /* mb_prefetch: so many groups' bitmaps at a time, if they are cold; 0: as the kernel */
 	uint32_t read_ahead_most; /* mb_prefetch_limit: no cheap criterion reads more; 0: as the kernel */
 	struct ext2mb_options allocator; /* as for ext2mb_open(); its size need not be set */
 	bool has_limits;                 /* else those of the kernel */
 	struct search_limits limits;
-	bool has_short_runs;             /* else ours */
-	uint32_t short_run_kib;
 
 	/* What was set by name: see tunables.h. */
 	uint64_t tunables_set; /* a bit for each row */

@@ -176,18 +176,6 @@ static void set_prefetch_limit(struct policy_options *options, uint64_t value)
 	options->read_ahead_most = (uint32_t)value;
 }
 
-static uint64_t get_short_runs(const struct ext2mb *mb, const struct policy_options *options)
-{
-	(void)options;
-	return mb->policy.short_run_kib;
-}
-
-static void set_short_runs(struct policy_options *options, uint64_t value)
-{
-	options->has_short_runs = true;
-	options->short_run_kib = (uint32_t)value;
-}
-
 /* --- The table -------------------------------------------------------------------------------------------------- */
 
 static const char no_read_ahead[] = "the policy ext2mb does not read ahead, all others at most all groups";
@@ -211,7 +199,6 @@ static const struct tunable tunables[] = {
 	{ .name = "mb_min_to_scan", NUMBER(min_to_scan) },
 	{ .name = "mb_order2_req", NUMBER(order2_req) },
 	{ .name = "mb_best_avail_max_trim_order", NUMBER(trim_order) },
-	{ .name = "short_run_kb", NUMBER(short_runs), .limit = "the policy ext2mb alone has it" },
 	{ .name = "mb_max_linear_groups", NUMBER(linear_groups), .limit = "the policy ext2mb has none" },
 	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1, .limit = no_read_ahead },

@@ -65,9 +65,6 @@ struct policy {
 
 	uint32_t rules; /* RULE_* */
 
-	/* search/short_runs.h: longer free runs are kept while files that grow by little can have others; 0: none */
-	uint32_t short_run_kib;
-
 	/* A policy's own, freed with the allocator; NULL: it has none. */
 	void *state;
 	errcode_t (*create)(struct ext2mb *mb); /* once the geometry is known. ENOMEM */

@@ -4,13 +4,9 @@
 #include "ext2fs/core/arithmetic.h"
 #include "ext2fs/search/empty_groups.h"
 #include "ext2fs/search/first_fit.h"
-#include "ext2fs/search/short_runs.h"
 #include "ext2fs/search/stream_goals.h"
 
-#define MUCH_SHARE 16u  /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
-#define LITTLE_BYTES (UINT64_C(64) << 10)    /* a request of no more is a little one */
-#define SHORT_FILE_BYTES (UINT64_C(16) << 20) /* of short runs, for each file that grows at the time */
-#define SHORT_RUNS_A_HINT 16u                 /* taken with the same hints */
+#define MUCH_SHARE 16u /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
 
 errcode_t large_take_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
                         struct preallocation *found)
@@ -105,41 +101,6 @@ static errcode_t take_after_small(const struct file_need *need, struct prealloca
 	return flex_search_take(need->worker, &near, &found->position, &found->count);
 }
 
-/*
- * Of free space that is in pieces, a file that grows by little takes whole short runs. A file that grows alone does so
- * no longer than it is short itself.
- */
-static bool goes_by_short_runs(const struct file_need *need)
-{
-	const struct geometry *geometry = &need->mb->geometry;
-	const struct normalize_hints *hints = &need->worker->preallocation->hints;
-	uint64_t most = (SHORT_FILE_BYTES >> geometry->block_bits) * ((uint64_t)hints->open_preallocations + 1);
-	uint64_t little = max_u64(LITTLE_BYTES >> geometry->block_bits, geometry_cluster_blocks(geometry));
-
-	return short_runs_are_first(need->mb) && !need->file->is_final && need->count <= little &&
-	       need->request->whole_count <= little && need->goal.start == need->request->logical &&
-	       need->hole_end - need->goal.start > need->goal.count && need->request->logical < most;
-}
-
-static errcode_t take_short_run(const struct file_need *need, struct preallocation *found)
-{
-	struct worker_preallocation *worker = need->worker->preallocation;
-	uint64_t most = min_u64(normalize_share(&worker->hints), need->hole_end - need->goal.start);
-	const struct short_run_request request = {
-		.stream = need->file->ino,
-		.least = need_asked_clusters(need),
-		.most = (uint32_t)min_u64(max_u64(need_to_clusters(need, most), need_asked_clusters(need)),
-		                          need->mb->geometry.clusters_per_group),
-	};
-
-	if (!goes_by_short_runs(need))
-		return EXT2MB_ET_NO_SPACE;
-	errcode_t error = short_runs_take(need->worker, &request, &found->position, &found->count);
-	if (++worker->short_runs == SHORT_RUNS_A_HINT || (!error && found->count == request.most))
-		worker->hints_are_due = true;
-	return error;
-}
-
 /* More than a group, all of it known to be needed, goes where several groups are free. */
 static errcode_t take_free_groups(const struct file_need *need, struct preallocation *found)
 {
@@ -222,7 +183,6 @@ errcode_t large_attempts_try(const struct file_need *need, struct preallocation 
 		{ RULE_FROM_SMALL, take_of_small },
 		{ RULE_WHOLE_EXTENT, begin_extent },
 		{ 0, large_take_at_neighbour },
-		{ 0, take_short_run }, /* short_run_kib says whether */
 		{ RULE_FREE_GROUPS, take_free_groups },
 		{ RULE_FREE_GROUP, begin_free_group },
 		{ RULE_NEAR, take_near },

@@ -243,7 +243,8 @@ static bool is_exact(const struct normalize_request *request)
 	return request->final_size && (appends(request) || (request->start && !continues_left(request)));
 }
 
-uint64_t normalize_share(const struct normalize_hints *hints)
+/* What each open preallocation may have of the free space. */
+static uint64_t share(const struct normalize_hints *hints)
 {
 	return hints->free_blocks / (SHARE * ((uint64_t)hints->open_preallocations + 1));
 }
@@ -260,7 +261,7 @@ static uint64_t longest_preallocation(const struct normalize_request *request)
 	/* A top buddy is all that an order can say; whole groups may be free after it. */
 	if (hints->largest_order >= 0 && hints->largest_order < top_order)
 		limit = min_u64(limit, cluster << hints->largest_order);
-	limit = min_u64(limit, normalize_share(hints));
+	limit = min_u64(limit, share(hints));
 	return power_below(max_u64(limit, cluster));
 }
 

@@ -60,9 +60,6 @@ struct normalize_goal {
 	uint64_t try_least; /* how many of them are worth having */
 };
 
-/* Of ours: how many blocks each of the open preallocations may have of what is free. */
-uint64_t normalize_share(const struct normalize_hints *hints);
-
 /*
  * The last request of a file that is closed: `table` and `pow2` leave it as it is, and the kernel looks for it where the
  * file is, and not where others went on. (EXT4_MB_HINT_NOPREALLOC; small files have come to their locality group before.)

@@ -85,5 +85,4 @@ void preallocation_renew_hints(struct ext2mb_worker *worker)
 	};
 	own->hints_at = reserved;
 	own->hints_are_due = false;
-	own->short_runs = 0;
 }

@@ -26,7 +26,6 @@ struct preallocation_options {
 
 struct worker_preallocation {
 	bool hints_are_due;
-	uint32_t short_runs; /* that were taken since */
 	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
 	struct normalize_hints hints;
 	struct locality_group pool; /* for small files, unless their directories' are better for them */

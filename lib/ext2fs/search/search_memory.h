@@ -22,16 +22,9 @@ struct hand_out {
 	uint32_t tid;
 };
 
-/* Of a search that goes through the groups from the first one on: search/short_runs.c. */
-struct group_pass {
-	struct cluster_place from; /* where the next search begins */
-	uint32_t spared;           /* searches, as nothing was found in any group */
-};
-
 struct search_memory {
 	uint32_t last_group; /* where it allocated last: where one without a goal begins */
 	struct vain_search in_vain;
 	struct cluster_place goes_on_at; /* after its last request that had neither goal nor stream */
 	struct hand_out last;
-	struct group_pass short_runs[2]; /* short ones; all but the longest of each group */
 };
