@@ -46,6 +46,8 @@ static errcode_t run_simulation(struct command *command, struct measurement **me
 
 	if (!error && command->is_aged)
 		error = simulate_age(&command->options, 0, 0, problem);
+	if (!error && command->is_half_full)
+		error = simulate_age(&command->options, SIMULATE_HALF_FULL_FILL, SIMULATE_HALF_FULL_CHURN, problem);
 	if (!error)
 		error = simulate(&command->options, measurements, count, problem);
 	progress_end(command->options.progress);

@@ -142,14 +142,21 @@ static const char *tunable_word(unsigned int index)
 	return NULL;
 }
 
-static void check_compared(const struct command *command)
+static void check_compared(struct command *command)
 {
+	const struct workload *workload = command->options.workload;
 	const struct tunable *tunable;
 
 	for (unsigned int index = 0; (tunable = tunable_get(index)); index++)
 		if (is_set(command, tunable) && configuration_varies(command->comparison, tunable->name))
 			usage_error("--set=%s: the runs that are compared differ in it: leave it out, or compare something else",
 			            tunable->name);
+	if (command->comparison != COMPARE_ORPHANS || !workload)
+		return;
+	if (!workload_has_option(workload, "orphans"))
+		usage_error("--compare=orphans: %s keeps none: truncate and creat_clo do", workload->name);
+	if (workload_setting(workload, command->settings, "orphans")->number)
+		usage_error("--orphans: the runs that are compared differ in it: leave it out, or compare something else");
 }
 
 static void take_compare(struct command *command, const struct taken_option *option)
@@ -158,20 +165,44 @@ static void take_compare(struct command *command, const struct taken_option *opt
 }
 
 /* "1,2,4,8" */
-static void take_threads(struct command *command, const struct taken_option *option)
+static void take_list(const struct taken_option *option, unsigned int **list, size_t *count)
 {
 	char *rest = option->argument, *word;
 	size_t capacity = 0;
 
-	free(TAKE(command->threads));
-	command->options.thread_count = 0;
+	free(TAKE(*list));
+	*count = 0;
 	while ((word = strsep(&rest, ","))) {
-		if (vector_reserve(&command->threads, &capacity, command->options.thread_count + 1,
-		                   sizeof(*command->threads)))
+		if (vector_reserve(list, &capacity, *count + 1, sizeof(**list)))
 			exit_without_memory();
-		command->threads[command->options.thread_count++] =
-			(unsigned int)read_number(option->row, word);
+		(*list)[(*count)++] = (unsigned int)read_number(option->row, word);
 	}
+}
+
+static void take_threads(struct command *command, const struct taken_option *option)
+{
+	take_list(option, &command->threads, &command->options.thread_count);
+}
+
+static void take_processors(struct command *command, const struct taken_option *option)
+{
+	take_list(option, &command->processors, &command->processor_count);
+}
+
+static void take_machine(struct command *command, const struct taken_option *option)
+{
+	/* Where calls take no time no clock goes on, and fallocate2 would never be late. */
+	if (machine_parse(option->argument, &command->machine) || !command->machine.call)
+		usage_error("--machine: %s: neither a machine that e2allocsim(8) lists nor five numbers of nanoseconds with "
+		            "colons between them",
+		            option->argument);
+}
+
+static const char *machine_word(unsigned int index)
+{
+	const struct machine *machine = machine_get(index);
+
+	return machine ? machine->name : NULL;
 }
 
 static void take_directory(struct command *command, const struct taken_option *option)
@@ -203,7 +234,7 @@ _Static_assert(EXT2MB_NORMALIZE_EXT2MB == 1 && EXT2MB_NORMALIZE_TABLE == 2 && EX
                "--normalize");
 _Static_assert(EXT2MB_LOCALITY_DIRECTORY == 1 && EXT2MB_LOCALITY_THREAD == 2 && EXT2MB_LOCALITY_NONE == 3, "--small");
 _Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_WINDOWS == 3 && COMPARE_PATCHES == 4 &&
-                       COMPARE_MAIN == 5,
+                       COMPARE_MAIN == 5 && COMPARE_ORPHANS == 6,
                "--compare");
 
 static const struct option_row compared_rows[] = {
@@ -241,9 +272,9 @@ static const struct option_row compared_rows[] = {
 	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times;\n"
 	          "e2allocsim(8) lists them" },
 	{ .name = "compare", .argument = "WHAT", .kind = ARGUMENT_WORDS,
-	  .words = "policies|normalizations|windows|patches|main", .take = take_compare,
-	  .help = "policies, patches, normalizations, windows or main (base, series, ext2mb, and that\n"
-	          "with Linux's normalization): several runs, one table; the image stays as it is" },
+	  .words = "policies|normalizations|windows|patches|main|orphans", .take = take_compare,
+	  .help = "policies, patches, normalizations, windows, orphans or main (base, series, ext2mb, and\n"
+	          "that with Linux's normalization): several runs, one table; the image stays as it is" },
 	{ 0 },
 };
 
@@ -264,15 +295,25 @@ static const struct option_row run_rows[] = {
 	  FIELD(options.repeats),
 	  .help = "run N times and show medians and quartiles of measured values; the image stays as it is\n"
 	          "(default: 3 of fallocate2, truncate and creat_clo where it stays anyway, else 1)" },
-	{ .name = "processors", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_PROCESSORS,
-	  FIELD(options.processors),
-	  .help = "modelled CPUs in single-threaded runs: groups that another one uses count as\nbusy (default: 64)" },
+	{ .name = "processors", .argument = "N[,N]...", .kind = ARGUMENT_TEXT, .minimum = 1,
+	  .maximum = MOST_PROCESSORS, .take = take_processors,
+	  .help = "modelled CPUs in single-threaded runs: groups that another one uses count as\n"
+	          "busy (default: 64)" },
+	{ .name = "machine", .argument = "MACHINE", .kind = ARGUMENT_TEXT, .word = machine_word,
+	  .take = take_machine,
+	  .help = "model what each of --processors takes there and waits for locks: kunpeng-920,\n"
+	          "amd-9654 (fallocate2, append), xeon-truncate, xeon-creat-clo, or numbers" },
+	{ .name = "cpu-limit", .argument = "PERCENT", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = 100,
+	  FIELD(options.cpu_percent),
+	  .help = "of a processor that each stream, as a container, may have in each 100 ms" },
 	{ .name = "directory", .argument = "NAME", .kind = ARGUMENT_TEXT, FIELD(options.directory),
 	  .take = take_directory,
 	  .help = "directory for the files, made in the image's root (default: the workload's name)" },
 	{ .letter = 'n', FIELD(options.dry_run), .help = "leave the image as it is" },
 	{ .name = "aged", FIELD(is_aged),
 	  .help = "with SIZE: make the new image old first, as the workload age does it" },
+	{ .name = "half-full", FIELD(is_half_full),
+	  .help = "with SIZE: fill half of the new image first, as age --fill=50 --churn=1 does it" },
 	{ .letter = 'F', FIELD(force), .help = "with SIZE: replace a file that exists" },
 	REPORT_ROWS,
 	{ 0 },
@@ -374,6 +415,8 @@ static void take_image(struct command *command, int count, char **arguments)
 		            command->mke2fs.list[0]);
 	if (command->is_aged && !command->size)
 		usage_error("--aged makes a new image old: give its SIZE, too, or run e2allocsim age on IMAGE first");
+	if (command->is_half_full && (!command->size || command->is_aged))
+		usage_error("--half-full fills half of a new image: give its SIZE, too, and leave --aged out");
 	if (command->size && !command->type_given) {
 		mke2fs_arguments_add(&command->mke2fs, 't', "ext4");
 		mke2fs_arguments_add(&command->mke2fs, 'O', "orphan_file");
@@ -482,6 +525,32 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	return argument_count - used;
 }
 
+/* With a machine that is modelled its processors stand where threads stand otherwise. */
+static void set_machine(struct command *command)
+{
+	if (!command->machine.name) {
+		if (command->options.cpu_percent)
+			usage_error("--cpu-limit is for processors that are modelled: give --machine, too");
+		if (command->processor_count > 1)
+			usage_error("--processors: several numbers need --machine");
+		command->options.processors = command->processors ? command->processors[0] : PROCESSORS;
+		return;
+	}
+	if (command->threads)
+		usage_error("--machine models processors in one thread: leave --threads out");
+	bool goals_given = command->policy.allocator.streams;
+
+	command->options.machine = &command->machine;
+	command->options.threads = command->processors ? command->processors : &command->options.processors;
+	command->options.thread_count = command->processors ? command->processor_count : 1;
+	/* The kernel has a goal for each processor there is, used or not. */
+	uint32_t *goals = &command->policy.allocator.streams;
+
+	for (size_t index = 0; !goals_given && index < command->options.thread_count; index++)
+		if (command->options.threads[index] > (*goals ? *goals : PROCESSORS))
+			*goals = command->options.threads[index];
+}
+
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
 	static const unsigned int one_in_turn;
@@ -526,6 +595,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");
 	check_compared(command);
+	set_machine(command);
 	if (configuration_list(command->comparison, &command->policy, &command->configurations,
 	                       &command->options.configuration_count))
 		exit_without_memory();
@@ -533,7 +603,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	    configuration_add_traced(&command->configurations, &command->options.configuration_count))
 		exit_without_memory();
 	command->options.configurations = command->configurations;
-	command->options.threads = command->threads ? command->threads : &one_in_turn;
+	if (!command->options.threads)
+		command->options.threads = command->threads ? command->threads : &one_in_turn;
 	command->options.settings = command->settings;
 	command->options.shown_as_json = command->json;
 	if (!command->options.repeats)
@@ -546,4 +617,5 @@ void command_free(struct command *command)
 	own_library_unload(command->own);
 	free(command->configurations);
 	free(command->threads);
+	free(command->processors);
 }

@@ -16,9 +16,13 @@ struct command {
 	enum comparison comparison;
 	struct configuration *configurations; /* owned */
 	unsigned int *threads;                /* owned */
+	unsigned int *processors;             /* owned; NULL: not given */
+	size_t processor_count;
+	struct machine machine;               /* whose name is NULL: none */
 	const char *size;                     /* to make the image with; NULL: it is there */
 	bool force;
-	bool is_aged; /* the new image, before the workload */
+	bool is_aged;      /* the new image, before the workload */
+	bool is_half_full; /* the same */
 	struct argument_list mke2fs;
 	bool type_given;     /* -t, -T or -O: we add none of our own */
 	bool extended_given; /* -E */

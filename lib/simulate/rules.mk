@@ -29,8 +29,10 @@ simulate_sources := \
 	lib/simulate/results/shown.c \
 	lib/simulate/run/configuration.c \
 	lib/simulate/run/load.c \
+	lib/simulate/run/machine.c \
 	lib/simulate/run/result.c \
 	lib/simulate/simulate.c \
+	lib/simulate/streams/clocks.c \
 	lib/simulate/streams/processors.c \
 	lib/simulate/streams/streams.c \
 	lib/simulate/workloads/age.c \

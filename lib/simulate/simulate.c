@@ -66,15 +66,30 @@ static void add_load(struct result *result, const struct load *begin)
 		});
 }
 
+/* The configuration's own among the settings of all. */
+static const struct setting *settings_of(const struct simulate_options *options,
+                                         const struct configuration *configuration, struct setting *own)
+{
+	if (!configuration->orphans)
+		return options->settings;
+	for (unsigned int index = 0; options->workload->options[index].name; index++)
+		own[index] = options->settings[index];
+	workload_setting(options->workload, own, "orphans")->number = configuration->orphans - 1;
+	return own;
+}
+
 static errcode_t run_on(const struct simulate_options *options, struct image *image, struct measurement *measurement,
                         bool is_written, struct problem *problem)
 {
+	struct setting own[WORKLOAD_MOST_OPTIONS];
 	struct simulation simulation = {
 		.image = image,
 		.options = &measurement->configuration->options,
-		.settings = options->settings,
-		.threads = measurement->threads,
-		.processors = options->processors,
+		.settings = settings_of(options, measurement->configuration, own),
+		.threads = options->machine ? 0 : measurement->threads,
+		.processors = options->machine ? measurement->threads : options->processors,
+		.machine = options->machine,
+		.cpu_percent = options->cpu_percent,
 		.checksums = options->checksums,
 		.seed = options->seed,
 		.input = options->input,
@@ -84,7 +99,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 		.result = &measurement->result,
 		.problem = problem,
 	};
-	errcode_t error = pool_create(measurement->threads, &simulation.pool);
+	errcode_t error = pool_create(simulation.threads, &simulation.pool);
 
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
@@ -236,6 +251,14 @@ const struct workload *workload_find(const char *name)
 	return NULL;
 }
 
+bool workload_has_option(const struct workload *workload, const char *name)
+{
+	for (unsigned int index = 0; workload->options[index].name; index++)
+		if (strcmp(workload->options[index].name, name) == 0)
+			return true;
+	return false;
+}
+
 struct setting *workload_setting(const struct workload *workload, struct setting *settings, const char *name)
 {
 	size_t index = 0;
@@ -262,6 +285,7 @@ errcode_t simulate_age(const struct simulate_options *options, unsigned int fill
 	ageing.workload = &age_workload;
 	ageing.settings = settings;
 	ageing.directory = NULL;
+	ageing.machine = NULL;
 	workload_preset(&age_workload, settings);
 	if (fill)
 		workload_setting(&age_workload, settings, "fill")->number = fill;

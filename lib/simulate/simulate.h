@@ -32,11 +32,17 @@ const struct workload *workload_get(unsigned int index);
 /* NULL: no workload has that name. */
 const struct workload *workload_find(const char *name);
 
+bool workload_has_option(const struct workload *workload, const char *name);
+
 /* The setting of the option of that name, which the workload has. */
 struct setting *workload_setting(const struct workload *workload, struct setting *settings, const char *name);
 
 /* Sets each of the workload's settings to what it presets. */
 void workload_preset(const struct workload *workload, struct setting *settings);
+
+/* With these an image is half full, and hardly old. */
+#define SIMULATE_HALF_FULL_FILL 50
+#define SIMULATE_HALF_FULL_CHURN 1
 
 /*
  * Makes the image of the options old, before anything is measured on it: as the workload `age` does it with what it

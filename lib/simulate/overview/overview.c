@@ -36,9 +36,10 @@ struct experiment {
 	const char *title, *workload;
 	const char *intent; /* a sentence or two in Markdown */
 	enum comparison comparison;
-	const char *compare;                /* as on the command line; NULL: the kinds of orphans are compared */
+	const char *compare;                /* as on the command line */
 	unsigned int threads[MOST_THREADS]; /* up to the second 0; so {} is taking turns */
 	struct overview_setting settings[MOST_SETTINGS];
+	unsigned int disk; /* of overview_disks.h, that its own table is about */
 	bool is_layout; /* so it depends on the disk: it runs on those of overview_disks.h, too */
 	struct overview_chart charts[MOST_CHARTS];
 };
@@ -79,6 +80,7 @@ static const struct experiment experiments[] = {
 		.comparison = COMPARE_NORMALIZATIONS,
 		.compare = "normalizations",
 		.settings = { { "files", 20000, 200 }, { "dd-size", 512 << 20, 1 << 20 } },
+		.disk = OVERVIEW_HALF_FULL, /* the disks of 2014 were in use */
 		.is_layout = true,
 		.charts = { { "normalize-extents", "normalize: extents of each step's files (layout)", "tree_extents",
 	                      true, true },
@@ -92,6 +94,8 @@ static const struct experiment experiments[] = {
 		.workload = "truncate",
 		.intent = "Files of 256 KiB truncated byte by byte, *measured*, all threads together; each truncation "
 		          "changes its inode four times, as in Linux.",
+		.comparison = COMPARE_ORPHANS,
+		.compare = "orphans",
 		.threads = { 1, 2, 8, 32, 128 },
 		.settings = { { "file-size", 256 << 10, 4 << 10 } },
 		.charts = { { "truncate", "truncate: truncations per second, all threads (measured)", "ops", false } },
@@ -100,6 +104,8 @@ static const struct experiment experiments[] = {
 		.title = "creat_clo: create and close",
 		.workload = "creat_clo",
 		.intent = "The same list, 100 000 times each, *measured*.",
+		.comparison = COMPARE_ORPHANS,
+		.compare = "orphans",
 		.threads = { 1, 2, 8, 32, 128 },
 		.settings = { { "times", 100000, 1000 } },
 		.charts = { { "creat-clo", "creat_clo: truncations per second, all threads (measured)", "ops",
@@ -122,13 +128,6 @@ static const struct experiment experiments[] = {
 };
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(*experiments))
-
-static const struct {
-	const char *name;
-	enum way way; /* of the two patches that brought the orphan file the second one took its lock away */
-} orphan_kinds[] = { { "lockless", WAY_OURS }, { "locked", WAY_STEP }, { "none", WAY_BOUND } };
-
-#define ORPHAN_KINDS (sizeof(orphan_kinds) / sizeof(*orphan_kinds))
 
 extern const char overview_html[], overview_css[], chart_css[];
 
@@ -169,10 +168,7 @@ static void print_command(const struct overview *overview, const struct experime
                           const struct simulate_options *options)
 {
 	fprintf(overview->stream, "    e2allocsim %s", experiment->workload);
-	if (experiment->compare)
-		fprintf(overview->stream, " --compare=%s", experiment->compare);
-	else
-		fputs(" --orphans=lockless", overview->stream);
+	fprintf(overview->stream, " --compare=%s", experiment->compare);
 	for (size_t column = 0; experiment->threads[0] && column < options->thread_count; column++)
 		fprintf(overview->stream, "%s%u", column ? "," : " --threads=", options->threads[column]);
 	for (const struct overview_setting *setting = experiment->settings;
@@ -184,38 +180,7 @@ static void print_command(const struct overview *overview, const struct experime
 	}
 	if (options->repeats > 1)
 		fprintf(overview->stream, " --repeat=%u", options->repeats);
-	fprintf(overview->stream, " disk%s\n\n", experiment->compare ? "" : "    # and locked, none");
-}
-
-/* Each kind of orphans as if it were a configuration. */
-static errcode_t simulate_orphans(struct simulate_options *options, struct setting *settings,
-                                  struct configuration *configurations, struct measurement **ret,
-                                  struct problem *problem)
-{
-	SCOPE_FREE struct measurement *all = calloc(ORPHAN_KINDS * options->thread_count, sizeof(*all));
-	struct setting *kind_setting = workload_setting(options->workload, settings, "orphans");
-
-	if (!all)
-		return ENOMEM;
-	for (size_t kind = 0; kind < ORPHAN_KINDS; kind++) {
-		SCOPE_FREE struct measurement *some = NULL;
-		size_t count;
-
-		kind_setting->number = kind;
-		configurations[kind].options = configurations[0].options;
-		configurations[kind].way = orphan_kinds[kind].way;
-		snprintf(configurations[kind].name, sizeof(configurations[kind].name), "%s", orphan_kinds[kind].name);
-		options->configurations = &configurations[kind];
-		errcode_t error = simulate(options, &some, &count, problem);
-
-		if (error)
-			return error;
-		memcpy(&all[kind * options->thread_count], some, count * sizeof(*some));
-	}
-	options->configurations = configurations;
-	options->configuration_count = ORPHAN_KINDS;
-	*ret = TAKE(all);
-	return 0;
+	fputs(" disk\n\n", overview->stream);
 }
 
 /* "fresh, 200.0 GiB of ext4 in blocks of 4096 bytes". */
@@ -261,7 +226,7 @@ static errcode_t print_experiment(struct overview *overview, const struct experi
 	char disk[WORDS_BYTES];
 	const struct chart_subject subject = { .options = options, .measurements = measurements, .words = disk };
 
-	name_disk(overview, "fresh", disk);
+	name_disk(overview, overview_disk_title(experiment->disk), disk);
 	fprintf(overview->stream, "\n## %s%s\n\n%s\n\n", experiment->title,
 	        overview->options->is_quick ? " (--quick: far less of it)" : "", experiment->intent);
 	print_run(overview, options, disk);
@@ -304,7 +269,7 @@ static errcode_t print_disks(struct overview *overview, const struct experiment 
 static errcode_t compare_disks(struct overview *overview, const struct experiment *experiment,
                                struct simulate_options *options, struct setting *settings, struct measurement *fresh)
 {
-	unsigned int first = has_shared_setting(experiment) ? 0 : 1;
+	unsigned int first = has_shared_setting(experiment) || experiment->disk ? 0 : 1;
 	struct measurement *on_disk[OVERVIEW_DISKS] = { first ? fresh : NULL };
 	errcode_t error = 0;
 	size_t count;
@@ -330,8 +295,8 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 	SCOPE_FREE struct configuration *configurations = NULL;
 	SCOPE_FREE struct measurement *measurements = NULL;
 	struct simulate_options options = {
-		.image = overview->disks.list[0].path,
-		.image_file = overview->disks.list[0].output.work_path,
+		.image = overview->disks.list[experiment->disk].path,
+		.image_file = overview->disks.list[experiment->disk].output.work_path,
 		.workload = workload_find(experiment->workload),
 		.settings = settings,
 		.threads = experiment->threads[0] ? experiment->threads : turns,
@@ -353,10 +318,7 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 	if (error)
 		return error;
 	options.configurations = configurations;
-	if (experiment->compare)
-		error = simulate(&options, &measurements, &count, overview->problem);
-	else
-		error = simulate_orphans(&options, settings, configurations, &measurements, overview->problem);
+	error = simulate(&options, &measurements, &count, overview->problem);
 	if (!error)
 		error = print_experiment(overview, experiment, &options, measurements);
 	return error || !experiment->is_layout ? error : compare_disks(overview, experiment, &options, settings, measurements);

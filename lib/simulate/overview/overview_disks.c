@@ -16,7 +16,7 @@ static const struct {
 	unsigned int fill, churn; /* 0: not at all */
 } kinds[OVERVIEW_DISKS] = {
 	{ "", "fresh", 0, 0 },
-	{ "-half-full", "half full", 50, 1 },
+	{ "-half-full", "half full", SIMULATE_HALF_FULL_FILL, SIMULATE_HALF_FULL_CHURN },
 	{ "-aged", "aged", 85, 6 },
 };
 

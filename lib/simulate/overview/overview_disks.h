@@ -12,6 +12,7 @@
 #include "simulate/run/measurement.h"
 
 #define OVERVIEW_DISKS 3 /* the first one is fresh */
+#define OVERVIEW_HALF_FULL 1
 
 struct overview_disk {
 	char *path; /* what it is called; owned */

@@ -115,8 +115,9 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	const char *key = options->workload->row;
 	const struct result_value *value = result_find(&measurements[0].result, NULL, key);
 
-	fprintf(stream, "%s (%s), by number of threads\n\n| %-*s", value ? value->label : key,
-	        value ? result_kind_name(value->kind) : "", FIRST_COLUMN, "");
+	fprintf(stream, "%s (%s), by number of %s\n\n| %-*s", value ? value->label : key,
+	        value ? result_kind_name(value->kind) : "",
+	        options->machine ? "modelled processors" : "threads", FIRST_COLUMN, "");
 	for (size_t column = 0; column < options->thread_count; column++)
 		fprintf(stream, " | %*u", COLUMN, options->threads[column]);
 	fputs(" |\n|", stream);
@@ -194,7 +195,8 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 	if (options->workload->row && count > 1) {
 		print_by_threads(stream, options, measurements);
 		print_load(stream, options, measurements, count);
-		print_fits(stream, options, measurements);
+		if (!options->machine)
+			print_fits(stream, options, measurements);
 		shown_print(stream, options, measurements, count);
 		return;
 	}
@@ -211,6 +213,9 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 		fputs(", ", stream);
 		if (options->input)
 			fputs("in its order\n\n", stream);
+		else if (options->machine)
+			fprintf(stream, "%u modelled processors of %s, seed %" PRIu64 "\n\n", options->threads[column],
+			        options->machine->name, options->seed);
 		else if (options->threads[column])
 			fprintf(stream, "%u threads\n\n", options->threads[column]);
 		else
@@ -287,7 +292,7 @@ static void write_measurement(struct json *json, const struct simulate_options *
 	json_string(json, "configuration", measurement->configuration->name);
 	write_choices(json, &measurement->configuration->options);
 	write_tunables(json, &measurement->configuration->options);
-	json_unsigned(json, "threads", measurement->threads);
+	json_unsigned(json, options->machine ? "modelled_processors" : "threads", measurement->threads);
 	if (result_is_measured(&measurement->result))
 		json_boolean(json, "is_disturbed", is_disturbed(options, measurement));
 	json_open_array(json, "values");
@@ -338,6 +343,10 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	if (options->input)
 		json_bytes(&json, "input", options->input, strlen(options->input));
 	json_unsigned(&json, "seed", options->seed);
+	if (options->machine)
+		json_bytes(&json, "machine", options->machine->name, strlen(options->machine->name));
+	if (options->machine && options->cpu_percent)
+		json_unsigned(&json, "cpu_limit_percent", options->cpu_percent);
 	json_open_object(&json, "options");
 	for (unsigned int index = 0; options->workload->options[index].name; index++) {
 		const struct workload_option *option = &options->workload->options[index];
@@ -355,7 +364,8 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	for (size_t index = 0; index < count; index++)
 		write_measurement(&json, options, &measurements[index], count);
 	json_close_array(&json);
-	write_fits(&json, options, measurements);
+	if (!options->machine)
+		write_fits(&json, options, measurements);
 	json_close_object(&json);
 	return json_end(&json);
 }

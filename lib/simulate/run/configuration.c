@@ -160,6 +160,7 @@ static void list_windows(struct list *list, const struct policy_options *options
 			variant.choices_dropped |= CHOICE_DIRECTORY_SHARES;
 		}
 		variant.allocator.locality = kinds[kind].windows;
+		variant.ignores_flex_groups = kinds[kind].way == WAY_OTHER;
 		add(list, &variant, kinds[kind].way, "%s", kinds[kind].name);
 	}
 }
@@ -237,6 +238,20 @@ static void list_main(struct list *list, const struct policy_options *options)
 		add(list, options, way_of(options), "%s", name_of(options));
 }
 
+static void list_orphans(struct list *list, const struct policy_options *options)
+{
+	static const struct {
+		unsigned int word;
+		enum way way; /* of the two patches that brought the orphan file the second one took its lock away */
+		const char *name;
+	} kinds[] = { { 2, WAY_BOUND, "none" }, { 1, WAY_STEP, "locked" }, { 0, WAY_OURS, "lockless" } };
+
+	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(*kinds); kind++) {
+		add(list, options, kinds[kind].way, "%s", kinds[kind].name);
+		list->configurations[kind].orphans = 1 + kinds[kind].word;
+	}
+}
+
 errcode_t configuration_add_traced(struct configuration **list, size_t *count)
 {
 	struct configuration *longer = reallocarray(*list, *count + 1, sizeof(*longer));
@@ -259,6 +274,7 @@ bool configuration_varies(enum comparison comparison, const char *tunable)
 		[COMPARE_WINDOWS] = { "locality", NULL },
 		[COMPARE_PATCHES] = { "policy", NULL },
 		[COMPARE_MAIN] = { "policy", "normalization" },
+		[COMPARE_ORPHANS] = { NULL, NULL },
 	};
 
 	for (size_t index = 0; index < sizeof(*varied) / sizeof(**varied); index++)
@@ -274,6 +290,7 @@ errcode_t configuration_list(enum comparison comparison, const struct policy_opt
 		[COMPARE_NOTHING] = list_one,        [COMPARE_POLICIES] = list_policies,
 		[COMPARE_WINDOWS] = list_windows,    [COMPARE_NORMALIZATIONS] = list_normalizations,
 		[COMPARE_PATCHES] = list_patches,    [COMPARE_MAIN] = list_main,
+		[COMPARE_ORPHANS] = list_orphans,
 	};
 	struct list list = { .configurations = calloc(MOST_CONFIGURATIONS, sizeof(*list.configurations)) };
 

@@ -28,6 +28,7 @@ struct configuration {
 	char name[CONFIGURATION_NAME_BYTES]; /* as tables call it */
 	enum way way;
 	struct policy_options options;
+	unsigned int orphans; /* 1 and the number of a word of the workload's option --orphans; 0: as it is set */
 	bool is_traced; /* blocks go where a trace says that they went; nothing is chosen */
 };
 
@@ -44,6 +45,7 @@ enum comparison {
 	COMPARE_WINDOWS,        /* windows for small files: none, by thread, by directory, and where its inodes are */
 	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */
 	COMPARE_MAIN,           /* base, series, ext2mb, and ext2mb with the kernel's normalisation */
+	COMPARE_ORPHANS,        /* how orphans are kept: not at all, with a lock, without; of workloads that keep some */
 };
 
 /* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */

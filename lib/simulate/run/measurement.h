@@ -4,6 +4,7 @@
 
 #include "simulate/run/configuration.h"
 #include "simulate/run/workload.h"
+#include "simulate/run/machine.h"
 
 struct simulate_options {
 	const char *image;
@@ -19,6 +20,8 @@ struct simulate_options {
 	unsigned int online_processors; /* reports fit laws to measurements of at most so many threads */
 	unsigned int repeats;           /* at least 1; of each measured value the median is taken */
 	unsigned int processors;        /* modelled in single-threaded runs */
+	const struct machine *machine;  /* that is modelled; then `threads` are processors of it. NULL: none */
+	unsigned int cpu_percent;       /* of a processor that each stream may have; 0: no limit */
 	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock with each search, as Linux
 	                   does */
 	uint64_t seed;
@@ -30,7 +33,7 @@ struct simulate_options {
 
 struct measurement {
 	const struct configuration *configuration;
-	unsigned int threads;
+	unsigned int threads; /* or processors of the machine */
 	struct result result;
 	char *shown; /* owned; NULL: nothing was to be shown */
 };

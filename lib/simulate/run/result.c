@@ -59,6 +59,19 @@ static bool is_same(const char *one, const char *other)
 	return one == other || (one && other && strcmp(one, other) == 0);
 }
 
+void result_move_first(struct result *result, unsigned int count)
+{
+	struct result_value *values = result->values;
+	unsigned int before = result->count - count;
+
+	for (unsigned int moved = 0; moved < count; moved++) {
+		const struct result_value value = values[before + moved];
+
+		memmove(values + moved + 1, values + moved, before * sizeof(*values));
+		values[moved] = value;
+	}
+}
+
 const struct result_value *result_find(const struct result *result, const char *section, const char *key)
 {
 	for (unsigned int index = 0; index < result->count; index++) {

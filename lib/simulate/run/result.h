@@ -55,6 +55,9 @@ void result_add(struct result *result, const char *section, enum result_kind kin
  */
 void result_median(const struct result *results, size_t count, struct result *median);
 
+/* The last so many values become the first ones, in their order. */
+void result_move_first(struct result *result, unsigned int count);
+
 /* NULL: it has none. */
 const struct result_value *result_find(const struct result *result, const char *section, const char *key);
 

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "simulate/streams/lock_pressure.h"
+
 #define NOWHERE UINT32_MAX
 #define NOBODY UINT32_MAX
-
-/* The kernel's EXT4_MAX_CONTENTION and EXT4_CONTENTION_THRESHOLD. */
-#define MOST_CONTENTION 8u
-#define LITTLE_CONTENTION 2u
 
 struct stream_place {
 	uint32_t group; /* that it holds, or NOWHERE */
@@ -26,7 +24,7 @@ struct processors {
 	unsigned int oldest;  /* in the ring */
 	struct stream_place *places;
 	uint32_t *holders; /* by group */
-	unsigned int lock_busy; /* the kernel's s_lock_busy: more with each lock that is waited for, less with each other one */
+	unsigned int lock_busy; /* see lock_pressure.h */
 };
 
 static bool is_busy(void *context, uint32_t group)
@@ -40,17 +38,14 @@ static void has_locked(void *context, uint32_t group)
 {
 	struct processors *processors = context;
 
-	if (!processors->holders[group])
-		processors->lock_busy -= processors->lock_busy > 0;
-	else if (processors->lock_busy < MOST_CONTENTION)
-		processors->lock_busy++;
+	lock_pressure_count(&processors->lock_busy, processors->holders[group]);
 }
 
 static bool is_contended(void *context)
 {
 	const struct processors *processors = context;
 
-	return processors->lock_busy > LITTLE_CONTENTION;
+	return lock_pressure_is_high(processors->lock_busy);
 }
 
 /* And the kernel marks the group's bitmap, for which it takes the lock once more. */

@@ -25,6 +25,7 @@ struct run {
 	const char *action;
 	struct ext2mb_worker **workers; /* one for each stream without threads, else for each thread */
 	struct processors *processors;  /* without threads, if there is to be contention */
+	struct clocks *clocks;          /* or with a machine that is modelled */
 	struct contention contention;
 	void *bitmap; /* as long as one, for checksums */
 	pthread_barrier_t start;
@@ -71,6 +72,45 @@ static errcode_t take_turns(struct run *run, struct share *share, unsigned int t
 	return 0;
 }
 
+static uint64_t global_locks(struct simulation *simulation)
+{
+	return policy_read_stats(simulation->image->mb).global_locks - simulation->journal_locks;
+}
+
+errcode_t streams_commit(struct simulation *simulation)
+{
+	if (!simulation->clocks)
+		return ext2mb_commit(simulation->image->mb);
+	uint64_t before = global_locks(simulation);
+	errcode_t error = ext2mb_commit(simulation->image->mb);
+
+	simulation->journal_locks += global_locks(simulation) - before;
+	return error;
+}
+
+/* A turn on the processor that is furthest behind. What it does to the group's locks the allocator tells by itself. */
+static errcode_t take_modelled_turn(struct run *run, struct share *share)
+{
+	unsigned int stream = clocks_begin(run->clocks);
+	uint64_t locks = global_locks(run->simulation);
+	bool is_over = false;
+	errcode_t error = run->step(run->context, run->workers[stream], stream, &is_over);
+
+	clocks_lock(run->clocks, LOCK_OF_FILESYSTEM, 0, global_locks(run->simulation) - locks);
+	clocks_end(run->clocks, is_over);
+	share->open_count -= is_over;
+	return error;
+}
+
+static errcode_t take_modelled_turns(struct run *run, struct share *share, uint64_t *steps)
+{
+	errcode_t error = 0;
+
+	for (*steps = 0; !error && *steps < STEPS_AT_ONCE && share->open_count; ++*steps)
+		error = take_modelled_turn(run, share);
+	return error;
+}
+
 static void add_progress(const struct run *run, uint64_t steps)
 {
 	if (run->step_bytes == STREAMS_STEP_IS_FILE)
@@ -102,7 +142,9 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 	while (!error && share.open_count && !atomic_load_explicit(&run->has_failed, memory_order_relaxed)) {
 		uint64_t steps;
 
-		error = interrupt_pending() ? EINTR : take_turns(run, &share, (unsigned int)thread, &steps);
+		error = interrupt_pending() ? EINTR :
+			run->clocks ? take_modelled_turns(run, &share, &steps) :
+				      take_turns(run, &share, (unsigned int)thread, &steps);
 		if (!error)
 			add_progress(run, steps);
 	}
@@ -174,11 +216,33 @@ static errcode_t pretend_checksums(struct run *run)
 	return 0;
 }
 
+static errcode_t pretend_machine(struct run *run)
+{
+	struct simulation *simulation = run->simulation;
+	const struct clocks_options options = {
+		.machine = simulation->machine,
+		.processors = simulation->processors,
+		.streams = run->count,
+		.groups = simulation->image->geometry.groups,
+		.cpu_percent = simulation->cpu_percent,
+		.seed = simulation->seed,
+	};
+	errcode_t error = clocks_create(&options, &run->clocks);
+
+	if (error)
+		return error;
+	simulation->clocks = run->clocks;
+	contention_simulate(simulation->image->mb, clocks_contention(run->clocks));
+	return 0;
+}
+
 static errcode_t pretend_processors(struct run *run)
 {
 	struct simulation *simulation = run->simulation;
 	uint32_t groups = simulation->image->geometry.groups;
 
+	if (simulation->machine && !simulation->threads)
+		return pretend_machine(run);
 	if (simulation->threads || simulation->is_one_process || simulation->processors < 2)
 		return 0;
 	errcode_t error = processors_create(simulation->processors, run->count, groups, &run->processors);
@@ -218,6 +282,10 @@ errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_
 	if (!error)
 		error = run_shares(&run, threads, cost);
 	contention_simulate(simulation->image->mb, NULL);
+	if (!error && run.clocks)
+		cost->modelled = clocks_cost(run.clocks);
+	simulation->clocks = NULL;
+	clocks_destroy(run.clocks);
 	processors_destroy(run.processors);
 	free(run.bitmap);
 	close_workers(&run, workers);

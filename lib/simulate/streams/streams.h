@@ -7,6 +7,7 @@
 #pragma once
 
 #include "simulate/run/workload.h"
+#include "simulate/streams/clocks.h"
 
 /*
  * One step of a stream. *is_over ends it; no other thread runs this stream. Streams and their steps are independent of
@@ -19,7 +20,11 @@ struct streams_cost {
 	double seconds;           /* by the clock */
 	double processor_seconds; /* of the whole process: what a busy machine distorts less */
 	uint64_t lock_waits;      /* times that a thread found a lock of the allocator held that it had to have */
+	struct clocks_cost modelled; /* with a machine: what it would take there */
 };
+
+/* A step's commit. With a machine it costs its stream nothing: there the journal has a thread of its own. */
+MUST_CHECK errcode_t streams_commit(struct simulation *simulation);
 
 /* What streams_run() may be told instead of a step's bytes. */
 #define STREAMS_STEP_IS_FILE UINT64_MAX

@@ -31,6 +31,7 @@ struct job {
 	uint64_t rounds; /* 0: until the deadline */
 	double seconds;
 	_Atomic double deadline; /* 0: no container has finished a round yet */
+	double next_commit;      /* with a machine that is modelled */
 };
 
 /* UINT32_MAX is more than a file can have. */
@@ -195,6 +196,14 @@ static errcode_t append_run(struct simulation *simulation)
 	close_files(&job);
 	if (error)
 		return error;
+	if (simulation->machine)
+		result_add(simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
+			{ "modelled_bandwidth_mib", "bw (MiB/s)", (double)bytes / (1 << 20) / cost.modelled.seconds, 0 },
+			{ "modelled_seconds", "Seconds there", cost.modelled.seconds, 2 },
+			{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost.modelled.waited_share, 1 },
+			{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost.modelled.limited_share, 1 },
+			{ 0 },
+		});
 	result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
 		{ "bandwidth_mib", "bw (MiB/s), metadata only", (double)bytes / (1 << 20) / cost.seconds, 0 },
 		{ "seconds", "Seconds", cost.seconds, 2 },
@@ -232,7 +241,9 @@ static const struct workload_option fallocate2_options[] = {
 	{ 0 },
 };
 
-/* The journal commits every 5 seconds; here it is what fills up: so many truncations of one container. */
+/* The journal commits every 5 seconds; where these are not modelled it is what fills up: so many truncations of one. */
+#define COMMIT_SECONDS 5
+#define LITTLE_SPACE_BLOCKS 65536 /* with less a commit comes at once, as the kernel asks for one when nothing is free */
 #define ROUNDS_PER_COMMIT 64
 
 /*
@@ -241,11 +252,33 @@ static const struct workload_option fallocate2_options[] = {
  */
 static bool is_late(struct job *job)
 {
-	double none = 0, time = seconds_of(CLOCK_MONOTONIC);
+	const struct clocks *clocks = job->simulation->clocks;
+	double none = 0, time = clocks ? clocks_now(clocks) : seconds_of(CLOCK_MONOTONIC);
 
 	if (!atomic_load_explicit(&job->deadline, memory_order_relaxed))
 		atomic_compare_exchange_strong(&job->deadline, &none, time + job->seconds);
 	return time >= atomic_load_explicit(&job->deadline, memory_order_relaxed);
+}
+
+/* What is freed takes its groups' locks, extent by extent. */
+static void lock_groups(const struct simulation *simulation, const struct simulated_file *file)
+{
+	for (size_t index = 0; simulation->clocks && index < file->map.count; index++)
+		clocks_lock(simulation->clocks, LOCK_OF_GROUP,
+		            image_block_group(simulation->image, file->map.extents[index].physical), 1);
+}
+
+static bool is_commit_due(struct job *job, const struct container *container)
+{
+	const struct clocks *clocks = job->simulation->clocks;
+
+	if (!clocks)
+		return container->rounds % ROUNDS_PER_COMMIT == 0;
+	if (clocks_now(clocks) >= job->next_commit)
+		job->next_commit += COMMIT_SECONDS;
+	else if (ext2mb_free_blocks(job->simulation->image->mb) > LITTLE_SPACE_BLOCKS)
+		return false;
+	return true;
 }
 
 static errcode_t truncate_file(struct job *job, struct container *container, struct simulated_file *file,
@@ -253,10 +286,12 @@ static errcode_t truncate_file(struct job *job, struct container *container, str
 {
 	errcode_t error;
 
+	lock_groups(job->simulation, file);
 	ext2mb_file_truncate(worker, container->handle, 0);
 	error = simulated_file_truncate(file, worker);
-	if (!error && ++container->rounds % ROUNDS_PER_COMMIT == 0)
-		error = ext2mb_commit(job->simulation->image->mb);
+	container->rounds++;
+	if (!error && is_commit_due(job, container))
+		error = streams_commit(job->simulation);
 	*is_over = job->rounds ? container->rounds == job->rounds : is_late(job);
 	return error;
 }
@@ -282,6 +317,20 @@ static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, un
 	return 0;
 }
 
+/* What it would take on the machine that is modelled. */
+static void add_modelled_rates(const struct job *job, const struct clocks_cost *cost, double appends)
+{
+	double rate = appends / cost->seconds;
+
+	result_add(job->simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
+		{ "ops_per_container", "Appends per container and second", rate / (double)job->set->count, 0 },
+		{ "ops", "Appends per second", rate, 0 },
+		{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost->waited_share, 1 },
+		{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost->limited_share, 1 },
+		{ 0 },
+	});
+}
+
 static void add_rates(const struct job *job, const struct streams_cost *cost)
 {
 	uint64_t appends = 0, fewest = UINT64_MAX;
@@ -294,7 +343,10 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 	}
 	double all = (double)appends;
 
-	result_add(job->simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
+	if (job->simulation->machine)
+		add_modelled_rates(job, &cost->modelled, all);
+	else
+		result_add(job->simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
 		{ "ops_per_container", "Appends per container and second", all / count / cost->seconds, 0 },
 		{ "ops", "Appends per second", all / cost->seconds, 0 },
 		{ "processor_ns", "Nanoseconds of processor time each", 1e9 * cost->processor_seconds / all, 1 },
@@ -311,7 +363,8 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 static errcode_t fallocate2_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
-	unsigned int threads = simulation->threads ? simulation->threads : 1;
+	unsigned int processors = simulation->machine ? simulation->processors : 1;
+	unsigned int threads = simulation->threads ? simulation->threads : processors;
 	unsigned int count = settings[CONTAINERS].number ? (unsigned int)settings[CONTAINERS].number : threads;
 	struct job job = {
 		.simulation = simulation,
@@ -319,6 +372,7 @@ static errcode_t fallocate2_run(struct simulation *simulation)
 		.step_blocks = blocks_of(simulation, settings[STEP].number),
 		.rounds = settings[ROUNDS].number,
 		.seconds = (double)settings[SECONDS].number,
+		.next_commit = COMMIT_SECONDS,
 	};
 	struct streams_cost cost;
 	errcode_t error = make_files(&job, count, settings[WRITTEN].number, false);

@@ -5,6 +5,7 @@
  * step says below what is taken for it. All but the first leave their files for the steps that follow.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "simulate/image/dirty_files.h"
 #include "simulate/image/random.h"
@@ -13,7 +14,7 @@
 #include "simulate/run/configuration.h"
 #include "simulate/workloads/normalize_times.h"
 
-enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK };
+enum { SIZES, FILES, STREAMS, DD_SIZE, OPERATIONS, WRITEBACK, WHICH };
 
 static const struct workload_option normalize_options[] = {
 	[SIZES] = { "sizes", "DIR", SETTING_TEXT, 0, 0, 0,
@@ -24,6 +25,8 @@ static const struct workload_option normalize_options[] = {
 	[OPERATIONS] = { "operations", "N", SETTING_NUMBER, 10000, 0, 1000000000, "of each stream of the mix" },
 	[WRITEBACK] = { "writeback", "SIZE", SETTING_BYTES, 64 << 20, 0, 1ull << 44,
 	                "dirty data of untar at which it is written back; 0: each record at once (nodelalloc)" },
+	[WHICH] = { "steps", "STEP[,STEP]...", SETTING_TEXT, 0, 0, 0,
+	            "only these of the seven: fallocate, copy, tar, untar, single-dd, several-dd, fsstress" },
 	{ 0 },
 };
 
@@ -367,7 +370,9 @@ static errcode_t time_copy(struct disk_time *disk, const struct normalize *job, 
 static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
 {
 	(void)set;
-	return normalize_time_tar(disk, job->copied, job->archives);
+	/* Without a tree to be read, as one dd. */
+	return job->copied ? normalize_time_tar(disk, job->copied, job->archives) :
+			     normalize_time_files(disk, job->archives);
 }
 
 static errcode_t time_untar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
@@ -463,6 +468,49 @@ static errcode_t run_step(struct normalize *job, const struct step *step, double
 	return error ? error : ext2mb_commit(image->mb);
 }
 
+/* "single-dd" */
+static bool is_step(const char *name, const char *word, size_t length)
+{
+	for (; length && *name && (*name == *word || (*name == ' ' && *word == '-')); name++, word++)
+		length--;
+	return !length && !*name;
+}
+
+/* A bit for each step of the list; NULL: all of them. */
+static errcode_t choose_steps(const char *list, unsigned int *chosen, struct problem *problem)
+{
+	*chosen = list ? 0 : (1u << STEPS) - 1;
+	while (list) {
+		size_t length = strcspn(list, ","), step = 0;
+
+		while (step < STEPS && !is_step(steps[step].name, list, length))
+			step++;
+		if (step == STEPS)
+			return problem_set_reason(problem, EINVAL, NULL, "cannot run the seven steps",
+			                          "--steps: %.*s is none of fallocate, copy, tar, untar, single-dd, "
+			                          "several-dd and fsstress",
+			                          (int)length, list);
+		*chosen |= 1u << step;
+		list = list[length] ? list + length + 1 : NULL;
+	}
+	return 0;
+}
+
+/* What 2014's table had, and first as there: the time of each step. */
+static void add_seconds(struct simulation *simulation, unsigned int chosen, const double *seconds)
+{
+	unsigned int count = 0;
+
+	for (size_t step = 0; step < STEPS; step++) {
+		if (!(chosen & 1u << step))
+			continue;
+		result_add(simulation->result, "seconds of a modelled disk", RESULT_MODELLED,
+		           (const struct named_value[]){ { steps[step].name, steps[step].name, seconds[step], 3 }, { 0 } });
+		count++;
+	}
+	result_move_first(simulation->result, count);
+}
+
 static errcode_t normalize_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
@@ -472,16 +520,21 @@ static errcode_t normalize_run(struct simulation *simulation)
 		.streams = (unsigned int)settings[STREAMS].number,
 	};
 	double seconds[STEPS];
-	errcode_t error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
+	unsigned int chosen;
+	errcode_t error = choose_steps(settings[WHICH].text, &chosen, simulation->problem);
+
+	if (error)
+		return error;
+	error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
 	                                         size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
 
 	if (!error)
 		error = file_set_create(image, NULL, image->directory, 0, &job.top);
 	for (size_t step = 0; !error && step < STEPS; step++)
-		error = run_step(&job, &steps[step], &seconds[step]);
-	for (size_t step = 0; !error && step < STEPS; step++)
-		result_add(simulation->result, "seconds of a modelled disk", RESULT_MODELLED,
-		           (const struct named_value[]){ { steps[step].name, steps[step].name, seconds[step], 3 }, { 0 } });
+		if (chosen & 1u << step)
+			error = run_step(&job, &steps[step], &seconds[step]);
+	if (!error)
+		add_seconds(simulation, chosen, seconds);
 	size_list_close(&job.sizes);
 	return error ? problem_set(simulation->problem, error, image->path, "cannot run the seven steps") : 0;
 }

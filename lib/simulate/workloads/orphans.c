@@ -35,6 +35,10 @@ static const struct workload_option creat_clo_options[] = {
 /* The journal commits what was freed: after so many truncations of a file. */
 #define STEPS_PER_COMMIT 65536
 
+/* ext4_orphan_file_add() before it was lockless took its lock twice, ext4_orphan_file_del() once. */
+#define ADDITION_LOCKS 2
+#define DELETION_LOCKS 1
+
 struct shrinking {
 	_Alignas(128) struct ext2mb_file *handle; /* of truncate */
 	uint64_t left;                            /* bytes of the file, or times */
@@ -49,6 +53,20 @@ struct job {
 	struct ext2mb_orphans *orphans; /* NULL: none are kept */
 };
 
+/*
+ * With a machine: the orphan file's one lock so many times, or the line of the block that the slot is in. An orphan list
+ * has no index.
+ */
+static void pass_locks(const struct job *job, uint32_t index, uint64_t times)
+{
+	uint32_t slots = job->simulation->image->format.block_bytes / sizeof(uint32_t);
+
+	if (job->simulation->settings[ORPHANS].number == LOCKED || index / slots >= CLOCKS_MOST_ORPHAN_BLOCKS)
+		clocks_lock(job->simulation->clocks, LOCK_OF_ORPHANS, 0, times);
+	else
+		clocks_lock(job->simulation->clocks, LINE_OF_ORPHAN_BLOCK, index / slots, 1);
+}
+
 /* Does what a truncation does to the orphans, around the action. */
 static errcode_t as_orphan(const struct job *job, unsigned int file, struct ext2mb_worker *worker,
                            errcode_t (*action)(const struct job *, unsigned int, struct ext2mb_worker *))
@@ -56,8 +74,12 @@ static errcode_t as_orphan(const struct job *job, unsigned int file, struct ext2
 	uint32_t ino = job->set->files[file].ino, index = 0;
 	errcode_t error = job->orphans ? ext2mb_orphan_add(job->orphans, file, ino, &index) : 0;
 
+	if (job->simulation->clocks && job->orphans)
+		pass_locks(job, index, ADDITION_LOCKS);
 	if (!error)
 		error = action(job, file, worker);
+	if (job->simulation->clocks && job->orphans)
+		pass_locks(job, index, DELETION_LOCKS);
 	if (!error && job->orphans)
 		error = ext2mb_orphan_delete(job->orphans, index, ino);
 	return error;
@@ -141,7 +163,7 @@ static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsi
 		error = finish(job, stream);
 	*is_over = !shrinking->left;
 	if (!error && shrinking->left % STEPS_PER_COMMIT == 0)
-		error = ext2mb_commit(job->simulation->image->mb);
+		error = streams_commit(job->simulation);
 	return error;
 }
 
@@ -193,7 +215,8 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 {
 	const struct setting *settings = simulation->settings;
 	struct image *image = simulation->image;
-	unsigned int threads = simulation->threads ? simulation->threads : 1;
+	unsigned int processors = simulation->machine ? simulation->processors : 1;
+	unsigned int threads = simulation->threads ? simulation->threads : processors;
 	unsigned int count = settings[FILES].number ? (unsigned int)settings[FILES].number : threads;
 	uint32_t block_bytes = image->format.block_bytes;
 
@@ -241,7 +264,16 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 {
 	struct simulation *simulation = job->simulation;
 	double all = (double)job->set->count * (double)simulation->settings[AMOUNT].number;
-	result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
+	if (simulation->machine)
+		result_add(simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
+			{ "ops", "Truncations per second", all / cost->modelled.seconds, 0 },
+			{ "modelled_seconds", "Seconds there", cost->modelled.seconds, 3 },
+			{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost->modelled.waited_share, 1 },
+			{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost->modelled.limited_share, 1 },
+			{ 0 },
+		});
+	else
+		result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
 		{ "ops", "Truncations per second", all / cost->seconds, 0 },
 		{ "seconds", "Seconds", cost->seconds, 3 },
 		{ "processor_ns", "Nanoseconds of processor time each", 1e9 * cost->processor_seconds / all, 1 },

@@ -41,6 +41,7 @@ static const struct workload_option unlink_options[] = {
 
 #define SINGLE_BLOCK_PERCENT 85
 #define MOST_BLOCKS 8 /* of the others */
+#define NAME_BYTES 16 /* of a directory, for a file with a name of up to 8 letters */
 
 /* Of the journal: a transaction's descriptor blocks, with a tag of 8 bytes for each block, and its commit block. */
 #define JOURNAL_HEADER_BYTES 28u
@@ -329,6 +330,29 @@ static void add_journal(const struct unlink_job *job, uint64_t logged)
 	});
 }
 
+/*
+ * What is read before it is changed, once for each block as nothing is dropped meanwhile: bitmaps, inode tables, and the
+ * directories' own blocks.
+ */
+static void add_reads(const struct unlink_job *job)
+{
+	uint32_t block_bytes = job->simulation->image->format.block_bytes;
+	uint64_t bitmaps = job->dirty[BLOCK_BITMAPS].distinct + job->dirty[INODE_BITMAPS].distinct;
+	uint64_t tables = job->dirty[INODE_TABLES].distinct, directories = 0;
+
+	for (uint32_t number = 0; number < job->directory_count; number++)
+		directories += (job->directories[number]->count * NAME_BYTES + block_bytes - 1) / block_bytes;
+	uint64_t all = bitmaps + tables + directories;
+
+	result_add(job->simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
+		{ "bitmap_reads", "Bitmap reads", (double)bitmaps, 0 },
+		{ "inode_table_reads", "Inode table reads", (double)tables, 0 },
+		{ "directory_reads", "Directory block reads", (double)directories, 0 },
+		{ "read_mib", "MiB read", (double)all * block_bytes / (1 << 20), 1 },
+		{ 0 },
+	});
+}
+
 static void add_writes(const struct unlink_job *job)
 {
 	const struct dirty_blocks *bitmaps = &job->dirty[BLOCK_BITMAPS], *inode_bitmaps = &job->dirty[INODE_BITMAPS];
@@ -349,6 +373,7 @@ static void add_writes(const struct unlink_job *job)
 		{ "metadata_mib", "MiB of metadata written", mib, 1 },
 		{ 0 },
 	});
+	add_reads(job);
 	add_journal(job, writes);
 }
 

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulate/streams/clocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "simulate/image/random.h"
+#include "simulate/streams/lock_pressure.h"
+#include "support/cleanup.h"
+
+#define NOBODY UINT32_MAX
+#define SLICE_NS UINT64_C(3000000)    /* the least that Linux lets a process run */
+#define PERIOD_NS UINT64_C(100000000) /* of CPU limits: cpu.max of a control group, if nothing else is said */
+
+struct resource {
+	uint64_t free_at;
+	uint64_t cost;  /* of the last time */
+	uint32_t owner; /* the processor that had it last, or NOBODY */
+	bool is_wanted; /* its owner had to wait for it: others still do, and one of them has it before the owner's next time */
+};
+
+struct processor {
+	uint64_t now;
+	uint64_t slice_end;
+	uint32_t *streams; /* bound to it and not over; owned by clocks */
+	uint32_t count, turn;
+};
+
+/* With a CPU limit. */
+struct quota {
+	uint64_t used, period; /* of which period it is */
+};
+
+struct clocks {
+	struct contention contention;
+	struct machine machine;
+	unsigned int processor_count;
+	struct processor *processors;
+	uint32_t *heap; /* of processors that have streams, the one furthest behind first */
+	uint32_t heap_count;
+	uint32_t *streams;
+	struct quota *quotas; /* by stream; NULL: no limits */
+	uint64_t quota_ns;
+	struct resource *resources[MODELLED_LOCKS];
+	uint64_t journal_free_at;
+	uint32_t current;     /* the processor whose turn it is */
+	uint64_t turn_begun;
+	uint64_t random;
+	uint64_t last, waited, limited;
+	unsigned int lock_busy;
+};
+
+static struct processor *current(const struct clocks *clocks)
+{
+	return &clocks->processors[clocks->current];
+}
+
+/* The processor waits until it can have it; *waits says whether it has to. */
+static void take(struct clocks *clocks, struct resource *resource, uint64_t held, bool *waits)
+{
+	struct processor *processor = current(clocks);
+	uint64_t before = processor->now, waiting = 0;
+
+	*waits = resource->free_at > before;
+	if (*waits) {
+		processor->now = resource->free_at;
+		waiting = resource->cost ? (processor->now - before) / resource->cost : 0;
+		if (waiting >= clocks->heap_count)
+			waiting = clocks->heap_count - 1;
+	}
+	bool is_handed_over = resource->owner != clocks->current && resource->owner != NOBODY;
+
+	if (is_handed_over)
+		resource->is_wanted = *waits;
+	resource->cost = held;
+	if (is_handed_over || resource->is_wanted)
+		resource->cost += clocks->machine.handover + waiting * clocks->machine.waiter;
+	processor->now += resource->cost;
+	clocks->waited += processor->now - before - held;
+	resource->free_at = processor->now;
+	resource->owner = clocks->current;
+}
+
+void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index, uint64_t times)
+{
+	uint32_t held = kind == LINE_OF_ORPHAN_BLOCK ? 0 : clocks->machine.held;
+	bool waits;
+
+	for (uint64_t time = 0; time < times; time++)
+		take(clocks, &clocks->resources[kind][index], held, &waits);
+}
+
+static bool is_busy(void *context, uint32_t group)
+{
+	const struct clocks *clocks = context;
+	const struct resource *lock = &clocks->resources[LOCK_OF_GROUP][group];
+
+	return lock->free_at > current(clocks)->now && lock->owner != clocks->current;
+}
+
+static void has_locked(void *context, uint32_t group)
+{
+	struct clocks *clocks = context;
+	bool waits;
+
+	take(clocks, &clocks->resources[LOCK_OF_GROUP][group], clocks->machine.held, &waits);
+	lock_pressure_count(&clocks->lock_busy, waits);
+}
+
+static bool is_contended(void *context)
+{
+	const struct clocks *clocks = context;
+
+	return lock_pressure_is_high(clocks->lock_busy);
+}
+
+static bool is_behind(const struct clocks *clocks, uint32_t one, uint32_t other)
+{
+	uint64_t now = clocks->processors[one].now, then = clocks->processors[other].now;
+
+	return now < then || (now == then && one < other);
+}
+
+/* The processor at the top has a later clock now, or has been replaced. */
+static void sift_down(struct clocks *clocks)
+{
+	uint32_t *heap = clocks->heap, place = 0, moved = heap[0];
+
+	for (;;) {
+		uint32_t child = 2 * place + 1;
+
+		if (child + 1 < clocks->heap_count && is_behind(clocks, heap[child + 1], heap[child]))
+			child++;
+		if (child >= clocks->heap_count || is_behind(clocks, moved, heap[child]))
+			break;
+		heap[place] = heap[child];
+		place = child;
+	}
+	heap[place] = moved;
+}
+
+/* Between half of it and one and a half times: processors that never differ would meet always or never. */
+static uint64_t call_time(struct clocks *clocks)
+{
+	uint32_t call = clocks->machine.call;
+
+	return call / 2 + random_below(&clocks->random, call + 1);
+}
+
+static errcode_t create_resources(struct clocks *clocks, const struct clocks_options *options)
+{
+	const size_t counts[MODELLED_LOCKS] = {
+		[LOCK_OF_GROUP] = options->groups,
+		[LOCK_OF_FILESYSTEM] = 1,
+		[LOCK_OF_ORPHANS] = 1,
+		[LINE_OF_ORPHAN_BLOCK] = CLOCKS_MOST_ORPHAN_BLOCKS,
+	};
+
+	for (unsigned int kind = 0; kind < MODELLED_LOCKS; kind++) {
+		clocks->resources[kind] = calloc(counts[kind], sizeof(struct resource));
+		if (!clocks->resources[kind])
+			return ENOMEM;
+		for (size_t index = 0; index < counts[kind]; index++)
+			clocks->resources[kind][index].owner = NOBODY;
+	}
+	return 0;
+}
+
+/* Stream N on processor N, and so on from the first one again. */
+static errcode_t bind_streams(struct clocks *clocks, const struct clocks_options *options)
+{
+	uint32_t *next = clocks->streams = calloc(options->streams + 1, sizeof(*clocks->streams));
+
+	clocks->processors = calloc(options->processors, sizeof(*clocks->processors));
+	clocks->heap = calloc(options->processors, sizeof(*clocks->heap));
+	if (!next || !clocks->processors || !clocks->heap)
+		return ENOMEM;
+	for (uint32_t number = 0; number < options->processors && number < options->streams; number++) {
+		struct processor *processor = &clocks->processors[number];
+
+		processor->streams = next;
+		for (uint32_t stream = number; stream < options->streams; stream += options->processors)
+			processor->streams[processor->count++] = stream;
+		next += processor->count;
+		clocks->heap[clocks->heap_count++] = number;
+		clocks->current = number;
+		processor->now = call_time(clocks);
+		processor->slice_end = SLICE_NS;
+	}
+	/* In the order of their clocks is a heap, too; they differ by less than a call. */
+	for (uint32_t end = 1; end < clocks->heap_count; end++)
+		for (uint32_t place = end; place && is_behind(clocks, clocks->heap[place], clocks->heap[(place - 1) / 2]);
+		     place = (place - 1) / 2) {
+			uint32_t parent = clocks->heap[(place - 1) / 2];
+
+			clocks->heap[(place - 1) / 2] = clocks->heap[place];
+			clocks->heap[place] = parent;
+		}
+	return 0;
+}
+
+errcode_t clocks_create(const struct clocks_options *options, struct clocks **ret)
+{
+	struct clocks *clocks = calloc(1, sizeof(*clocks));
+
+	if (!clocks)
+		return ENOMEM;
+	clocks->machine = *options->machine;
+	clocks->processor_count = options->processors;
+	clocks->random = options->seed;
+	clocks->quota_ns = PERIOD_NS / 100 * options->cpu_percent;
+	clocks->contention = (struct contention){
+		.is_busy = is_busy,
+		.has_taken = has_locked, /* the bitmap is marked under the lock once more */
+		.context = clocks,
+		.has_locked = has_locked,
+		.is_contended = is_contended,
+	};
+	errcode_t error = create_resources(clocks, options);
+	if (!error)
+		error = bind_streams(clocks, options);
+	if (!error && clocks->quota_ns) {
+		clocks->quotas = calloc(options->streams, sizeof(*clocks->quotas));
+		error = clocks->quotas ? 0 : ENOMEM;
+	}
+	if (error) {
+		clocks_destroy(clocks);
+		return error;
+	}
+	*ret = clocks;
+	return 0;
+}
+
+void clocks_destroy(struct clocks *clocks)
+{
+	if (!clocks)
+		return;
+	for (unsigned int kind = 0; kind < MODELLED_LOCKS; kind++)
+		free(clocks->resources[kind]);
+	free(clocks->processors);
+	free(clocks->heap);
+	free(clocks->streams);
+	free(clocks->quotas);
+	free(clocks);
+}
+
+const struct contention *clocks_contention(const struct clocks *clocks)
+{
+	return &clocks->contention;
+}
+
+/* Whether the stream has time left in this period. */
+static bool may_run(struct clocks *clocks, uint32_t stream, uint64_t now)
+{
+	struct quota *quota = clocks->quotas ? &clocks->quotas[stream] : NULL;
+
+	if (!quota)
+		return true;
+	if (now / PERIOD_NS != quota->period)
+		*quota = (struct quota){ .period = now / PERIOD_NS };
+	return quota->used < clocks->quota_ns;
+}
+
+/* To the processor's next stream that may run; false: none may before the next period. */
+static bool find_stream(struct clocks *clocks, struct processor *processor)
+{
+	if (processor->now >= processor->slice_end && processor->count > 1) {
+		processor->turn++;
+		processor->slice_end = processor->now + SLICE_NS;
+	}
+	for (uint32_t tried = 0; tried < processor->count; tried++, processor->turn++) {
+		processor->turn %= processor->count;
+		if (may_run(clocks, processor->streams[processor->turn], processor->now))
+			return true;
+	}
+	return false;
+}
+
+unsigned int clocks_begin(struct clocks *clocks)
+{
+	for (;;) {
+		clocks->current = clocks->heap[0];
+		struct processor *processor = current(clocks);
+		uint64_t before = processor->now;
+
+		if (find_stream(clocks, processor)) {
+			clocks->turn_begun = before;
+			return processor->streams[processor->turn];
+		}
+		processor->now = (before / PERIOD_NS + 1) * PERIOD_NS;
+		clocks->limited += processor->now - before;
+		sift_down(clocks);
+	}
+}
+
+/* What all processors share is shared by turns, and what that costs is in its time. */
+static void pass_journal(struct clocks *clocks)
+{
+	struct processor *processor = current(clocks);
+
+	if (clocks->journal_free_at > processor->now) {
+		clocks->waited += clocks->journal_free_at - processor->now;
+		processor->now = clocks->journal_free_at;
+	}
+	processor->now += clocks->machine.shared;
+	clocks->journal_free_at = processor->now;
+}
+
+void clocks_end(struct clocks *clocks, bool stream_is_over)
+{
+	struct processor *processor = current(clocks);
+
+	pass_journal(clocks);
+	processor->now += call_time(clocks);
+	if (processor->now > clocks->last)
+		clocks->last = processor->now;
+	if (clocks->quotas)
+		clocks->quotas[processor->streams[processor->turn]].used += processor->now - clocks->turn_begun;
+	if (stream_is_over) {
+		processor->streams[processor->turn] = processor->streams[--processor->count];
+		processor->slice_end = processor->now + SLICE_NS;
+	}
+	if (!processor->count)
+		clocks->heap[0] = clocks->heap[--clocks->heap_count];
+	if (clocks->heap_count)
+		sift_down(clocks);
+}
+
+double clocks_now(const struct clocks *clocks)
+{
+	return (double)current(clocks)->now / 1e9;
+}
+
+struct clocks_cost clocks_cost(const struct clocks *clocks)
+{
+	double all = (double)clocks->last * clocks->processor_count;
+
+	return (struct clocks_cost){
+		.seconds = (double)clocks->last / 1e9,
+		.waited_share = all > 0 ? (double)clocks->waited / all : 0,
+		.limited_share = all > 0 ? (double)clocks->limited / all : 0,
+	};
+}
