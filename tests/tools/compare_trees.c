@@ -26,6 +26,8 @@
 
 #define SHOWN_DIFFERENCES 20
 #define SHOWN_PATH_BYTES 1000 /* of longer paths, the end */
+#define AHEAD_NAMES 64           /* are asked for before they are compared */
+#define AHEAD_BYTES (128 << 10)  /* of each of them */
 #define EXT4_MAXIMUM_LINKS 65000        /* a directory with more has a link count of 1 (dir_nlink) */
 
 const char *const side_names[SIDES] = { "source", "image" };
@@ -389,6 +391,22 @@ static void only_in(enum side side, const int directories[SIDES], const char *na
 	path_leave(before);
 }
 
+/*
+ * Has the kernel read the beginning of a file while others are compared: a read through a loop device waits for another
+ * thread, which for 50000 small files takes 8 s of 10 on a busy machine.
+ */
+static void read_ahead(int directory, const char *name)
+{
+	struct stat status;
+
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode) || !status.st_size)
+		return;
+	SCOPE_CLOSE int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (file >= 0)
+		posix_fadvise(file, 0, AHEAD_BYTES, POSIX_FADV_WILLNEED);
+}
+
 static void compare_directories(const int directories[SIDES], const struct stat *image, bool is_root)
 {
 	SCOPE_NAMES struct names source = { 0 }, in_image = { 0 };
@@ -396,7 +414,10 @@ static void compare_directories(const int directories[SIDES], const struct stat 
 
 	if (!read_names(directories[SOURCE], SOURCE, &source) || !read_names(directories[IMAGE], IMAGE, &in_image))
 		return;
-	for (size_t s = 0, i = 0; s < source.count || i < in_image.count;) {
+	for (size_t s = 0, i = 0, ahead = 0; s < source.count || i < in_image.count;) {
+		while (!options.no_content && ahead < in_image.count && ahead < i + AHEAD_NAMES)
+			read_ahead(directories[IMAGE], in_image.list[ahead++]);
+
 		const char *source_name = s < source.count ? source.list[s] : NULL;
 		const char *image_name = i < in_image.count ? in_image.list[i] : NULL;
 		int order = !source_name ? 1 : !image_name ? -1 : strcmp(source_name, image_name);

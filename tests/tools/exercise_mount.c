@@ -20,6 +20,7 @@
 
 #define MOST_WRITTEN ((size_t)64 << 10)
 #define BLOCK ((size_t)4096)
+#define LEAST_STEPS 1000 /* in which each operation comes up, however busy the machine is */
 
 /* --- Operations: false where there is nothing that they could be done to ------------------------------------------ */
 
@@ -398,7 +399,7 @@ static void exercise(double seconds)
 	directories[0].exists = true;
 	if (mkdir(directory_path(0), 0755) != 0)
 		fail("%s: %s", directory_path(0), strerror(errno));
-	for (step = 1; seconds_now() < end; step++) {
+	for (step = 1; step <= LEAST_STEPS || seconds_now() < end; step++) {
 		struct operation *operation = choose();
 
 		doing = operation->name;

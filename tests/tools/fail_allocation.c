@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A library to be preloaded: one allocation of the process fails, of our code or of a library.
+ * A library to be preloaded: one allocation of the process fails, of our code or of a library; or SIGTERM comes with it.
  *
  * FAIL_ALLOCATION=N	the Nth fails with ENOMEM (the first is 1; 0: none)
- * COUNT_ALLOCATIONS=FILE	when the process exits, FILE says how many there were
+ * SIGNAL_ALLOCATION=N	with the Nth of LARGE_BYTES or more the process gets SIGTERM
+ * COUNT_ALLOCATIONS=FILE	when the process exits, FILE says how many there were, and how many of them were large
  *
  * Processes that it starts are left alone. For a debugger: break at allocation_fails.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE_BYTES (3u << 16)
 #define EXPORTED __attribute__((visibility("default")))
 
 /* Before the constructor has run, nothing fails. */
-static unsigned long fail_at;
+static unsigned long fail_at, signal_at;
 static bool is_counting;
-static atomic_ulong allocations;
+static atomic_ulong allocations, large_allocations;
 static const char *count_path;
 
 __attribute__((noinline)) static bool allocation_fails(void)
@@ -73,17 +76,26 @@ static bool would_crash(const void *caller)
 	return false;
 }
 
-static bool must_fail(const void *caller)
+static bool must_fail(const void *caller, size_t bytes)
 {
-	return is_counting && atomic_fetch_add(&allocations, 1) + 1 == fail_at && !would_crash(caller) &&
-	       allocation_fails();
+	if (!is_counting)
+		return false;
+	if (bytes >= LARGE_BYTES && atomic_fetch_add(&large_allocations, 1) + 1 == signal_at)
+		raise(SIGTERM);
+	return atomic_fetch_add(&allocations, 1) + 1 == fail_at && !would_crash(caller) && allocation_fails();
+}
+
+static unsigned long number_of(const char *name)
+{
+	const char *number = getenv(name);
+
+	return number ? strtoul(number, NULL, 10) : 0;
 }
 
 __attribute__((constructor)) static void begin(void)
 {
-	const char *number = getenv("FAIL_ALLOCATION");
-
-	fail_at = number ? strtoul(number, NULL, 10) : 0;
+	fail_at = number_of("FAIL_ALLOCATION");
+	signal_at = number_of("SIGNAL_ALLOCATION");
 	count_path = getenv("COUNT_ALLOCATIONS");
 	unsetenv("LD_PRELOAD");
 	is_counting = true;
@@ -96,7 +108,7 @@ __attribute__((destructor)) static void end(void)
 
 	if (!file)
 		return;
-	fprintf(file, "%lu\n", atomic_load(&allocations));
+	fprintf(file, "%lu\n%lu\n", atomic_load(&allocations), atomic_load(&large_allocations));
 	fclose(file);
 }
 
@@ -118,35 +130,35 @@ static void *next(const char *name)
 EXPORTED void *malloc(size_t bytes)
 {
 	NEXT(malloc);
-	return must_fail(__builtin_return_address(0)) ? NULL : next_malloc(bytes);
+	return must_fail(__builtin_return_address(0), bytes) ? NULL : next_malloc(bytes);
 }
 
 EXPORTED void *calloc(size_t count, size_t bytes)
 {
 	NEXT(calloc);
-	return must_fail(__builtin_return_address(0)) ? NULL : next_calloc(count, bytes);
+	return must_fail(__builtin_return_address(0), count * bytes) ? NULL : next_calloc(count, bytes);
 }
 
 EXPORTED void *realloc(void *old, size_t bytes)
 {
 	NEXT(realloc);
-	return must_fail(__builtin_return_address(0)) ? NULL : next_realloc(old, bytes);
+	return must_fail(__builtin_return_address(0), bytes) ? NULL : next_realloc(old, bytes);
 }
 
 EXPORTED void *reallocarray(void *old, size_t count, size_t bytes)
 {
 	NEXT(reallocarray);
-	return must_fail(__builtin_return_address(0)) ? NULL : next_reallocarray(old, count, bytes);
+	return must_fail(__builtin_return_address(0), count * bytes) ? NULL : next_reallocarray(old, count, bytes);
 }
 
 EXPORTED void *aligned_alloc(size_t alignment, size_t bytes)
 {
 	NEXT(aligned_alloc);
-	return must_fail(__builtin_return_address(0)) ? NULL : next_aligned_alloc(alignment, bytes);
+	return must_fail(__builtin_return_address(0), bytes) ? NULL : next_aligned_alloc(alignment, bytes);
 }
 
 EXPORTED int posix_memalign(void **ret, size_t alignment, size_t bytes)
 {
 	NEXT(posix_memalign);
-	return must_fail(__builtin_return_address(0)) ? ENOMEM : next_posix_memalign(ret, alignment, bytes);
+	return must_fail(__builtin_return_address(0), bytes) ? ENOMEM : next_posix_memalign(ret, alignment, bytes);
 }

@@ -2,6 +2,7 @@
 /* What every unit test shares: a suite that reports in TAP, for prove. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +18,14 @@ static inline void skip_part(const char *reason)
 		return;
 	fprintf(file, "%s\n", reason);
 	fclose(file);
+}
+
+/* make soak has time for each repetition (SOAK in the environment). */
+static inline bool is_soak(void)
+{
+	const char *text = getenv("SOAK");
+
+	return text && *text;
 }
 
 /* Runs the suite and returns main()'s exit status. */
