@@ -78,9 +78,16 @@ require_memory() {
 	[ "$(df -Pm . | awk 'NR == 2 { print $4 }')" -ge "$1" ] || skip "needs $1 MiB in ${work%/*}"
 }
 
-# scale USUAL INSTRUMENTED: the second in builds with a sanitizer, which are many times slower.
+# scale USUAL INSTRUMENTED [SOAK]: how often, or how much. The second in builds with a sanitizer, which are many times slower;
+# the third, where there is one, in make soak, which has time for each repetition.
 scale() {
-	if [ -n "${SANITIZERS:-}" ]; then echo "$2"; else echo "$1"; fi
+	if [ -n "${SANITIZERS:-}" ]; then
+		echo "$2"
+	elif [ -n "${SOAK:-}" ]; then
+		echo "${3:-$1}"
+	else
+		echo "$1"
+	fi
 }
 
 mounts=
@@ -153,8 +160,20 @@ mount_writable() {
 	losetup --detach "$loop"
 }
 
+# The kernel lets go of the filesystem, and of the loop device, with the last copy of the mount. A test that has just begun
+# may have one for a moment, until its in-own-mounts has unmounted it.
 unmount() {
+	unmounted=$(findmnt --noheadings --first-only --output SOURCE --mountpoint "$1") || unmounted=
+	image=$(losetup --noheadings --output BACK-INO,BACK-MAJ:MIN,AUTOCLEAR "$unmounted" 2>/dev/null) || image=
 	umount "$1" || fail "$1: cannot be unmounted"
+	case $image in
+	*1)
+		for _ in $(seq 1 100); do
+			[ "$(losetup --noheadings --output BACK-INO,BACK-MAJ:MIN,AUTOCLEAR "$unmounted" 2>/dev/null)" = "$image" ] || break
+			sleep 0.05
+		done
+		;;
+	esac
 	mounts=$(echo "$mounts" | sed "s#$work/$1 ##")
 }
 
@@ -219,6 +238,11 @@ contents() {
 
 sha() {
 	sha256sum "$1" | cut -d ' ' -f 1
+}
+
+# checksum FILE: another one when FILE changes. Of an image of 2 GiB it takes 0.2 s, and sha256sum 6 s.
+checksum() {
+	cksum <"$1"
 }
 
 # simulated_times IMAGE FILE: ctime and mtime of one of e2allocsim's files, in microseconds since the time that all are
