@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/compare/policies.h"
+#include "compare/policies.h"
 
 #define FEW_BLOCKS 8
 #define FIRST_INODE 12

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/compare/policies.h"
+#include "compare/policies.h"
 
 #define LONGEST_EXTENT 32768u /* blocks; unwritten: one less */
 #define FIRST_INODE 12

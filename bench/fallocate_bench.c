@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/compare/policies.h"
+#include "compare/policies.h"
 
 #define FILE_BYTES (1u << 20)
 #define APPEND_BYTES (8u << 10)

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/preallocation/file_search.h"
-#include "ext2fs/preallocation/preallocation_register.h"
+#include "allocator/core/allocator.h"
+#include "allocator/preallocation/file_search.h"
+#include "allocator/preallocation/preallocation_register.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"

@@ -7,7 +7,7 @@
 
 #include <ss/ss.h>
 
-#include "ext2fs/compare/own_library.h"
+#include "compare/own_library.h"
 #include "misc/command_line.h"
 #include "requests.h"
 #include "support/io/whole_io.h"

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ext2fs/compare/policies.h"
-#include "ext2fs/group/group.h"
-#include "ext2fs/group/totals.h"
-#include "ext2fs/search/group_search.h"
+#include "compare/policies.h"
+#include "allocator/group/group.h"
+#include "allocator/group/totals.h"
+#include "allocator/search/group_search.h"
 #include "listing.h"
 #include "misc/tool.h"
 #include "requests.h"

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "analyze/read/target.h"
-#include "ext2fs/compare/policies.h"
-#include "ext2fs/transaction/preview.h"
+#include "compare/policies.h"
+#include "transaction/preview.h"
 
 /* A file of alloc -i. It is kept open, so that it has its preallocations. */
 struct open_file {

@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ext2fs/compare/kernel_forms.h"
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/group/group_index.h"
-#include "ext2fs/group/inode_group.h"
-#include "ext2fs/search/stream_goals.h"
+#include "compare/kernel_forms.h"
+#include "allocator/core/allocator.h"
+#include "allocator/group/group_index.h"
+#include "allocator/group/inode_group.h"
+#include "allocator/search/stream_goals.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ext2fs/compare/kernel_forms.h"
+#include "compare/kernel_forms.h"
 #include "support/problem.h"
 #include "support/text/json.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ext2fs/core/allocator.h"
+#include "allocator/core/allocator.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ext2fs/core/allocator.h"
+#include "allocator/core/allocator.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ext2fs/compare/own_library.h"
-#include "ext2fs/compare/tunables.h"
+#include "compare/own_library.h"
+#include "compare/tunables.h"
 #include "listing.h"
 #include "requests.h"
 #include "words.h"

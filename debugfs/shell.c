@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "ext2fs/compare/own_library.h"
+#include "compare/own_library.h"
 #include "misc/tool.h"
 #include "requests.h"
 #include "words.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "e2allocsim_options.h"
-#include "ext2fs/compare/own_library.h"
+#include "compare/own_library.h"
 #include "simulate/results/report.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext2fs/compare/own_library.h"
-#include "ext2fs/compare/tunables.h"
+#include "compare/own_library.h"
+#include "compare/tunables.h"
 #include "simulate/results/shown.h"
 #include "support/text/units.h"
 #include "support/vector.h"

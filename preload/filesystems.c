@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "ext2fs/ext2mb_err.h"
-#include "ext2fs/transaction/channel.h"
+#include "transaction/channel.h"
 #include "preload/handles.h"
 #include "preload/program.h"
 #include "preload/steps.h"

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "ext2fs/transaction/undo.h"
+#include "transaction/undo.h"
 #include "preload/program.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

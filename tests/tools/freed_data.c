@@ -15,7 +15,7 @@
 #include <ext2fs/ext2mb.h>
 
 #include "crash_judge.h"
-#include "ext2fs/transaction/channel.h"
+#include "transaction/channel.h"
 #include "recorded_disk.h"
 #include "support/cleanup.h"
 

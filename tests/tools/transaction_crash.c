@@ -18,8 +18,8 @@
 #include <ext2fs/ext2mb.h>
 
 #include "crash_judge.h"
-#include "ext2fs/transaction/channel.h"
-#include "ext2fs/transaction/commit.h"
+#include "transaction/channel.h"
+#include "transaction/commit.h"
 #include "recorded_disk.h"
 #include "support/cleanup.h"
 #include "transaction_work.h"

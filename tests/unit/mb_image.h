@@ -10,7 +10,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "assertions.h"
-#include "ext2fs/compare/policies.h"
+#include "compare/policies.h"
 
 /* ck_assert for what returns an errcode_t. */
 #define ck_assert_ok(call)                                                                                             \

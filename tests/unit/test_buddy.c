@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ext2fs/core/buddy.h"
+#include "allocator/core/buddy.h"
 
 #include <string.h>
 

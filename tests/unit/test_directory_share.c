@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/group/inode_group.h"
+#include "allocator/core/allocator.h"
+#include "allocator/group/inode_group.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

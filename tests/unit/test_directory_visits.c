@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ext2fs/preallocation/directory_visits.h"
+#include "allocator/preallocation/directory_visits.h"
 
 #include "unit.h"
 

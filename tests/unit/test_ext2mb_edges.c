@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "ext2fs/compare/orphan_slots_locked.h"
+#include "compare/orphan_slots_locked.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/group/totals.h"
+#include "allocator/core/allocator.h"
+#include "allocator/group/totals.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "space.h"
@@ -19,7 +19,7 @@
 /* What is free when a window's clusters have just become so. */
 static void (*on_given_back)(struct ext2mb *mb);
 #define PREALLOCATION_MEANWHILE(mb) (on_given_back ? on_given_back(mb) : (void)0)
-#include "../../lib/ext2fs/preallocation/preallocation_register.c"
+#include "../../lib/allocator/preallocation/preallocation_register.c"
 
 #define MOST_THREADS 64
 #define FILES 6

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext2fs/group/group.h"
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/group/group_reserved.h"
+#include "allocator/group/group.h"
+#include "allocator/core/allocator.h"
+#include "allocator/group/group_reserved.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

@@ -9,7 +9,7 @@
 
 static void meanwhile(uint32_t group, bool waits);
 #define INODE_SEARCH_MEANWHILE(group, waits) meanwhile(group, waits)
-#include "../../lib/ext2fs/inode/inode_alloc.c"
+#include "../../lib/allocator/inode/inode_alloc.c"
 
 #define GROUPS 40
 #define LAST_GROUP 30

@@ -3,10 +3,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "ext2fs/compare/kernel_policy.h"
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/group/group.h"
-#include "ext2fs/search/stream_goals.h"
+#include "compare/kernel_policy.h"
+#include "allocator/core/allocator.h"
+#include "allocator/group/group.h"
+#include "allocator/search/stream_goals.h"
 #include "mb_image.h"
 #include "unit.h"
 

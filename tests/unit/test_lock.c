@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ext2fs/core/lock.h"
+#include "allocator/core/lock.h"
 
 #include <pthread.h>
 #include <stdio.h>

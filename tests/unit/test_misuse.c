@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "attach_judge.h"
-#include "ext2fs/core/allocator.h"
+#include "allocator/core/allocator.h"
 #include "unit.h"
 
 #define OPTIONS "-t ext4 -b 1024 -O ^orphan_file,^has_journal -N 128"

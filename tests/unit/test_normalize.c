@@ -2,8 +2,8 @@
 /* Each policy's documented examples and edges, and what must hold for any request. */
 #include <string.h>
 
-#include "ext2fs/core/arithmetic.h"
-#include "ext2fs/preallocation/normalize.h"
+#include "allocator/core/arithmetic.h"
+#include "allocator/preallocation/normalize.h"
 #include "seeded_random.h"
 #include "unit.h"
 

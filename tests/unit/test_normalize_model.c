@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "ext2fs/core/bits.h"
-#include "ext2fs/core/arithmetic.h"
-#include "ext2fs/preallocation/normalize.h"
+#include "allocator/core/bits.h"
+#include "allocator/core/arithmetic.h"
+#include "allocator/preallocation/normalize.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 struct order_set;
 static void meanwhile(struct order_set *set);
 #define ORDER_SET_MEANWHILE(set) meanwhile(set)
-#include "../../lib/ext2fs/core/order_set.c"
+#include "../../lib/allocator/core/order_set.c"
 
 static uint64_t operations(uint64_t otherwise)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext2fs/compare/orphan_slots_locked.h"
+#include "compare/orphan_slots_locked.h"
 #include "mb_image.h"
 #include "ondisk/orphan_block.h"
 #include "seeded_random.h"

@@ -20,8 +20,8 @@ static void let_others_in(void)
 }
 #define ORPHAN_SLOTS_BETWEEN_STEPS() let_others_in()
 
-#include "ext2fs/compare/orphan_slots_locked.h"
-#include "ext2fs/orphan/orphan_slots.c"
+#include "compare/orphan_slots_locked.h"
+#include "orphan/orphan_slots.c"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ext2fs/group/pending_free.h"
+#include "allocator/group/pending_free.h"
 
 #include <string.h>
 

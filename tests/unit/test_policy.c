@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/compare/kernel_policy.h"
-#include "ext2fs/group/group_index.h"
-#include "ext2fs/search/stream_goals.h"
+#include "allocator/core/allocator.h"
+#include "compare/kernel_policy.h"
+#include "allocator/group/group_index.h"
+#include "allocator/search/stream_goals.h"
 #include "mb_image.h"
 #include "seeded_random.h"
 #include "unit.h"
@@ -22,7 +22,7 @@
 /* Does on cue what another thread might do when a group is about to be looked into. */
 static void (*on_look)(uint32_t number);
 #define SEARCH_MEANWHILE(search, number, waits) (on_look ? on_look(number) : (void)0)
-#include "../../lib/ext2fs/search/group_search.c"
+#include "../../lib/allocator/search/group_search.c"
 
 #define THREADS 4
 #define MOST_OWNED 400

@@ -2,7 +2,7 @@
 /* The preallocations of a file and those of a locality group, against models that are arrays. */
 #include <string.h>
 
-#include "ext2fs/preallocation/preallocation_list.h"
+#include "allocator/preallocation/preallocation_list.h"
 #include "seeded_random.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 /* A request that is served takes no lock that all threads share. */
 #include <errno.h>
 
-#include "ext2fs/core/allocator.h"
+#include "allocator/core/allocator.h"
 #include "mb_image.h"
 #include "unit.h"
 

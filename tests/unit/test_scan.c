@@ -3,15 +3,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "ext2fs/search/scan.h"
-#include "ext2fs/search/stream_goals.h"
+#include "allocator/search/scan.h"
+#include "allocator/search/stream_goals.h"
 #include "mb_image.h"
 #include "unit.h"
 
 struct search;
 static void meanwhile(const struct search *search, uint32_t number, bool waits);
 #define SEARCH_MEANWHILE(search, number, waits) meanwhile(search, number, waits)
-#include "../../lib/ext2fs/search/group_search.c"
+#include "../../lib/allocator/search/group_search.c"
 
 #define GROUP_BLOCKS 2048
 #define GROUPS 40

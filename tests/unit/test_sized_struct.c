@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext2fs/core/sized_struct.h"
+#include "ext2fs/sized_struct.h"
 #include "mb_image.h"
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 #include "unit.h"
 
 /* For its trimming alone. */
-#include "../../lib/ext2fs/search/scan.c"
+#include "../../lib/allocator/search/scan.c"
 
 struct stripe_case {
 	const char *options;

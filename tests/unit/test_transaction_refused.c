@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext2fs/transaction/undo.h"
+#include "transaction/undo.h"
 #include "support/cleanup.h"
 #include "transaction_image.h"
 #include "unit.h"

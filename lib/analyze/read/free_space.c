@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ext2fs/core/bits.h"
+#include "allocator/core/bits.h"
 
 #define BATCH_GROUPS 64 /* a task's; with flex_bg the bitmaps of 16 or more lie side by side and are read at once */
 #define MOST_ZONES 64

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ext2fs/core/bits.h"
+#include "allocator/core/bits.h"
 #include "support/bisect.h"
 #include "support/text/units.h"
 #include "support/vector.h"

@@ -7,7 +7,7 @@
 
 #include <blkid/blkid.h>
 
-#include "ext2fs/fs/fs_errors.h"
+#include "ext2fs/fs_errors.h"
 
 #define SECTOR_BYTES 512 /* libblkid's, whatever the device's own */
 

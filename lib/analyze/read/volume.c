@@ -7,8 +7,8 @@
 
 #include <uuid/uuid.h>
 
-#include "ext2fs/core/bits.h"
-#include "ext2fs/fs/fs_errors.h"
+#include "allocator/core/bits.h"
+#include "ext2fs/fs_errors.h"
 #include "support/crc32c.h"
 #include "support/io/whole_io.h"
 #include "support/seconds.h"

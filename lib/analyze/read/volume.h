@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "analyze/report/report.h"
-#include "ext2fs/fs/fs_zones.h"
-#include "ext2fs/core/geometry.h"
+#include "allocator/fs/fs_zones.h"
+#include "allocator/core/geometry.h"
 #include "ondisk/views.h"
 #include "support/problem.h"
 

@@ -7,7 +7,7 @@
 #include <sys/quota.h>
 #include <sys/stat.h>
 
-#include "ext2fs/fs/fs_errors.h"
+#include "ext2fs/fs_errors.h"
 #include "populate/format/child.h"
 #include "populate/format/mke2fs.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/quota.h>
 
-#include "ext2fs/fs/fs_errors.h"
+#include "ext2fs/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "support/vector.h"
 

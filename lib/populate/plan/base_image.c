@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
-#include "ext2fs/fs/fs_errors.h"
+#include "ext2fs/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "populate/plan/block_runs.h"
 #include "support/io/same_file.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "ext2fs/fs/fs_errors.h"
+#include "ext2fs/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "populate/metadata/inodes.h"
 #include "source/host/content_reader.h"

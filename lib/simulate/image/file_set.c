@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/preallocation/file_search.h"
+#include "allocator/core/allocator.h"
+#include "allocator/preallocation/file_search.h"
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ext2fs/core/allocator.h"
+#include "allocator/core/allocator.h"
 #include "ondisk/file_map.h"
 #include "simulate/image/image.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ext2fs/compare/own_library.h"
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/fs/fs_errors.h"
+#include "compare/own_library.h"
+#include "allocator/core/allocator.h"
+#include "ext2fs/fs_errors.h"
 #include "populate/format/child.h"
 
 #define ZEROES_BYTES (1u << 20)

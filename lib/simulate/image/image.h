@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "ext2fs/compare/policies.h"
-#include "ext2fs/core/geometry.h"
+#include "compare/policies.h"
+#include "allocator/core/geometry.h"
 #include "ondisk/format.h"
 #include "populate/output/output.h"
 #include "simulate/image/file_set.h"

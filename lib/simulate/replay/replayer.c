@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "ext2fs/core/arithmetic.h"
-#include "ext2fs/preallocation/file_search.h"
+#include "allocator/core/arithmetic.h"
+#include "allocator/preallocation/file_search.h"
 
 /* jbd2 commits after so many seconds at the latest (JBD2_DEFAULT_MAX_COMMIT_AGE). */
 #define MOST_SECONDS_TO_COMMIT 5

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "analyze/report/report.h"
-#include "ext2fs/core/allocator.h"
-#include "ext2fs/preallocation/preallocation_register.h"
+#include "allocator/core/allocator.h"
+#include "allocator/preallocation/preallocation_register.h"
 #include "ondisk/file_map.h"
 #include "support/histogram.h"
 

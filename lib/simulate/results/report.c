@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ext2fs/compare/tunables.h"
+#include "compare/tunables.h"
 #include "simulate/results/scalability.h"
 #include "simulate/results/shown.h"
 #include "simulate/run/load.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "ext2fs/compare/kernel_forms.h"
+#include "compare/kernel_forms.h"
 #include "simulate/run/measurement.h"
 
 /* "mb_stats,mb_groups" as a bit for each enum kernel_form. ENOMEM, EINVAL. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext2fs/compare/own_library.h"
+#include "compare/own_library.h"
 #include "support/text/units.h"
 
 #define PATCHES 17

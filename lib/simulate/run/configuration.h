@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ext2fs/compare/policies.h"
+#include "compare/policies.h"
 #include "support/problem.h"
 
 #define CONFIGURATION_NAME_BYTES 64

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "ext2fs/compare/policies.h"
+#include "compare/policies.h"
 #include "simulate/image/image.h"
 #include "simulate/run/result.h"
 #include "support/run/pool.h"

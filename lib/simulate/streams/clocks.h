@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "ext2fs/search/group_search.h"
+#include "allocator/search/group_search.h"
 #include "simulate/run/machine.h"
 
 struct clocks;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "ext2fs/search/group_search.h"
+#include "allocator/search/group_search.h"
 #include "support/problem.h"
 
 struct processors;

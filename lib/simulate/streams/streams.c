@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "ext2fs/core/lock.h"
+#include "allocator/core/lock.h"
 #include "simulate/image/random.h"
 #include "simulate/streams/processors.h"
 #include "support/crc32c.h"

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "ext2fs/compare/orphan_slots_locked.h"
+#include "compare/orphan_slots_locked.h"
 #include "simulate/image/inode_buffers.h"
 #include "simulate/results/counted_values.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "ext2fs/core/arithmetic.h"
+#include "allocator/core/arithmetic.h"
 #include "analyze/report/report.h"
 #include "simulate/replay/replayer.h"
 #include "simulate/replay/trace.h"

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One group's free space: its bitmap and, for every order, where a free maximal buddy of exactly that order
+ * begins. Every free cluster is covered by exactly one buddy: the largest aligned block that is wholly free,
+ * capped at the top order. There are block_bits + 2 orders, so that the top one is a quarter of a full group.
+ *
+ * Pure and single-threaded: the thread that holds the group's lock may call. Ranges are [start, start + count) in
+ * clusters of the group. What is not in range or not in the state that the call wants is the caller's bug.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator/core/bits.h"
+
+#define BUDDY_MAX_ORDERS 18 /* of 64 KiB blocks */
+
+struct buddy {
+	uint32_t clusters; /* in this group; the bits after them are set */
+	uint32_t free_clusters;
+	uint32_t fragments;     /* maximal runs of free clusters */
+	uint32_t first_free;    /* no cluster before it is free */
+	uint32_t longest;       /* no run has more clusters */
+	uint32_t capacity_bits; /* 8 * block size: a power of two */
+	uint32_t orders;
+	uint32_t present; /* bit k: counters[k] is not 0 */
+	uint32_t counters[BUDDY_MAX_ORDERS];
+	uint64_t *order_bits; /* from order 1 up, one after the other; a set bit is a buddy */
+	uint64_t bitmap[];    /* as on disk: a set bit is a cluster in use */
+};
+
+/* Memory for a buddy of this block size: 8344 bytes at 4 KiB. */
+size_t buddy_bytes(unsigned int block_bits);
+
+/* Prepares memory of buddy_bytes(); the caller then fills in bitmap (capacity_bits bits) and calls build. */
+void buddy_init(struct buddy *buddy, unsigned int block_bits, uint32_t clusters);
+
+/* Works everything out from the bitmap, whose bits after the last cluster it sets. */
+void buddy_build(struct buddy *buddy);
+
+/* Takes clusters that are all free. */
+void buddy_take(struct buddy *buddy, uint32_t start, uint32_t count);
+
+/* Frees clusters that are all in use. Costs as many steps as there are orders, whatever the count. */
+void buddy_give(struct buddy *buddy, uint32_t start, uint32_t count);
+
+/* -1: nothing is free. */
+static inline int buddy_largest_order(const struct buddy *buddy)
+{
+	return buddy->present ? 31 - __builtin_clz(buddy->present) : -1;
+}
+
+/*
+ * Where a free buddy of the lowest order that is at least `order` begins; with order 0, the first free cluster. False:
+ * there is none.
+ */
+bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start);
+
+/* The first free cluster in [from, end), end if there is none. */
+static inline uint32_t buddy_next_free(const struct buddy *buddy, uint32_t from, uint32_t end)
+{
+	return bits_next_zero(buddy->bitmap, from > buddy->first_free ? from : buddy->first_free, end);
+}
+
+/* The first cluster in use in [from, end), end if there is none. */
+static inline uint32_t buddy_next_used(const struct buddy *buddy, uint32_t from, uint32_t end)
+{
+	return bits_next_one(buddy->bitmap, from, end);
+}
+
+/*
+ * Where the run of free clusters ends that begins at start: the cluster before it is in use, or there is none. Costs as
+ * many steps as there are orders, whatever the run's length.
+ */
+uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start);
+
+/*
+ * Where the first run begins in [from, clusters) that has at least `least` clusters; clusters if there is none: *end is
+ * then how long the longest one there may be. A run that `from` lies in counts from there. Only runs are measured that
+ * have a buddy as long as one of `least` clusters must have.
+ */
+uint32_t buddy_next_run(const struct buddy *buddy, uint32_t from, uint32_t least, uint32_t *end);
+
+/* The longest run in a group whose largest buddy is of this order, which is not the top one. */
+static inline uint32_t buddy_longest_run(unsigned int order)
+{
+	return (4u << order) - 2;
+}
+
+/* Recounts everything from the bitmap; NULL, or what is wrong (a literal). Needs twice buddy_bytes(). */
+const char *buddy_check(const struct buddy *buddy, struct buddy *scratch);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the allocator knows of the filesystem on disk. Of the allocator of blocks and inodes, fs_state.c and fs_zones.c
+ * are the only files that touch libext2fs's bitmaps, descriptors and counters (sync.c asks whether the filesystem may
+ * be written; doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here;
+ * everything above works with the geometry and with (group, cluster in the group).
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "allocator/core/stripe.h"
+#include "allocator/fs/fs_zones.h"
+#include "support/problem.h"
+
+struct fs_state {
+	ext2_filsys fs;
+	struct geometry geometry;
+	bool follows_map; /* libext2fs's own calls change fs->block_map, which alone tells what is free */
+	bool has_descriptor_checksums; /* only then do the UNINIT flags and itable_unused mean anything */
+	struct fs_zones zones;
+	uint64_t *suspect;    /* a bit per group whose bitmaps or inode table lie where they cannot be */
+	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
+	struct fs_state *next; /* of those that are open */
+	struct ext2mb *mb;     /* whose state it is, and how it is written back */
+	errcode_t (*sync)(struct ext2mb *mb);
+};
+
+/*
+ * EXT2MB_ET_ATTACHED: the handle has one that is open; two would hand out the same blocks. EXT2MB_ET_BAD_GEOMETRY,
+ * EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. follows_map: the state is
+ * never written back, and block bitmaps are read from fs->block_map, which must have been loaded by then.
+ */
+MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map);
+void fs_state_close(struct fs_state *state);
+
+/*
+ * Has the allocator of the handle written back, if it has one that keeps what it hands out to itself: state->sync's
+ * errors. The thread that has libext2fs's handle, and no other.
+ */
+MUST_CHECK errcode_t fs_state_sync_allocator(ext2_filsys fs);
+
+/* What is asked for, in blocks, or with 0 the superblock's stripe width or, if that is of no use, its stride. */
+struct stripe fs_state_stripe(const struct fs_state *state, uint32_t asked);
+
+/* What a descriptor says. */
+struct group_counts {
+	uint32_t free_clusters;
+	uint32_t free_inodes;
+	uint32_t directories;
+	uint32_t unused_inodes; /* at the end of the inode table, never used */
+};
+
+/* The descriptor's, without I/O. EXT2MB_ET_CORRUPT_GROUP if it is impossible or the group suspect. */
+MUST_CHECK errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts);
+
+/* Whether the group's block bitmap was never initialised, as its descriptor says. */
+bool fs_state_is_block_uninit(const struct fs_state *state, uint32_t group);
+
+/* The kernel's hash of a name for the Orlov allocator, with the filesystem's seed. */
+uint32_t fs_state_hash_name(const struct fs_state *state, const char *name);
+
+/*
+ * The group's block bitmap as words, one block of them; those of never-initialised groups are made up without
+ * I/O. EXT2MB_ET_CORRUPT_GROUP when it cannot be read or believed. Any thread.
+ */
+MUST_CHECK errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t *words);
+
+/* The same for its inode bitmap: bits_words(inodes_per_group) words. */
+MUST_CHECK errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group, uint64_t *words);
+
+/*
+ * The first run of [from, end) that is marked in fs->block_map, or is not: whole clusters. false: there is none. Any
+ * thread, while nobody changes the bitmap.
+ */
+bool fs_state_find_run(struct fs_state *state, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
+                       uint64_t *stop);
+
+/* Whether any block of the range is the filesystem's own. Any thread. */
+bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count);
+
+/*
+ * Writes the bitmaps that are not NULL and fills in what they change in the descriptor, with their checksums. buffer:
+ * one block. Single-threaded.
+ */
+MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group, const uint64_t *block_bitmap,
+                                          const uint64_t *inode_bitmap, const struct group_counts *counts,
+                                          uint8_t *buffer);
+
+/* Makes the superblock's counters the sums of the descriptors', to be written by ext2fs_flush() or _close(). */
+void fs_state_write_totals(struct fs_state *state);

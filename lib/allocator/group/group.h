@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One block group: its buddy under its own lock (the truth) and a summary that anyone may read (a hint).
+ *
+ * The lock protects everything from `lock` on, but for the bits of group_reserved.h. The summary is published before
+ * the lock is released. Its line is not the lock's, so that a look at it does not disturb those who hold or wait for
+ * the lock.
+ *
+ * The lock is taken by group_lock() and group_try_lock() alone, and released by group_leave() or
+ * group_leave_changed(). group_enter() takes it and reads the bitmap.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/core/buddy.h"
+#include "allocator/core/geometry.h"
+#include "allocator/core/lock.h"
+#include "allocator/group/pending_free.h"
+
+enum group_state {
+	GROUP_UNTOUCHED, /* known from the descriptor only */
+	GROUP_LOADED,
+	GROUP_CORRUPT,   /* its descriptor, bitmap and the rest disagree: left out */
+};
+
+/* What anyone may know of a group's free space without its lock, in one word; of an untouched group: at best. */
+struct group_summary {
+	uint32_t free_clusters;
+	uint32_t fragments;
+	int largest_order; /* -1: full */
+	int average_order; /* set of its average fragment: [2^(k+1), 2^(k+2)) clusters, 0: [1, 4); -1: full */
+	enum group_state state;
+};
+
+/* One more than the number of the highest bit that is set; 0 if none is: the kernel's fls(). */
+static inline unsigned int last_set(uint32_t value)
+{
+	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
+}
+
+/* fls(free / fragments) - 2, within the orders; -1 for a full group. */
+static inline int group_average_order(uint32_t free_clusters, uint32_t fragments, uint32_t orders)
+{
+	if (!free_clusters || !fragments)
+		return -1;
+	int order = (int)last_set(free_clusters / fragments) - 2;
+	if (order < 0)
+		return 0;
+	return order < (int)orders ? order : (int)orders - 1;
+}
+
+/* How the groups are indexed: by the order of their largest buddy, and by their average fragment. */
+enum index_kind {
+	INDEX_LARGEST,
+	INDEX_AVERAGE,
+	INDEX_KINDS,
+};
+
+static inline int group_summary_order(const struct group_summary *summary, enum index_kind kind)
+{
+	return kind == INDEX_LARGEST ? summary->largest_order : summary->average_order;
+}
+
+#define SUMMARY_COUNT_BITS 20 /* 64 KiB blocks: 2^19 clusters */
+#define SUMMARY_COUNT_MASK ((UINT64_C(1) << SUMMARY_COUNT_BITS) - 1)
+#define SUMMARY_ORDER_BITS 6
+#define SUMMARY_ORDER_MASK ((UINT64_C(1) << SUMMARY_ORDER_BITS) - 1)
+
+static inline uint64_t group_summary_pack(const struct group_summary *summary)
+{
+	uint64_t orders = (uint64_t)(summary->largest_order + 1) |
+			  (uint64_t)(summary->average_order + 1) << SUMMARY_ORDER_BITS |
+			  (uint64_t)summary->state << 2 * SUMMARY_ORDER_BITS;
+
+	return summary->free_clusters | (uint64_t)summary->fragments << SUMMARY_COUNT_BITS |
+	       orders << 2 * SUMMARY_COUNT_BITS;
+}
+
+static inline struct group_summary group_summary_unpack(uint64_t packed)
+{
+	uint64_t orders = packed >> 2 * SUMMARY_COUNT_BITS;
+
+	return (struct group_summary){
+		.free_clusters = (uint32_t)(packed & SUMMARY_COUNT_MASK),
+		.fragments = (uint32_t)(packed >> SUMMARY_COUNT_BITS & SUMMARY_COUNT_MASK),
+		.largest_order = (int)(orders & SUMMARY_ORDER_MASK) - 1,
+		.average_order = (int)(orders >> SUMMARY_ORDER_BITS & SUMMARY_ORDER_MASK) - 1,
+		.state = (enum group_state)(orders >> 2 * SUMMARY_ORDER_BITS),
+	};
+}
+
+/* Whether a run of so many clusters may be free there: it would hold a buddy of more than a quarter of its length. */
+static inline bool group_summary_may_have(const struct group_summary *summary, uint32_t clusters)
+{
+	return summary->free_clusters >= clusters && summary->largest_order >= 0 &&
+	       4u << summary->largest_order >= clusters;
+}
+
+/* The inodes, under a lock of their own. The counts are changed under it and read without. */
+struct inode_group {
+	struct lock lock;
+	_Atomic uint32_t free_inodes;
+	_Atomic uint32_t directories;
+	uint32_t first_free;    /* no inode before it is free */
+	uint32_t unused_inodes; /* at the end of the table, never used */
+	uint8_t state;          /* enum group_state */
+	bool is_dirty;
+	uint64_t *bitmap;       /* once loaded */
+};
+
+struct group {
+	/* Released and acquired, so that who finds a group full also sees who made it so (see preallocation.h). */
+	_Alignas(64) _Atomic uint64_t summary;
+	struct inode_group inodes;
+	_Atomic bool is_counted_corrupt;
+	_Atomic uint32_t longest; /* clusters: no run has more. A hint, from the buddy's */
+
+	_Alignas(64) struct lock lock;
+	uint8_t state;      /* enum group_state */
+	bool is_dirty;      /* differs from the disk */
+	int8_t set[INDEX_KINDS]; /* the set of each kind that the group is in, -1: none; changed only with the set */
+	struct buddy *buddy; /* once loaded */
+	struct pending_free pending;
+	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no preallocation ever lay here */
+};
+
+static inline void group_lock(struct group *group)
+{
+	lock_wait(&group->lock);
+}
+
+static inline bool group_try_lock(struct group *group)
+{
+	return lock_try(&group->lock);
+}
+
+static inline struct group_summary group_summary_read(const struct group *group)
+{
+	return group_summary_unpack(atomic_load_explicit(&group->summary, memory_order_acquire));
+}
+
+static inline uint32_t group_free_clusters(const struct group *group)
+{
+	return (uint32_t)(atomic_load_explicit(&group->summary, memory_order_relaxed) & SUMMARY_COUNT_MASK);
+}
+
+static inline uint32_t group_longest(const struct group *group)
+{
+	return atomic_load_explicit(&group->longest, memory_order_acquire);
+}
+
+struct ext2mb;
+
+/* Sets all groups up from their descriptors, without I/O. ENOMEM. */
+MUST_CHECK errcode_t group_table_create(struct ext2mb *mb);
+void group_table_destroy(struct ext2mb *mb);
+
+/*
+ * With the group's lock held: reads and builds its buddy on first touch. EXT2MB_ET_CORRUPT_GROUP, ENOMEM;
+ * the lock stays held.
+ */
+MUST_CHECK errcode_t group_load(struct ext2mb *mb, uint32_t number);
+
+/* Locks and loads; on error the lock is not held. */
+MUST_CHECK errcode_t group_enter(struct ext2mb *mb, uint32_t number);
+
+/* Publishes the summary, moves the group to the sets where it belongs now, and releases the lock. */
+void group_leave_changed(struct ext2mb *mb, uint32_t number);
+
+/* With the group's lock held: no run has more clusters, as a look at all of them has shown. */
+void group_note_longest(struct ext2mb *mb, uint32_t number, uint32_t clusters);
+
+/* Releases the lock of a group that was only looked at. */
+void group_leave(struct ext2mb *mb, uint32_t number);
+
+/* Takes free clusters of a group whose lock is held. */
+void group_take(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
+
+/*
+ * Locks all groups of a range of clusters by calling enter for the part in each; once all have let it in, change is called
+ * for each, which leaves the group. Else nothing is changed, and the error is returned. This is the only way to hold
+ * more than one group's lock; they are taken in ascending order, so this cannot deadlock.
+ */
+typedef errcode_t (*group_enter_piece)(struct ext2mb *mb, const struct group_piece *piece);
+typedef void (*group_change_piece)(struct ext2mb *mb, const struct group_piece *piece);
+MUST_CHECK errcode_t group_change_range(struct ext2mb *mb, uint64_t position, uint64_t count, group_enter_piece enter,
+                                        group_change_piece change);

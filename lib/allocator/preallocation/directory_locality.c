@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "allocator/preallocation/directory_locality.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "allocator/core/allocator.h"
+#include "allocator/core/arithmetic.h"
+#include "allocator/preallocation/preallocation.h"
+
+void directory_localities_init(struct directory_localities *table)
+{
+	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_SHARDS; index++)
+		pthread_mutex_init(&table->shards[index].lock, NULL);
+}
+
+static errcode_t create(struct ext2mb *mb, ext2_ino_t ino, struct directory **ret)
+{
+	struct directory *directory = aligned_alloc(_Alignof(struct directory), sizeof(*directory));
+
+	if (!directory)
+		return ENOMEM;
+	memset(directory, 0, sizeof(*directory));
+	directory->ino = ino;
+	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_POOLS; index++) {
+		struct locality_group *pool = &directory->pools[index];
+
+		pool->next_clusters =
+			(uint32_t)min_u64(mb->prealloc->group_clusters, DIRECTORY_LOCALITY_FIRST_CLUSTERS);
+		preallocation_register_add(mb->preallocations, &pool->own, ino);
+	}
+	*ret = directory;
+	return 0;
+}
+
+static void destroy(struct ext2mb *mb, struct directory *directory)
+{
+	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_POOLS; index++) {
+		preallocation_register_remove(mb->preallocations, &directory->pools[index].own);
+		preallocation_list_destroy(&directory->pools[index].own.list);
+	}
+	free(directory);
+}
+
+void directory_localities_destroy(struct ext2mb *mb)
+{
+	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_SHARDS; index++) {
+		struct directory_shard *shard = &mb->localities->shards[index];
+
+		while (shard->first) {
+			struct directory *directory = shard->first;
+
+			shard->first = directory->next;
+			destroy(mb, directory);
+		}
+		pthread_mutex_destroy(&shard->lock);
+	}
+}
+
+static struct directory_shard *shard_of(struct ext2mb *mb, ext2_ino_t ino)
+{
+	return &mb->localities->shards[ino * UINT32_C(0x9e3779b1) >> (32 - DIRECTORY_LOCALITY_SHARD_BITS)];
+}
+
+/* Takes the directory out of its shard's list; NULL if it is not there. */
+static struct directory *unlink_directory(struct directory_shard *shard, ext2_ino_t ino)
+{
+	struct directory **link = &shard->first;
+
+	while (*link && (*link)->ino != ino)
+		link = &(*link)->next;
+	struct directory *directory = *link;
+	if (directory)
+		*link = directory->next;
+	return directory;
+}
+
+static void link_first(struct directory_shard *shard, struct directory *directory)
+{
+	directory->next = shard->first;
+	shard->first = directory;
+}
+
+errcode_t directory_locality_visit(struct ext2mb_worker *worker, ext2_ino_t ino, struct directory **ret)
+{
+	struct ext2mb *mb = worker->mb;
+	struct directory_shard *shard = shard_of(mb, ino);
+	errcode_t error = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	struct directory *directory = unlink_directory(shard, ino);
+	directory_visits_note(&worker->preallocation->visits, ino, directory);
+	if (!directory) {
+		error = create(mb, ino, &directory);
+	} else if (!directory->users) {
+		shard->idle--;
+	}
+	if (!error) {
+		directory->users++;
+		link_first(shard, directory);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	*ret = directory;
+	return error;
+}
+
+/* The one that was used the longest time ago, of those that are not in use. */
+static struct directory *unlink_oldest_idle(struct directory_shard *shard)
+{
+	struct directory **oldest = NULL;
+
+	for (struct directory **link = &shard->first; *link; link = &(*link)->next)
+		if (!(*link)->users)
+			oldest = link;
+	struct directory *directory = *oldest;
+	*oldest = directory->next;
+	shard->idle--;
+	return directory;
+}
+
+void directory_locality_leave(struct ext2mb_worker *worker, struct directory *directory)
+{
+	struct ext2mb *mb = worker->mb;
+	struct directory_shard *shard = shard_of(mb, directory->ino);
+	struct directory *evicted = NULL;
+
+	pthread_mutex_lock(&shard->lock);
+	if (!--directory->users && ++shard->idle > DIRECTORY_LOCALITY_IDLE_MOST)
+		evicted = unlink_oldest_idle(shard);
+	pthread_mutex_unlock(&shard->lock);
+	if (!evicted)
+		return;
+	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_POOLS; index++)
+		preallocation_owner_give_back(&evicted->pools[index].own, mb, &worker->stats, NULL);
+	destroy(mb, evicted);
+}
+
+struct locality_group *directory_locality_lock(const struct ext2mb_worker *worker, struct directory *directory)
+{
+	struct locality_group *pool = &directory->pools[0];
+
+	if (!lock_try(&pool->own.lock)) {
+		pool = &directory->pools[1 + worker->number % (DIRECTORY_LOCALITY_POOLS - 1)];
+		lock_wait(&pool->own.lock);
+	}
+	return pool;
+}

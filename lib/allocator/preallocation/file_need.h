@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a file needs and has no preallocation for, as large_search.h and small_search.h look for it. */
+#pragma once
+
+#include "allocator/core/arithmetic.h"
+#include "allocator/preallocation/file_search.h"
+#include "allocator/preallocation/preallocation.h"
+
+struct file_need {
+	struct ext2mb_worker *worker;
+	struct ext2mb *mb;
+	struct ext2mb_file *file;
+	const struct ext2mb_file_request *request;
+	uint64_t count;      /* blocks: the request's, cut where one of the file's preallocations begins */
+	uint64_t hole_start; /* blocks */
+	uint64_t hole_end;
+	uint64_t left_physical;
+	uint64_t right_physical;
+
+	/* Of a large file: */
+	struct normalize_goal goal;
+	bool ends_closed;  /* the kernel reserves nothing, and does not go where others went on */
+	bool has_own_goal; /* a block that somebody's own policy wishes for it */
+	uint64_t own_goal;
+};
+
+static inline uint32_t need_to_clusters(const struct file_need *need, uint64_t blocks)
+{
+	return (uint32_t)geometry_to_clusters(&need->mb->geometry, blocks);
+}
+
+/* Where in the file the request begins, in clusters. */
+static inline uint32_t need_logical(const struct file_need *need)
+{
+	return need_to_clusters(need, need->request->logical);
+}
+
+/* Whether it is a rule of our own policy (RULE_*). */
+static inline bool need_follows(const struct file_need *need, uint32_t rule)
+{
+	return preallocation_is_ours(need->mb) && need->mb->policy.rules & rule;
+}
+
+/* Of the cluster after the left neighbour, for our own policy; 0: there is none. */
+static inline uint64_t need_left_position(const struct file_need *need)
+{
+	if (!preallocation_is_ours(need->mb) || !need->left_physical)
+		return 0;
+	return geometry_position(&need->mb->geometry, need->left_physical);
+}
+
+/* Of a large file's goal. */
+static inline uint32_t need_goal_clusters(const struct file_need *need)
+{
+	return need_to_clusters(need, need->goal.count);
+}
+
+/* What the goal has of the request. */
+static inline uint32_t need_asked_clusters(const struct file_need *need)
+{
+	return need_to_clusters(need, min_u64(need->count, need->goal.count));
+}
+
+/* A run that may be shorter than the goal: where in the file it goes. */
+static inline uint32_t need_place(const struct file_need *need, uint32_t clusters)
+{
+	return inode_pa_place(need_to_clusters(need, need->goal.start), need_goal_clusters(need), need_logical(need),
+	                      need_asked_clusters(need), clusters);
+}

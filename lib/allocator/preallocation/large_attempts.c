@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "allocator/preallocation/large_attempts.h"
+
+#include "allocator/core/arithmetic.h"
+#include "allocator/search/empty_groups.h"
+#include "allocator/search/first_fit.h"
+#include "allocator/search/stream_goals.h"
+
+#define MUCH_SHARE 16u /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
+
+errcode_t large_take_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
+                        struct preallocation *found)
+{
+	const struct scan_request scan = {
+		.goal = position,
+		.has_goal = true,
+		.count = need_to_clusters(need, blocks),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | flags,
+	};
+
+	return preallocation_take(need->worker, &scan, found);
+}
+
+/*
+ * After or before a neighbour; a part of it only if that begins where the request does. What continues the left
+ * neighbour might end before the request begins.
+ */
+errcode_t large_take_at_neighbour(const struct file_need *need, struct preallocation *found)
+{
+	const struct normalize_goal *goal = &need->goal;
+	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
+
+	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
+		return EXT2MB_ET_NO_SPACE;
+	return large_take_at(need, geometry_position(&need->mb->geometry, goal->physical), goal->try_count,
+	               may_be_short ? 0 : EXT2MB_ALLOC_WHOLE, found);
+}
+
+errcode_t large_take_anywhere(const struct file_need *need, struct preallocation *found)
+{
+	struct scan_request scan = {
+		.count = need_goal_clusters(need),
+		.asked = need_asked_clusters(need),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_STREAM,
+	};
+	errcode_t error = preallocation_take(need->worker, &scan, found);
+
+	if (!error)
+		found->logical = need_place(need, found->count);
+	return error;
+}
+
+/*
+ * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole:
+ * preallocations of a group's length would leave every group that holds metadata unused.
+ */
+static errcode_t take_near(const struct file_need *need, struct preallocation *found)
+{
+	struct flex_search_request near = {
+		.position = geometry_position(&need->mb->geometry, need->left_physical),
+		.count = need_goal_clusters(need),
+		.least = (uint32_t)max_u64(need_goal_clusters(need) / 2, need_asked_clusters(need)),
+	};
+
+	if (!need->left_physical || need->file->goes_far)
+		return EXT2MB_ET_NO_SPACE;
+	errcode_t error = flex_search_take(need->worker, &near, &found->position, &found->count);
+	if (!error)
+		found->logical = need_place(need, found->count);
+	return error;
+}
+
+/* A file that has outgrown the small ones goes on in the preallocation where it lies. */
+static errcode_t take_of_small(const struct file_need *need, struct preallocation *found)
+{
+	struct preallocation_owner *pool = &need->worker->preallocation->pool.own;
+
+	if (!need->goal.try_count || need->goal.start != need->request->logical || !need_left_position(need))
+		return EXT2MB_ET_NO_SPACE;
+	preallocation_move_begin(&need->worker->stats);
+	lock_wait(&pool->lock);
+	bool is_taken = group_pa_take_at(&pool->list, need_left_position(need), need_goal_clusters(need), found);
+	lock_release(&pool->lock);
+	preallocation_move_end(&need->worker->stats);
+	return is_taken ? 0 : EXT2MB_ET_NO_SPACE;
+}
+
+/* Where directories are written one after the other, a file that is known whole joins the small ones. */
+static errcode_t take_after_small(const struct file_need *need, struct preallocation *found)
+{
+	const struct flex_search_request near = {
+		.position = need->worker->preallocation->pool.next,
+		.count = need_goal_clusters(need),
+		.least = need_goal_clusters(need),
+	};
+
+	if (!near.position || !need->file->is_final || need->goal.try_count || !worker_goes_in_order(need->worker))
+		return EXT2MB_ET_NO_SPACE;
+	return flex_search_take(need->worker, &near, &found->position, &found->count);
+}
+
+/* More than a group, all of it known to be needed, goes where several groups are free. */
+static errcode_t take_free_groups(const struct file_need *need, struct preallocation *found)
+{
+	struct ext2mb *mb = need->mb;
+	const struct normalize_goal *goal = &need->goal;
+	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
+	uint64_t stripe = mb->stripe.blocks, position;
+	const struct empty_groups_request wanted = {
+		.from = mb->policy.goals->load(mb, need->file->ino).group,
+		.clusters = need_to_clusters(need, need->request->count),
+		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
+		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
+	};
+
+	if (wanted.clusters <= mb->geometry.clusters_per_group || !empty_groups_find(mb, &wanted, &position))
+		return EXT2MB_ET_NO_SPACE;
+	return large_take_at(need, position, goal->count, 0, found);
+}
+
+/* As writeback asks for a file that is longer than what is kept in memory. */
+static bool asks_for_much(const struct file_need *need)
+{
+	return !need->file->is_final &&
+	       need_to_clusters(need, need->count) >= need->mb->geometry.clusters_per_group / MUCH_SHARE;
+}
+
+/* A file that begins with much, and has no known end, begins a free group: there it can grow. */
+static errcode_t begin_free_group(const struct file_need *need, struct preallocation *found)
+{
+	struct ext2mb *mb = need->mb;
+	uint64_t position;
+
+	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
+	    !empty_groups_first(mb, mb->policy.goals->load(mb, need->file->ino).group, &position))
+		return EXT2MB_ET_NO_SPACE;
+	return large_take_at(need, position, need->goal.count, 0, found);
+}
+
+/* Whether all that is wanted is free after the left neighbour, be it in the next group. */
+static bool fits_after(const struct file_need *need)
+{
+	uint64_t position = need_left_position(need), end = position + need_goal_clusters(need), start;
+	uint32_t count;
+
+	while (need->goal.try_count && position < end) {
+		if (first_fit_find(need->mb, position, end, &start, &count) || start != position)
+			return false;
+		position += count;
+	}
+	return position >= end;
+}
+
+/*
+ * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than after the
+ * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
+ * free extents again (143 instead of 84).
+ */
+static errcode_t begin_extent(const struct file_need *need, struct preallocation *found)
+{
+	const struct normalize_goal *goal = &need->goal;
+	uint64_t position = need_left_position(need);
+	bool begins = position && goal->start == need->request->logical && goal->start % NORMALIZE_WRITTEN_MAX == 0 &&
+	              goal->count == NORMALIZE_WRITTEN_MAX && !(need->request->flags & EXT2MB_FILE_UNWRITTEN);
+
+	if (!begins || !asks_for_much(need) || fits_after(need) ||
+	    !empty_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
+		return EXT2MB_ET_NO_SPACE;
+	return large_take_at(need, position, goal->count, 0, found);
+}
+
+
+typedef errcode_t (*large_attempt)(const struct file_need *need, struct preallocation *found);
+
+errcode_t large_attempts_try(const struct file_need *need, struct preallocation *found)
+{
+	static const struct {
+		uint32_t rule; /* 0: it is no choice */
+		large_attempt take;
+	} attempts[] = {
+		{ RULE_FROM_SMALL, take_of_small },
+		{ RULE_WHOLE_EXTENT, begin_extent },
+		{ 0, large_take_at_neighbour },
+		{ RULE_FREE_GROUPS, take_free_groups },
+		{ RULE_FREE_GROUP, begin_free_group },
+		{ RULE_NEAR, take_near },
+		{ RULE_AFTER_SMALL, take_after_small },
+		{ 0, large_take_anywhere },
+	};
+	errcode_t error = EXT2MB_ET_NO_SPACE;
+
+	for (unsigned int n = 0; n < sizeof(attempts) / sizeof(*attempts) && error == EXT2MB_ET_NO_SPACE; n++)
+		if (!attempts[n].rule || need_follows(need, attempts[n].rule))
+			error = attempts[n].take(need, found);
+	return error;
+}

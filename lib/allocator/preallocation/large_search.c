@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "allocator/preallocation/large_search.h"
+
+#include "allocator/core/arithmetic.h"
+#include "allocator/group/group_reserved.h"
+#include "allocator/preallocation/large_attempts.h"
+
+/*
+ * Where the longest extents of a file that has no other ones end, our own preallocations end too, unless that cuts the
+ * request or a stripe. Files often end there as well, and then nothing of their last preallocation is left over.
+ */
+static void clip_at_extent(struct file_need *need)
+{
+	uint64_t stripe = need->mb->stripe.blocks;
+	uint64_t unit = max_u64(NORMALIZE_WRITTEN_MAX, geometry_cluster_blocks(&need->mb->geometry));
+	uint64_t end = round_up(need->request->logical + need->count, unit);
+
+	if (!need_follows(need, RULE_END_AT_EXTENT) || (stripe && end % stripe) ||
+	    need->count > unit - need->request->logical % unit || end >= need->hole_end)
+		return;
+	need->hole_end = end;
+	need->right_physical = 0;
+}
+
+static bool is_contended(const struct ext2mb *mb)
+{
+	return mb->contention && mb->contention->is_contended && mb->contention->is_contended(mb->contention->context);
+}
+
+static errcode_t choose_goal(struct file_need *need)
+{
+	const struct ext2mb_file *file = need->file;
+	struct normalize_request request = {
+		.geometry = &need->mb->geometry,
+		.stripe_blocks = need->mb->stripe.blocks,
+		.start = need->request->logical,
+		.count = need->count,
+		.whole_count = need->request->whole_count,
+		.file_blocks = file->blocks,
+		.unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN,
+		.final_size = file->is_final,
+		.is_contended = is_contended(need->mb),
+		.hole_start = need->hole_start,
+		.hole_end = need->hole_end,
+		.left_physical = need->left_physical,
+		.right_physical = need->right_physical,
+		.hints = need->worker->preallocation->hints,
+	};
+
+	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
+	if (preallocation_is_ours(need->mb) && request.hints.largest_order >= 0)
+		request.hints.largest_order++;
+	const struct own_operations *own = need->mb->policy.own;
+	bool is_normalized = false;
+	errcode_t error = own ? own->goal(file, &request, &need->own_goal, &need->has_own_goal) : 0;
+
+	if (own && !error)
+		error = own->normalize(file, &request, &need->goal, &is_normalized);
+	if (!error && !is_normalized)
+		need->goal = normalize(need->mb->prealloc->normalization, &request);
+	need->ends_closed = !is_normalized && normalize_ends_closed(&request);
+	return error;
+}
+
+/* As the kernel looks for the end of a closed file: from the group on where the file is, or its inode. */
+static errcode_t take_closed(const struct file_need *need, struct preallocation *found)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	uint64_t left = need->left_physical ? geometry_position(geometry, need->left_physical) : 0;
+	struct scan_request scan = {
+		.goal = left && left < geometry->clusters ? left : need->mb->policy.small_file_goal(need->file).position,
+		.has_goal = true,
+		.count = need_goal_clusters(need),
+		.asked = need_asked_clusters(need),
+	};
+
+	if (!need->ends_closed)
+		return EXT2MB_ET_NO_SPACE;
+	return preallocation_take(need->worker, &scan, found);
+}
+
+/* Where somebody's own policy wishes it: what is free there if that holds the request, else from its group on. */
+static errcode_t take_at_own_goal(const struct file_need *need, struct preallocation *found)
+{
+	struct scan_request scan = {
+		.goal = geometry_position(&need->mb->geometry, need->own_goal),
+		.has_goal = true,
+		.count = need_goal_clusters(need),
+		.least = need_asked_clusters(need),
+		.asked = need_asked_clusters(need),
+		.stream = need->file->ino,
+		.flags = EXT2MB_ALLOC_GOAL_ONLY,
+	};
+	errcode_t error = preallocation_take(need->worker, &scan, found);
+
+	if (error == EXT2MB_ET_NO_SPACE) {
+		scan.least = 0;
+		scan.flags = 0;
+		error = preallocation_take(need->worker, &scan, found);
+	}
+	if (!error)
+		found->logical = need_place(need, found->count);
+	return error;
+}
+
+static errcode_t try_kernels(const struct file_need *need, struct preallocation *found)
+{
+	errcode_t error = take_closed(need, found);
+
+	if (error == EXT2MB_ET_NO_SPACE)
+		error = large_take_at_neighbour(need, found);
+	return error == EXT2MB_ET_NO_SPACE ? large_take_anywhere(need, found) : error;
+}
+
+static errcode_t try_all(const struct file_need *need, struct preallocation *found)
+{
+	if (need->has_own_goal)
+		return take_at_own_goal(need, found);
+	return preallocation_is_ours(need->mb) ? large_attempts_try(need, found) : try_kernels(need, found);
+}
+
+errcode_t large_search(struct file_need *need, struct preallocation *taken)
+{
+	struct preallocation_owner *own = &need->file->own;
+
+	clip_at_extent(need);
+	errcode_t error = choose_goal(need);
+	if (!error)
+		error = preallocation_list_reserve(&own->list, 2);
+	if (error)
+		return error;
+	struct preallocation found = { .logical = need_to_clusters(need, need->goal.start) };
+	error = try_all(need, &found);
+	if (error)
+		return error;
+	if (found.logical == need_logical(need) && found.count <= need_to_clusters(need, need->count)) {
+		*taken = found;
+		group_reserved_clear(need->mb, found.position, found.count);
+		return 0;
+	}
+	preallocation_owner_clear_served(own, need->mb);
+	inode_pa_add(&own->list, &found);
+	return preallocation_owner_take(own, need->mb, need_logical(need), need_to_clusters(need, need->count), taken);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a large file gets: a request is normalised, and the first attempt that finds anything is what it gets. */
+#pragma once
+
+#include "allocator/preallocation/file_need.h"
+
+/*
+ * The file's lock is held. What is found and is more than the request becomes a preallocation of the file, of which the
+ * request is served. EXT2MB_ET_NO_SPACE, and nothing has been taken; ENOMEM, ELIBBAD.
+ */
+MUST_CHECK errcode_t large_search(struct file_need *need, struct preallocation *taken);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How much to reserve when a file asks for blocks, and where: three interchangeable policies. doc/NORMALIZE.md
+ * has the reasons and the figures.
+ *
+ * Pure: no I/O, no locks, no state; equal requests give equal goals, from any thread. Everything is in
+ * filesystem blocks; with bigalloc logical and physical numbers and counts are multiples of a cluster (but for
+ * NORMALIZE_END). A request that breaks what is said here is the caller's bug.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/core/geometry.h"
+#include "ext2fs/ext2mb.h"
+
+#define NORMALIZE_END UINT64_C(0xffffffff) /* one past the last logical block that an extent can map */
+
+/* The longest extents. They bound what a caller can record in one piece, not what may be reserved. */
+#define NORMALIZE_WRITTEN_MAX 32768u
+#define NORMALIZE_UNWRITTEN_MAX 32767u
+
+/* The free space of the whole filesystem, as of some time ago: hints, of which only `ext2mb` makes use. */
+struct normalize_hints {
+	uint64_t free_blocks;  /* not reserved either */
+	uint32_t open_preallocations; /* other preallocations that are open for files now */
+	int largest_order;     /* of any free buddy, in clusters; -1: none is known */
+};
+
+struct normalize_request {
+	const struct geometry *geometry;
+	uint32_t stripe_blocks; /* 0: no stripes */
+	uint64_t start;         /* logical */
+	uint64_t count;         /* 1 or more */
+	uint64_t whole_count;   /* of all that the file asks for at once, if this is a part of it; else 0 or count */
+	uint64_t file_blocks;   /* the file's size when this is done, or before: what is larger counts */
+	bool unwritten;         /* from fallocate */
+	bool final_size;        /* file_blocks is where the file will end */
+	bool is_contended;      /* the kernel would find its groups' locks held too often (ext4_fs_is_busy()) */
+
+	/* What is neither mapped nor reserved around the request in the file: [hole_start, hole_end) */
+	uint64_t hole_start;
+	uint64_t hole_end;       /* NORMALIZE_END: nothing follows */
+	uint64_t left_physical;  /* the block after the one that hole_start - 1 is mapped to; 0: no neighbour */
+	uint64_t right_physical; /* the block that hole_end is mapped to; 0: no neighbour */
+	struct normalize_hints hints;
+};
+
+/*
+ * Contains the request's start, lies in the hole and is at most a group long. It contains the whole request
+ * where that fits in a group, except that `table` cuts at its own chunks, and `table` and `pow2` limit
+ * unwritten requests.
+ */
+struct normalize_goal {
+	uint64_t start; /* logical */
+	uint64_t count;
+	uint64_t physical;  /* joins a neighbour; 0: no wish */
+	uint64_t try_count; /* blocks to be tried for at physical before any search; 0: none (no TRY_GOAL) */
+	uint64_t try_least; /* how many of them are worth having */
+};
+
+/*
+ * The last request of a file that is closed: `table` and `pow2` leave it as it is, and the kernel looks for it where the
+ * file is, and not where others went on. (EXT4_MB_HINT_NOPREALLOC; small files have come to their locality group before.)
+ */
+bool normalize_ends_closed(const struct normalize_request *request);
+
+/* Not EXT2MB_NORMALIZE_DEFAULT. */
+struct normalize_goal normalize(enum ext2mb_normalization normalization, const struct normalize_request *request);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "allocator/preallocation/small_search.h"
+
+#include "allocator/core/arithmetic.h"
+#include "allocator/group/group_reserved.h"
+#include "allocator/preallocation/directory_locality.h"
+
+#define OPEN_CLUSTERS 64u /* room for a file that may outgrow the small ones */
+
+bool small_search_suits(const struct file_need *need)
+{
+	uint64_t end = need->request->logical + need->request->count;
+
+	return need->mb->prealloc->locality != EXT2MB_LOCALITY_NONE &&
+	       max_u64(end, need->file->blocks) <= need->mb->prealloc->small_file_blocks;
+}
+
+/*
+ * The kernel goes by the size alone, so that every large file begins with 16 blocks elsewhere. With our own policy a
+ * file that may still grow begins in a preallocation of its own, unless there have been small files here, or directory
+ * after directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files
+ * of 1 GiB: 64 free extents more).
+ */
+bool small_search_joins(const struct file_need *need, const struct locality_group *pool)
+{
+	return !need_follows(need, RULE_LARGE_APART) || locality_group_is_wanted(pool) ||
+	       worker_goes_in_order(need->worker);
+}
+
+/*
+ * A file that goes on gets the rest of what a small file may have in one slice, with our own policy, so that files
+ * which grow side by side in one preallocation do not alternate block by block. The first piece of a file gets no
+ * slice, as most small files are written at once; but it does where directories are written one after the other: what
+ * is not used of it is what the next file begins with, and if it is not known to be whole it may be written back in
+ * part.
+ */
+static uint32_t slice_clusters(const struct file_need *need)
+{
+	const struct ext2mb_file *file = need->file;
+	uint64_t end = file->is_final ? min_u64(file->blocks, need->hole_end) : need->hole_end;
+	uint64_t limit = min_u64(need->mb->prealloc->small_file_blocks, end);
+	uint64_t room = need_to_clusters(need, limit - min_u64(limit, need->request->logical));
+	uint32_t count = need_to_clusters(need, need->count);
+	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
+	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
+
+	if (!need_follows(need, RULE_SLICES) || !may_go_on)
+		return count;
+	return (uint32_t)max_u64(count, room);
+}
+
+/*
+ * Where a file should begin that comes block by block after another one: at least in what its slice needs. One whose end
+ * is not known may outgrow the small ones, and can only go on in place if nothing else has been put there.
+ */
+static uint32_t room_clusters(const struct file_need *need)
+{
+	if (!need->worker->preallocation->goes_in_order)
+		return 0;
+	return need->file->is_final ? slice_clusters(need) : (uint32_t)max_u64(slice_clusters(need), OPEN_CLUSTERS);
+}
+
+/* In the second group of the inode's flex group: the first one is for directories. */
+static struct small_goal goal_near(const struct geometry *geometry, ext2_ino_t ino)
+{
+	uint32_t group = (ino - 1) / geometry->inodes_per_group;
+
+	if (geometry->flex_groups >= GEOMETRY_LEAST_FLEX) {
+		group -= group % geometry->flex_groups;
+		if (group + 1 < geometry->groups)
+			group++;
+	}
+	return (struct small_goal){ (uint64_t)group * geometry->clusters_per_group, false };
+}
+
+struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file)
+{
+	return goal_near(&file->mb->geometry, file->parent ? file->parent : file->ino);
+}
+
+struct small_goal file_goal_near_inode(const struct ext2mb_file *file)
+{
+	return goal_near(&file->mb->geometry, file->ino);
+}
+
+/*
+ * Where the group's blocks are divided as its inodes are, so that directories that are neighbours by inode are
+ * neighbours on disk.
+ */
+struct small_goal file_goal_in_share(const struct ext2mb_file *file)
+{
+	const struct geometry *geometry = &file->mb->geometry;
+	uint64_t clusters = geometry->clusters_per_group;
+
+	if (!file->directory)
+		return file_goal_in_flex_group(file);
+	uint64_t group = (file->parent - 1) / geometry->inodes_per_group;
+	uint64_t in_group = (file->parent - 1) % geometry->inodes_per_group;
+	return (struct small_goal){ group * clusters + in_group * clusters / geometry->inodes_per_group, true };
+}
+
+static struct locality_group *lock_pool(const struct file_need *need)
+{
+	struct locality_group *pool = &need->worker->preallocation->pool;
+
+	if (need->file->directory && !worker_goes_in_order(need->worker))
+		return directory_locality_lock(need->worker, need->file->directory);
+	lock_wait(&pool->own.lock);
+	return pool;
+}
+
+bool small_search_gives_more(const struct file_need *need)
+{
+	return slice_clusters(need) > need_to_clusters(need, need->count);
+}
+
+/* What the request does not need of a slice becomes a preallocation of the file. */
+errcode_t small_search(const struct file_need *need, struct preallocation *taken)
+{
+	struct preallocation_owner *own = &need->file->own;
+	struct stats *stats = &need->worker->stats;
+	uint32_t count = need_to_clusters(need, need->count);
+	const struct small_goal goal = need->mb->policy.small_file_goal(need->file);
+	const struct small_request request = {
+		.goal = goal.position,
+		.count = count,
+		.most = slice_clusters(need),
+		.room = room_clusters(need),
+		.is_open = need->worker->preallocation->goes_in_order && !need->file->is_final,
+		.is_in_order = worker_goes_in_order(need->worker),
+		.in_group = goal.is_in_group,
+		.after = need_left_position(need),
+		.left = need->left_physical ? geometry_position(&need->mb->geometry, need->left_physical) : 0,
+		.is_exact = need->request->flags & EXT2MB_FILE_UNWRITTEN,
+	};
+	bool may_move = request.most > count;
+	struct preallocation run;
+	errcode_t error = preallocation_list_reserve(&own->list, 1);
+
+	if (error)
+		return error;
+	if (may_move)
+		preallocation_move_begin(stats);
+	struct locality_group *pool = lock_pool(need);
+	error = need->mb->policy.small_file_take(need->worker, pool, &request, &run);
+	if (!error && !need->left_physical)
+		pool->newest = need->file->ino;
+	lock_release(&pool->own.lock);
+	if (!error) {
+		need->file->began_small = true;
+		taken->position = run.position;
+		taken->count = (uint32_t)min_u64(run.count, count);
+		group_reserved_clear(need->mb, taken->position, taken->count);
+		preallocation_owner_clear_served(own, need->mb);
+		if (run.count > count)
+			inode_pa_add(&own->list,
+			             &(struct preallocation){ run.position + count, need_logical(need) + count,
+			                                      run.count - count });
+	}
+	if (may_move)
+		preallocation_move_end(stats);
+	return error;
+}

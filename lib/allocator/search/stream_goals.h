@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where large files go on: one group number per stream, hashed as the kernel does, each on a cache line of
+ * its own and stored only when it changes, so that streams do not disturb one another. Hints only.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/core/allocator.h"
+#include "allocator/search/search_memory.h"
+
+struct stream_goal {
+	_Alignas(64) _Atomic uint32_t group;
+};
+
+struct stream_goals {
+	struct stream_goal *goals;
+	uint32_t count;
+};
+
+#define STREAM_GOALS_DEFAULT 64 /* fixed, so that a result does not depend on the machine */
+
+/*
+ * min(streams, ceil(groups / 4)) goals, spread evenly over the groups of a small filesystem and over the first ones
+ * of a large one, not in one that is kept for directories. ENOMEM.
+ */
+MUST_CHECK errcode_t stream_goals_create(struct stream_goals *goals, uint32_t streams, const struct geometry *geometry);
+void stream_goals_destroy(struct stream_goals *goals);
+
+struct goal_operations {
+	/* The cluster is 0 but in older policies. */
+	struct cluster_place (*load)(struct ext2mb *mb, uint64_t stream);
+	void (*store)(struct ext2mb *mb, uint64_t stream, uint32_t group, uint32_t cluster);
+	bool is_cluster;          /* only the very cluster is a hit, not all of the group */
+	unsigned int hit_counter; /* COUNT_* */
+};
+
+/* Ours. */
+extern const struct goal_operations stream_goals_padded;

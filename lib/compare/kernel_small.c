@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "compare/kernel_policy.h"
+
+#include "allocator/preallocation/preallocation.h"
+
+/* A search that begins in the goal's group, without a try at the goal itself. */
+static errcode_t search_from(struct ext2mb_worker *worker, const struct small_request *request, uint64_t goal,
+                             uint32_t clusters, struct preallocation *found)
+{
+	const struct scan_request scan = {
+		.goal = goal,
+		.has_goal = true,
+		.count = clusters,
+		.asked = request->count,
+		.falls_back = true,
+	};
+
+	return preallocation_take(worker, &scan, found);
+}
+
+errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct locality_group *pool,
+                                 const struct small_request *request, struct preallocation *taken)
+{
+	const struct ext2mb *mb = worker->mb;
+	struct preallocation_list *list = &pool->own.list;
+	uint64_t goal = request->left && request->left < mb->geometry.clusters ? request->left : request->goal;
+
+	if (group_pa_take(list, request->count, request->count, goal, taken))
+		return 0;
+	errcode_t error = preallocation_list_reserve(list, 1);
+	if (!error)
+		error = search_from(worker, request, goal, request->is_exact ? request->count : mb->prealloc->group_clusters,
+		                    taken);
+	if (error || taken->count <= request->count)
+		return error;
+	/* Those that touch stay apart, as if each began a group: what one has left is for requests that are as short. */
+	group_pa_add(list, (struct preallocation){ .position = taken->position + request->count,
+	                                           .count = taken->count - request->count }, 1);
+	taken->count = request->count;
+	locality_group_trim(worker, pool);
+	return 0;
+}

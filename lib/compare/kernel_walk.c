@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "compare/kernel_policy.h"
+
+#include "allocator/group/group.h"
+
+/* A maximal run of free clusters, cut into the buddies that it consists of. */
+struct run {
+	uint32_t start;
+	uint32_t end;
+	unsigned int top_order;
+};
+
+/* Where the free buddy ends that the cluster lies in: the longest that is aligned and within the run. */
+static uint32_t buddy_end(const struct run *run, uint32_t cluster)
+{
+	unsigned int order = 0;
+
+	for (unsigned int next = 1; next <= run->top_order; next++) {
+		uint32_t start = cluster >> next << next;
+
+		if (start < run->start || start + (1u << next) > run->end)
+			break;
+		order = next;
+	}
+	return ((cluster >> order) + 1) << order;
+}
+
+/* From the cluster on, buddy by buddy, until it has what is wanted or the run is over. */
+static uint32_t extent_end(const struct run *run, uint32_t start, uint32_t wanted)
+{
+	uint32_t end = buddy_end(run, start);
+
+	while (end - start < wanted && end < run->end)
+		end = buddy_end(run, end);
+	return end;
+}
+
+/* Whether enough extents have been seen: for any request, or for one that has what is long enough. */
+static void check_limits(struct search *search, bool group_is_over)
+{
+	const struct search_limits *limits = &search->mb->policy.limits;
+
+	if (search->status != SEARCH_GOES_ON)
+		return;
+	if (search->found > limits->most_to_scan && !search->takes_first) {
+		search->status = SEARCH_IS_OVER;
+		stats_add(&search->worker->stats, COUNT_BREAKS, 1);
+	} else if (search->best.count >= search->wanted && (group_is_over || search->found > limits->least_to_scan)) {
+		search_take_best(search);
+	}
+}
+
+static void measure(struct search *search, const struct group_piece *extent)
+{
+	struct group_piece *best = &search->best;
+	bool is_first = !best->count;
+
+	search->found++;
+	if (extent->count == search->wanted || search->takes_first) {
+		if (extent->count == search->wanted)
+			stats_add(&search->worker->stats, COUNT_LENGTH_HITS, 1);
+		*best = *extent;
+		search_take_best(search);
+		return;
+	}
+	if (best->count < search->wanted ? extent->count > best->count :
+	                                   extent->count > search->wanted && extent->count < best->count)
+		*best = *extent;
+	if (!is_first)
+		check_limits(search, false);
+}
+
+void kernel_walk(struct search *search, uint32_t number)
+{
+	const struct buddy *buddy = search->mb->groups[number].buddy;
+	uint32_t shortest = search->criterion < GOAL_LENGTH_SLOW ? search->wanted : 1;
+	uint32_t left = buddy->free_clusters, found_before = search->found;
+	struct run run = { .top_order = buddy->orders - 1 };
+
+	/* All or nothing (EXT2MB_ALLOC_WHOLE): the kernel knows no such requests. */
+	if (search->least > 1) {
+		search_walk(search, number);
+		return;
+	}
+	while (left && search->status == SEARCH_GOES_ON) {
+		run.start = buddy_next_free(buddy, run.end, buddy->clusters);
+		run.end = buddy_run_end(buddy, run.start);
+		left -= run.end - run.start;
+		for (uint32_t start = run.start, end; start < run.end && search->status == SEARCH_GOES_ON; start = end) {
+			if (run.end - start < shortest)
+				break;
+			end = extent_end(&run, start, search->wanted);
+			measure(search, &(struct group_piece){ number, start, end - start });
+		}
+	}
+	search_count_extents(search, search->found - found_before);
+	/* What another group has is not this one's to take: the search comes back to it when all is over. */
+	if (search->best.group == number)
+		check_limits(search, true);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "compare/own_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ERRNO 4095 /* as Linux's own limit is */
+
+static const char action[] = "cannot use it as a policy";
+
+bool own_library_is_path(const char *name)
+{
+	return strchr(name, '/');
+}
+
+const char *own_library_name(const struct own_library *library)
+{
+	return strrchr(library->path, '/') + 1;
+}
+
+/* dlerror(3) begins with the path, which the message has already. */
+static const char *load_error(const char *path)
+{
+	const char *text = dlerror();
+	size_t length = strlen(path);
+
+	if (!text)
+		return "no reason is known";
+	return strncmp(text, path, length) == 0 && text[length] == ':' ? text + length + 1 + strspn(text + length + 1, " ") :
+	                                                                  text;
+}
+
+static errcode_t check_version(const struct own_library *library, struct problem *problem)
+{
+	const unsigned int *version = dlsym(library->handle, "ext2mb_policy_version");
+
+	if (!version)
+		return problem_set_reason(problem, ELIBBAD, library->path, action,
+		                          "it has no ext2mb_policy_version: ext2mb_policy.h has EXT2MB_POLICY_LIBRARY");
+	if (*version == EXT2MB_POLICY_VERSION)
+		return 0;
+	return problem_set_reason(problem, ELIBBAD, library->path, action,
+	                          "it was compiled with version %u of ext2mb_policy.h, and this program has %u", *version,
+	                          EXT2MB_POLICY_VERSION);
+}
+
+/* A pointer to a function is stored as dlsym(3) says. */
+static errcode_t look_up(const struct own_library *library, const char *name, void *function, struct problem *problem)
+{
+	void *found = dlsym(library->handle, name);
+
+	memcpy(function, &found, sizeof(found));
+	if (found || !problem)
+		return 0;
+	return problem_set_reason(problem, ELIBBAD, library->path, action, "it has no function %s", name);
+}
+
+static errcode_t look_all_up(struct own_library *library, struct problem *problem)
+{
+	errcode_t error = check_version(library, problem);
+
+	if (!error)
+		error = look_up(library, "ext2mb_policy_goal", &library->goal, problem);
+	if (!error)
+		error = look_up(library, "ext2mb_policy_normalize", &library->normalize, problem);
+	if (!error)
+		error = look_up(library, "ext2mb_policy_next_group", &library->next_group, problem);
+	if (!error)
+		error = look_up(library, "ext2mb_policy_give_up", &library->give_up, problem);
+	if (!error)
+		error = look_up(library, "ext2mb_policy_open", &library->open, NULL);
+	if (!error)
+		error = look_up(library, "ext2mb_policy_close", &library->close, library->open ? problem : NULL);
+	if (!error && library->close && !library->open)
+		error = look_up(library, "ext2mb_policy_open", &library->open, problem);
+	return error;
+}
+
+errcode_t own_library_load(const char *path, struct own_library **ret, struct problem *problem)
+{
+	struct own_library *library = calloc(1, sizeof(*library));
+	errcode_t error = library && (library->path = strdup(path)) ? 0 : ENOMEM;
+
+	if (!error) {
+		library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		error = library->handle ? look_all_up(library, problem) :
+		                          problem_set_reason(problem, ELIBBAD, path, action, "%s", load_error(path));
+	}
+	if (error) {
+		own_library_unload(library);
+		return problem_set(problem, error, path, action);
+	}
+	*ret = library;
+	return 0;
+}
+
+errcode_t own_library_explain(const struct own_library *library, errcode_t error, struct problem *problem)
+{
+	if (!library || !library->open_error || !error)
+		return error;
+	if (library->open_error < 0 || library->open_error > MOST_ERRNO)
+		return problem_set_reason(problem, error, library->path, action,
+		                          "ext2mb_policy_open: it returned %ld, which is no errno value",
+		                          library->open_error);
+	return problem_set_reason(problem, error, library->path, action, "ext2mb_policy_open: %s",
+	                          error_message(library->open_error));
+}
+
+void own_library_unload(struct own_library *library)
+{
+	if (!library)
+		return;
+	if (library->handle)
+		dlclose(library->handle);
+	free(library->path);
+	free(library);
+}

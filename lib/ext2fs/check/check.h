@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Recounting everything from the bottom. */
-#pragma once
-
-#include "ext2fs/core/allocator.h"
-
-/* EXT2MB_ET_CHECK_FAILED and a sentence in why, ENOMEM. No other thread may run. */
-MUST_CHECK errcode_t check_everything(struct ext2mb *mb, char *why, size_t why_bytes);

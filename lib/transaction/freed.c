@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "transaction/freed.h"
+
+#include "ext2fs/ext2mb_err.h"
+#include "transaction/channel.h"
+#include "transaction/commit.h"
+
+/* More than any journal holds, however much is added. */
+#define UNKNOWN_BLOCKS (UINT64_MAX / 2)
+
+static bool overlaps(const struct block_ranges *ranges, uint64_t start, uint64_t count)
+{
+	size_t index = block_ranges_at(ranges, start);
+
+	return index < ranges->count && ranges->runs[index].start < start + count;
+}
+
+/* The journal's own blocks stay in use: as with a write to it, the program is refused all from here on. */
+void freed_note(ext2_filsys fs, uint64_t start, uint64_t count, uint64_t counted)
+{
+	struct transaction *transaction = channel_transaction(fs->io);
+
+	if (!transaction)
+		return;
+	pthread_rwlock_wrlock(&transaction->lock);
+	if (transaction->state == TRANSACTION_OPEN && overlaps(&transaction->layout.journal, start, count))
+		(void)!transaction_fail(transaction, EXT2MB_ET_JOURNAL_WRITE);
+	/* Without memory to divide a run, all contents go through the journal. */
+	if (block_ranges_remove(&transaction->data, start, count))
+		block_ranges_clear(&transaction->data);
+	if (transaction->freed_blocks < UNKNOWN_BLOCKS)
+		transaction->freed_blocks += counted;
+	pthread_rwlock_unlock(&transaction->lock);
+}
+
+static void note_unknown(ext2_filsys fs)
+{
+	struct transaction *transaction = channel_transaction(fs->io);
+
+	if (!transaction)
+		return;
+	pthread_rwlock_wrlock(&transaction->lock);
+	block_ranges_clear(&transaction->data);
+	transaction->freed_blocks = UNKNOWN_BLOCKS;
+	pthread_rwlock_unlock(&transaction->lock);
+}
+
+/* With bigalloc a cluster is freed as a whole. */
+void freed_hear_of_block(ext2_filsys fs, blk64_t block, int in_use)
+{
+	uint64_t count = (uint64_t)EXT2FS_CLUSTER_RATIO(fs);
+
+	if (in_use < 0)
+		freed_note(fs, block & ~(count - 1), count, count);
+}
+
+/* Before 1.47.4 libext2fs tells where the range ends, and a length of 0. Itself it frees no ranges. */
+void freed_hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
+{
+	if (in_use < 0 && count)
+		freed_note(fs, start, count, count);
+	else if (in_use < 0)
+		note_unknown(fs);
+}
+
+void freed_are_told_by(ext2_filsys fs, void (*block_hook)(ext2_filsys fs, blk64_t block, int in_use),
+                       void (*range_hook)(ext2_filsys fs, blk64_t start, blk_t count, int in_use))
+{
+	struct transaction *transaction = channel_transaction(fs->io);
+
+	if (!transaction)
+		return;
+	transaction->block_hook = block_hook;
+	transaction->range_hook = range_hook;
+}
+
+void freed_listen(ext2_filsys fs)
+{
+	if (!channel_transaction(fs->io) || fs->block_alloc_stats || fs->block_alloc_stats_range)
+		return;
+	ext2fs_set_block_alloc_stats_callback(fs, freed_hear_of_block, NULL);
+	ext2fs_set_block_alloc_stats_range_callback(fs, freed_hear_of_range, NULL);
+	freed_are_told_by(fs, freed_hear_of_block, freed_hear_of_range);
+}

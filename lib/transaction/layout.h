@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where a filesystem has what no transaction moves: superblocks, descriptors, bitmaps, inode tables, the journal. Read
+ * once, when the journal has been replayed; resizing is refused.
+ */
+#pragma once
+
+#include <ext2fs/ext2fs.h>
+
+#include "transaction/block_ranges.h"
+
+struct journal_run {
+	uint64_t logical;
+	uint64_t physical;
+	uint64_t count;
+};
+
+struct group_layout {
+	uint64_t block_bitmap;
+	uint64_t inode_bitmap;
+	uint64_t inode_table;
+	bool is_uninit; /* BLOCK_UNINIT, as of the last commit */
+};
+
+struct layout {
+	uint32_t block_bytes;
+	uint64_t first_block; /* of the first group */
+	uint64_t blocks;
+	uint32_t cluster_bits;
+	uint32_t group_blocks;
+	uint32_t group_clusters;
+	uint32_t groups;
+	uint32_t inode_table_blocks; /* of a group */
+	uint32_t inode_bytes;
+	uint32_t descriptor_bytes;
+	uint32_t descriptors_in_block;
+	bool has_uninit_groups;       /* descriptors have checksums, so that their flags count */
+	struct group_layout *group;   /* owned, one for each */
+	uint64_t *descriptor_blocks;  /* owned, those that count, in order */
+	uint32_t descriptor_count;    /* of these blocks */
+	struct block_ranges fixed;    /* all metadata with a fixed place, whatever the bitmaps say */
+	struct block_ranges backups;  /* of superblock and descriptors */
+	bool has_journal;             /* of its own */
+	struct block_ranges journal;  /* its blocks, and those that map them */
+	struct journal_run *journal_runs; /* owned, by logical block; no holes */
+	size_t journal_run_count, journal_run_capacity;
+	uint64_t journal_inode_block; /* the block of an inode table that has the journal's inode */
+	uint32_t journal_inode_offset; /* within it, bytes */
+	uint64_t mmp_block; /* 0: none */
+};
+
+/*
+ * fs is open, and nobody else's. EXT2MB_ET_BAD_JOURNAL: the journal's inode has holes or is none;
+ * EXT2MB_ET_BAD_GEOMETRY, ENOMEM, libext2fs's errors.
+ */
+MUST_CHECK errcode_t layout_read(ext2_filsys fs, struct layout *layout);
+void layout_free(struct layout *layout);
+
+/* The group of a block that lies in one. */
+static inline uint32_t layout_group_of(const struct layout *layout, uint64_t block)
+{
+	return (uint32_t)((block - layout->first_block) / layout->group_blocks);
+}
+
+/*
+ * Where the journal's block lies, and in *count how many after it follow one another, at most as many as were asked
+ * for.
+ */
+uint64_t layout_journal_block(const struct layout *layout, uint64_t logical, uint64_t *count);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "transaction/transaction.h"
+
+#include <errno.h>
+
+#include "ext2fs/messages.h"
+#include "ext2fs/sized_struct.h"
+#include "ext2fs/ext2mb.h"
+#include "allocator/fs/fs_state.h"
+#include "transaction/channel.h"
+#include "transaction/commit.h"
+#include "transaction/freed.h"
+
+static errcode_t open_journalled(const char *name, int flags, io_channel *channel);
+static errcode_t open_without_journal(const char *name, int flags, io_channel *channel);
+
+static struct struct_io_manager journalled_functions, functions_without_journal;
+static pthread_once_t functions_once = PTHREAD_ONCE_INIT;
+
+static const struct transaction_manager journalled = { &journalled_functions, &unix_io_manager, 0, freed_listen };
+static const struct transaction_manager without_journal = { &functions_without_journal, &unix_io_manager,
+	                                                    EXT2MB_NO_JOURNAL, freed_listen };
+
+static errcode_t open_journalled(const char *name, int flags, io_channel *channel)
+{
+	return channel_open(name, flags, &journalled, channel);
+}
+
+static errcode_t open_without_journal(const char *name, int flags, io_channel *channel)
+{
+	return channel_open(name, flags, &without_journal, channel);
+}
+
+static void make_functions(void)
+{
+	journalled_functions = channel_functions(open_journalled);
+	functions_without_journal = channel_functions(open_without_journal);
+}
+
+io_manager ext2mb_transaction_io_manager(uint64_t flags)
+{
+	messages_register();
+	pthread_once(&functions_once, make_functions);
+	if (flags & ~(uint64_t)EXT2MB_NO_JOURNAL)
+		return NULL;
+	return flags ? without_journal.functions : journalled.functions;
+}
+
+/* The filesystem's transaction, with its lock, unless there is an error. */
+static errcode_t lock_open(ext2_filsys fs, struct transaction **ret)
+{
+	if (!fs)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	struct transaction *transaction = channel_transaction(fs->io);
+
+	if (!transaction)
+		return EXT2MB_ET_NO_TRANSACTION;
+	pthread_rwlock_wrlock(&transaction->lock);
+	*ret = transaction;
+	if (transaction->state == TRANSACTION_OPEN)
+		return 0;
+	pthread_rwlock_unlock(&transaction->lock);
+	return transaction->state == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : EXT2_ET_RO_FILSYS;
+}
+
+/* The same, and this process is the one that goes on. */
+static errcode_t lock(ext2_filsys fs, struct transaction **ret)
+{
+	errcode_t error = lock_open(fs, ret);
+
+	if (error || process_claim_take(&(*ret)->claim))
+		return error;
+	pthread_rwlock_unlock(&(*ret)->lock);
+	return EXT2MB_ET_FORKED;
+}
+
+/*
+ * What libext2fs has in memory goes into the transaction. With descriptors of another size, or more groups, in the
+ * superblock it would look for these beyond its memory.
+ */
+static errcode_t flush(ext2_filsys fs)
+{
+	const struct transaction *transaction = channel_transaction(fs->io);
+	struct ext2_super_block super = *fs->super;
+
+	if (!(fs->flags & TRANSACTION_UNWRITTEN))
+		return 0;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	ext2fs_swap_super(&super);
+#endif
+	errcode_t error = transaction ? superblock_may_become(transaction->super, (const uint8_t *)&super) : 0;
+
+	return error ? error : ext2fs_flush(fs);
+}
+
+/* The allocator's bitmaps first: without them a commit would leave files whose blocks are free. */
+static errcode_t commit(ext2_filsys fs)
+{
+	struct transaction *transaction;
+	errcode_t flush_error = fs_state_sync_allocator(fs);
+
+	/* The allocator's discard function has called. */
+	if (flush_error == EXT2MB_ET_IN_DISCARD)
+		return flush_error;
+	if (!flush_error)
+		flush_error = flush(fs);
+	errcode_t error = lock(fs, &transaction);
+
+	if (error)
+		return flush_error ? flush_error : error;
+	error = flush_error ? flush_error : commit_held(transaction);
+	if (error)
+		transaction_fail(transaction, error);
+	transaction->is_in_step = false;
+	pthread_rwlock_unlock(&transaction->lock);
+	return error;
+}
+
+/*
+ * Whether it is time to commit before a step: what is held, and what has been freed and may be written by the step, would
+ * fill half of the journal; or nobody has told what was freed.
+ */
+static bool is_due(ext2_filsys fs, const struct transaction *transaction)
+{
+	if (!transaction->layout.has_journal)
+		return false;
+	if (!transaction_hears_frees(transaction, fs))
+		return transaction->held.count || fs->flags & TRANSACTION_UNWRITTEN;
+	return commit_log_blocks(transaction) + transaction->freed_blocks > journal_room(&transaction->journal) / 2;
+}
+
+errcode_t ext2mb_transaction_begin(ext2_filsys fs)
+{
+	struct transaction *transaction;
+	errcode_t error = lock(fs, &transaction);
+
+	if (error)
+		return error;
+	bool is_in_step = transaction->is_in_step;
+	bool must_commit = is_due(fs, transaction);
+	pthread_rwlock_unlock(&transaction->lock);
+	if (is_in_step)
+		return EXT2MB_ET_IN_STEP;
+	freed_listen(fs);
+	error = must_commit ? commit(fs) : 0;
+	if (!error)
+		error = lock(fs, &transaction);
+	if (error)
+		return error;
+	transaction->is_in_step = true;
+	pthread_rwlock_unlock(&transaction->lock);
+	return 0;
+}
+
+errcode_t ext2mb_transaction_end(ext2_filsys fs)
+{
+	struct transaction *transaction;
+	errcode_t error = lock(fs, &transaction);
+
+	if (error)
+		return error;
+	bool is_in_step = transaction->is_in_step;
+	transaction->is_in_step = false;
+	pthread_rwlock_unlock(&transaction->lock);
+	return is_in_step ? 0 : EXT2MB_ET_BAD_ARGUMENT;
+}
+
+errcode_t ext2mb_transaction_commit(ext2_filsys fs)
+{
+	struct transaction *transaction;
+	errcode_t error = lock(fs, &transaction);
+
+	if (error)
+		return error;
+	pthread_rwlock_unlock(&transaction->lock);
+	return commit(fs);
+}
+
+errcode_t ext2mb_transaction_abort(ext2_filsys fs)
+{
+	struct transaction *transaction;
+	errcode_t error = lock_open(fs, &transaction);
+
+	if (error)
+		return error;
+	transaction_fail(transaction, EXT2MB_ET_TRANSACTION_OVER);
+	pthread_rwlock_unlock(&transaction->lock);
+	return 0;
+}
+
+errcode_t ext2mb_transaction_name_data(ext2_filsys fs, uint64_t start, uint64_t count)
+{
+	struct transaction *transaction;
+	errcode_t error = lock(fs, &transaction);
+
+	if (error)
+		return error;
+	freed_listen(fs);
+	if (!transaction_hears_frees(transaction, fs))
+		error = EXT2MB_ET_HOOKS_TAKEN;
+	else if (start >= transaction->layout.blocks || count > transaction->layout.blocks - start)
+		error = EXT2MB_ET_BAD_RANGE;
+	else
+		error = block_ranges_add(&transaction->data, start, count);
+	pthread_rwlock_unlock(&transaction->lock);
+	return error;
+}
+
+#define INFO_LEAST SIZED_STRUCT_LEAST(struct ext2mb_transaction_info, unchanged_blocks)
+SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_transaction_info, unchanged_blocks);
+
+errcode_t ext2mb_transaction_read_info(ext2_filsys fs, struct ext2mb_transaction_info *info)
+{
+	if (!fs || !info)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	struct transaction *transaction = channel_transaction(fs->io);
+	errcode_t error = sized_struct_is_writable(info, INFO_LEAST);
+
+	if (!transaction || error)
+		return error ? error : EXT2MB_ET_NO_TRANSACTION;
+	pthread_rwlock_rdlock(&transaction->lock);
+	bool has_journal = transaction->layout.has_journal;
+	const struct ext2mb_transaction_info ours = {
+		.why_over = transaction->state == TRANSACTION_OVER ? transaction->why_over : 0,
+		.journal_blocks = has_journal ? journal_room(&transaction->journal) : 0,
+		.next_sequence = has_journal ? transaction->journal.sequence : 0,
+		.held_blocks = transaction->held.count,
+		.log_blocks = commit_log_blocks(transaction),
+		.commits = transaction->counts.commits,
+		.direct_blocks = transaction->counts.direct_blocks,
+		.logged_blocks = transaction->counts.logged_blocks,
+		.unchanged_blocks = transaction->counts.unchanged_blocks,
+	};
+	pthread_rwlock_unlock(&transaction->lock);
+	sized_struct_write(info, &ours, sizeof(ours));
+	return 0;
+}
