@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Requests of few blocks on an aged filesystem that is nearly full, beside libext2fs's own searches.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What growing files look like afterwards, on a filesystem image that is not changed. Streams append to files of one
  * directory; then the extents of the files and of the free space are counted.
@@ -280,8 +280,9 @@ int main(int argc, char **argv)
 	settings.append_blocks = (append_kib << 10) / fs->blocksize;
 	struct stream *streams = calloc(settings.streams, sizeof(*streams));
 	printf("policy %s, normalization %s, small %s, %u streams, %u threads, seed %llu; free extents before: %llu\n",
-	       policy, normalizations[choices.allocator.normalization], smalls[choices.allocator.locality], settings.streams,
-	       settings.threads, (unsigned long long)settings.seed, (unsigned long long)count_free_extents(mb));
+	       policy, normalizations[choices.allocator.normalization], smalls[choices.allocator.locality],
+	       settings.streams, settings.threads, (unsigned long long)settings.seed,
+	       (unsigned long long)count_free_extents(mb));
 	double start = now();
 	run_threads(mb, &settings, streams);
 	report(mb, &settings, streams, now() - start);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that are written in turns through libext2fs, a few KiB a call, with and without ext2mb_attach(). The image is
  * changed.
@@ -173,8 +173,10 @@ static void run(const struct settings *settings, const char *path)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "attach", no_argument, NULL, 'a' },           { "files", required_argument, NULL, 'f' },
-		{ "file-mib", required_argument, NULL, 'm' },   { "write-kib", required_argument, NULL, 'w' },
+		{ "attach", no_argument, NULL, 'a' },
+		{ "files", required_argument, NULL, 'f' },
+		{ "file-mib", required_argument, NULL, 'm' },
+		{ "write-kib", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct settings settings = { .files = 64, .file_bytes = 16 << 20, .write_bytes = 4 << 10 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * will-it-scale's fallocate2 through the library's files, on a filesystem image that is not changed: each thread
  * appends 8 KiB at a time to a file of its own until it is 1 MiB long, and truncates it, for ever.

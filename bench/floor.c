@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least that a builder of images has to do: threads open, read and close every regular file below a directory (three
- * calls each), and write the bytes, each file from a block on, to one file in megabytes. No metadata, no order, no image.
+ * The least that a builder of images has to do: threads open, read and close every regular file below a directory
+ * (three calls each), and write the bytes, each file from a block on, to one file in megabytes. No metadata, no order,
+ * no image.
  *
  *   floor THREADS SRC_DIR OUT_FILE
  */

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes files of DIRECTORY in turns, 4 KiB at a time, as a program with many open files does. In C, so that its own time
- * is small beside that of the mount that it measures.
+ * Writes files of DIRECTORY in turns, 4 KiB at a time, as a program with many open files does. In C, so that its own
+ * time is small beside that of the mount that it measures.
  *
  *   write_in_turns FILES BYTES DIRECTORY
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What takes and gives back blocks: open, close, alloc, free, commit, prealloc, sync. */
 #include <errno.h>
 #include <getopt.h>
@@ -69,10 +69,8 @@ static const struct {
 	uint64_t flag;
 	uint64_t file_flag;
 } flags[] = {
-	{ "goal-only", EXT2MB_ALLOC_GOAL_ONLY, 0 },
-	{ "stream", EXT2MB_ALLOC_STREAM, 0 },
-	{ "pack", EXT2MB_ALLOC_PACK, 0 },
-	{ "whole", EXT2MB_ALLOC_WHOLE, 0 },
+	{ "goal-only", EXT2MB_ALLOC_GOAL_ONLY, 0 }, { "stream", EXT2MB_ALLOC_STREAM, 0 },
+	{ "pack", EXT2MB_ALLOC_PACK, 0 },           { "whole", EXT2MB_ALLOC_WHOLE, 0 },
 	{ "unwritten", 0, EXT2MB_FILE_UNWRITTEN },
 };
 
@@ -134,8 +132,7 @@ static errcode_t read_flags(const struct wish *wish, uint64_t *value, struct pro
 		while (index < sizeof(flags) / sizeof(*flags) && strcmp(flags[index].name, word))
 			index++;
 		if (index == sizeof(flags) / sizeof(*flags))
-			return words_refuse(problem, word,
-			                      "it is not goal-only, stream, pack, whole or unwritten");
+			return words_refuse(problem, word, "it is not goal-only, stream, pack, whole or unwritten");
 		uint64_t flag = wish->ino ? flags[index].file_flag : flags[index].flag;
 
 		if (!flag)
@@ -145,8 +142,7 @@ static errcode_t read_flags(const struct wish *wish, uint64_t *value, struct pro
 	return 0;
 }
 
-static errcode_t take_blocks(struct shell *shell, const struct wish *wish, uint64_t value,
-                             struct ext2mb_extent *extent)
+static errcode_t take_blocks(struct shell *shell, const struct wish *wish, uint64_t value, struct ext2mb_extent *extent)
 {
 	const struct ext2mb_request request = {
 		.struct_bytes = sizeof(request),
@@ -163,8 +159,7 @@ static errcode_t take_for_file(struct shell *shell, const struct wish *wish, uin
                                struct ext2mb_extent *extent)
 {
 	struct open_file *file;
-	errcode_t error =
-		filesystem_file(&shell->filesystem, (ext2_ino_t)wish->ino, (ext2_ino_t)wish->parent, &file);
+	errcode_t error = filesystem_file(&shell->filesystem, (ext2_ino_t)wish->ino, (ext2_ino_t)wish->parent, &file);
 
 	if (error)
 		return error;
@@ -202,11 +197,12 @@ errcode_t request_alloc(struct shell *shell, int count, char **words, struct pro
 		return error;
 	shell->filesystem.is_changed = true;
 	listing_begin(&listing, shell->is_json, columns);
-	listing_row(&listing, (const struct cell[]){
-		NUMBER_CELL(extent.start),
-		NUMBER_CELL(extent.count),
-		NUMBER_CELL(geometry_position(geometry, extent.start) / geometry->clusters_per_group),
-	});
+	listing_row(&listing,
+	            (const struct cell[]){
+			    NUMBER_CELL(extent.start),
+			    NUMBER_CELL(extent.count),
+			    NUMBER_CELL(geometry_position(geometry, extent.start) / geometry->clusters_per_group),
+		    });
 	return listing_end(&listing);
 }
 
@@ -260,10 +256,10 @@ errcode_t request_prealloc(struct shell *shell, int count, char **words, struct 
 	listing_begin(&listing, shell->is_json, columns);
 	for (size_t index = 0; index < found_count; index++)
 		listing_row(&listing, (const struct cell[]){
-			NUMBER_CELL(geometry_block_at(geometry, found[index].position)),
-			NUMBER_CELL(geometry_to_blocks(geometry, found[index].count)),
-			NUMBER_CELL(found[index].position / geometry->clusters_per_group),
-			NUMBER_CELL(inode_of(shell->filesystem.files, found[index].position)),
-		});
+					      NUMBER_CELL(geometry_block_at(geometry, found[index].position)),
+					      NUMBER_CELL(geometry_to_blocks(geometry, found[index].count)),
+					      NUMBER_CELL(found[index].position / geometry->clusters_per_group),
+					      NUMBER_CELL(inode_of(shell->filesystem.files, found[index].position)),
+				      });
 	return listing_end(&listing);
 }

@@ -28,12 +28,11 @@ static const char usage[] =
 	"Usage: debugmb [options] [IMAGE|DEVICE|LABEL=...|UUID=...]\n"
 	"Looks into the block allocator of an ext4 filesystem that is not mounted, and works with it, by commands.\n";
 
-static const char epilogue[] =
-	"\n"
-	"Examples:\n"
-	"  debugmb -R 'map 0-7' disk.img          a picture of eight groups\n"
-	"  debugmb -R 'explain 64' disk.img       how 64 blocks would be found\n"
-	"  debugmb --json -R mb_groups disk.img   free space by groups, for programs\n";
+static const char epilogue[] = "\n"
+			       "Examples:\n"
+			       "  debugmb -R 'map 0-7' disk.img          a picture of eight groups\n"
+			       "  debugmb -R 'explain 64' disk.img       how 64 blocks would be found\n"
+			       "  debugmb --json -R mb_groups disk.img   free space by groups, for programs\n";
 
 /* For completion: see tests/house/manual. */
 #define COMMANDS                                                                                                       \
@@ -43,18 +42,27 @@ static const char epilogue[] =
 static const struct option_row options[] = {
 	{ .heading = "Options" },
 	{ .letter = 'w', FIELD(is_writable), .help = "open the filesystem for writing too" },
-	{ .letter = 'j', FIELD(is_journalled),
+	{ .letter = 'j',
+	  FIELD(is_journalled),
 	  .help = "the same through its journal: all changes until a sync are one transaction" },
-	{ .letter = 'R', .argument = "COMMAND", .kind = ARGUMENT_TEXT, FIELD(request), .words = COMMANDS,
+	{ .letter = 'R',
+	  .argument = "COMMAND",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(request),
+	  .words = COMMANDS,
 	  .help = "run this command, and end" },
-	{ .letter = 'f', .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(script),
+	{ .letter = 'f',
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(script),
 	  .help = "run the commands in FILE, a line each, and end (-: standard input)" },
 	{ .name = "json", FIELD(is_json), .help = "print what commands show as JSON" },
 	{ 0 },
 };
 
-static const struct command_line command_line = { .usage = usage, .tables = { options },
-	                                         .print_epilogue = requests_print_usages, .epilogue = epilogue };
+static const struct command_line command_line = {
+	.usage = usage, .tables = { options }, .print_epilogue = requests_print_usages, .epilogue = epilogue
+};
 
 /* Of debugmb.ct. */
 extern ss_request_table debugmb_requests;

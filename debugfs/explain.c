@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How blocks would be found. A child process allocates them, watches the search, tells of it and is gone, so nothing of
  * ours has changed: neither the blocks nor the counters, goals and groups that a search leaves behind.
@@ -83,7 +83,10 @@ static struct look judge(const struct search *search, uint32_t number)
 	const struct geometry *geometry = &search->mb->geometry;
 	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
 	struct look look = {
-		.criterion = search->criterion, .wanted = search->wanted, .first = number, .last = number,
+		.criterion = search->criterion,
+		.wanted = search->wanted,
+		.first = number,
+		.last = number,
 	};
 
 	if (summary.state == GROUP_CORRUPT) {
@@ -98,7 +101,7 @@ static struct look judge(const struct search *search, uint32_t number)
 		look.verdict = VERDICT_LONGEST;
 		look.value = group_longest(&search->mb->groups[number]);
 	} else if (search->criterion == POWER_OF_TWO || search->look == &look_for_largest ||
-		   search->look == &look_for_long_enough) {
+	           search->look == &look_for_long_enough) {
 		look.verdict = VERDICT_LARGEST;
 		look.value = UINT32_C(1) << summary.largest_order;
 	} else if (search->criterion < GOAL_LENGTH_SLOW) {
@@ -165,8 +168,8 @@ static void consider(void *context, const struct search *search, uint32_t group)
 
 /* --- Telling ---------------------------------------------------------------------------------------------------- */
 
-static const char *const criterion_names[] = { "power of two", "goal length fast", "best available",
-	                                       "goal length slow", "any free" };
+static const char *const criterion_names[] = { "power of two", "goal length fast", "best available", "goal length slow",
+	                                       "any free" };
 _Static_assert(sizeof(criterion_names) / sizeof(*criterion_names) == CRITERIA, "each criterion has a name");
 
 #define REASON_BYTES 96
@@ -297,8 +300,8 @@ static void tell_taken(struct json *json, const struct ext2mb *mb, const struct 
 	} else {
 		printf("taken: %" PRIu64 " block%s at %" PRIu64 ", group %" PRIu64 "%s%s\n", extent->count,
 		       units_plural(extent->count), extent->start,
-		       geometry_position(geometry, extent->start) / geometry->clusters_per_group,
-		       how ? ", " : "", how ? how : "");
+		       geometry_position(geometry, extent->start) / geometry->clusters_per_group, how ? ", " : "",
+		       how ? how : "");
 	}
 }
 
@@ -309,7 +312,10 @@ static errcode_t search_and_watch(struct explanation *explanation, struct ext2mb
                                   const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
 	const struct contention watch = {
-		.is_busy = is_never_busy, .has_taken = nothing_more, .context = explanation, .considers = consider,
+		.is_busy = is_never_busy,
+		.has_taken = nothing_more,
+		.context = explanation,
+		.considers = consider,
 	};
 	struct ext2mb *mb = explanation->mb;
 	const struct geometry *geometry = &mb->geometry;
@@ -375,7 +381,9 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 	if (json)
 		json_close_array(json);
 	tell_taken(json, mb, &extent,
-	           explanation.looks.count ? NULL : request->goal ? "at the goal" : "after the last request");
+	           explanation.looks.count ? NULL :
+	           request->goal           ? "at the goal" :
+	                                     "after the last request");
 	if (json) {
 		json_close_object(json);
 		errcode_t output_error = json_end(json);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "filesystem.h"
 
 #include <errno.h>
@@ -59,8 +59,8 @@ static errcode_t open_on(struct filesystem *filesystem, const struct policy_opti
 
 	if (error)
 		return error;
-	error = fs_open_with(filesystem->is_journalled ? ext2mb_transaction_io_manager(0) : unix_io_manager, path, 0, flags,
-	                     &filesystem->fs);
+	error = fs_open_with(filesystem->is_journalled ? ext2mb_transaction_io_manager(0) : unix_io_manager, path, 0,
+	                     flags, &filesystem->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	/* Wrong descriptors may be looked at: their groups are left out. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The groups and how they are found: mb_groups, mb_structs, orders, goals, check. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,11 +87,11 @@ static errcode_t list_orders(struct shell *shell)
 	listing_begin(&listing, shell->is_json, columns);
 	for (unsigned int order = 0; order < mb->orders; order++)
 		listing_row(&listing, (const struct cell[]){
-			NUMBER_CELL(order),
-			NUMBER_CELL(UINT64_C(1) << order),
-			NUMBER_CELL(group_index_count(mb, INDEX_LARGEST, order)),
-			NUMBER_CELL(group_index_count(mb, INDEX_AVERAGE, order)),
-		});
+					      NUMBER_CELL(order),
+					      NUMBER_CELL(UINT64_C(1) << order),
+					      NUMBER_CELL(group_index_count(mb, INDEX_LARGEST, order)),
+					      NUMBER_CELL(group_index_count(mb, INDEX_AVERAGE, order)),
+				      });
 	return listing_end(&listing);
 }
 
@@ -116,8 +116,7 @@ static void print_members(struct ext2mb *mb, enum index_kind kind, unsigned int 
 	putchar('\n');
 }
 
-static void put_members(struct json *json, struct ext2mb *mb, enum index_kind kind, unsigned int order,
-                        const char *key)
+static void put_members(struct json *json, struct ext2mb *mb, enum index_kind kind, unsigned int order, const char *key)
 {
 	json_open_array(json, key);
 	for (uint32_t number = 0; number < mb->geometry.groups; number++)
@@ -169,8 +168,8 @@ errcode_t request_goals(struct shell *shell, int count, char **words, struct pro
 	listing_begin(&listing, shell->is_json, columns);
 	for (uint32_t goal = 0; goal < mb->goals->count; goal++)
 		listing_row(&listing, (const struct cell[]){
-			NUMBER_CELL(goal),
-			NUMBER_CELL(mb->policy.goals->load(mb, goal).group),
-		});
+					      NUMBER_CELL(goal),
+					      NUMBER_CELL(mb->policy.goals->load(mb, goal).group),
+				      });
 	return listing_end(&listing);
 }

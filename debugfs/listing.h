@@ -19,8 +19,14 @@ struct cell {
 	uint64_t number;
 };
 
-#define NUMBER_CELL(value) { .number = (value) }
-#define TEXT_CELL(value) { .text = (value) }
+#define NUMBER_CELL(value)                                                                                             \
+	{                                                                                                              \
+		.number = (value)                                                                                      \
+	}
+#define TEXT_CELL(value)                                                                                               \
+	{                                                                                                              \
+		.text = (value)                                                                                        \
+	}
 
 /* Rows of as many cells as there are columns, which end with a name of NULL. */
 struct listing {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The groups as a picture: a character for each group, or for each part of one. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,12 +19,8 @@ static const struct {
 	const char *colour;
 	const char *meaning;
 } kinds[] = {
-	{ '.', "32", "free" },
-	{ '-', "36", "less than half in use" },
-	{ '+', "33", "half or more" },
-	{ '#', "31", "all" },
-	{ 'p', "34", "preallocated blocks" },
-	{ '!', "35", "corrupt" },
+	{ '.', "32", "free" }, { '-', "36", "less than half in use" }, { '+', "33", "half or more" },
+	{ '#', "31", "all" },  { 'p', "34", "preallocated blocks" },   { '!', "35", "corrupt" },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))

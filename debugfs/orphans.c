@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <string.h>
 
@@ -25,11 +25,11 @@ static errcode_t list(struct shell *shell)
 		error = filesystem_inode_links(filesystem, ino, &links, &is_in_use);
 		if (!error)
 			listing_row(&listing, (const struct cell[]){
-				NUMBER_CELL(ino),
-				NUMBER_CELL(links),
-				TEXT_CELL(index & EXT2MB_ORPHAN_ON_LIST ? "list" : "file"),
-				NUMBER_CELL(index & ~EXT2MB_ORPHAN_ON_LIST),
-			});
+						      NUMBER_CELL(ino),
+						      NUMBER_CELL(links),
+						      TEXT_CELL(index & EXT2MB_ORPHAN_ON_LIST ? "list" : "file"),
+						      NUMBER_CELL(index & ~EXT2MB_ORPHAN_ON_LIST),
+					      });
 	}
 	errcode_t output_error = listing_end(&listing);
 
@@ -56,7 +56,7 @@ static errcode_t add(struct filesystem *filesystem, ext2_ino_t ino, struct probl
 	return ext2mb_orphan_add(filesystem->orphans, 0, ino, &index);
 }
 
-static errcode_t delete(struct filesystem *filesystem, ext2_ino_t ino)
+static errcode_t delete (struct filesystem *filesystem, ext2_ino_t ino)
 {
 	uint32_t index = 0;
 

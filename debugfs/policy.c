@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The policy and what can be set, by the kernel's names where it has it too. */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,11 +22,14 @@ static errcode_t list(struct shell *shell)
 		const char *text = tunable->text ? tunable->text(&shell->policy) : NULL;
 
 		listing_row(&listing, (const struct cell[]){
-			TEXT_CELL(tunable->name),
-			{ .text = !tunable->get ? "-" : text ? text : tunable->words ? tunable->words[value] : NULL,
-			  .number = value },
-			TEXT_CELL(tunable->get ? "can be set" : "not modelled"),
-		});
+					      TEXT_CELL(tunable->name),
+					      { .text = !tunable->get  ? "-" :
+		                                        text           ? text :
+		                                        tunable->words ? tunable->words[value] :
+		                                                         NULL,
+		                                .number = value },
+					      TEXT_CELL(tunable->get ? "can be set" : "not modelled"),
+				      });
 	}
 	return listing_end(&listing);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "shell.h"
 
 #include <errno.h>
@@ -40,6 +40,5 @@ errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struc
 	if (!failure || error == WRONG_USAGE || error == FAILURE_IS_TOLD)
 		return error;
 	problem_clear(problem);
-	return problem_set_reason(problem, ELIBBAD, shell->policy.own->path, "wrong answer", "%s",
-	                          failure);
+	return problem_set_reason(problem, ELIBBAD, shell->policy.own->path, "wrong answer", "%s", failure);
 }

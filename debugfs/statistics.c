@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What happened since the allocator was opened, and what holds now: mb_stats, stats. */
 #include <stddef.h>
 #include <string.h>
@@ -75,14 +75,15 @@ static errcode_t show(const struct shell *shell, const struct ext2mb_stats *stat
 	listing_begin(&listing, shell->is_json, columns);
 	for (size_t index = 0; index < sizeof(now) / sizeof(*now); index++)
 		listing_row(&listing, (const struct cell[]){
-			TEXT_CELL(now[index].name),
-			NUMBER_CELL(now[index].value),
-		});
+					      TEXT_CELL(now[index].name),
+					      NUMBER_CELL(now[index].value),
+				      });
 	for (size_t index = 0; index < COUNTERS_SHOWN; index++)
-		listing_row(&listing, (const struct cell[]){
-			TEXT_CELL(counter_names[index]),
-			NUMBER_CELL(counter_of(stats, index) - counter_of(&shell->counted, index)),
-		});
+		listing_row(&listing,
+		            (const struct cell[]){
+				    TEXT_CELL(counter_names[index]),
+				    NUMBER_CELL(counter_of(stats, index) - counter_of(&shell->counted, index)),
+			    });
 	return listing_end(&listing);
 }
 

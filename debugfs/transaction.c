@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,12 +30,12 @@ static errcode_t show_block(void *context, const struct preview_block *block)
 	bool is_of_group = block->kind >= PREVIEW_BLOCK_BITMAP && block->kind <= PREVIEW_INODE_TABLE;
 
 	listing_row(context, (const struct cell[]){
-		number_or_none(block->journal_block, is_in_log),
-		number_or_none(block->log_block, is_in_log),
-		number_or_none(block->block, !is_logs_own),
-		number_or_none(block->group, is_of_group),
-		TEXT_CELL(kinds[block->kind]),
-	});
+				     number_or_none(block->journal_block, is_in_log),
+				     number_or_none(block->log_block, is_in_log),
+				     number_or_none(block->block, !is_logs_own),
+				     number_or_none(block->group, is_of_group),
+				     TEXT_CELL(kinds[block->kind]),
+			     });
 	return 0;
 }
 
@@ -49,7 +49,8 @@ errcode_t request_transaction(struct shell *shell, int count, char **words, stru
 	(void)count;
 	(void)words;
 	if (!shell->filesystem.is_journalled)
-		return problem_set_reason(problem, EINVAL, NULL, "transaction", "the filesystem was not opened with -j");
+		return problem_set_reason(problem, EINVAL, NULL, "transaction",
+		                          "the filesystem was not opened with -j");
 	listing_begin(&listing, shell->is_json, columns);
 	errcode_t error = filesystem_preview(&shell->filesystem, show_block, &listing, problem);
 	errcode_t output_error = listing_end(&listing);

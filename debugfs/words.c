@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "words.h"
 
 #include <errno.h>
@@ -16,13 +16,12 @@ errcode_t words_refuse(struct problem *problem, const char *word, const char *wh
 static errcode_t refuse_number(struct problem *problem, const char *word, const char *what, uint64_t minimum,
                                uint64_t maximum)
 {
-	problem_set_reason(problem, EINVAL, NULL, "wrong argument",
-	                   "%s: it is not %s from %" PRIu64 " to %" PRIu64, word, what, minimum, maximum);
+	problem_set_reason(problem, EINVAL, NULL, "wrong argument", "%s: it is not %s from %" PRIu64 " to %" PRIu64,
+	                   word, what, minimum, maximum);
 	return WRONG_USAGE;
 }
 
-errcode_t words_number(const char *word, uint64_t minimum, uint64_t maximum, uint64_t *number,
-                       struct problem *problem)
+errcode_t words_number(const char *word, uint64_t minimum, uint64_t maximum, uint64_t *number, struct problem *problem)
 {
 	return units_parse_number(word, minimum, maximum, number) ?
 	               refuse_number(problem, word, "a number", minimum, maximum) :

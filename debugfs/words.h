@@ -26,5 +26,4 @@ struct group_range {
 };
 
 /* Reads "5", "5-9" or "5-", or takes all of so many groups where there is no word (NULL); WRONG_USAGE. */
-MUST_CHECK errcode_t words_range(const char *word, uint32_t groups, struct group_range *range,
-                                 struct problem *problem);
+MUST_CHECK errcode_t words_range(const char *word, uint32_t groups, struct group_range *range, struct problem *problem);

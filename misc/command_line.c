@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "command_line.h"
 
 #include <assert.h>
@@ -29,10 +29,15 @@ static void take_completion(struct command *command, const struct taken_option *
 static const struct option_row standard_rows[] = {
 	{ .heading = "Help" },
 	{ .name = "help", .letter = 'h', .take = take_help, .help = "this text" },
-	{ .name = "version", .letter = 'V', .take = take_version,
+	{ .name = "version",
+	  .letter = 'V',
+	  .take = take_version,
 	  .help = "the versions of the tool and of its library" },
 	/* For the make file. No other option begins with --sh, so that abbreviations stay what they are. */
-	{ .name = "shell-completion", .argument = "SHELL", .kind = ARGUMENT_WORDS, .words = COMPLETION_SHELLS,
+	{ .name = "shell-completion",
+	  .argument = "SHELL",
+	  .kind = ARGUMENT_WORDS,
+	  .words = COMPLETION_SHELLS,
 	  .take = take_completion },
 	{ 0 },
 };

@@ -21,16 +21,20 @@ void argument_list_add(struct argument_list *arguments, char *argument);
 /* Rows of several tools. */
 #define PROGRESS_WORDS "auto|bar|json|none" /* as enum progress_style has them */
 #define PROGRESS_ROW(member)                                                                                           \
-	{ .name = "progress", .argument = "STYLE", .kind = ARGUMENT_WORDS, .words = PROGRESS_WORDS, FIELD(member),     \
-	  .help = "auto (a bar on a terminal), bar, json or none" }
+	{                                                                                                              \
+		.name = "progress", .argument = "STYLE", .kind = ARGUMENT_WORDS, .words = PROGRESS_WORDS,              \
+		FIELD(member), .help = "auto (a bar on a terminal), bar, json or none"                                 \
+	}
 #define THREADS_ROW(member)                                                                                            \
-	{ .name = "threads", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_THREADS, FIELD(member),         \
-	  .help = "how many threads work (default: the processors online;\n0: the main one alone)" }
+	{                                                                                                              \
+		.name = "threads", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_THREADS, FIELD(member),   \
+		.help = "how many threads work (default: the processors online;\n0: the main one alone)"               \
+	}
 
 #define MOST_OPTION_TABLES 8
 
 struct command_line {
-	const char *usage; /* what --help begins with */
+	const char *usage;  /* what --help begins with */
 	const char *advice; /* said after a message about an option that is in no table; NULL: nothing */
 	/* Each ends with a row that is all zeros; NULL follows the last one. --help and --version are added to them. */
 	const struct option_row *tables[MOST_OPTION_TABLES];

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "completion.h"
 
 #include <stdio.h>
@@ -187,8 +187,7 @@ static void print_zsh_name(const struct option_row *row, bool is_letter)
 	if (is_letter)
 		printf("	'*-%c%s[", row->letter, row->kind == ARGUMENT_NONE ? "" : "+");
 	else
-		printf("	'*--%s%s[", row->name,
-		       row->kind == ARGUMENT_NONE ? "" : row->is_optional ? "=-" : "=");
+		printf("	'*--%s%s[", row->name, row->kind == ARGUMENT_NONE ? "" : row->is_optional ? "=-" : "=");
 	print_zsh_text(row->help);
 	putchar(']');
 	if (row->kind != ARGUMENT_NONE) {

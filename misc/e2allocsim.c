@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
 #include <errno.h>
 #include <stdatomic.h>
@@ -30,7 +30,8 @@ static void note_end(void)
 	_exit(EXIT_FAILURE);
 }
 
-/* exit(3) takes a function off the list as it calls it: a second thread would end the program before the first has told. */
+/* exit(3) takes a function off the list as it calls it: a second thread would end the program before the first has
+ * told. */
 static errcode_t watch_end(void)
 {
 	for (unsigned int thread = 0; thread <= MOST_THREADS; thread++)

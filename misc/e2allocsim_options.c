@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2allocsim's command line: options of all workloads, of one workload, and of mke2fs(8) for a new image. */
 #include "e2allocsim_options.h"
 
@@ -31,7 +31,8 @@ static const char usage[] =
 	"  TRACE                what ext4 did, as trace-cmd, perf or tracefs print it; IMAGE stays as it is\n"
 	"  all                  all workloads on images of their own, as a page with charts; --quick: in small\n"
 	"  IMAGE                a file or device with a filesystem that is not mounted; with SIZE, a new sparse file\n"
-	"  SIZE                 as mke2fs(8) reads it, which gets -t ext4 -O orphan_file unless -t, -T or -O is given\n";
+	"  SIZE                 as mke2fs(8) reads it, which gets -t ext4 -O orphan_file unless -t, -T or -O is "
+	"given\n";
 
 static const char examples[] =
 	"\n"
@@ -149,14 +150,16 @@ static void check_compared(struct command *command)
 
 	for (unsigned int index = 0; (tunable = tunable_get(index)); index++)
 		if (is_set(command, tunable) && configuration_varies(command->comparison, tunable->name))
-			usage_error("--set=%s: the runs that are compared differ in it: leave it out, or compare something else",
+			usage_error("--set=%s: the runs that are compared differ in it: leave it out, or compare "
+			            "something else",
 			            tunable->name);
 	if (command->comparison != COMPARE_ORPHANS || !workload)
 		return;
 	if (!workload_has_option(workload, "orphans"))
 		usage_error("--compare=orphans: %s keeps none: truncate and creat_clo do", workload->name);
 	if (workload_setting(workload, command->settings, "orphans")->number)
-		usage_error("--orphans: the runs that are compared differ in it: leave it out, or compare something else");
+		usage_error(
+			"--orphans: the runs that are compared differ in it: leave it out, or compare something else");
 }
 
 static void take_compare(struct command *command, const struct taken_option *option)
@@ -193,7 +196,8 @@ static void take_machine(struct command *command, const struct taken_option *opt
 {
 	/* Where calls take no time no clock goes on, and fallocate2 would never be late. */
 	if (machine_parse(option->argument, &command->machine) || !command->machine.call)
-		usage_error("--machine: %s: neither a machine that e2allocsim(8) lists nor five numbers of nanoseconds with "
+		usage_error("--machine: %s: neither a machine that e2allocsim(8) lists nor five numbers of nanoseconds "
+		            "with "
 		            "colons between them",
 		            option->argument);
 }
@@ -239,80 +243,149 @@ _Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_W
 
 static const struct option_row compared_rows[] = {
 	{ .heading = "What is compared" },
-	{ .name = "policy", .argument = "POLICY", .kind = ARGUMENT_TEXT, .words = "ext2mb|series|base",
+	{ .name = "policy",
+	  .argument = "POLICY",
+	  .kind = ARGUMENT_TEXT,
+	  .words = "ext2mb|series|base",
 	  .take = take_policy,
 	  .help = "base (Linux before the series), series (Linux with it), ext2mb (default),\n"
 	          "or a library with one of your own, ./NAME.so: see ext2mb_policy.h" },
-	{ .name = "add", .argument = "CHOICES", .kind = ARGUMENT_TEXT, .take = take_add,
+	{ .name = "add",
+	  .argument = "CHOICES",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_add,
 	  .help = "add single choices or numbers of the series' patches: try-lock,4,8-10" },
-	{ .name = "drop", .argument = "CHOICES", .kind = ARGUMENT_TEXT, .take = take_drop,
+	{ .name = "drop",
+	  .argument = "CHOICES",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_drop,
 	  .help = "leave out single choices or patches" },
-	{ .name = "scan", .argument = "SCAN", .kind = ARGUMENT_WORDS, .words = "default|linear|indexed",
+	{ .name = "scan",
+	  .argument = "SCAN",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "default|linear|indexed",
 	  FIELD(policy.allocator.optimize_scan),
 	  .help = "linear, indexed or default (the policy's), as mb_optimize_scan" },
-	{ .name = "normalize", .argument = "POLICY", .kind = ARGUMENT_WORDS,
-	  .words = "default|ext2mb|table|pow2|none", FIELD(policy.allocator.normalization),
+	{ .name = "normalize",
+	  .argument = "POLICY",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "default|ext2mb|table|pow2|none",
+	  FIELD(policy.allocator.normalization),
 	  .help = "how requests are normalized: ext2mb, table, pow2, none or default (the policy's)" },
-	{ .name = "small", .argument = "WINDOWS", .kind = ARGUMENT_WORDS, .words = "default|directory|thread|none",
+	{ .name = "small",
+	  .argument = "WINDOWS",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "default|directory|thread|none",
 	  FIELD(policy.allocator.locality),
 	  .help = "what small files share a preallocation with: directory, thread, none or default\n"
 	          "(the policy's)" },
-	{ .name = "goals", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = MOST_GOALS,
-	  FIELD(policy.allocator.streams), .help = "how many stream goals (default: 64)" },
-	{ .name = "groups", .argument = "STATE", .kind = ARGUMENT_WORDS, .words = "warm|cold", FIELD(policy.loading),
+	{ .name = "goals",
+	  .argument = "N",
+	  .kind = ARGUMENT_NUMBER,
+	  .minimum = 1,
+	  .maximum = MOST_GOALS,
+	  FIELD(policy.allocator.streams),
+	  .help = "how many stream goals (default: 64)" },
+	{ .name = "groups",
+	  .argument = "STATE",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "warm|cold",
+	  FIELD(policy.loading),
 	  .help = "with base and series: warm (default): all groups' bitmaps have been read; cold: none,\n"
 	          "as right after a mount with no_prefetch_block_bitmaps" },
-	{ .name = "rotational", .take = take_rotational,
+	{ .name = "rotational",
+	  .take = take_rotational,
 	  .help = "with base and series: the disk turns, and Linux looks into four groups before it goes\n"
 	          "by its index (default: an SSD)" },
-	{ .name = "stripe", .argument = "BLOCKS", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX - 1,
-	  FIELD(policy.allocator.stripe_blocks), .take = take_stripe,
+	{ .name = "stripe",
+	  .argument = "BLOCKS",
+	  .kind = ARGUMENT_NUMBER,
+	  .maximum = UINT32_MAX - 1,
+	  FIELD(policy.allocator.stripe_blocks),
+	  .take = take_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },
-	{ .name = "set", .argument = "NAME=VALUE", .kind = ARGUMENT_TEXT, .word = tunable_word, .take = take_set,
+	{ .name = "set",
+	  .argument = "NAME=VALUE",
+	  .kind = ARGUMENT_TEXT,
+	  .word = tunable_word,
+	  .take = take_set,
 	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times;\n"
 	          "e2allocsim(8) lists them" },
-	{ .name = "compare", .argument = "WHAT", .kind = ARGUMENT_WORDS,
-	  .words = "policies|normalizations|windows|patches|main|orphans", .take = take_compare,
+	{ .name = "compare",
+	  .argument = "WHAT",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "policies|normalizations|windows|patches|main|orphans",
+	  .take = take_compare,
 	  .help = "policies, patches, normalizations, windows, orphans or main (base, series, ext2mb, and\n"
 	          "that with Linux's normalization): several runs, one table; the image stays as it is" },
 	{ 0 },
 };
 
 #define REPORT_ROWS                                                                                                    \
-	{ .name = "show", .argument = "WHAT[,WHAT]...", .kind = ARGUMENT_TEXT, .word = shown_word, .take = take_show,  \
+	{ .name = "show",                                                                                              \
+	  .argument = "WHAT[,WHAT]...",                                                                                \
+	  .kind = ARGUMENT_TEXT,                                                                                       \
+	  .word = shown_word,                                                                                          \
+	  .take = take_show,                                                                                           \
 	  .help = "what the kernel would show after each run: mb_stats, mb_groups,\nmb_structs_summary" },             \
-	{ .name = "json", FIELD(json), .help = "results as JSON" }
+	{                                                                                                              \
+		.name = "json", FIELD(json), .help = "results as JSON"                                                 \
+	}
 
 static const struct option_row run_rows[] = {
 	{ .heading = "How it runs" },
-	{ .name = "threads", .argument = "N[,N]...", .kind = ARGUMENT_TEXT, .maximum = MOST_THREADS,
+	{ .name = "threads",
+	  .argument = "N[,N]...",
+	  .kind = ARGUMENT_TEXT,
+	  .maximum = MOST_THREADS,
 	  .take = take_threads,
 	  .help = "0 (default): one thread runs the streams in turn, in an order that the seed decides" },
-	{ .name = "checksums", FIELD(options.checksums),
+	{ .name = "checksums",
+	  FIELD(options.checksums),
 	  .help = "with threads: compute a bitmap's checksum under the group's lock after each search,\n"
 	          "as Linux does" },
-	{ .name = "repeat", .argument = "N", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = RESULT_MAX_REPEATS,
+	{ .name = "repeat",
+	  .argument = "N",
+	  .kind = ARGUMENT_NUMBER,
+	  .minimum = 1,
+	  .maximum = RESULT_MAX_REPEATS,
 	  FIELD(options.repeats),
 	  .help = "run N times and show medians and quartiles of measured values; the image stays as it is\n"
 	          "(default: 3 of fallocate2, truncate and creat_clo where it stays anyway, else 1)" },
-	{ .name = "processors", .argument = "N[,N]...", .kind = ARGUMENT_TEXT, .minimum = 1,
-	  .maximum = MOST_PROCESSORS, .take = take_processors,
+	{ .name = "processors",
+	  .argument = "N[,N]...",
+	  .kind = ARGUMENT_TEXT,
+	  .minimum = 1,
+	  .maximum = MOST_PROCESSORS,
+	  .take = take_processors,
 	  .help = "modelled CPUs in single-threaded runs: groups that another one uses count as\n"
 	          "busy (default: 64)" },
-	{ .name = "machine", .argument = "MACHINE", .kind = ARGUMENT_TEXT, .word = machine_word,
+	{ .name = "machine",
+	  .argument = "MACHINE",
+	  .kind = ARGUMENT_TEXT,
+	  .word = machine_word,
 	  .take = take_machine,
 	  .help = "model what each of --processors takes there and waits for locks: kunpeng-920,\n"
 	          "amd-9654 (fallocate2, append), xeon-truncate, xeon-creat-clo, or numbers" },
-	{ .name = "cpu-limit", .argument = "PERCENT", .kind = ARGUMENT_NUMBER, .minimum = 1, .maximum = 100,
+	{ .name = "cpu-limit",
+	  .argument = "PERCENT",
+	  .kind = ARGUMENT_NUMBER,
+	  .minimum = 1,
+	  .maximum = 100,
 	  FIELD(options.cpu_percent),
 	  .help = "of a processor that each stream, as a container, may have in each 100 ms" },
-	{ .name = "directory", .argument = "NAME", .kind = ARGUMENT_TEXT, FIELD(options.directory),
+	{ .name = "directory",
+	  .argument = "NAME",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(options.directory),
 	  .take = take_directory,
 	  .help = "directory for the files, made in the image's root (default: the workload's name)" },
 	{ .letter = 'n', FIELD(options.dry_run), .help = "leave the image as it is" },
-	{ .name = "aged", FIELD(is_aged),
+	{ .name = "aged",
+	  FIELD(is_aged),
 	  .help = "with SIZE: make the new image old first, as the workload age does it" },
-	{ .name = "half-full", FIELD(is_half_full),
+	{ .name = "half-full",
+	  FIELD(is_half_full),
 	  .help = "with SIZE: fill half of the new image first, as age --fill=50 --churn=1 does it" },
 	{ .letter = 'F', FIELD(force), .help = "with SIZE: replace a file that exists" },
 	REPORT_ROWS,
@@ -328,7 +401,11 @@ static const struct option_row replay_rows[] = {
 };
 
 static const struct option_row shared_rows[] = {
-	{ .name = "seed", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = UINT64_MAX, FIELD(options.seed),
+	{ .name = "seed",
+	  .argument = "N",
+	  .kind = ARGUMENT_NUMBER,
+	  .maximum = UINT64_MAX,
+	  FIELD(options.seed),
 	  .help = "of all that is random (default: 1)" },
 	PROGRESS_ROW(progress),
 	{ 0 },
@@ -336,9 +413,15 @@ static const struct option_row shared_rows[] = {
 
 static const struct option_row all_rows[] = {
 	{ .heading = "With all" },
-	{ .name = "html", .argument = "FILE", .kind = ARGUMENT_FILE, FIELD(overview.html),
+	{ .name = "html",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(overview.html),
 	  .help = "write a page with charts, for browsers" },
-	{ .name = "report", .argument = "DIR", .kind = ARGUMENT_DIRECTORY, FIELD(overview.directory),
+	{ .name = "report",
+	  .argument = "DIR",
+	  .kind = ARGUMENT_DIRECTORY,
+	  FIELD(overview.directory),
 	  .help = "write the same as Markdown, DIR/allocsim.md, and its charts" },
 	{ .name = "quick", FIELD(overview.is_quick), .help = "small runs, to try it" },
 	{ 0 },

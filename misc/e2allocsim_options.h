@@ -18,8 +18,8 @@ struct command {
 	unsigned int *threads;                /* owned */
 	unsigned int *processors;             /* owned; NULL: not given */
 	size_t processor_count;
-	struct machine machine;               /* whose name is NULL: none */
-	const char *size;                     /* to make the image with; NULL: it is there */
+	struct machine machine; /* whose name is NULL: none */
+	const char *size;       /* to make the image with; NULL: it is there */
 	bool force;
 	bool is_aged;      /* the new image, before the workload */
 	bool is_half_full; /* the same */

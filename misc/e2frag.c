@@ -153,7 +153,8 @@ static int print_damage(const struct subject *subject)
 	if (filesystem->missing_blocks)
 		problem_set_reason(&problem, EXT2_ET_SHORT_READ, subject->volume.path, "cannot read all of it",
 		                   "it is cut off: %" PRIu64 " of its %" PRIu64 " blocks are there%s%s",
-		                   filesystem->blocks - filesystem->missing_blocks, filesystem->blocks, *left_out ? "; " : "", left_out);
+		                   filesystem->blocks - filesystem->missing_blocks, filesystem->blocks,
+		                   *left_out ? "; " : "", left_out);
 	else
 		problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it",
 		                   "%s%s", filesystem->is_mounted ? "it is mounted; " : "", left_out);
@@ -197,8 +198,7 @@ static int print_paths(const struct command *command, struct subject *subject)
 		errcode_t error = paths_lookup(volume, path, damage, &ino);
 
 		if (!error)
-			error = command->form->print_file(volume, ino, path, command->with_rows, damage,
-			                                  stdout);
+			error = command->form->print_file(volume, ino, path, command->with_rows, damage, stdout);
 		if (error) {
 			problem_set(&problem, error, path, "cannot show its extents");
 			status = print_problem(&problem);
@@ -265,8 +265,8 @@ static errcode_t take_figures(const struct command *command, const struct subjec
 	return 0;
 }
 
-static errcode_t print_comparison(struct command *command, const struct subject *first,
-                                  const struct subject *second, struct problem *problem)
+static errcode_t print_comparison(struct command *command, const struct subject *first, const struct subject *second,
+                                  struct problem *problem)
 {
 	struct compared before, after;
 	errcode_t error = take_figures(command, first, command->name, &before, problem);

@@ -11,9 +11,9 @@
 #define ANY_SCORE INFINITY
 
 struct command {
-	const char *name;                                /* of the filesystem */
-	const char *compare;                             /* of another one; NULL: none */
-	const char *html;                                /* file for the page; NULL: none */
+	const char *name;        /* of the filesystem */
+	const char *compare;     /* of another one; NULL: none */
+	const char *html;        /* file for the page; NULL: none */
 	struct form_parts parts; /* in the form itself; a page has all */
 	struct analyze_options options;
 	enum progress_style progress;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2populate: options in, one report or one message out. All else is in lib/populate. */
 #include <blkid/blkid.h>
 #include <endian.h>
@@ -368,9 +368,11 @@ static void raise_descriptor_limit(void)
 
 int main(int argument_count, char **arguments)
 {
-	struct command command = { .progress = PROGRESS_AUTO, .options.threads = default_threads(),
-		.options.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES, .names = SOURCE_LIMITS_NAMES,
-		                    .unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES } };
+	struct command command = { .progress = PROGRESS_AUTO,
+		                   .options.threads = default_threads(),
+		                   .options.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
+		                                       .names = SOURCE_LIMITS_NAMES,
+		                                       .unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES } };
 	char *name = argument_count > 0 ? basename(arguments[0]) : (char *)"";
 
 	take_name(name, &command);

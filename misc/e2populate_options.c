@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2populate's command line: mke2fs(8)'s options are passed on, ours go where their rows say. */
 #include "e2populate_options.h"
 
@@ -200,8 +200,8 @@ static void take_one_limit(struct command *command, const char *text)
 	const char *value = text + strlen(word->name);
 	bool is_none = strcmp(value, "none") == 0;
 
-	if (!is_none && (word->is_bytes ? units_parse_bytes(value, 1, &most) :
-	                                  units_parse_number(value, 1, UINT64_MAX, &most)))
+	if (!is_none &&
+	    (word->is_bytes ? units_parse_bytes(value, 1, &most) : units_parse_number(value, 1, UINT64_MAX, &most)))
 		most = 0;
 	if (!is_none && !most)
 		usage_error("--limit=%s: give a %s above 0, or none", text, word->is_bytes ? "size" : "number");
@@ -322,92 +322,158 @@ void take_mke2fs_option(struct command *command, const struct taken_option *opti
 /* In the order of --help. */
 static const struct option_row own_rows[] = {
 	{ .heading = "What is taken from SOURCE" },
-	{ .letter = 'd', .argument = "SOURCE", .kind = ARGUMENT_FILE, FIELD(sources), .take = take_source,
+	{ .letter = 'd',
+	  .argument = "SOURCE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(sources),
+	  .take = take_source,
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	          "mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
 	          "laid over each other, the last one on top" },
-	{ .name = "exclude", .argument = "PATTERN", .kind = ARGUMENT_TEXT, .take = take_exclude,
+	{ .name = "exclude",
+	  .argument = "PATTERN",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_exclude,
 	  .help = "leave out what matches, as in .gitignore; repeatable" },
-	{ .name = "exclude-from", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_exclude_from,
+	{ .name = "exclude-from",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  .take = take_exclude_from,
 	  .help = "the same for each line of FILE" },
-	{ .name = "one-file-system", FIELD(options.one_file_system),
+	{ .name = "one-file-system",
+	  FIELD(options.one_file_system),
 	  .help = "directories on which something is mounted stay empty" },
-	{ .name = "no-xattrs", FIELD(options.without_xattrs),
-	  .help = "no extended attributes, ACLs or capabilities" },
-	{ .name = "flags", .argument = "keep|none", .kind = ARGUMENT_WORDS, .words = "keep|none",
+	{ .name = "no-xattrs", FIELD(options.without_xattrs), .help = "no extended attributes, ACLs or capabilities" },
+	{ .name = "flags",
+	  .argument = "keep|none",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "keep|none",
 	  FIELD(options.without_flags),
 	  .help = "keep file flags, which chattr(1) sets (the default), or leave them out" },
-	{ .name = "zeros", .argument = "contents|source", .kind = ARGUMENT_WORDS, .words = "contents|source",
+	{ .name = "zeros",
+	  .argument = "contents|source",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "contents|source",
 	  FIELD(options.zeros_of_source),
 	  .help = "what becomes holes: holes of SOURCE and zeros that its data hold (the\n"
 	          "default), or only holes of SOURCE, and its data are not looked at" },
-	{ .name = "limit", .argument = "LIST", .kind = ARGUMENT_TEXT, .words = LIMIT_WORDS, .take = take_limit,
+	{ .name = "limit",
+	  .argument = "LIST",
+	  .kind = ARGUMENT_TEXT,
+	  .words = LIMIT_WORDS,
+	  .take = take_limit,
 	  .help = "how much archives, manifests and layers may hold, all together: names=N\n"
 	          "(20000000), unpacked=SIZE (1T), metadata=SIZE (25% of the memory available);\n"
 	          "and path=N, bytes of one path (4095); none for a limit takes it away" },
-	{ .name = "whiteouts", .argument = "FORM", .kind = ARGUMENT_WORDS, .word = whiteouts_name,
+	{ .name = "whiteouts",
+	  .argument = "FORM",
+	  .kind = ARGUMENT_WORDS,
+	  .word = whiteouts_name,
 	  .take = take_whiteouts,
 	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"
 	          "kept as overlayfs's own): " },
 	{ .heading = "Owners and metadata" },
-	{ .name = "owner-map", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_owner_map,
+	{ .name = "owner-map",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  .take = take_owner_map,
 	  .help = "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
 	          ":GROUP; names are those of SOURCE/etc/passwd and group" },
-	{ .name = "uid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_id_map,
+	{ .name = "uid-map",
+	  .argument = "FROM:TO:COUNT",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_id_map,
 	  .help = "users by ranges, as in a user namespace; repeatable" },
-	{ .name = "gid-map", .argument = "FROM:TO:COUNT", .kind = ARGUMENT_TEXT, .take = take_id_map,
+	{ .name = "gid-map",
+	  .argument = "FROM:TO:COUNT",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_id_map,
 	  .help = "the same for groups" },
-	{ .name = "root-owned", FIELD(owners.root_owned),
-	  .help = "everything belongs to 0:0 (also --all-root)" },
+	{ .name = "root-owned", FIELD(owners.root_owned), .help = "everything belongs to 0:0 (also --all-root)" },
 	{ .name = "all-root", FIELD(owners.root_owned) },
-	{ .name = "metadata", .argument = "FILE", .kind = ARGUMENT_FILE, .take = take_metadata,
+	{ .name = "metadata",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  .take = take_metadata,
 	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
 	          "devices, directories and links that SOURCE lacks are made" },
-	{ .name = "casefold", .argument = "DIRECTORY", .kind = ARGUMENT_TEXT, FIELD(casefolded),
+	{ .name = "casefold",
+	  .argument = "DIRECTORY",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(casefolded),
 	  .help = "DIRECTORY of the source (/ is all of it) and what is below become\n"
 	          "case-insensitive, as with chattr +F; needs -O casefold" },
 	{ .heading = "Size" },
-	{ .name = "free", .argument = "SIZE|N%", .kind = ARGUMENT_TEXT, .take = take_free,
+	{ .name = "free",
+	  .argument = "SIZE|N%",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_free,
 	  .help = "space that is left for anyone (as df shows it), in bytes, with a\n"
 	          "suffix K, M, G, T, or in percent of the filesystem" },
-	{ .name = "free-inodes", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = UINT32_MAX,
-	  FIELD(options.free_inodes), .help = "inodes that are left" },
+	{ .name = "free-inodes",
+	  .argument = "N",
+	  .kind = ARGUMENT_NUMBER,
+	  .maximum = UINT32_MAX,
+	  FIELD(options.free_inodes),
+	  .help = "inodes that are left" },
 	{ .name = "size-only", FIELD(options.size_only), .help = "print how large it would be, and write nothing" },
 	{ .heading = "Work and output" },
 	{ .letter = 'F', .take = take_mke2fs_option, .help = "do not ask before what IMAGE holds is lost" },
-	{ .name = "in-place", FIELD(options.in_place),
+	{ .name = "in-place",
+	  FIELD(options.in_place),
 	  .help = "write into IMAGE if it is a file that exists, as mke2fs does, instead of\nmaking a new one" },
 	THREADS_ROW(options.threads),
-	{ .name = "readers", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_READERS, FIELD(options.readers),
+	{ .name = "readers",
+	  .argument = "N",
+	  .kind = ARGUMENT_NUMBER,
+	  .maximum = MOST_READERS,
+	  FIELD(options.readers),
 	  .help = "how many threads read directories and files of SOURCE (default, or 0: as\n"
 	          "many as work, and up to 64 while they wait for it)" },
-	{ .name = "memory", .argument = "SIZE|N%", .kind = ARGUMENT_TEXT, .take = take_memory,
+	{ .name = "memory",
+	  .argument = "SIZE|N%",
+	  .kind = ARGUMENT_TEXT,
+	  .take = take_memory,
 	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
 	          "suffix, or in percent of the memory available (25%); the rest goes\n"
 	          "to a temporary file" },
-	{ .name = "stable-from", .argument = "OLD", .kind = ARGUMENT_IMAGE, FIELD(options.stable_from),
+	{ .name = "stable-from",
+	  .argument = "OLD",
+	  .kind = ARGUMENT_IMAGE,
+	  FIELD(options.stable_from),
 	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
 	PROGRESS_ROW(progress),
-	{ .name = "reflink", .argument = "auto|always|never", .kind = ARGUMENT_WORDS, .words = "auto|always|never",
-	  FIELD(options.reflink), .take = take_reflink,
+	{ .name = "reflink",
+	  .argument = "auto|always|never",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "auto|always|never",
+	  FIELD(options.reflink),
+	  .take = take_reflink,
 	  .help = "with --zeros=source, IMAGE shares blocks with SOURCE where both are on\n"
 	          "one filesystem that can do this, as XFS and btrfs (auto, the default);\n"
 	          "always fails where it cannot" },
-	{ .name = "verify", FIELD(options.verify),
+	{ .name = "verify",
+	  FIELD(options.verify),
 	  .help = "check the image with e2fsck(8) and compare everything in it with\n"
 	          "SOURCE before it gets its name" },
-	{ .name = "report", .argument = "FORM", .kind = ARGUMENT_WORDS, .words = "text|json", FIELD(json),
+	{ .name = "report",
+	  .argument = "FORM",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "text|json",
+	  FIELD(json),
 	  .help = "text or json: what was built, on standard output" },
 	{ .letter = 'q', FIELD(quiet), .help = "print no report" },
 	{ .letter = 'v', FIELD(verbose), .help = "also print what mke2fs(8) says of the filesystem" },
 	{ 0 },
 };
 
-#define OTHER(character, what, words)                                                                        \
-	{ .letter = (character), .argument = (what), .kind = (what) ? ARGUMENT_TEXT : ARGUMENT_NONE,         \
-	  .take = take_mke2fs_option, .help = (words) }
+#define OTHER(character, what, words)                                                                                  \
+	{                                                                                                              \
+		.letter = (character), .argument = (what), .kind = (what) ? ARGUMENT_TEXT : ARGUMENT_NONE,             \
+		.take = take_mke2fs_option, .help = (words)                                                            \
+	}
 
 /* Without words: refused. */
 static const struct option_row other_mke2fs_rows[] = {
@@ -415,8 +481,12 @@ static const struct option_row other_mke2fs_rows[] = {
 	OTHER('M', "MOUNT-POINT", "where it was last mounted"),
 	OTHER('c', NULL, "check for bad blocks"),
 	OTHER('l', "FILE", "bad blocks from a file"),
-	{ .letter = 'e', .argument = "ERRORS", .kind = ARGUMENT_TEXT, .words = "continue|remount-ro|panic",
-	  .take = take_mke2fs_option, .help = "what the kernel does on errors" },
+	{ .letter = 'e',
+	  .argument = "ERRORS",
+	  .kind = ARGUMENT_TEXT,
+	  .words = "continue|remount-ro|panic",
+	  .take = take_mke2fs_option,
+	  .help = "what the kernel does on errors" },
 	OTHER('j', NULL, "with a journal"),
 	OTHER('r', "REVISION", "of the filesystem's format"),
 	OTHER('s', "SPARSE", "few copies of the superblock"),
@@ -463,7 +533,8 @@ static void read_epoch(struct command *command)
 	if (error)
 		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds", text);
 	if (epoch >= FIRST_DOUBTED_SECOND && epoch <= LAST_DOUBTED_SECOND)
-		usage_error("SOURCE_DATE_EPOCH: %s is one of the seconds from %lld to %lld, which e2fsck(8) takes for times "
+		usage_error("SOURCE_DATE_EPOCH: %s is one of the seconds from %lld to %lld, which e2fsck(8) takes for "
+		            "times "
 		            "before 1970",
 		            text, FIRST_DOUBTED_SECOND, LAST_DOUBTED_SECOND);
 	command->options.has_epoch = true;
@@ -510,8 +581,8 @@ static void take_android_sparse(struct command *command)
 }
 
 /*
- * As mke2fs(8) reads it, which takes octal and hexadecimal numbers, too. It would refuse a wrong one only after the source
- * has been read; under its own names that is left to it.
+ * As mke2fs(8) reads it, which takes octal and hexadecimal numbers, too. It would refuse a wrong one only after the
+ * source has been read; under its own names that is left to it.
  */
 static void check_size(const struct command *command, const char *size)
 {

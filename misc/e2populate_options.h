@@ -9,15 +9,15 @@ struct command {
 	struct populate_options options;
 	enum progress_style progress;
 	bool quiet;
-	bool verbose;     /* print what mke2fs says of the filesystem */
-	bool json;        /* the report */
-	bool force;       /* -F: do not ask */
-	bool type_given;  /* or implied */
+	bool verbose;    /* print what mke2fs says of the filesystem */
+	bool json;       /* the report */
+	bool force;      /* -F: do not ask */
+	bool type_given; /* or implied */
 	bool memory_given;
 	bool metadata_limit_given;
 	const char *reflink_given; /* NULL: it is not */
-	bool is_mke2fs;   /* invoked by that name: only -d differs from it */
-	const char *type; /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
+	bool is_mke2fs;            /* invoked by that name: only -d differs from it */
+	const char *type;          /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
 	struct argument_list sources, casefolded;
 	struct argument_list mke2fs; /* what is passed on */
 	char *extended;              /* all -E, owned */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ext2mb-run: becomes a program that has our library preloaded. What the library does is in preload/. */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static errcode_t find_library(char **library, struct problem *problem)
 		if (*library)
 			return 0;
 	}
-	return problem_set_reason(problem, ENOENT, LIBRARY, "cannot find it", "it belongs into %s/%s", self, PRELOAD_FOLDER);
+	return problem_set_reason(problem, ENOENT, LIBRARY, "cannot find it", "it belongs into %s/%s", self,
+	                          PRELOAD_FOLDER);
 }
 
 /* What is preloaded already comes first: AddressSanitizer, for one, has to. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ext2mb-run's options: all of them stand before the program. */
 #include "ext2mb_run_options.h"
 
@@ -19,10 +19,14 @@ static const char examples[] =
 
 static const struct option_row rows[] = {
 	{ .heading = "Options" },
-	{ .name = "journal", .letter = 'j', FIELD(journal),
+	{ .name = "journal",
+	  .letter = 'j',
+	  FIELD(journal),
 	  .help = "fuse2fs and debugfs: what an operation, or a command, changes is on disk as a whole or not at all,\n"
 	          "through the journal of the filesystem" },
-	{ .name = "verbose", .letter = 'v', FIELD(is_verbose),
+	{ .name = "verbose",
+	  .letter = 'v',
+	  FIELD(is_verbose),
 	  .help = "say on standard error which filesystems the program has opened, and what was done with them" },
 	{ 0 },
 };

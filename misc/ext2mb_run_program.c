@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "ext2mb_run_program.h"
 
 #include <elf.h>
@@ -31,9 +31,10 @@ errcode_t program_locate(const char *name, char **path, struct problem *problem)
 	if (!strchr(name, '/')) {
 		errcode_t error = program_find(name, path);
 
-		return error == ENOENT ? problem_set_reason(problem, error, name, action, "there is no such program on PATH") :
-		       error           ? problem_set(problem, error, name, action) :
-		                         0;
+		return error == ENOENT ?
+		               problem_set_reason(problem, error, name, action, "there is no such program on PATH") :
+		       error ? problem_set(problem, error, name, action) :
+		               0;
 	}
 	struct stat status;
 
@@ -78,7 +79,8 @@ static bool has_linker(int descriptor, const elf_header *header)
 	for (unsigned int index = 0; index < header->e_phnum; index++) {
 		elf_segment segment;
 
-		if (!read_at(descriptor, &segment, sizeof(segment), header->e_phoff + (uint64_t)index * header->e_phentsize))
+		if (!read_at(descriptor, &segment, sizeof(segment),
+		             header->e_phoff + (uint64_t)index * header->e_phentsize))
 			return false;
 		if (segment.p_type == PT_INTERP)
 			return true;
@@ -126,13 +128,15 @@ static errcode_t check_file(const char *path, unsigned int interpreters, struct 
 	if (descriptor < 0 || fstat(descriptor, &status) != 0)
 		return problem_set(problem, errno, path, "cannot run");
 	if (gains_rights(descriptor, &status))
-		return problem_set_reason(problem, EPERM, path, cannot_help,
-		                          "it is setuid, setgid or has capabilities, so the linker takes no library from us");
+		return problem_set_reason(
+			problem, EPERM, path, cannot_help,
+			"it is setuid, setgid or has capabilities, so the linker takes no library from us");
 	ssize_t bytes = pread(descriptor, start.text, SCRIPT_LINE_BYTES, 0);
 
 	if (bytes >= (ssize_t)sizeof(start.header) && memcmp(start.text, ELFMAG, SELFMAG) == 0)
 		return check_elf(path, descriptor, &start.header, problem);
-	if (bytes > 2 && memcmp(start.text, "#!", 2) == 0 && interpreters && interpreter_of(start.text + 2, &interpreter))
+	if (bytes > 2 && memcmp(start.text, "#!", 2) == 0 && interpreters &&
+	    interpreter_of(start.text + 2, &interpreter))
 		return check_file(interpreter, interpreters - 1, problem);
 	return 0;
 }

@@ -1,18 +1,24 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mke2fs_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Numbers and sizes are as mke2fs reads them, which checks them, too. */
-#define PASSED_ON(character, what, words)                                                                    \
-	{ .letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option,        \
-	  .help = (words) }
+#define PASSED_ON(character, what, words)                                                                              \
+	{                                                                                                              \
+		.letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option,          \
+		.help = (words)                                                                                        \
+	}
 
 const struct option_row mke2fs_options[] = {
 	{ .heading = "Passed on to mke2fs(8)", .is_brief = true },
-	{ .letter = 't', .argument = "TYPE", .kind = ARGUMENT_TEXT, .words = "ext2|ext3|ext4",
-	  .take = take_mke2fs_option, .help = "ext2, ext3 or ext4" },
+	{ .letter = 't',
+	  .argument = "TYPE",
+	  .kind = ARGUMENT_TEXT,
+	  .words = "ext2|ext3|ext4",
+	  .take = take_mke2fs_option,
+	  .help = "ext2, ext3 or ext4" },
 	PASSED_ON('b', "BLOCK-SIZE", "in bytes"),
 	PASSED_ON('I', "INODE-SIZE", "in bytes"),
 	PASSED_ON('N', "INODES", "how many"),

@@ -25,8 +25,8 @@ struct option_row;
 /* An option as it was found, and checked as far as its kind allows. */
 struct taken_option {
 	const struct option_row *row;
-	char *argument;       /* NULL: none */
-	uint64_t value;       /* of a number or size; which word; 1 for an option without an argument */
+	char *argument; /* NULL: none */
+	uint64_t value; /* of a number or size; which word; 1 for an option without an argument */
 };
 
 struct option_row {
@@ -47,7 +47,7 @@ struct option_row {
 };
 
 /* A bool, an unsigned number of 32 or 64 bits (for words: an enum with the same order), a string, or a list of them. */
-#define FIELD(member) \
+#define FIELD(member)                                                                                                  \
 	.field_offset = offsetof(struct command, member), .field_bytes = sizeof(((struct command *)NULL)->member)
 
 /* Room for one of a row's words. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files fuse2fs has found to have no capability (security.capability). Before each write the kernel asks for it, and
- * fuse2fs looks for the path from the root on, and verifies the checksum of each block of a directory that it reads: that
- * was more than half of what it did for a write of 4 KiB.
+ * Which files fuse2fs has found to have no capability (security.capability). Before each write the kernel asks for it,
+ * and fuse2fs looks for the path from the root on, and verifies the checksum of each block of a directory that it
+ * reads: that was more than half of what it did for a write of 4 KiB.
  */
 #pragma once
 

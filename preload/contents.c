@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contents of files that fuse2fs overwrites need not go through the journal: as with data=ordered, they are written where
- * they are. Blocks that are new to a file are written at once anyway, as long as they were free at the last commit.
+ * Contents of files that fuse2fs overwrites need not go through the journal: as with data=ordered, they are written
+ * where they are. Blocks that are new to a file are written at once anyway, as long as they were free at the last
+ * commit.
  *
  * Named are blocks that the file has already, with contents. Each of them is either the same file's since the last
  * commit, or has been written since, and then the journal has it. A block that is freed could become a directory's:
@@ -32,8 +33,8 @@ static blk64_t written_block(ext2_file_t file, blk64_t logical)
 	blk64_t block = 0;
 	int flags = 0;
 
-	if (ext2fs_bmap2(ext2fs_file_get_fs(file), ext2fs_file_get_inode_num(file), ext2fs_file_get_inode(file), NULL, 0,
-	                 logical, &flags, &block))
+	if (ext2fs_bmap2(ext2fs_file_get_fs(file), ext2fs_file_get_inode_num(file), ext2fs_file_get_inode(file), NULL,
+	                 0, logical, &flags, &block))
 		return 0;
 	return flags & BMAP_RET_UNINIT ? 0 : block;
 }

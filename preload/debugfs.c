@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of debugfs, a step is a command: what libss runs a line for, be it from -R, from a file or from a terminal. */
 #include <pthread.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 #include "support/run/interrupt.h"
 
 /*
- * What interrupts a command makes libss leave it with a jump: half of the command's changes would be in the transaction,
- * and locks would stay taken. So it waits until the command has ended.
+ * What interrupts a command makes libss leave it with a jump: half of the command's changes would be in the
+ * transaction, and locks would stay taken. So it waits until the command has ended.
  */
 static sigset_t interrupts(void)
 {
@@ -26,8 +26,8 @@ static sigset_t interrupts(void)
 }
 
 /*
- * With -f and -R libss does not listen, and an interrupt ends debugfs. Then a thread waits for it, so that the commands up
- * to that moment are committed first.
+ * With -f and -R libss does not listen, and an interrupt ends debugfs. Then a thread waits for it, so that the commands
+ * up to that moment are committed first.
  */
 static void *wait_for_interrupt(void *unused)
 {
@@ -68,14 +68,40 @@ static void unblock_interrupts(void)
 
 /*
  * A command that is refused (another layout, a write to the journal) is undone, and with it all that is in its
- * transaction. So a command has one for itself, unless it is one of those that scripts are made of, which are not refused
- * as long as they leave the journal's inode alone. What frees is not among them: a damaged file may claim the journal's
- * blocks.
+ * transaction. So a command has one for itself, unless it is one of those that scripts are made of, which are not
+ * refused as long as they leave the journal's inode alone. What frees is not among them: a damaged file may claim the
+ * journal's blocks.
  */
 static const char *const everyday[] = {
-	"bmap",  "blocks", "cat", "cd",   "dump", "ea_get", "ea_list", "ffb",    "ffi",   "freeb", "icheck",
-	"imap",  "lcd",    "link", "ln",  "ls",   "mkdir",  "mknod",   "ncheck", "pwd",   "rdump", "setb",
-	"set_inode_field", "sif", "stat", "symlink", "testb", "testi", "write",
+	"bmap",
+	"blocks",
+	"cat",
+	"cd",
+	"dump",
+	"ea_get",
+	"ea_list",
+	"ffb",
+	"ffi",
+	"freeb",
+	"icheck",
+	"imap",
+	"lcd",
+	"link",
+	"ln",
+	"ls",
+	"mkdir",
+	"mknod",
+	"ncheck",
+	"pwd",
+	"rdump",
+	"setb",
+	"set_inode_field",
+	"sif",
+	"stat",
+	"symlink",
+	"testb",
+	"testi",
+	"write",
 };
 
 static bool is_everyday(const char *word, size_t length)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the program opens and closes its filesystems. libext2fs calls itself by the same names, through the PLT, so all
  * ways to open or close one lead through here.
@@ -38,7 +38,8 @@ static bool is_refusal(errcode_t error)
 static errcode_t open_journalled(const char *name, const char *io_options, int flags, int superblock,
                                  unsigned int block_size, io_manager manager, ext2_filsys *fs)
 {
-	if ((manager != unix_io_manager && manager != ext2mb_transaction_io_manager(0)) || flags & EXT2_FLAG_IMAGE_FILE) {
+	if ((manager != unix_io_manager && manager != ext2mb_transaction_io_manager(0)) ||
+	    flags & EXT2_FLAG_IMAGE_FILE) {
 		program_must_fail();
 		say("%s: with --journal neither undo files nor files of e2image can be written", name);
 		return EXT2_ET_OP_NOT_SUPPORTED;
@@ -94,7 +95,8 @@ errcode_t ext2fs_initialize(const char *name, int flags, struct ext2_super_block
 	return error;
 }
 
-/* Since 1.47.2 mke2fs(8) makes one by itself, when there is a lost+found: an empty filesystem is as it would be without us. */
+/* Since 1.47.2 mke2fs(8) makes one by itself, when there is a lost+found: an empty filesystem is as it would be without
+ * us. */
 errcode_t ext2fs_create_orphan_file(ext2_filsys fs, blk_t blocks)
 {
 	struct handle *handle = handle_of(fs);
@@ -155,13 +157,14 @@ static void say_how_much(const struct handle *handle)
 	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
 
 	if (!ext2mb_transaction_read_info(handle->fs, &info))
-		say_more("%s: commits: %" PRIu64 "; blocks written in place: %" PRIu64 ", through the journal: %" PRIu64,
+		say_more("%s: commits: %" PRIu64 "; blocks written in place: %" PRIu64
+		         ", through the journal: %" PRIu64,
 		         handle->fs->device_name, info.commits, info.direct_blocks, info.logged_blocks);
 }
 
 /*
- * What close changes in the superblock after this, and the journal that is left empty, go with the channel: ext2fs_free()
- * asks how that went, as libext2fs does not.
+ * What close changes in the superblock after this, and the journal that is left empty, go with the channel:
+ * ext2fs_free() asks how that went, as libext2fs does not.
  */
 errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 {

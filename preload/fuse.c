@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fuse2fs hands its operations to libfuse in a table. libfuse gets another one, in which each operation is a step under
  * --journal, and in which what the kernel asks before each write is answered from memory (preload/capabilities.h).
@@ -76,7 +76,8 @@ WRAP(fuse3, FUSE3, fsyncdir, false, true, FSYNC_PARAMETERS, FSYNC_ARGUMENTS)
 
 static int get_xattr(any_function *function, const char *path, const char *name, char *value, size_t bytes)
 {
-	int (*get)(const char *, const char *, char *, size_t) = (int (*)(const char *, const char *, char *, size_t))function;
+	int (*get)(const char *, const char *, char *, size_t) =
+		(int (*)(const char *, const char *, char *, size_t))function;
 	bool is_capability = remembers_capabilities && capability_is_meant(name);
 
 	if (is_capability && capability_is_lacking(path)) {
@@ -121,7 +122,8 @@ static void *fuse2_init(struct fuse_conn_info *connection)
 static void *fuse3_init(struct fuse_conn_info *connection, struct fuse_config *configuration)
 {
 	step_enter();
-	return start(((void *(*)(struct fuse_conn_info *, struct fuse_config *))own[FUSE3_init])(connection, configuration));
+	return start(
+		((void *(*)(struct fuse_conn_info *, struct fuse_config *))own[FUSE3_init])(connection, configuration));
 }
 
 static void end(any_function *destroy, void *data)
@@ -190,8 +192,8 @@ static bool is_fuse2(void)
 
 /*
  * Under --journal an operation that is not known here stays out: the kernel is told that it does not exist, and does
- * without. That is so with those that libfuse adds in the time to come, which could otherwise change something between two
- * steps. Without, they stay, and nothing is remembered that they could change.
+ * without. That is so with those that libfuse adds in the time to come, which could otherwise change something between
+ * two steps. Without, they stay, and nothing is remembered that they could change.
  */
 static const void *wrap_table(const void *table, size_t *bytes)
 {

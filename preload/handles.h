@@ -13,16 +13,16 @@
 
 struct handle {
 	ext2_filsys fs;
-	bool is_new;         /* made by ext2fs_initialize(), which has no tables yet */
-	bool is_journalled;  /* its io_channel collects transactions */
-	bool has_step;       /* one that ext2mb_transaction_begin() has begun */
-	unsigned int steps;  /* since the last commit */
-	bool was_told;       /* the user, why nothing more can be written */
-	bool was_refused;    /* libext2fs's own allocation serves the program, as has been said */
-	struct ext2mb *mb;   /* NULL: not attached */
+	bool is_new;        /* made by ext2fs_initialize(), which has no tables yet */
+	bool is_journalled; /* its io_channel collects transactions */
+	bool has_step;      /* one that ext2mb_transaction_begin() has begun */
+	unsigned int steps; /* since the last commit */
+	bool was_told;      /* the user, why nothing more can be written */
+	bool was_refused;   /* libext2fs's own allocation serves the program, as has been said */
+	struct ext2mb *mb;  /* NULL: not attached */
 	struct ext2mb_worker *worker;
-	ext2_ino_t given;    /* by ext2fs_new_inode() last, and not marked by the program yet; 0: none */
-	bool is_directory;   /* what it was given for */
+	ext2_ino_t given;  /* by ext2fs_new_inode() last, and not marked by the program yet; 0: none */
+	bool is_directory; /* what it was given for */
 	struct handle *next;
 };
 
@@ -35,16 +35,17 @@ struct handle *handle_add(ext2_filsys fs);
 /* After handle_detach(). NULL is allowed. */
 void handle_remove(struct handle *handle);
 
-/* Attaches the allocator once the filesystem has what it needs: bitmaps, and for new ones tables. Says why not, once. */
+/* Attaches the allocator once the filesystem has what it needs: bitmaps, and for new ones tables. Says why not, once.
+ */
 void handle_attach(struct handle *handle);
 
 /* From here on libext2fs's own allocation serves the program. Does nothing if it did before. */
 void handle_detach(struct handle *handle);
 
 /*
- * Of journalled filesystems. What fails is said; from then on nothing more can be written to that one. But what debugfs was
- * refused is undone, with all since the last commit, and it goes on: a command that may be refused begins after a commit,
- * and ends with one.
+ * Of journalled filesystems. What fails is said; from then on nothing more can be written to that one. But what debugfs
+ * was refused is undone, with all since the last commit, and it goes on: a command that may be refused begins after a
+ * commit, and ends with one.
  */
 void handles_begin(void);
 void handles_end(void);

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inode numbers. libext2fs has no hook for them: it takes the first free one from the parent's group on. libext2mb knows
- * the filesystem's inodes from the bitmap, and is told here what programs take and free. What it was not told of
- * it finds out when it proposes a number that is taken; a number that it believes to be taken is lost to it, and once it has
- * nothing else, libext2fs's own search goes on.
+ * Inode numbers. libext2fs has no hook for them: it takes the first free one from the parent's group on. libext2mb
+ * knows the filesystem's inodes from the bitmap, and is told here what programs take and free. What it was not told of
+ * it finds out when it proposes a number that is taken; a number that it believes to be taken is lost to it, and once
+ * it has nothing else, libext2fs's own search goes on.
  */
 #include <sys/stat.h>
 

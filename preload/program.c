@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "preload/program.h"
 
 #include <dlfcn.h>
@@ -18,13 +18,14 @@
 struct program program;
 
 /*
- * These mark blocks by themselves, from maps of their own or while tables move, and some set libext2fs's hooks: e2fsck(8)
- * and resize2fs(8) do. Their names are compared, for nothing else is known of them before they open a filesystem.
+ * These mark blocks by themselves, from maps of their own or while tables move, and some set libext2fs's hooks:
+ * e2fsck(8) and resize2fs(8) do. Their names are compared, for nothing else is known of them before they open a
+ * filesystem.
  */
 static const char *const left_alone[] = {
-	"e2fsck",    "fsck.ext2", "fsck.ext3", "fsck.ext4", "resize2fs", "tune2fs",   "e2label",
-	"e2image",   "e2undo",    "e2freefrag", "dumpe2fs", "badblocks", "e2fsdroid", "mklost+found",
-	"e2populate", "e2frag",   "e2allocsim", "debugmb",
+	"e2fsck",    "fsck.ext2",    "fsck.ext3",  "fsck.ext4",  "resize2fs",  "tune2fs",
+	"e2label",   "e2image",      "e2undo",     "e2freefrag", "dumpe2fs",   "badblocks",
+	"e2fsdroid", "mklost+found", "e2populate", "e2frag",     "e2allocsim", "debugmb",
 };
 
 static enum program_kind kind_of(const char *name)
@@ -96,7 +97,8 @@ static void __attribute__((constructor(101))) program_start(void)
 	}
 	/* The name that ext2mb-run has compared may be that of a script. */
 	if (program.journal && program.kind != PROGRAM_FUSE2FS && program.kind != PROGRAM_DEBUGFS) {
-		say("--journal: %s runs in the place of fuse2fs or debugfs: a script has to call ext2mb-run by itself", program.name);
+		say("--journal: %s runs in the place of fuse2fs or debugfs: a script has to call ext2mb-run by itself",
+		    program.name);
 		_exit(2);
 	}
 	if (program.kind == PROGRAM_ASIDE)

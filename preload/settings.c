@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "preload/settings.h"
 
 #include <stdlib.h>
@@ -11,8 +11,10 @@ bool settings_may_journal(const char *name)
 
 int settings_export(bool journal, bool is_verbose)
 {
-	return setenv(SETTINGS_VARIABLE, journal && is_verbose ? "journal,verbose" :
-	                                 journal               ? "journal" :
-	                                 is_verbose            ? "verbose" :
-	                                                         "", 1);
+	return setenv(SETTINGS_VARIABLE,
+	              journal && is_verbose ? "journal,verbose" :
+	              journal               ? "journal" :
+	              is_verbose            ? "verbose" :
+	                                      "",
+	              1);
 }

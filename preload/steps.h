@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps of a program under --journal: what belongs together and is on disk as a whole or not at all. One runs at a time;
- * fuse2fs has a lock of its own that does the same. Between them everything that the program keeps in memory fits
+ * Steps of a program under --journal: what belongs together and is on disk as a whole or not at all. One runs at a
+ * time; fuse2fs has a lock of its own that does the same. Between them everything that the program keeps in memory fits
  * together, so that is when a transaction is committed.
  */
 #pragma once
@@ -25,7 +25,8 @@ errcode_t step_leave(bool now);
 /* Is one running? Then a filesystem that is opened takes part in it. */
 bool step_is_inside(void);
 
-/* Starts the thread that commits what has waited for COMMIT_SECONDS, once; in the process that stays, for fuse2fs forks. */
+/* Starts the thread that commits what has waited for COMMIT_SECONDS, once; in the process that stays, for fuse2fs
+ * forks. */
 void steps_start_clock(void);
 
 /* Ends it: no more steps come, and who closes the filesystem commits what is left. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An allocation policy for e2allocsim and debugmb: a file that grows gets as much again as it has, after what it has, or
- * where all of it is free. See ext2mb_policy.h.
+ * An allocation policy for e2allocsim and debugmb: a file that grows gets as much again as it has, after what it has,
+ * or where all of it is free. See ext2mb_policy.h.
  *
  *	make policy.so
  *	e2allocsim append --policy=./policy.so --compare=policies disk.img 20G
@@ -75,8 +75,8 @@ int ext2mb_policy_next_group(void *state, const struct ext2mb_policy_view *view,
 }
 
 /* The first run that is long enough. */
-int ext2mb_policy_give_up(void *state, const struct ext2mb_policy_view *view,
-                          const struct ext2mb_policy_search *search, const struct ext2mb_policy_run *run)
+int ext2mb_policy_give_up(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_search *search,
+                          const struct ext2mb_policy_run *run)
 {
 	(void)state;
 	(void)view;

@@ -111,7 +111,8 @@ static errcode_t take(struct ext2mb_worker *worker, const struct scan_request *s
 }
 
 /* One extent, whatever the program has marked there. */
-static errcode_t take_extent(struct ext2mb_worker *worker, const struct scan_request *scan, struct ext2mb_extent *extent)
+static errcode_t take_extent(struct ext2mb_worker *worker, const struct scan_request *scan,
+                             struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	uint64_t start;
@@ -120,8 +121,8 @@ static errcode_t take_extent(struct ext2mb_worker *worker, const struct scan_req
 
 	if (error)
 		return error;
-	worker->search->last = (struct hand_out){ start, taken,
-		                                  atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
+	worker->search->last =
+		(struct hand_out){ start, taken, atomic_load_explicit(&worker->mb->tid, memory_order_relaxed) };
 	*extent = (struct ext2mb_extent){
 		.start = geometry_block_at(geometry, start),
 		.count = geometry_to_blocks(geometry, taken),
@@ -283,9 +284,9 @@ errcode_t ext2mb_read_stats(struct ext2mb *mb, struct ext2mb_stats *stats)
 	const struct ext2mb_stats ours = {
 		.requests = sums[COUNT_REQUESTS] + sums[COUNT_PREALLOCATION_HITS],
 		.successes = sums[COUNT_SUCCESSES] + sums[COUNT_PREALLOCATION_HITS],
-		.blocks_allocated = geometry_to_blocks(geometry, sums[COUNT_CLUSTERS_ALLOCATED] +
-		                                                         sums[COUNT_CLUSTERS_SERVED] -
-		                                                         sums[COUNT_CLUSTERS_RESERVED]),
+		.blocks_allocated =
+			geometry_to_blocks(geometry, sums[COUNT_CLUSTERS_ALLOCATED] + sums[COUNT_CLUSTERS_SERVED] -
+		                                             sums[COUNT_CLUSTERS_RESERVED]),
 		.frees = sums[COUNT_FREES],
 		.blocks_freed = geometry_to_blocks(geometry, sums[COUNT_CLUSTERS_FREED]),
 		.goal_hits = sums[COUNT_GOAL_HITS],

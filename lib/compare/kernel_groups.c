@@ -18,8 +18,8 @@
 
 #define PAGE_BYTES 4096u
 #define READ_AHEAD_WITHOUT_FLEX 32u
-#define READ_AHEAD_FLEX_GROUPS 8u   /* mb_prefetch: the bitmaps of so many flex groups, */
-#define READ_AHEAD_STEPS 4u         /* mb_prefetch_limit: so many times that for cheap criteria */
+#define READ_AHEAD_FLEX_GROUPS 8u /* mb_prefetch: the bitmaps of so many flex groups, */
+#define READ_AHEAD_STEPS 4u       /* mb_prefetch_limit: so many times that for cheap criteria */
 
 static bool is_loaded(const struct ext2mb *mb, uint32_t number)
 {
@@ -107,8 +107,8 @@ static void read_ahead(struct search *search, uint32_t number)
 		return;
 	ahead->groups = groups;
 	for (; groups--; ahead->next = (ahead->next + 1) % mb->geometry.groups) {
-		uint8_t was_read = atomic_exchange_explicit(&kernel_policy_of(mb)->was_read[ahead->next], 1,
-		                                            memory_order_relaxed);
+		uint8_t was_read =
+			atomic_exchange_explicit(&kernel_policy_of(mb)->was_read[ahead->next], 1, memory_order_relaxed);
 
 		if (!was_read && !is_loaded(mb, ahead->next) && group_free_clusters(&mb->groups[ahead->next]))
 			ahead->reads += !fs_state_is_block_uninit(mb->fs_state, ahead->next);

@@ -84,8 +84,8 @@ unsigned int kernel_index_next_order(const struct ext2mb *mb, enum index_kind ki
 {
 	const struct kernel_lists *lists = lists_of(mb, kind);
 
-	while (order < mb->orders && (lists ? kernel_lists_is_empty(lists, order) :
-	                                      order_set_is_empty(&mb->index->sets[kind][order])))
+	while (order < mb->orders &&
+	       (lists ? kernel_lists_is_empty(lists, order) : order_set_is_empty(&mb->index->sets[kind][order])))
 		order++;
 	return order;
 }

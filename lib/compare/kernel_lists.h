@@ -29,7 +29,7 @@ struct kernel_node {
 
 struct kernel_lists {
 	struct kernel_list lists[BUDDY_MAX_ORDERS];
-	struct kernel_node *nodes;    /* one for each group */
+	struct kernel_node *nodes;  /* one for each group */
 	_Atomic uint64_t misplaced; /* groups that were not in the list that they were to leave */
 };
 

@@ -135,8 +135,7 @@ static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tre
 
 /* Whether a neighbour takes the range in, so that nothing new need be listed. The tid is only compared. */
 static bool extend(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index, uint32_t start,
-                   uint32_t count,
-                   uint32_t tid)
+                   uint32_t count, uint32_t tid)
 {
 	struct kernel_record *next = index < tree->count ? tree->records[index] : NULL;
 	struct kernel_record *previous = index ? tree->records[index - 1] : NULL;

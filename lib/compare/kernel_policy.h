@@ -28,7 +28,7 @@ struct kernel_policy {
 
 	/* What kernel_groups.c knows of the groups' bitmaps. */
 	enum group_loading loading;
-	bool lists_loaded_only; /* in the index: lists are in the order in which groups were loaded */
+	bool lists_loaded_only;    /* in the index: lists are in the order in which groups were loaded */
 	uint32_t linear_groups;    /* mb_max_linear_groups */
 	uint32_t read_ahead;       /* mb_prefetch */
 	uint32_t read_ahead_most;  /* mb_prefetch_limit */
@@ -108,7 +108,8 @@ uint32_t kernel_read_ahead_most(const struct ext2mb *mb);
 
 MUST_CHECK errcode_t kernel_groups_warm(struct ext2mb *mb);
 
-/* search_group(), as the kernel comes to a group: it reads ahead, and in cheap criteria passes over what is not loaded. */
+/* search_group(), as the kernel comes to a group: it reads ahead, and in cheap criteria passes over what is not loaded.
+ */
 MUST_CHECK errcode_t kernel_visit(struct search *search, uint32_t number, bool waits);
 
 /* A criterion begins: what is read ahead begins with its first group. */

@@ -29,13 +29,16 @@ errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct locality_g
 		return 0;
 	errcode_t error = preallocation_list_reserve(list, 1);
 	if (!error)
-		error = search_from(worker, request, goal, request->is_exact ? request->count : mb->prealloc->group_clusters,
-		                    taken);
+		error = search_from(worker, request, goal,
+		                    request->is_exact ? request->count : mb->prealloc->group_clusters, taken);
 	if (error || taken->count <= request->count)
 		return error;
-	/* Those that touch stay apart, as if each began a group: what one has left is for requests that are as short. */
-	group_pa_add(list, (struct preallocation){ .position = taken->position + request->count,
-	                                           .count = taken->count - request->count }, 1);
+	/* Those that touch stay apart, as if each began a group: what one has left is for requests that are as short.
+	 */
+	group_pa_add(list,
+	             (struct preallocation){ .position = taken->position + request->count,
+	                                     .count = taken->count - request->count },
+	             1);
 	taken->count = request->count;
 	locality_group_trim(worker, pool);
 	return 0;

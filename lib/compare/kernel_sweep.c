@@ -210,8 +210,8 @@ bool kernel_meet_busy(struct search *search, uint32_t number)
 }
 
 /*
- * The kernel notes a request's length before it makes it a locality group's preallocation, and that is what it comes back
- * to when no trimmed length has been found.
+ * The kernel notes a request's length before it makes it a locality group's preallocation, and that is what it comes
+ * back to when no trimmed length has been found.
  */
 static void fall_back(struct search *search)
 {

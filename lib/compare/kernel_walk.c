@@ -86,7 +86,8 @@ void kernel_walk(struct search *search, uint32_t number)
 		run.start = buddy_next_free(buddy, run.end, buddy->clusters);
 		run.end = buddy_run_end(buddy, run.start);
 		left -= run.end - run.start;
-		for (uint32_t start = run.start, end; start < run.end && search->status == SEARCH_GOES_ON; start = end) {
+		for (uint32_t start = run.start, end; start < run.end && search->status == SEARCH_GOES_ON;
+		     start = end) {
 			if (run.end - start < shortest)
 				break;
 			end = extent_end(&run, start, search->wanted);

@@ -28,8 +28,9 @@ static const char *load_error(const char *path)
 
 	if (!text)
 		return "no reason is known";
-	return strncmp(text, path, length) == 0 && text[length] == ':' ? text + length + 1 + strspn(text + length + 1, " ") :
-	                                                                  text;
+	return strncmp(text, path, length) == 0 && text[length] == ':' ?
+	               text + length + 1 + strspn(text + length + 1, " ") :
+	               text;
 }
 
 static errcode_t check_version(const struct own_library *library, struct problem *problem)
@@ -42,8 +43,8 @@ static errcode_t check_version(const struct own_library *library, struct problem
 	if (*version == EXT2MB_POLICY_VERSION)
 		return 0;
 	return problem_set_reason(problem, ELIBBAD, library->path, action,
-	                          "it was compiled with version %u of ext2mb_policy.h, and this program has %u", *version,
-	                          EXT2MB_POLICY_VERSION);
+	                          "it was compiled with version %u of ext2mb_policy.h, and this program has %u",
+	                          *version, EXT2MB_POLICY_VERSION);
 }
 
 /* A pointer to a function is stored as dlsym(3) says. */

@@ -14,8 +14,8 @@ struct own_library {
 	            uint64_t *block);
 	int (*normalize)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_file *file,
 	                 uint64_t *start, uint64_t *count);
-	int (*next_group)(void *state, const struct ext2mb_policy_view *view,
-	                  const struct ext2mb_policy_search *search, uint32_t *group);
+	int (*next_group)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_search *search,
+	                  uint32_t *group);
 	int (*give_up)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_search *search,
 	               const struct ext2mb_policy_run *run);
 	int (*open)(const struct ext2mb_policy_view *view, void **state); /* NULL: it has none */

@@ -114,7 +114,8 @@ static struct ext2mb_policy_file describe_file(const struct ext2mb_file *file)
 	};
 }
 
-static struct ext2mb_policy_file describe_request(const struct ext2mb_file *file, const struct normalize_request *request)
+static struct ext2mb_policy_file describe_request(const struct ext2mb_file *file,
+                                                  const struct normalize_request *request)
 {
 	struct ext2mb_policy_file described = describe_file(file);
 
@@ -130,7 +131,8 @@ static struct ext2mb_policy_file describe_request(const struct ext2mb_file *file
 	return described;
 }
 
-static errcode_t ask_goal(struct own_policy *own, const struct ext2mb_policy_file *file, uint64_t *block, bool *has_goal)
+static errcode_t ask_goal(struct own_policy *own, const struct ext2mb_policy_file *file, uint64_t *block,
+                          bool *has_goal)
 {
 	static const char function[] = "ext2mb_policy_goal";
 	const struct ext2mb_policy_filesystem *filesystem = &own->filesystem;
@@ -189,8 +191,9 @@ static errcode_t check_range(struct own_policy *own, const struct ext2mb_policy_
 		return fail(own, "%s: %llu blocks are more than a group, which has %u", function,
 		            (unsigned long long)count, filesystem->group_blocks);
 	if (start > file->start || count <= file->start - start)
-		return fail(own, "%s: %llu blocks from %llu on do not contain the request, which begins at %llu", function,
-		            (unsigned long long)count, (unsigned long long)start, (unsigned long long)file->start);
+		return fail(own, "%s: %llu blocks from %llu on do not contain the request, which begins at %llu",
+		            function, (unsigned long long)count, (unsigned long long)start,
+		            (unsigned long long)file->start);
 	if (start < file->hole_start || start + count > file->hole_end)
 		return fail(own, "%s: %llu blocks from %llu on leave the hole, which is %llu to %llu", function,
 		            (unsigned long long)count, (unsigned long long)start, (unsigned long long)file->hole_start,
@@ -221,7 +224,8 @@ static errcode_t normalize_own(const struct ext2mb_file *file, const struct norm
 		return error;
 	*normalized = (struct normalize_goal){ .start = start, .count = count };
 	/* What goes on where the left neighbour ends is tried there, as Linux does it. */
-	if (request->left_physical && start == request->hole_start && request->left_physical < own->filesystem.end_block)
+	if (request->left_physical && start == request->hole_start &&
+	    request->left_physical < own->filesystem.end_block)
 		*normalized = (struct normalize_goal){ start, count, request->left_physical, count, count };
 	*is_normalized = true;
 	return 0;

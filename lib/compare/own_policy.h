@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Somebody's own policy in an allocator: its functions are asked, and what they answer is checked. After the first answer
- * that cannot be they are asked no more, and every search fails with ELIBBAD.
+ * Somebody's own policy in an allocator: its functions are asked, and what they answer is checked. After the first
+ * answer that cannot be they are asked no more, and every search fails with ELIBBAD.
  */
 #pragma once
 

@@ -13,13 +13,12 @@
 #include "allocator/search/scan.h"
 
 #define SERIES                                                                                                         \
-	(CHOICE_TRY_LOCK | CHOICE_STREAM_HITS_APART | CHOICE_STREAM_GROUP |                       \
-	 CHOICE_STREAM_HINT | CHOICE_SEVERAL_GOALS | CHOICE_PENDING_ATOMIC |                      \
-	 CHOICE_MERGE_FIRST | CHOICE_FULL_UNLISTED | CHOICE_ALWAYS_LEAVE |                        \
-	 CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE | CHOICE_ONE_DIRECTION)
+	(CHOICE_TRY_LOCK | CHOICE_STREAM_HITS_APART | CHOICE_STREAM_GROUP | CHOICE_STREAM_HINT |                       \
+	 CHOICE_SEVERAL_GOALS | CHOICE_PENDING_ATOMIC | CHOICE_MERGE_FIRST | CHOICE_FULL_UNLISTED |                    \
+	 CHOICE_ALWAYS_LEAVE | CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE | CHOICE_ONE_DIRECTION)
 #define OURS                                                                                                           \
-	(CHOICE_GOAL_FIRST | CHOICE_WAIT_AT_EQUAL | CHOICE_PADDED_GOALS |                         \
-	 CHOICE_OWN_PENDING | CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON)
+	(CHOICE_GOAL_FIRST | CHOICE_WAIT_AT_EQUAL | CHOICE_PADDED_GOALS | CHOICE_OWN_PENDING |                         \
+	 CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON)
 #define KERNEL_LEAST_GROUPS 16 /* in filesystems with fewer, mb_optimize_scan is off unless asked for */
 
 static const struct {
@@ -32,7 +31,10 @@ static const struct {
 	[POLICY_OWN] = { NULL, SERIES | CHOICE_RULES }, /* it goes by the library's path */
 };
 
-#define RULE(rule, name, subject) { (rule) << CHOICE_RULE_SHIFT, 0, name, subject }
+#define RULE(rule, name, subject)                                                                                      \
+	{                                                                                                              \
+		(rule) << CHOICE_RULE_SHIFT, 0, name, subject                                                          \
+	}
 
 static const struct choice all_choices[] = {
 	{ CHOICE_TRY_LOCK, 1, "try-lock", "add ext4_try_lock_group() to skip busy groups" },
@@ -201,8 +203,9 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.index = &kernel_index;
 	if (!(choices & CHOICE_OWN_PENDING))
 		policy.pending = &kernel_pending;
-	kernel->goal_operations = (choices & our_goals) == our_goals ? stream_goals_padded :
-		                          (struct goal_operations){ .load = load_goal, .store = store_goal };
+	kernel->goal_operations = (choices & our_goals) == our_goals ?
+	                                  stream_goals_padded :
+	                                  (struct goal_operations){ .load = load_goal, .store = store_goal };
 	kernel->goal_operations.is_cluster = !(choices & CHOICE_STREAM_GROUP);
 	kernel->goal_operations.hit_counter =
 		choices & CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS;

@@ -37,7 +37,7 @@ enum policy_name {
 #define CHOICE_DIRECTORY_SHARES 0x10000u  /* a group has room for what its directories will hold */
 #define CHOICE_BY_LARGEST 0x20000u        /* by the largest buddies where no average is long enough */
 #define CHOICE_GO_ON 0x40000u             /* without a goal: after the worker's last request */
-#define CHOICE_RULE_SHIFT 20              /* from here on: RULE_* of core/policy.h, with any policy's files of our normalization */
+#define CHOICE_RULE_SHIFT 20 /* from here on: RULE_* of core/policy.h, with any policy's files of our normalization */
 #define CHOICE_RULES (RULES << CHOICE_RULE_SHIFT)
 
 struct choice {
@@ -63,18 +63,19 @@ enum group_loading {
 	GROUPS_COLD, /* none: as right after a mount with no_prefetch_block_bitmaps */
 };
 
-#define LINEAR_GROUPS_ROTATIONAL 4u /* Linux's mb_max_linear_groups on disks that turn, and loop devices on them; else 0 */
+#define LINEAR_GROUPS_ROTATIONAL                                                                                       \
+	4u /* Linux's mb_max_linear_groups on disks that turn, and loop devices on them; else 0 */
 
 struct policy_options {
 	enum policy_name policy;
 	uint32_t choices_added;   /* to those of the policy */
 	uint32_t choices_dropped; /* from them; none may be in both */
-	struct own_library *own; /* own_library.h, of POLICY_OWN; stays loaded as long as the allocator is open */
+	struct own_library *own;  /* own_library.h, of POLICY_OWN; stays loaded as long as the allocator is open */
 	enum group_loading loading;
 	bool ignores_flex_groups; /* inodes and blocks are placed as in a filesystem without flex_bg: ext3's way */
-	uint32_t linear_groups;   /* mb_max_linear_groups: so many are tried before the index is asked; base and series */
-	uint32_t read_ahead;      /* mb_prefetch: so many groups' bitmaps at a time, if they are cold; 0: as the kernel */
-	uint32_t read_ahead_most; /* mb_prefetch_limit: no cheap criterion reads more; 0: as the kernel */
+	uint32_t linear_groups; /* mb_max_linear_groups: so many are tried before the index is asked; base and series */
+	uint32_t read_ahead;    /* mb_prefetch: so many groups' bitmaps at a time, if they are cold; 0: as the kernel */
+	uint32_t read_ahead_most;        /* mb_prefetch_limit: no cheap criterion reads more; 0: as the kernel */
 	struct ext2mb_options allocator; /* as for ext2mb_open(); its size need not be set */
 	bool has_limits;                 /* else those of the kernel */
 	struct search_limits limits;

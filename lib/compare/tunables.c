@@ -126,15 +126,15 @@ static struct search_limits *limits_of(struct policy_options *options)
 }
 
 /* A member of struct search_limits. */
-#define LIMIT(name, member)                                                                              \
-	static uint64_t get_##name(const struct ext2mb *mb, const struct policy_options *options)        \
-	{                                                                                                \
-		(void)options;                                                                           \
-		return mb->policy.limits.member;                                                         \
-	}                                                                                                \
-	static void set_##name(struct policy_options *options, uint64_t value)                           \
-	{                                                                                                \
-		limits_of(options)->member = (uint32_t)value;                                            \
+#define LIMIT(name, member)                                                                                            \
+	static uint64_t get_##name(const struct ext2mb *mb, const struct policy_options *options)                      \
+	{                                                                                                              \
+		(void)options;                                                                                         \
+		return mb->policy.limits.member;                                                                       \
+	}                                                                                                              \
+	static void set_##name(struct policy_options *options, uint64_t value)                                         \
+	{                                                                                                              \
+		limits_of(options)->member = (uint32_t)value;                                                          \
 	}
 
 LIMIT(max_to_scan, most_to_scan)
@@ -186,14 +186,24 @@ static const struct tunable tunables[] = {
 	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = own_policy_name },
 	{ .name = "normalization", .get = get_normalization, .set = set_normalization, .words = normalizations },
 	{ .name = "locality", .get = get_locality, .set = set_locality, .words = localities },
-	{ .name = "streams", NUMBER(streams), .minimum = 1,
+	{ .name = "streams",
+	  NUMBER(streams),
+	  .minimum = 1,
 	  .limit = "base has one, all others at most one for every four groups" },
-	{ .name = "stripe", .get = get_stripe, .set = set_stripe, .maximum = UINT32_MAX - 1,
+	{ .name = "stripe",
+	  .get = get_stripe,
+	  .set = set_stripe,
+	  .maximum = UINT32_MAX - 1,
 	  .limit = "a stripe is whole clusters and at most a group" },
-	{ .name = "mb_optimize_scan", .get = get_optimize_scan, .set = set_optimize_scan, .maximum = 1,
+	{ .name = "mb_optimize_scan",
+	  .get = get_optimize_scan,
+	  .set = set_optimize_scan,
+	  .maximum = 1,
 	  .is_live = true },
 	{ .name = "mb_stream_req", NUMBER(stream_req), .minimum = 1 },
-	{ .name = "mb_group_prealloc", NUMBER(group_prealloc), .minimum = 1,
+	{ .name = "mb_group_prealloc",
+	  NUMBER(group_prealloc),
+	  .minimum = 1,
 	  .limit = "it is whole stripes, at least 32 clusters and at most a group" },
 	{ .name = "mb_max_to_scan", NUMBER(max_to_scan) },
 	{ .name = "mb_min_to_scan", NUMBER(min_to_scan) },

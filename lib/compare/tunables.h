@@ -13,11 +13,12 @@ struct tunable {
 	uint64_t (*get)(const struct ext2mb *mb, const struct policy_options *options);
 	void (*set)(struct policy_options *options, uint64_t value);
 	const char *const *words; /* instead of numbers; NULL after the last one */
-	const char *(*text)(const struct policy_options *options); /* what it is where it is no word; NULL: it always is */
+	const char *(*text)(
+		const struct policy_options *options); /* what it is where it is no word; NULL: it always is */
 	uint64_t minimum, maximum;
-	bool is_live;         /* an open allocator can change it */
-	const char *limit;    /* why an allocator may have another value than was set; NULL: it never has */
-	const char *refusal;  /* why it cannot be set */
+	bool is_live;        /* an open allocator can change it */
+	const char *limit;   /* why an allocator may have another value than was set; NULL: it never has */
+	const char *refusal; /* why it cannot be set */
 };
 
 /* In the order in which they are listed; NULL after the last one. */
@@ -34,8 +35,8 @@ MUST_CHECK errcode_t tunable_read(const struct tunable *tunable, const char *tex
 void tunable_set(const struct tunable *tunable, struct policy_options *options, uint64_t value);
 
 /*
- * Whether an allocator that was opened with the options has the value, or all that were set: some are rounded, or cannot
- * be had with this filesystem and policy. EINVAL.
+ * Whether an allocator that was opened with the options has the value, or all that were set: some are rounded, or
+ * cannot be had with this filesystem and policy. EINVAL.
  */
 MUST_CHECK errcode_t tunable_verify(const struct tunable *tunable, const struct ext2mb *mb,
                                     const struct policy_options *options, uint64_t value, struct problem *problem);

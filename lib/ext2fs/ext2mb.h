@@ -104,7 +104,8 @@ struct ext2mb_options {
  * and fs->block_map and fs->inode_map, if loaded, are brought up to date by ext2mb_sync() only. options may
  * be NULL. EXT2MB_ET_BAD_GEOMETRY, EXT2MB_ET_BAD_ARGUMENT, ENOMEM; EXT2MB_ET_NEEDS_RECOVERY: it may be written, and its
  * journal has not been replayed; EXT2MB_ET_ATTACHED: the handle has an allocator that is open or attached, and two
- * would hand out the same blocks. So it is closed before fs is. On a handle with transactions each commit syncs it first.
+ * would hand out the same blocks. So it is closed before fs is. On a handle with transactions each commit syncs it
+ * first.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_options *options, struct ext2mb **ret);
 
@@ -115,8 +116,9 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_open(ext2_filsys fs, const struct ext2mb_opti
 errcode_t ext2mb_close(struct ext2mb *mb);
 
 /*
- * A closed worker is refused with EXT2MB_ET_BAD_ARGUMENT until another one is opened or the allocator is closed. One that
- * two threads use at the same time is refused with EXT2MB_ET_WORKER_BUSY in debug builds of the library (-DEXT2MB_DEBUG).
+ * A closed worker is refused with EXT2MB_ET_BAD_ARGUMENT until another one is opened or the allocator is closed. One
+ * that two threads use at the same time is refused with EXT2MB_ET_WORKER_BUSY in debug builds of the library
+ * (-DEXT2MB_DEBUG).
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret);
 void ext2mb_worker_close(struct ext2mb_worker *worker);
@@ -142,10 +144,10 @@ struct ext2mb_request {
 	uint64_t flags;      /* EXT2MB_ALLOC_* */
 
 	/*
-	 * XFS's minlen: no fewer than so many blocks, at most count and at most a group, in one piece, or EXT2MB_ET_NO_SPACE; 0: any
-	 * number. As much of count as can be had is still looked for; with EXT2MB_ALLOC_WHOLE it is count, whatever is
-	 * said here. In whole clusters, as count is. Preallocations that lie where the only such run would be are given
-	 * back, others are not.
+	 * XFS's minlen: no fewer than so many blocks, at most count and at most a group, in one piece, or
+	 * EXT2MB_ET_NO_SPACE; 0: any number. As much of count as can be had is still looked for; with
+	 * EXT2MB_ALLOC_WHOLE it is count, whatever is said here. In whole clusters, as count is. Preallocations that
+	 * lie where the only such run would be are given back, others are not.
 	 */
 	uint64_t least_blocks;
 };
@@ -184,8 +186,9 @@ struct ext2mb_file_info {
 	size_t struct_bytes; /* sizeof(struct ext2mb_file_info) */
 	uint64_t blocks;     /* the file's size now or, with EXT2MB_FILE_FINAL, then */
 	ext2_ino_t ino;      /* whose stream goal it is */
-	ext2_ino_t parent;   /* the directory near which, and among whose files, a small file lies; 0: it does not matter */
-	uint64_t flags;      /* EXT2MB_FILE_FINAL */
+	ext2_ino_t
+		parent; /* the directory near which, and among whose files, a small file lies; 0: it does not matter */
+	uint64_t flags; /* EXT2MB_FILE_FINAL */
 };
 
 /* EXT2MB_ET_BAD_ARGUMENT, ENOMEM. No I/O and no search. */
@@ -196,8 +199,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const
 
 /* In filesystem blocks; with bigalloc all are multiples of a cluster. */
 struct ext2mb_file_request {
-	size_t struct_bytes;  /* sizeof(struct ext2mb_file_request) */
-	uint64_t logical;     /* the first of the file's blocks that is wanted, and not mapped */
+	size_t struct_bytes; /* sizeof(struct ext2mb_file_request) */
+	uint64_t logical;    /* the first of the file's blocks that is wanted, and not mapped */
 	uint64_t count;
 	uint64_t whole_count; /* of all that is asked for at once, if this is a part of it; else 0 */
 
@@ -238,9 +241,9 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_free(struct ext2mb_worker *worker, uint64_t s
  * Makes blocks free at once, without a commit and without the discard function: all or a part of the extent that
  * ext2mb_alloc() gave this worker last, provided that no commit has been since. For a hand-out that came to nothing
  * (the kernel's ext4_discard_allocated_blocks()): nothing on disk may refer to these blocks. EXT2MB_ET_BAD_RANGE: they
- * are something else, to be freed with ext2mb_free(), or have been given back; once a piece of the middle is given back,
- * what lies after it is something else too. EXT2MB_ET_DOUBLE_FREE: ext2mb_free() has had them. Only the last extent, for
- * to know all of them each worker would have to keep a list, which every request paid for.
+ * are something else, to be freed with ext2mb_free(), or have been given back; once a piece of the middle is given
+ * back, what lies after it is something else too. EXT2MB_ET_DOUBLE_FREE: ext2mb_free() has had them. Only the last
+ * extent, for to know all of them each worker would have to keep a list, which every request paid for.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_give_back(struct ext2mb_worker *worker, uint64_t start, uint64_t count);
 
@@ -260,10 +263,10 @@ enum ext2mb_block_use {
 
 /*
  * What the block at start is used for, and in *alike how many from there on, up to count, are used alike, across
- * groups. All are free if *use is EXT2MB_BLOCKS_FREE and *alike is count (ext2fs_test_block_bitmap_range2() tells that).
- * Any thread, at any time. A snapshot, of one group after the other: before the caller sees it, other threads may have
- * changed it. EXT2MB_ET_BAD_RANGE; ENOMEM; EXT2MB_ET_CORRUPT_GROUP for the first block's group, while a later one ends
- * the run.
+ * groups. All are free if *use is EXT2MB_BLOCKS_FREE and *alike is count (ext2fs_test_block_bitmap_range2() tells
+ * that). Any thread, at any time. A snapshot, of one group after the other: before the caller sees it, other threads
+ * may have changed it. EXT2MB_ET_BAD_RANGE; ENOMEM; EXT2MB_ET_CORRUPT_GROUP for the first block's group, while a later
+ * one ends the run.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count,
                                                 enum ext2mb_block_use *use, uint64_t *alike);
@@ -311,11 +314,11 @@ struct ext2mb_stats {
 	uint64_t packed;
 	uint64_t extents_scanned;
 	uint64_t groups_scanned;
-	uint64_t busy_skips;             /* groups passed over because another thread held them */
-	uint64_t busy_waits;             /* of those, how many were waited for before quality was lowered */
-	uint64_t lost_chunks;            /* the best extent seen was gone when it was to be taken */
-	uint64_t breaks;                 /* enough free runs had been seen: the best of them had to do */
-	uint64_t repeated_sweeps;        /* nothing was found, but blocks had been released meanwhile */
+	uint64_t busy_skips;      /* groups passed over because another thread held them */
+	uint64_t busy_waits;      /* of those, how many were waited for before quality was lowered */
+	uint64_t lost_chunks;     /* the best extent seen was gone when it was to be taken */
+	uint64_t breaks;          /* enough free runs had been seen: the best of them had to do */
+	uint64_t repeated_sweeps; /* nothing was found, but blocks had been released meanwhile */
 	uint64_t inodes_allocated;
 	uint64_t inodes_freed;
 	uint64_t corrupt_groups;         /* left out, for their blocks, their inodes or both */
@@ -467,29 +470,30 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans
                                                   char *why, size_t why_bytes);
 
 /*
- * Programs that allocate through libext2fs, one block a call, can have the allocator without a change of theirs: once it
- * is attached, what ext2fs_file_write(), ext2fs_bmap2(), ext2fs_fallocate(), ext2fs_mkdir(), ext2fs_expand_dir(),
- * ext2fs_symlink(), extent trees and xattrs of this handle need comes from it; the blocks of a file from a preallocation
- * of the file's own, so that writes of a block each give long extents and need no search. It hooks into libext2fs
- * (get_alloc_block2, new_range, block_alloc_stats and block_alloc_stats_range), which marks what it is given, as ever:
- * fs->block_map, descriptors and counters are right after each call, and show preallocations as free. Programs may mark
- * and free blocks there themselves; what they do is found out in time. Nothing is refused for want of space that
- * libext2fs alone would have found. What is freed can be had again at once, as without the allocator. The last block or
- * cluster is handed out when no other is left: before 1.47.4 ext2fs_punch() fails where an extent ends there.
+ * Programs that allocate through libext2fs, one block a call, can have the allocator without a change of theirs: once
+ * it is attached, what ext2fs_file_write(), ext2fs_bmap2(), ext2fs_fallocate(), ext2fs_mkdir(), ext2fs_expand_dir(),
+ * ext2fs_symlink(), extent trees and xattrs of this handle need comes from it; the blocks of a file from a
+ * preallocation of the file's own, so that writes of a block each give long extents and need no search. It hooks into
+ * libext2fs (get_alloc_block2, new_range, block_alloc_stats and block_alloc_stats_range), which marks what it is given,
+ * as ever: fs->block_map, descriptors and counters are right after each call, and show preallocations as free. Programs
+ * may mark and free blocks there themselves; what they do is found out in time. Nothing is refused for want of space
+ * that libext2fs alone would have found. What is freed can be had again at once, as without the allocator. The last
+ * block or cluster is handed out when no other is left: before 1.47.4 ext2fs_punch() fails where an extent ends there.
  *
  * Threads: as libext2fs, one at a time for each handle.
  */
 struct ext2mb_attach_options {
-	size_t struct_bytes; /* sizeof(struct ext2mb_attach_options) */
+	size_t struct_bytes;                    /* sizeof(struct ext2mb_attach_options) */
 	const struct ext2mb_options *allocator; /* NULL: the defaults; without a discard function */
-	uint64_t open_files; /* so many files at most keep preallocations, those allocated for last; 0: 1024; at most 2^20 */
+	uint64_t open_files; /* so many files at most keep preallocations, those allocated for last; 0: 1024; at most
+	                        2^20 */
 };
 
 /*
  * options may be NULL. No I/O. EXT2MB_ET_HOOKS_TAKEN: the program has set functions of its own, as e2fsck and resize2fs
- * do; EXT2MB_ET_ATTACHED: one is attached or open; EXT2_ET_RO_FILSYS; ext2mb_open()'s errors. A copy that ext2fs_dup_handle()
- * makes has no allocator, and must be attached by itself if it is to have one. Should the program set
- * fs->get_alloc_block afterwards, that function is asked, and should it change the filesystem's size, libext2fs
+ * do; EXT2MB_ET_ATTACHED: one is attached or open; EXT2_ET_RO_FILSYS; ext2mb_open()'s errors. A copy that
+ * ext2fs_dup_handle() makes has no allocator, and must be attached by itself if it is to have one. Should the program
+ * set fs->get_alloc_block afterwards, that function is asked, and should it change the filesystem's size, libext2fs
  * allocates by itself from then on.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *options);
@@ -502,10 +506,10 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_at
 errcode_t ext2mb_detach(ext2_filsys fs);
 
 /*
- * The allocator attached to the handle, until it is detached; NULL: none. To look at (counters, forms, free blocks, what
- * blocks are used for, ext2mb_check()) and to allocate and free in addition, where the caller marks in the map what it
- * takes before libext2fs is called again; through workers that are closed before it is detached. They, too, hand out
- * nothing that the program has marked there, so the map must not change while they allocate. ext2mb_sync() and
+ * The allocator attached to the handle, until it is detached; NULL: none. To look at (counters, forms, free blocks,
+ * what blocks are used for, ext2mb_check()) and to allocate and free in addition, where the caller marks in the map
+ * what it takes before libext2fs is called again; through workers that are closed before it is detached. They, too,
+ * hand out nothing that the program has marked there, so the map must not change while they allocate. ext2mb_sync() and
  * ext2mb_close() refuse it, with EXT2MB_ET_ATTACHED: what is to be written is in the handle.
  */
 struct ext2mb *ext2mb_attached(ext2_filsys fs);
@@ -532,12 +536,13 @@ struct ext2mb *ext2mb_attached(ext2_filsys fs);
  * opened anew; ext2fs_free() lets go of the old handle.
  *
  * Closing commits what is left; ext2fs_close() does not tell how that went: commit before. Where a step is open it is
- * dropped, and ext2fs_close() returns EXT2MB_ET_IN_STEP; ext2fs_free() lets go of the handle then. After fork() the process
- * that first writes, begins a step or commits goes on; the other one gets EXT2MB_ET_FORKED, and writes nothing. A
- * flush of the channel, so also ext2fs_flush(), commits nothing. The channel may be used by any number of threads;
- * the functions here call libext2fs, which may not.
+ * dropped, and ext2fs_close() returns EXT2MB_ET_IN_STEP; ext2fs_free() lets go of the handle then. After fork() the
+ * process that first writes, begins a step or commits goes on; the other one gets EXT2MB_ET_FORKED, and writes nothing.
+ *A flush of the channel, so also ext2fs_flush(), commits nothing. The channel may be used by any number of threads; the
+ * functions here call libext2fs, which may not.
  */
-#define EXT2MB_NO_JOURNAL 0x0001u /* a filesystem without a journal of its own is taken, too: its commits can be cut short */
+#define EXT2MB_NO_JOURNAL                                                                                              \
+	0x0001u /* a filesystem without a journal of its own is taken, too: its commits can be cut short */
 
 /* flags: 0 or EXT2MB_NO_JOURNAL; NULL for others. It is for good. Any thread. error_message() knows our errors then. */
 io_manager ext2mb_transaction_io_manager(uint64_t flags);
@@ -569,9 +574,9 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_commit(ext2_filsys fs);
 EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_abort(ext2_filsys fs);
 
 /*
- * Says that these blocks are contents of files, and have been since the last commit: until the next one, or until they are
- * freed, they are overwritten at once, as with data=ordered, instead of going through the journal. EXT2MB_ET_BAD_RANGE,
- * ENOMEM; EXT2MB_ET_HOOKS_TAKEN: the program has set the hooks that tell what is freed.
+ * Says that these blocks are contents of files, and have been since the last commit: until the next one, or until they
+ * are freed, they are overwritten at once, as with data=ordered, instead of going through the journal.
+ * EXT2MB_ET_BAD_RANGE, ENOMEM; EXT2MB_ET_HOOKS_TAKEN: the program has set the hooks that tell what is freed.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_name_data(ext2_filsys fs, uint64_t start, uint64_t count);
 

@@ -8,20 +8,21 @@
  * Experimental, and no part of libext2mb's interface: it may change with each release. EXT2MB_POLICY_VERSION changes
  * with it, and a library that was compiled with another one is refused.
  *
- * Each function is asked before what Linux 6.17 would do (`--policy=series`, with --add and --drop as they are given), and
- * may leave the question to that: EXT2MB_POLICY_PASS. The allocator stays in charge. It takes only what is free, and
- * when your policy has no further group it goes on with its own criteria, so that nothing is refused while blocks are
- * free. What cannot be is refused with a message that names the library and the function, the run fails, and the
+ * Each function is asked before what Linux 6.17 would do (`--policy=series`, with --add and --drop as they are given),
+ * and may leave the question to that: EXT2MB_POLICY_PASS. The allocator stays in charge. It takes only what is free,
+ * and when your policy has no further group it goes on with its own criteria, so that nothing is refused while blocks
+ * are free. What cannot be is refused with a message that names the library and the function, the run fails, and the
  * image stays as it was: a goal beyond the filesystem, a group beyond the last, a length of 0 or beyond a group.
  * A library that crashes takes the program with it.
  *
  * Units: all is in blocks of the filesystem, also with bigalloc; then places and lengths are whole clusters.
  *
  * Threads: with --threads=N up to N threads call the functions at the same time, so what they share must be atomic or
- * locked. ext2mb_policy_goal() and ext2mb_policy_normalize() are called with the file's lock, ext2mb_policy_next_group()
- * with the lock of what asks (a file, or a window of small files), ext2mb_policy_give_up() also with the lock of the
- * group that is looked into. They must not block, and call nothing of the allocator but view->read_group(), which takes
- * no lock. ext2mb_policy_open() and ext2mb_policy_close() are called by one thread, with no lock.
+ * locked. ext2mb_policy_goal() and ext2mb_policy_normalize() are called with the file's lock,
+ * ext2mb_policy_next_group() with the lock of what asks (a file, or a window of small files), ext2mb_policy_give_up()
+ * also with the lock of the group that is looked into. They must not block, and call nothing of the allocator but
+ * view->read_group(), which takes no lock. ext2mb_policy_open() and ext2mb_policy_close() are called by one thread,
+ * with no lock.
  */
 #ifndef EXT2FS_EXT2MB_POLICY_H
 #define EXT2FS_EXT2MB_POLICY_H
@@ -93,7 +94,7 @@ struct ext2mb_policy_file {
 
 /* A search for a run. */
 struct ext2mb_policy_search {
-	uint64_t inode;         /* whose it is; 0: of no file */
+	uint64_t inode; /* whose it is; 0: of no file */
 	uint32_t wanted_blocks;
 	uint32_t asked_blocks;  /* so many are needed; what is more is a preallocation */
 	uint32_t start_group;   /* that of the goal */
@@ -134,8 +135,8 @@ int ext2mb_policy_next_group(void *state, const struct ext2mb_policy_view *view,
  * Asked for each free run of a group that is looked into, in the order of blocks. A run that is longer than wanted is
  * taken from its beginning. EXT2MB_POLICY_PASS goes by mb_max_to_scan and mb_min_to_scan.
  */
-int ext2mb_policy_give_up(void *state, const struct ext2mb_policy_view *view,
-                          const struct ext2mb_policy_search *search, const struct ext2mb_policy_run *run);
+int ext2mb_policy_give_up(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_search *search,
+                          const struct ext2mb_policy_run *run);
 
 /* Both or neither may be left out. An errno value, and the run fails; view stays valid until close. */
 int ext2mb_policy_open(const struct ext2mb_policy_view *view, void **state);

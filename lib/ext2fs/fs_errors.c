@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ext2fs/fs_errors.h"
 
 #include <inttypes.h>
@@ -44,8 +44,8 @@ errcode_t fs_open_with(io_manager manager, const char *path, uint64_t offset_byt
 	errcode_t error = fs_memory_ahead(OPEN_BYTES);
 
 	if (!error)
-		error = FS_ERROR_OF(ext2fs_open2(path, offset_bytes ? io_options : NULL, flags | EXT2_FLAG_64BITS, 0,
-		                                 0, manager, fs));
+		error = FS_ERROR_OF(ext2fs_open2(path, offset_bytes ? io_options : NULL, flags | EXT2_FLAG_64BITS, 0, 0,
+		                                 manager, fs));
 	if (!error)
 		error = FS_ERROR_OF(ext2fs_create_inode_cache(*fs, CACHED_INODES));
 	if (error && *fs)

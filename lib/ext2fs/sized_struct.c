@@ -17,8 +17,7 @@ errcode_t sized_struct_is_writable(const void *callers, size_t least_bytes)
 	return bytes < least_bytes || bytes > SIZED_STRUCT_MOST_BYTES ? EXT2MB_ET_BAD_ARGUMENT : 0;
 }
 
-const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes,
-                               errcode_t *error)
+const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes, errcode_t *error)
 {
 	size_t bytes = stated_bytes(callers);
 

@@ -18,7 +18,8 @@
 
 /* A member added later would begin in padding, which older callers have not set to zero. */
 #define SIZED_STRUCT_HAS_NO_PADDING(type, last_member)                                                                 \
-	static_assert(sizeof(type) == SIZED_STRUCT_LEAST(type, last_member), "a structure of the interface ends in padding")
+	static_assert(sizeof(type) == SIZED_STRUCT_LEAST(type, last_member),                                           \
+	              "a structure of the interface ends in padding")
 
 /* The slow half of sized_struct_read(): any size but our own. */
 const void *sized_struct_adapt(const void *callers, void *copy, size_t copy_bytes, size_t least_bytes,

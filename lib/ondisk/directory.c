@@ -192,7 +192,7 @@ struct writer {
 	uint32_t inode_seed;
 	uint8_t *next; /* the block after the one being filled */
 	uint8_t *end;
-	uint8_t *block; /* the one being filled */
+	uint8_t *block;                   /* the one being filled */
 	uint32_t used_bytes, last_offset; /* of its entries, and of the last of them */
 };
 
@@ -243,10 +243,10 @@ static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t pare
 	errcode_t error = begin_block(writer);
 
 	if (!error)
-		error = put(writer, (struct directory_name){".", 1}, (struct directory_target){ino, EXT2_FT_DIR});
+		error = put(writer, (struct directory_name){ ".", 1 }, (struct directory_target){ ino, EXT2_FT_DIR });
 	if (!error)
-		error = put(writer, (struct directory_name){"..", 2},
-		            (struct directory_target){parent_ino, EXT2_FT_DIR});
+		error = put(writer, (struct directory_name){ "..", 2 },
+		            (struct directory_target){ parent_ino, EXT2_FT_DIR });
 	for (uint32_t entry = 0; !error && entry < writer->source->count; entry++)
 		error = put_entry(writer, entry);
 	if (error)
@@ -304,8 +304,8 @@ errcode_t directory_build(const struct ondisk_format *format, const struct direc
 
 	if (!layout)
 		return build_linear(&writer, ino, parent_ino);
-	if (layout->entry_count != source->count || layout->index.blocks + layout->leaf_count != blocks ||
-	    !ino || !parent_ino)
+	if (layout->entry_count != source->count || layout->index.blocks + layout->leaf_count != blocks || !ino ||
+	    !parent_ino)
 		return EINVAL;
 	directory_index_build(format, &layout->index, layout->leaves, layout->leaf_count, ino, parent_ino,
 	                      writer.inode_seed, bytes);

@@ -12,7 +12,7 @@
 
 /* A name as the caller has it; entries are passed as an accessor so that a million names need not be copied. */
 struct directory_name {
-	const char *name; /* any bytes but '/' and NUL */
+	const char *name;     /* any bytes but '/' and NUL */
 	uint8_t length_bytes; /* 1 to 255 */
 };
 
@@ -29,8 +29,8 @@ struct directory_source {
 	struct directory_target (*target)(const void *context, uint32_t entry); /* called by directory_build() only */
 	/*
 	 * Both will soon be called of this entry; may be NULL. Asked twice, the second time (is_close) when what the
-	 * first one asked memory for should be there. Hash order leads all over millions of names, and waiting for each of
-	 * them was half of what building such a directory took.
+	 * first one asked memory for should be there. Hash order leads all over millions of names, and waiting for each
+	 * of them was half of what building such a directory took.
 	 */
 	void (*expect)(const void *context, uint32_t entry, bool is_close);
 	bool is_casefolded; /* the directory is to carry EXT4_CASEFOLD_FL; needs the format's encoding */
@@ -59,9 +59,8 @@ MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const 
  * EILSEQ: `first` is not valid in the encoding. The kernel would take it as it is unless the encoding is strict, but
  * libext2fs 1.47.0 has no hash for many of them, and e2fsck then takes the index for damaged. Also ENOMEM.
  */
-MUST_CHECK errcode_t directory_check_casefold(const struct ondisk_format *format,
-                                              const struct directory_source *source, uint32_t *first,
-                                              uint32_t *second);
+MUST_CHECK errcode_t directory_check_casefold(const struct ondisk_format *format, const struct directory_source *source,
+                                              uint32_t *first, uint32_t *second);
 
 /*
  * How many bytes of inline data hold the entries: 60 (i_block alone) to room_bytes; 0: they do not fit. room_bytes

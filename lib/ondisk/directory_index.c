@@ -27,7 +27,7 @@ errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t lea
 	uint64_t reach = entry_limit(format, ROOT_HEAD_BYTES);
 	uint64_t blocks = 0;
 
-	*index = (struct directory_index){.depths = 1};
+	*index = (struct directory_index){ .depths = 1 };
 	while (reach < leaf_count) {
 		reach *= node_limit;
 		index->depths++;
@@ -61,7 +61,8 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
 {
 	const uint32_t limit = entry_limit(format, head_bytes);
 	const size_t entry_bytes = sizeof(struct ext2_dx_entry);
-	const struct ext2_dx_countlimit count_and_limit = {.limit = htole16(limit), .count = htole16(children->count)};
+	const struct ext2_dx_countlimit count_and_limit = { .limit = htole16(limit),
+		                                            .count = htole16(children->count) };
 
 	for (uint32_t child = 0; child < children->count; child++) {
 		const struct ext2_dx_entry entry = {
@@ -74,7 +75,7 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
 	if (!format->checksums)
 		return;
 	/* Over the entries in use, and the tail with its checksum zero. */
-	struct ext2_dx_tail tail = {0};
+	struct ext2_dx_tail tail = { 0 };
 	uint32_t checksum = crc32c(inode_seed, block, head_bytes + children->count * entry_bytes);
 	tail.dt_checksum = htole32(crc32c(checksum, &tail, sizeof(tail)));
 	memcpy(block + head_bytes + limit * entry_bytes, &tail, sizeof(tail));
@@ -86,18 +87,18 @@ static void write_root_head(const struct ondisk_format *format, const struct dir
 {
 	/* Which of the two is the superblock's to say; only the signed one's number is written here. */
 	const uint8_t hash_version = format->hash_version >= EXT2_HASH_LEGACY_UNSIGNED ?
-					     format->hash_version - EXT2_HASH_LEGACY_UNSIGNED :
-					     format->hash_version;
+	                                     format->hash_version - EXT2_HASH_LEGACY_UNSIGNED :
+	                                     format->hash_version;
 	const struct ext2_dx_root_info info = {
 		.hash_version = hash_version,
 		.info_length = sizeof(info),
 		.indirect_levels = index->depths - 1,
 	};
 
-	directory_entry_write(format, block, DOT_RECORD_BYTES, (struct directory_name){".", 1},
-	                      (struct directory_target){ino, EXT2_FT_DIR});
+	directory_entry_write(format, block, DOT_RECORD_BYTES, (struct directory_name){ ".", 1 },
+	                      (struct directory_target){ ino, EXT2_FT_DIR });
 	directory_entry_write(format, block + DOT_RECORD_BYTES, format->block_bytes - DOT_RECORD_BYTES,
-	                      (struct directory_name){"..", 2}, (struct directory_target){parent_ino, EXT2_FT_DIR});
+	                      (struct directory_name){ "..", 2 }, (struct directory_target){ parent_ino, EXT2_FT_DIR });
 	memcpy(block + 2 * DOT_RECORD_BYTES, &info, sizeof(info));
 }
 
@@ -127,8 +128,8 @@ void directory_index_build(const struct ondisk_format *format, const struct dire
 			if (depth == 0)
 				write_root_head(format, index, ino, parent_ino, block);
 			else
-				directory_entry_write(format, block, format->block_bytes, (struct directory_name){0},
-				                      (struct directory_target){0});
+				directory_entry_write(format, block, format->block_bytes, (struct directory_name){ 0 },
+				                      (struct directory_target){ 0 });
 			write_entries(format, block, depth ? NODE_HEAD_BYTES : ROOT_HEAD_BYTES, leaves, &below,
 			              inode_seed);
 		}

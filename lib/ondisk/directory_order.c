@@ -25,8 +25,8 @@ errcode_t directory_hash(const struct ondisk_format *format, const struct direct
 	return error;
 }
 
-static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source,
-                           uint32_t entry, uint32_t *hash, uint32_t *minor)
+static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source, uint32_t entry,
+                           uint32_t *hash, uint32_t *minor)
 {
 	const struct directory_name name = source->name(source->context, entry);
 
@@ -42,12 +42,12 @@ static int compare_keys(const void *left, const void *right)
 }
 
 #define RADIX_BITS 11
-#define RADIX_PASSES 3      /* for the 32 bits of a hash */
+#define RADIX_PASSES 3    /* for the 32 bits of a hash */
 #define RADIX_FEWEST 256u /* below that clearing the counts costs as much as qsort() */
 
 /*
- * Keys by their hash; those of equal hashes stay in order. Three passes, whatever their number: qsort() takes 3 times as
- * long for 500 keys, 14 times for 20 000 and 7 times for 2 million.
+ * Keys by their hash; those of equal hashes stay in order. Three passes, whatever their number: qsort() takes 3 times
+ * as long for 500 keys, 14 times for 20 000 and 7 times for 2 million.
  */
 static void order_by_hash(uint64_t *keys, uint64_t *spare, size_t count)
 {
@@ -93,8 +93,8 @@ static errcode_t sort_keys(uint64_t *keys, size_t count)
  * Orders count keys of equal hash by minor hash, which is computed again rather than kept: of n names about
  * n^2 / 2^32 share a hash, 10 pairs in 200 000.
  */
-static errcode_t order_equals(const struct ondisk_format *format, const struct directory_source *source,
-                              uint64_t *keys, size_t count)
+static errcode_t order_equals(const struct ondisk_format *format, const struct directory_source *source, uint64_t *keys,
+                              size_t count)
 {
 	const uint32_t hash = directory_key_hash(keys[0]);
 
@@ -144,8 +144,7 @@ errcode_t directory_order(const struct ondisk_format *format, const struct direc
 	return 0;
 }
 
-static errcode_t check_names(const struct ondisk_format *format, const struct directory_source *source,
-                             uint32_t *first)
+static errcode_t check_names(const struct ondisk_format *format, const struct directory_source *source, uint32_t *first)
 {
 	for (uint32_t entry = 0; entry < source->count; entry++) {
 		struct directory_name name = source->name(source->context, entry);
@@ -169,8 +168,8 @@ static bool is_same_name(const struct ondisk_format *format, const struct direct
 }
 
 /* Equal names have equal hashes: only those, which are neighbours, are compared. */
-static errcode_t find_equal(const struct ondisk_format *format, const struct directory_source *source,
-                            uint32_t *first, uint32_t *second)
+static errcode_t find_equal(const struct ondisk_format *format, const struct directory_source *source, uint32_t *first,
+                            uint32_t *second)
 {
 	SCOPE_FREE uint64_t *keys = NULL;
 	errcode_t error = directory_order(format, source, &keys);

@@ -36,8 +36,8 @@ errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t p
 	}
 	while (blocks) {
 		uint32_t piece = blocks < longest ? (uint32_t)blocks : longest;
-		errcode_t error = vector_reserve(&list->extents, &list->capacity, list->count + 1,
-		                                 sizeof(*list->extents));
+		errcode_t error =
+			vector_reserve(&list->extents, &list->capacity, list->count + 1, sizeof(*list->extents));
 
 		if (error)
 			return error;
@@ -204,8 +204,8 @@ static errcode_t write_level(const struct tree_builder *builder, unsigned int le
 }
 
 static errcode_t extent_tree_build(const struct ondisk_format *format, uint32_t ino, uint32_t generation,
-                            const struct file_extent *extents, size_t count, const uint64_t *map_blocks,
-                            uint8_t root[INODE_ROOT_BYTES], void *blocks)
+                                   const struct file_extent *extents, size_t count, const uint64_t *map_blocks,
+                                   uint8_t root[INODE_ROOT_BYTES], void *blocks)
 {
 	const struct tree_shape shape = shape_of(format, count);
 	const struct tree_builder builder = {
@@ -383,8 +383,7 @@ static errcode_t walk_extent(struct map_walk *walk, const struct file_extent *ex
 	return 0;
 }
 
-static uint64_t indirect_map_blocks(const struct ondisk_format *format, const struct file_extent *extents,
-                                    size_t count)
+static uint64_t indirect_map_blocks(const struct ondisk_format *format, const struct file_extent *extents, size_t count)
 {
 	struct map_walk walk = walk_start(format);
 
@@ -396,9 +395,8 @@ static uint64_t indirect_map_blocks(const struct ondisk_format *format, const st
 	return walk.next_index;
 }
 
-static errcode_t indirect_map_build(const struct ondisk_format *format, const struct file_extent *extents,
-                                    size_t count, const uint64_t *map_blocks, uint8_t root[INODE_ROOT_BYTES],
-                                    void *blocks)
+static errcode_t indirect_map_build(const struct ondisk_format *format, const struct file_extent *extents, size_t count,
+                                    const uint64_t *map_blocks, uint8_t root[INODE_ROOT_BYTES], void *blocks)
 {
 	struct map_walk walk = walk_start(format);
 	errcode_t error = 0;

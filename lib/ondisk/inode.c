@@ -19,8 +19,8 @@
 #define MAX_SECONDS (MIN_SECONDS + (INT64_C(1) << (32 + EXT4_EPOCH_BITS)) - 1)
 
 /*
- * From 2310-04-04 to 2378-04-22: until the clock says 2242, e2fsck takes them for times before 1970 that an old kernel has
- * stored wrongly, and e2fsck -p, which a host runs when it boots, makes them so.
+ * From 2310-04-04 to 2378-04-22: until the clock says 2242, e2fsck takes them for times before 1970 that an old kernel
+ * has stored wrongly, and e2fsck -p, which a host runs when it boots, makes them so.
  */
 #define DOUBTED_SECONDS ((INT64_C(3) << 32) + MIN_SECONDS)
 #define DOUBTED_END_SECONDS (INT64_C(3) << 32)

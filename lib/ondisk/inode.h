@@ -7,7 +7,8 @@
 #define INODE_ROOT_BYTES 60 /* i_block: an extent tree's root, a block map's, a fast symlink's target, a device */
 
 struct inode_time {
-	/* Since 1970; clamped to what the inode can hold: 1901 to 2446 without 2310 to 2378 (128-byte inodes: to 2038). */
+	/* Since 1970; clamped to what the inode can hold: 1901 to 2446 without 2310 to 2378 (128-byte inodes: to 2038).
+	 */
 	int64_t seconds;
 	uint32_t nanoseconds; /* below 10^9; lost in 128-byte inodes and where the seconds are clamped */
 };
@@ -22,7 +23,7 @@ struct inode_value {
 	uint64_t blocks; /* filesystem blocks that it owns: data, maps and its xattr block */
 	uint32_t flags;  /* EXT4_EXTENTS_FL, EXT2_INDEX_FL ...; huge_file's is added when blocks need it */
 	uint32_t generation;
-	uint32_t version; /* the lower half of an xattr value's reference count; else 0 */
+	uint32_t version;     /* the lower half of an xattr value's reference count; else 0 */
 	uint64_t xattr_block; /* 0: none */
 	uint8_t root[INODE_ROOT_BYTES];
 };

@@ -7,10 +7,10 @@
 #include <ext2fs/ext2_ext_attr.h>
 #include <ext2fs/ext3_extents.h>
 
-#define SYSTEM_NAMES 7 /* the prefix "system." of the name "data" */
+#define SYSTEM_NAMES 7        /* the prefix "system." of the name "data" */
 #define MAX_INITIALISED 32768 /* a larger count says that the extent is unwritten, and as much too much */
-#define HEADER_BYTES 8       /* of an entry: inode, record length, name length, type */
-#define INDEX_INFO_OFFSET 24 /* after . and .. of an htree's first block */
+#define HEADER_BYTES 8        /* of an entry: inode, record length, name length, type */
+#define INDEX_INFO_OFFSET 24  /* after . and .. of an htree's first block */
 #define LARGEST_INDEX_LEVELS 3
 
 void inode_view_read(const void *bytes, struct inode_view *view)

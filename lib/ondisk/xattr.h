@@ -20,9 +20,9 @@ struct xattr {
 
 /* Which of a file's xattrs stand where. */
 struct xattr_layout {
-	uint64_t in_inode; /* bit n: list[n] stands in the inode */
+	uint64_t in_inode;       /* bit n: list[n] stands in the inode */
 	uint64_t in_value_inode; /* bit n: the value of list[n] has an inode of its own, wherever its entry stands */
-	bool needs_block;  /* the others stand in a block */
+	bool needs_block;        /* the others stand in a block */
 };
 
 #define XATTR_MAX_COUNT 64 /* per file; more is E2BIG */

@@ -69,8 +69,7 @@ static errcode_t load_file(struct ext2mb_orphans *orphans, const struct orphan_s
 
 	if (!disk->blocks)
 		return 0;
-	errcode_t error =
-		orphan_slots_create(&orphans->slots, twin, disk->blocks, orphan_block_slots(&disk->format));
+	errcode_t error = orphan_slots_create(&orphans->slots, twin, disk->blocks, orphan_block_slots(&disk->format));
 	if (error) {
 		disk->blocks = 0; /* no slots to destroy */
 		return error;

@@ -10,7 +10,7 @@ struct orphan_message {
 	size_t bytes; /* with the terminating NUL */
 };
 
-#define orphan_message_say(why, ...)                                                                                       \
+#define orphan_message_say(why, ...)                                                                                   \
 	do {                                                                                                           \
 		if ((why)->bytes)                                                                                      \
 			snprintf((why)->text, (why)->bytes, __VA_ARGS__);                                              \

@@ -245,8 +245,7 @@ static errcode_t put_lockless(struct orphan_slots *slots, uint32_t index, uint32
 	struct orphan_slots_block *block = &slots->block[block_number];
 	_Atomic uint32_t *entries = orphan_slots_entries(slots, block_number);
 	uint32_t kept = atomic_load_explicit(&block->kept, memory_order_relaxed);
-	bool keeps = kept == slot ||
-	             atomic_load_explicit(&entries[kept], memory_order_relaxed) != ORPHAN_SLOT_KEPT;
+	bool keeps = kept == slot || atomic_load_explicit(&entries[kept], memory_order_relaxed) != ORPHAN_SLOT_KEPT;
 
 	/* The slot is its owner's alone, so a plain store would do; this finds out who is not its owner. */
 	if (!atomic_compare_exchange_strong(&entries[slot], &ino, keeps ? ORPHAN_SLOT_KEPT : 0))

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/populate.h"
 
 #include <errno.h>
@@ -27,29 +27,26 @@
 
 const char *const populate_stage_names[POPULATE_STAGES] = {
 	[POPULATE_SCAN] = "scan", [POPULATE_FORMAT] = "format", [POPULATE_PLAN] = "plan",
-	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal", [POPULATE_VERIFY] = "verify",
+	[POPULATE_COPY] = "copy", [POPULATE_SEAL] = "seal",     [POPULATE_VERIFY] = "verify",
 };
 
 /*
- * Seconds with two threads, source and image in memory (doc/results/populate.md). Scanning and copying tell how fast this
- * machine is; then the proportions count.
+ * Seconds with two threads, source and image in memory (doc/results/populate.md). Scanning and copying tell how fast
+ * this machine is; then the proportions count.
  */
 static const struct stage_cost stage_costs[POPULATE_STAGES] = {
-	[POPULATE_SCAN] = { "scan", 0, 0.95e-6, 0 },
-	[POPULATE_FORMAT] = { "format", 12e-3, 0.06e-6, 0 },
-	[POPULATE_PLAN] = { "plan", 0, 0.05e-6, 0 },
-	[POPULATE_COPY] = { "copy", 0, 1.5e-6, 0.285e-9 },
-	[POPULATE_SEAL] = { "seal", 0, 0.22e-6, 0 },
-	[POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
+	[POPULATE_SCAN] = { "scan", 0, 0.95e-6, 0 }, [POPULATE_FORMAT] = { "format", 12e-3, 0.06e-6, 0 },
+	[POPULATE_PLAN] = { "plan", 0, 0.05e-6, 0 }, [POPULATE_COPY] = { "copy", 0, 1.5e-6, 0.285e-9 },
+	[POPULATE_SEAL] = { "seal", 0, 0.22e-6, 0 }, [POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
 };
 
 /* What one attempt at the image differs from another in; between attempts next_attempt() alone changes it. */
 struct attempt {
 	struct size_choice size;
-	bool reuses_layout; /* of the earlier image */
+	bool reuses_layout;        /* of the earlier image */
 	unsigned int enlargements; /* how often the size that was chosen was too small */
-	bool knows_zeros; /* those that an attempt before found are holes now */
-	struct zero_runs zeros; /* what copying has found */
+	bool knows_zeros;          /* those that an attempt before found are holes now */
+	struct zero_runs zeros;    /* what copying has found */
 };
 
 /* One run of populate(). */
@@ -59,7 +56,7 @@ struct run {
 	struct attempt attempt;
 	struct populate_report *report;
 	enum populate_stage stage;
-	double stage_begin; /* in seconds_of(CLOCK_MONOTONIC) */
+	double stage_begin;   /* in seconds_of(CLOCK_MONOTONIC) */
 	double shared_before; /* pool_seconds() then */
 };
 
@@ -198,8 +195,8 @@ static errcode_t choose_first_size(struct run *run)
 	errcode_t error = size_choose(build, &run->output, &run->attempt.size);
 	if ((error && error != EXT2MB_ET_NO_SPACE) || build->options->zeros_of_source)
 		return error;
-	error = choose_without_zeros(
-		run, error || finds_all ? zero_detection_search : zero_detection_search_long, error);
+	error = choose_without_zeros(run, error || finds_all ? zero_detection_search : zero_detection_search_long,
+	                             error);
 	if (error != EXT2MB_ET_NO_SPACE || !build->least_hole_bytes)
 		return error;
 	build->least_hole_bytes = 0;
@@ -226,8 +223,7 @@ static errcode_t prepare_attempt(struct run *run)
 
 	begin_stage(run, POPULATE_FORMAT);
 	release_attempt(build);
-	errcode_t error =
-		is_first ? choose_first_size(run) : size_choose(build, &run->output, &run->attempt.size);
+	errcode_t error = is_first ? choose_first_size(run) : size_choose(build, &run->output, &run->attempt.size);
 
 	if (!error)
 		error = check_filesystem(build, &run->attempt.size.room);
@@ -237,7 +233,8 @@ static errcode_t prepare_attempt(struct run *run)
 	if (!is_first || build->options->size_only)
 		return 0;
 	error = output_open(&run->output, build->problem);
-	build->image = (struct image){ run->output.descriptor, run->output.direct_descriptor, run->output.offset_bytes };
+	build->image =
+		(struct image){ run->output.descriptor, run->output.direct_descriptor, run->output.offset_bytes };
 	build->image_path = run->output.work_path;
 	build->filesystem_path = run->output.offset_path ? run->output.offset_path : run->output.work_path;
 	return error ? error : block_sharing_check(build);
@@ -343,8 +340,8 @@ static bool enlarge(struct run *run)
  * Pieces come from what is kept of an earlier image: then nothing is kept. Else they come from a filesystem that mke2fs
  * left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
  *
- * Zeros that are found only when they are copied keep their blocks, unless so many of these would be holes that pay that
- * another attempt does, too, which knows them.
+ * Zeros that are found only when they are copied keep their blocks, unless so many of these would be holes that pay
+ * that another attempt does, too, which knows them.
  */
 static bool next_attempt(struct run *run, errcode_t *error)
 {
@@ -360,8 +357,7 @@ static bool next_attempt(struct run *run, errcode_t *error)
 		*error = 0;
 		return true;
 	}
-	if (*error || attempt->knows_zeros || run->output.is_device ||
-	    !are_many_zeros(build, attempt->zeros.blocks))
+	if (*error || attempt->knows_zeros || run->output.is_device || !are_many_zeros(build, attempt->zeros.blocks))
 		return false;
 	uint64_t hole_blocks;
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/scan_sources.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "source/unpack/unpacked_store.h"
 
 /*
- * Where what archives decompress to is kept for the time of the build: TMPDIR, else the image's directory, where there is
- * room, or /var/tmp if the image is a device. The caller frees it; NULL: no memory.
+ * Where what archives decompress to is kept for the time of the build: TMPDIR, else the image's directory, where there
+ * is room, or /var/tmp if the image is a device. The caller frees it; NULL: no memory.
  */
 static char *spool_directory(const char *image, const struct stat *status)
 {
@@ -141,9 +141,9 @@ static errcode_t set_root_label(struct build *build, const char *text)
 
 	if (!*text)
 		return problem_set_reason(build->problem, EINVAL, "-E root_selinux", "cannot set label", "it is empty");
-	errcode_t error = label ? xattr_sets_add(tree, tree->nodes[TREE_ROOT].xattrs, &xattr,
-	                                         &tree->nodes[TREE_ROOT].xattrs) :
-	                          ENOMEM;
+	errcode_t error =
+		label ? xattr_sets_add(tree, tree->nodes[TREE_ROOT].xattrs, &xattr, &tree->nodes[TREE_ROOT].xattrs) :
+			ENOMEM;
 
 	if (!error)
 		error = xattr_sets_unify(tree);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/simulate.h"
 
 #include <errno.h>
@@ -43,7 +43,8 @@ static errcode_t explain_policy(const struct image *image, errcode_t error, stru
 	return problem_set_reason(problem, ELIBBAD, image->policy_path, "wrong answer", "%s", failure);
 }
 
-/* A run beside groups that are left out tells nothing of the filesystem, and what it would write makes the damage worse. */
+/* A run beside groups that are left out tells nothing of the filesystem, and what it would write makes the damage
+ * worse. */
 static errcode_t refuse_damaged(const struct image *image, errcode_t error, struct problem *problem)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -60,10 +61,11 @@ static errcode_t refuse_damaged(const struct image *image, errcode_t error, stru
 static void add_load(struct result *result, const struct load *begin)
 {
 	if (result_is_measured(result))
-		result_add(result, NULL, RESULT_MEASURED, (const struct named_value[]){
-			{ "others_processors", "Processors that others used", load_others(begin), 2 },
-			{ 0 },
-		});
+		result_add(result, NULL, RESULT_MEASURED,
+		           (const struct named_value[]){
+				   { "others_processors", "Processors that others used", load_others(begin), 2 },
+				   { 0 },
+			   });
 }
 
 /* The configuration's own among the settings of all. */
@@ -227,15 +229,9 @@ void measurements_free(const struct simulate_options *options, struct measuremen
 }
 
 static const struct workload *const workloads[] = {
-	&fallocate2_workload,
-	&append_workload,
-	&normalize_workload,
-	&truncate_workload,
-	&creat_clo_workload,
-	&unlink_workload,
-	&age_workload,
-	&replay_workload,
-	NULL,
+	&fallocate2_workload, &append_workload,    &normalize_workload,
+	&truncate_workload,   &creat_clo_workload, &unlink_workload,
+	&age_workload,        &replay_workload,    NULL,
 };
 
 const struct workload *workload_get(unsigned int index)

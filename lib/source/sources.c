@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/sources.h"
 
 #include <errno.h>
@@ -73,8 +73,8 @@ struct stack {
 	struct source *sources;     /* their paths are owned */
 	struct merge_layer *layers; /* of the same numbers; their trees are NULL until they have been read */
 	size_t count, source_capacity, layer_capacity;
-	size_t next; /* the first one that has not been read */
-	size_t side_by_side; /* how many are read at once from there on */
+	size_t next;                  /* the first one that has not been read */
+	size_t side_by_side;          /* how many are read at once from there on */
 	enum whiteout_form whiteouts; /* of what is added */
 	const struct scan_options *options;
 };
@@ -105,9 +105,8 @@ static errcode_t list_layers(struct stack *stack, const char *const *sources, ui
 		errcode_t error;
 
 		stack->whiteouts = source.kind->list_layers ? WHITEOUTS_OCI : whiteouts;
-		error = source.kind->list_layers ?
-		                source.kind->list_layers(&source, pool, add_layer, stack, problem) :
-		                add_layer(stack, &source);
+		error = source.kind->list_layers ? source.kind->list_layers(&source, pool, add_layer, stack, problem) :
+		                                   add_layer(stack, &source);
 		if (error)
 			return problem_set(problem, error, sources[i], "cannot read");
 	}
@@ -133,7 +132,8 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 		origin->source = (uint32_t)number;
 		/* Standard input has no path to be opened again by. */
-		if (number >= MOST_OPEN_LAYERS && origin->is_changeable && strcmp(stack->sources[number].path, "-") != 0)
+		if (number >= MOST_OPEN_LAYERS && origin->is_changeable &&
+		    strcmp(stack->sources[number].path, "-") != 0)
 			tree_close_origin(origin, true);
 	}
 	return 0;
@@ -171,8 +171,7 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 	while (!error && stack->next < stack->count) {
 		size_t count = 0;
 
-		while (stack->next + count < stack->count &&
-		       scans_beside_others(&stack->sources[stack->next + count]))
+		while (stack->next + count < stack->count && scans_beside_others(&stack->sources[stack->next + count]))
 			count++;
 		stack->side_by_side = count;
 		error = count > 1 ? pool_run(pool, count, read_serially, stack, problem) :
@@ -192,8 +191,7 @@ static void show_total(const struct stack *stack)
 		const struct source *source = &stack->sources[i];
 
 		if (source->kind != &archive_source || source->archive->is_limited ||
-		    (!strcmp(source->path, "-") ? fstat(STDIN_FILENO, &status) :
-		                                 stat(source->path, &status)) ||
+		    (!strcmp(source->path, "-") ? fstat(STDIN_FILENO, &status) : stat(source->path, &status)) ||
 		    !S_ISREG(status.st_mode))
 			return;
 		bytes += (uint64_t)status.st_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tells AddressSanitizer which bytes of a buffer mean nothing, such as those after the last one that was read: to look at
- * them is found as if they lay after the buffer's end. Other builds do nothing.
+ * Tells AddressSanitizer which bytes of a buffer mean nothing, such as those after the last one that was read: to look
+ * at them is found as if they lay after the buffer's end. Other builds do nothing.
  */
 #pragma once
 

@@ -42,11 +42,10 @@ bool utf8_is_seen(uint32_t code)
 	static const struct {
 		uint32_t first, last;
 	} ranges[] = {
-		{ 0, 0x1f },       /* control characters, C0 */
-		{ 0x7f, 0x9f },    /* and C1: U+009B begins a command to the terminal like ESC [ */
-		{ 0x61c, 0x61c },  /* the direction of writing */
-		{ 0x200e, 0x200f },
-		{ 0x2028, 0x202e }, /* the ends of lines and paragraphs; directions again */
+		{ 0, 0x1f },                            /* control characters, C0 */
+		{ 0x7f, 0x9f },                         /* and C1: U+009B begins a command to the terminal like ESC [ */
+		{ 0x61c, 0x61c },                       /* the direction of writing */
+		{ 0x200e, 0x200f }, { 0x2028, 0x202e }, /* the ends of lines and paragraphs; directions again */
 		{ 0x2066, 0x2069 },
 	};
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/access.h"
 
 #include <errno.h>
@@ -74,9 +74,8 @@ errcode_t access_read(struct transaction *transaction, uint64_t offset, uint64_t
 		struct part part = part_at(transaction, offset, bytes);
 		const struct held_block *held = held_blocks_find(&transaction->held, part.block);
 		uint64_t done = part.bytes;
-		uint64_t plain = is_whole(transaction, &part) ?
-		                         plain_blocks(transaction, part.block, bytes / block_bytes) :
-		                         0;
+		uint64_t plain =
+			is_whole(transaction, &part) ? plain_blocks(transaction, part.block, bytes / block_bytes) : 0;
 		errcode_t error = 0;
 
 		/* The superblock is read by parts. */
@@ -104,10 +103,9 @@ static errcode_t check_journal_inode(struct transaction *transaction, const stru
 	static const struct {
 		size_t offset, bytes;
 	} kept[] = {
-		{ offsetof(struct ext2_inode, i_mode), 2 },  { offsetof(struct ext2_inode, i_size), 4 },
-		{ offsetof(struct ext2_inode, i_flags), 4 }, { offsetof(struct ext2_inode, i_block), 60 },
-		{ offsetof(struct ext2_inode, i_size_high), 4 },
-		{ offsetof(struct ext2_inode, i_links_count), 2 },
+		{ offsetof(struct ext2_inode, i_mode), 2 },      { offsetof(struct ext2_inode, i_size), 4 },
+		{ offsetof(struct ext2_inode, i_flags), 4 },     { offsetof(struct ext2_inode, i_block), 60 },
+		{ offsetof(struct ext2_inode, i_size_high), 4 }, { offsetof(struct ext2_inode, i_links_count), 2 },
 	};
 
 	if (!layout->has_journal || held->block != layout->journal_inode_block)
@@ -176,10 +174,10 @@ static errcode_t write_direct(struct transaction *transaction, const struct part
 		return 0;
 
 	for (uint64_t index = 0; index < count; index++) {
-		errcode_t error = is_whole(transaction, part) ? 0 :
-		                                                io_channel_read_blk64(transaction->backing,
-		                                                                      part->block + index, 1,
-		                                                                      transaction->bounce);
+		errcode_t error = is_whole(transaction, part) ?
+		                          0 :
+		                          io_channel_read_blk64(transaction->backing, part->block + index, 1,
+		                                                transaction->bounce);
 
 		if (error)
 			return error;
@@ -214,7 +212,8 @@ static errcode_t may_go_down(struct transaction *transaction, uint64_t block, bo
 	if (*is_direct || held_blocks_find(&transaction->held, block))
 		return 0;
 	*is_direct = is_named_data(transaction, block);
-	return *is_direct ? 0 : committed_bitmap_is_free(&transaction->committed, transaction->backing, block, is_direct);
+	return *is_direct ? 0 :
+	                    committed_bitmap_is_free(&transaction->committed, transaction->backing, block, is_direct);
 }
 
 /* How many whole blocks from here on go down at once; the first one does. */
@@ -233,8 +232,8 @@ static errcode_t direct_blocks(struct transaction *transaction, uint64_t block, 
 }
 
 /*
- * The journal is ours alone. What changes nothing there is done: fuse2fs 1.47.4 writes the journal's superblock as it has
- * read it, when it mounts.
+ * The journal is ours alone. What changes nothing there is done: fuse2fs 1.47.4 writes the journal's superblock as it
+ * has read it, when it mounts.
  */
 static errcode_t write_to_journal(struct transaction *transaction, const struct part *part, const void *data)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/channel.h"
 
 #include <errno.h>
@@ -148,7 +148,7 @@ static errcode_t lock_for_writing(struct transaction *transaction)
 
 static uint64_t bytes_of(io_channel channel, int count)
 {
-	return count < 0 ? (uint64_t)-(int64_t)count : (uint64_t)count * (uint64_t)channel->block_size;
+	return count < 0 ? (uint64_t) - (int64_t)count : (uint64_t)count * (uint64_t)channel->block_size;
 }
 
 static errcode_t channel_read(io_channel channel, unsigned long long block, int count, void *data)

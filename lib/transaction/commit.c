@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/commit.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static errcode_t write_needs_recovery(struct transaction *transaction, bool is_n
 }
 
 /*
- * Needs the lock alone: the blocks that are the same as on disk are dropped. What cannot be read there, because the disk
- * has lost it or a file ends before it, is written as it would be without a transaction.
+ * Needs the lock alone: the blocks that are the same as on disk are dropped. What cannot be read there, because the
+ * disk has lost it or a file ends before it, is written as it would be without a transaction.
  */
 static bool is_unchanged(struct transaction *transaction, const struct held_block *held)
 {

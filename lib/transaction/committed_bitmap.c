@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/committed_bitmap.h"
 
 #include <endian.h>
@@ -56,8 +56,8 @@ static errcode_t read_group(struct committed_bitmap *bitmap, io_channel backing,
 	const struct layout *layout = bitmap->layout;
 	const struct group_layout *of_group = &layout->group[group];
 	SCOPE_FREE uint8_t *bits = calloc(1, layout->block_bytes);
-	errcode_t error = vector_reserve(&bitmap->read, &bitmap->read_capacity, bitmap->read_count + 1,
-	                                 sizeof(*bitmap->read));
+	errcode_t error =
+		vector_reserve(&bitmap->read, &bitmap->read_capacity, bitmap->read_count + 1, sizeof(*bitmap->read));
 
 	if (!bits || error)
 		return ENOMEM;

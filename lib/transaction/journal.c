@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/journal.h"
 
 #include <errno.h>
@@ -80,9 +80,9 @@ errcode_t journal_write_empty(struct journal *journal, io_channel backing)
 struct log {
 	struct journal *journal;
 	struct block_writer writer;
-	uint64_t next;       /* of the journal's blocks */
+	uint64_t next;            /* of the journal's blocks */
 	struct journal_tag *tags; /* owned, of one descriptor */
-	uint8_t *descriptor; /* owned */
+	uint8_t *descriptor;      /* owned */
 };
 
 static errcode_t log_add(struct log *log, const void *data)

@@ -10,7 +10,7 @@ struct journal {
 	const struct layout *layout;
 	struct journal_superblock super;
 	struct journal_format format;
-	uint32_t sequence; /* tid of the next transaction */
+	uint32_t sequence;                       /* tid of the next transaction */
 	uint8_t bytes[JOURNAL_SUPERBLOCK_BYTES]; /* its superblock as it is on disk */
 };
 

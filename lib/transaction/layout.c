@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/layout.h"
 
 #include <errno.h>
@@ -53,8 +53,7 @@ static errcode_t read_groups(ext2_filsys fs, struct layout *layout)
 			.block_bitmap = ext2fs_block_bitmap_loc(fs, group),
 			.inode_bitmap = ext2fs_inode_bitmap_loc(fs, group),
 			.inode_table = ext2fs_inode_table_loc(fs, group),
-			.is_uninit = layout->has_uninit_groups &&
-			             ext2fs_bg_flags_test(fs, group, EXT2_BG_BLOCK_UNINIT),
+			.is_uninit = layout->has_uninit_groups && ext2fs_bg_flags_test(fs, group, EXT2_BG_BLOCK_UNINIT),
 		};
 		error = add_descriptors(fs, layout, group);
 		if (!error)
@@ -130,7 +129,8 @@ static errcode_t read_journal_map(ext2_filsys fs, struct layout *layout)
 	if (!error && (!LINUX_S_ISREG(inode.i_mode) || !inode.i_links_count))
 		error = EXT2MB_ET_BAD_JOURNAL;
 	if (!error)
-		error = FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, see_journal_block, &walk));
+		error = FS_ERROR_OF(
+			ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, see_journal_block, &walk));
 	if (!error)
 		error = walk.error;
 	return !error && !layout->journal_run_count ? EXT2MB_ET_BAD_JOURNAL : error;

@@ -34,19 +34,19 @@ struct layout {
 	uint32_t inode_bytes;
 	uint32_t descriptor_bytes;
 	uint32_t descriptors_in_block;
-	bool has_uninit_groups;       /* descriptors have checksums, so that their flags count */
-	struct group_layout *group;   /* owned, one for each */
-	uint64_t *descriptor_blocks;  /* owned, those that count, in order */
-	uint32_t descriptor_count;    /* of these blocks */
-	struct block_ranges fixed;    /* all metadata with a fixed place, whatever the bitmaps say */
-	struct block_ranges backups;  /* of superblock and descriptors */
-	bool has_journal;             /* of its own */
-	struct block_ranges journal;  /* its blocks, and those that map them */
+	bool has_uninit_groups;           /* descriptors have checksums, so that their flags count */
+	struct group_layout *group;       /* owned, one for each */
+	uint64_t *descriptor_blocks;      /* owned, those that count, in order */
+	uint32_t descriptor_count;        /* of these blocks */
+	struct block_ranges fixed;        /* all metadata with a fixed place, whatever the bitmaps say */
+	struct block_ranges backups;      /* of superblock and descriptors */
+	bool has_journal;                 /* of its own */
+	struct block_ranges journal;      /* its blocks, and those that map them */
 	struct journal_run *journal_runs; /* owned, by logical block; no holes */
 	size_t journal_run_count, journal_run_capacity;
-	uint64_t journal_inode_block; /* the block of an inode table that has the journal's inode */
+	uint64_t journal_inode_block;  /* the block of an inode table that has the journal's inode */
 	uint32_t journal_inode_offset; /* within it, bytes */
-	uint64_t mmp_block; /* 0: none */
+	uint64_t mmp_block;            /* 0: none */
 };
 
 /*

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/preview.h"
 
 #include "ext2fs/ext2mb_err.h"
@@ -24,7 +24,8 @@ static bool find_in_group(const struct layout *layout, struct preview_block *sho
 		if (shown->block == group->inode_bitmap)
 			return true;
 		shown->kind = PREVIEW_INODE_TABLE;
-		if (shown->block >= group->inode_table && shown->block - group->inode_table < layout->inode_table_blocks)
+		if (shown->block >= group->inode_table &&
+		    shown->block - group->inode_table < layout->inode_table_blocks)
 			return true;
 	}
 	return false;
@@ -101,7 +102,7 @@ errcode_t preview_commit(io_channel channel, preview_function show, void *contex
 		return EXT2MB_ET_NO_TRANSACTION;
 	pthread_rwlock_wrlock(&transaction->lock);
 	struct preview preview = { transaction, show, context, transaction->journal.super.first };
-	errcode_t error = transaction->state == TRANSACTION_OPEN   ? commit_collect(transaction, &changes) :
+	errcode_t error = transaction->state == TRANSACTION_OPEN ? commit_collect(transaction, &changes) :
 	                  transaction->state == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER :
 	                                                           EXT2_ET_RO_FILSYS;
 

@@ -30,7 +30,7 @@ typedef errcode_t (*preview_function)(void *context, const struct preview_block 
 
 /*
  * Each block in the order in which a commit would write them; an error ends it and is returned. Only what libext2fs has
- * written by now: ext2fs_flush() before. EXT2MB_ET_NO_TRANSACTION, EXT2MB_ET_TRANSACTION_OVER, EXT2_ET_RO_FILSYS, ENOMEM,
- * errors in reading.
+ * written by now: ext2fs_flush() before. EXT2MB_ET_NO_TRANSACTION, EXT2MB_ET_TRANSACTION_OVER, EXT2_ET_RO_FILSYS,
+ * ENOMEM, errors in reading.
  */
 MUST_CHECK errcode_t preview_commit(io_channel channel, preview_function show, void *context);

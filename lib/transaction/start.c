@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/start.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ errcode_t start_backing(struct transaction *transaction)
 		return error;
 	if (*transaction->io_options)
 		error = io_channel_set_options(transaction->backing, transaction->io_options);
-	/* What it kept to itself would be unknown to a flush, and read twice. Some have no cache, and no such option. */
+	/* What it kept to itself would be unknown to a flush, and read twice. Some have no cache, and no such option.
+	 */
 	if (!error && manager->set_option) {
 		error = manager->set_option(transaction->backing, "cache", "off");
 		if (error == EXT2_ET_INVALID_ARGUMENT)

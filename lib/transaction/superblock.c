@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/superblock.h"
 
 #include <endian.h>
@@ -61,7 +61,10 @@ void superblock_set_needs_recovery(uint8_t *super, bool is_needed)
 static const struct kept_field {
 	uint16_t offset, bytes;
 } kept[] = {
-#define KEPT(member) { OFFSET(member), sizeof(((struct ext2_super_block *)0)->member) }
+#define KEPT(member)                                                                                                   \
+	{                                                                                                              \
+		OFFSET(member), sizeof(((struct ext2_super_block *)0)->member)                                         \
+	}
 	KEPT(s_inodes_count),     KEPT(s_blocks_count),     KEPT(s_first_data_block),   KEPT(s_log_block_size),
 	KEPT(s_log_cluster_size), KEPT(s_blocks_per_group), KEPT(s_clusters_per_group), KEPT(s_inodes_per_group),
 	KEPT(s_inode_size),       KEPT(s_desc_size),        KEPT(s_first_meta_bg),      KEPT(s_reserved_gdt_blocks),
@@ -83,8 +86,7 @@ static bool differ(const uint8_t *one, const uint8_t *other, size_t offset, uint
 
 errcode_t superblock_may_become(const uint8_t *committed, const uint8_t *written)
 {
-	if (!superblock_has_magic(written) ||
-	    differ(committed, written, OFFSET(s_feature_compat), KEPT_COMPAT) ||
+	if (!superblock_has_magic(written) || differ(committed, written, OFFSET(s_feature_compat), KEPT_COMPAT) ||
 	    differ(committed, written, OFFSET(s_feature_incompat), KEPT_INCOMPAT) ||
 	    differ(committed, written, OFFSET(s_feature_ro_compat), KEPT_RO_COMPAT))
 		return EXT2MB_ET_LAYOUT_CHANGE;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/transaction.h"
 
 #include <errno.h>
@@ -117,8 +117,8 @@ static errcode_t commit(ext2_filsys fs)
 }
 
 /*
- * Whether it is time to commit before a step: what is held, and what has been freed and may be written by the step, would
- * fill half of the journal; or nobody has told what was freed.
+ * Whether it is time to commit before a step: what is held, and what has been freed and may be written by the step,
+ * would fill half of the journal; or nobody has told what was freed.
  */
 static bool is_due(ext2_filsys fs, const struct transaction *transaction)
 {

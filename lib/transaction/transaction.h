@@ -13,9 +13,9 @@
 
 /* How channels of one kind are opened. */
 struct transaction_manager {
-	io_manager functions; /* channel_functions() */
-	io_manager *backing;  /* what is below: &unix_io_manager */
-	uint64_t flags;       /* EXT2MB_NO_JOURNAL */
+	io_manager functions;           /* channel_functions() */
+	io_manager *backing;            /* what is below: &unix_io_manager */
+	uint64_t flags;                 /* EXT2MB_NO_JOURNAL */
 	void (*listen)(ext2_filsys fs); /* freed_listen(), or NULL: at the first step */
 };
 
@@ -31,32 +31,32 @@ enum transaction_state {
 
 struct transaction_counts {
 	uint64_t commits;
-	uint64_t direct_blocks;  /* written where they belong, at once */
-	uint64_t logged_blocks;  /* by all commits */
+	uint64_t direct_blocks;    /* written where they belong, at once */
+	uint64_t logged_blocks;    /* by all commits */
 	uint64_t unchanged_blocks; /* that a commit dropped, since they were as on disk */
 };
 
 struct transaction {
 	pthread_rwlock_t lock; /* readers of the channel share it; all else is done by one thread at a time */
 	const struct transaction_manager *manager;
-	io_channel channel; /* the program's */
-	io_channel backing; /* in blocks of the filesystem once it has been read; NULL only between two opens */
-	char *name;         /* owned */
-	char *io_options;   /* owned, as ext2fs_open2() takes them; "" */
-	int open_flags;     /* IO_FLAG_* */
-	int lock_descriptor; /* has flock(2)'s lock while the filesystem is open; -1: none */
+	io_channel channel;         /* the program's */
+	io_channel backing;         /* in blocks of the filesystem once it has been read; NULL only between two opens */
+	char *name;                 /* owned */
+	char *io_options;           /* owned, as ext2fs_open2() takes them; "" */
+	int open_flags;             /* IO_FLAG_* */
+	int lock_descriptor;        /* has flock(2)'s lock while the filesystem is open; -1: none */
 	struct process_claim claim; /* to write: after fork() one of two processes has it */
 	enum transaction_state state;
-	errcode_t why_over;  /* what the first refused or failed call returned */
+	errcode_t why_over; /* what the first refused or failed call returned */
 	bool is_in_step;
-	bool has_lost_copy;  /* one of several handles has been freed: the channel's app_data may be that one */
-	bool has_begun;      /* needs_recovery is on disk */
-	bool is_in_doubt;    /* a commit failed after its commit block may have been written: the journal stays as it is */
-	bool has_unflushed;  /* direct writes since the last flush */
+	bool has_lost_copy; /* one of several handles has been freed: the channel's app_data may be that one */
+	bool has_begun;     /* needs_recovery is on disk */
+	bool is_in_doubt; /* a commit failed after its commit block may have been written: the journal stays as it is */
+	bool has_unflushed; /* direct writes since the last flush */
 	struct layout layout;
 	struct committed_bitmap committed;
 	struct held_blocks held;
-	struct journal journal; /* if layout.has_journal */
+	struct journal journal;       /* if layout.has_journal */
 	struct block_ranges discards; /* that wait for the commit */
 	struct block_ranges data;     /* contents that may be overwritten at once */
 	uint64_t freed_blocks;        /* since the last commit */
@@ -65,8 +65,8 @@ struct transaction {
 	void (*range_hook)(ext2_filsys fs, blk64_t start, blk_t count, int in_use);
 	struct transaction_counts counts;
 	struct struct_io_stats closing_stats; /* for an ext2fs_close() that drops an open step */
-	uint8_t super[SUPERBLOCK_BYTES]; /* as of the last commit, without needs_recovery */
-	uint8_t *bounce;                 /* owned, a block, for those who have the lock alone */
+	uint8_t super[SUPERBLOCK_BYTES];      /* as of the last commit, without needs_recovery */
+	uint8_t *bounce;                      /* owned, a block, for those who have the lock alone */
 };
 
 /* The handle that libext2fs has told the channel; NULL: none, or it may have been freed before a copy of it. */

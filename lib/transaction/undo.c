@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "transaction/undo.h"
 
 #include <string.h>
@@ -74,7 +74,7 @@ errcode_t transaction_undo(ext2_filsys fs)
 	if (!transaction)
 		return EXT2MB_ET_NO_TRANSACTION;
 	pthread_rwlock_wrlock(&transaction->lock);
-	errcode_t error = transaction->state != TRANSACTION_OVER                                 ? EXT2MB_ET_BAD_ARGUMENT :
+	errcode_t error = transaction->state != TRANSACTION_OVER                         ? EXT2MB_ET_BAD_ARGUMENT :
 	                  transaction->is_in_doubt || !is_refusal(transaction->why_over) ? EXT2MB_ET_TRANSACTION_OVER :
 	                                                                                   0;
 

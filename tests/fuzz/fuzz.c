@@ -11,7 +11,8 @@
 #include "source/host/content_reader.h"
 #include "source/unpack/unpacked_store.h"
 
-/* What libarchive and images need at once is freed after each input: more of it in quarantine takes new pages all the time. */
+/* What libarchive and images need at once is freed after each input: more of it in quarantine takes new pages all the
+ * time. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

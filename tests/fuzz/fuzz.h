@@ -16,8 +16,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 /*
- * Where a harness has its own, libFuzzer asks it for another input to be made of one, in place, of at most so many bytes;
- * its new count. The other is libFuzzer's way of doing it (tests/fuzz/replay.c makes no inputs).
+ * Where a harness has its own, libFuzzer asks it for another input to be made of one, in place, of at most so many
+ * bytes; its new count. The other is libFuzzer's way of doing it (tests/fuzz/replay.c makes no inputs).
  */
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned int seed);
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t count, size_t most);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Archives: headers of tar as they are checked before libarchive reads them, members, ACLs, sparse files, the tree; see tar_text.h. */
+/* Archives: headers of tar as they are checked before libarchive reads them, members, ACLs, sparse files, the tree; see
+ * tar_text.h. */
 #include "fuzz.h"
 #include "tar_text.h"
 #include "text_mutator.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Single blocks of the disk: a journal's superblock, a block of the orphan file, a node of an extent tree, a
- * block of a directory, an inode with its xattrs. The first byte says which; the bytes are copied to where nothing follows them.
+ * block of a directory, an inode with its xattrs. The first byte says which; the bytes are copied to where nothing
+ * follows them.
  */
 #include "fuzz.h"
 
@@ -52,7 +53,9 @@ static void read_journal(const uint8_t *block)
 
 static void read_orphans(const uint8_t *block, bool has_checksums)
 {
-	const struct ondisk_format format = { .block_bytes = BLOCK_BYTES, .block_bits = 10, .checksums = has_checksums };
+	const struct ondisk_format format = { .block_bytes = BLOCK_BYTES,
+		                              .block_bits = 10,
+		                              .checksums = has_checksums };
 	SCOPE_FREE uint32_t *slots = calloc(orphan_block_slots(&format), sizeof(*slots));
 	uint8_t written[BLOCK_BYTES];
 

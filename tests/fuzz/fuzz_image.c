@@ -64,8 +64,9 @@ static void unfold(const char *path, const uint8_t *bytes, size_t count)
 /* A number of the image, one near it, or one at which something ends. */
 static uint32_t choose_value(const uint8_t *bytes, const struct piece *piece, uint32_t old, uint32_t *state)
 {
-	static const uint32_t ends[] = { 0, 1, 2, 3, 4, 7, 8, 0x7f, 0xff, 0x100, 0x400, 0x3fff, 0x7fff, 0x8000, 0x8001,
-		                         0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff };
+	static const uint32_t ends[] = { 0,      1,      2,       3,          4,          7,         8,
+		                         0x7f,   0xff,   0x100,   0x400,      0x3fff,     0x7fff,    0x8000,
+		                         0x8001, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff };
 
 	switch (next_number(state, 6)) {
 	case 0:
@@ -98,7 +99,8 @@ static void change(uint8_t *bytes, const struct piece *piece, size_t at, unsigne
 		number[n] = (uint8_t)value;
 }
 
-/* Numbers of a node of an extent tree, of its header above all; some make sense only together. False: there is none here. */
+/* Numbers of a node of an extent tree, of its header above all; some make sense only together. False: there is none
+ * here. */
 static bool change_node(uint8_t *bytes, const struct piece *piece, uint32_t *state)
 {
 	size_t nodes[PIECE_BYTES / 4], count = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * OCI images: the index, what it leads to, layers with their whiteouts, and the names of accounts in the tree that comes
- * of them. The first part of the input is index.json, each other one a blob. In a part that is JSON, @N@ is the digest of
- * blob N (1 to 9) and #N# its size; a blob may name those that follow it. Any other part is an archive (tar_text.h).
+ * OCI images: the index, what it leads to, layers with their whiteouts, and the names of accounts in the tree that
+ * comes of them. The first part of the input is index.json, each other one a blob. In a part that is JSON, @N@ is the
+ * digest of blob N (1 to 9) and #N# its size; a blob may name those that follow it. Any other part is an archive
+ * (tar_text.h).
  */
 #include "fuzz.h"
 
@@ -66,8 +67,8 @@ static void write_part(const char *name, const struct fuzz_part *part, struct bl
 {
 	bool is_text = part->count && part->bytes[0] == '{';
 	size_t count;
-	SCOPE_FREE void *bytes = is_text ? (void *)fill_in(part, blobs, &count) :
-	                                   tar_of_text(part->bytes, part->count, &count);
+	SCOPE_FREE void *bytes =
+		is_text ? (void *)fill_in(part, blobs, &count) : tar_of_text(part->bytes, part->count, &count);
 	char path[100];
 
 	if (blob)

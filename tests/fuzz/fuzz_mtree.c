@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Manifests: the first part as a source, a second one as --metadata over it, and a third one as a layer over the first. */
+/* Manifests: the first part as a source, a second one as --metadata over it, and a third one as a layer over the first.
+ */
 #include "fuzz.h"
 
 #include "source/manifest/metadata.h"

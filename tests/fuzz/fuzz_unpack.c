@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gzip and zstd: members, frames and their checksums, unpacked by the caller and by threads, of a file and of a pipe. The
- * first byte says which, and whether the checksums and lengths of gzip are put right. What comes out, and whether it is
- * refused, does not depend on threads, and is what a plain reader of gzip says.
+ * gzip and zstd: members, frames and their checksums, unpacked by the caller and by threads, of a file and of a pipe.
+ * The first byte says which, and whether the checksums and lengths of gzip are put right. What comes out, and whether
+ * it is refused, does not depend on threads, and is what a plain reader of gzip says.
  */
 #include "fuzz.h"
 
@@ -34,7 +34,9 @@ struct outcome {
 static struct outcome unpack(const struct decoder_format *format, int descriptor, size_t count, unsigned int threads,
                              bool is_regular)
 {
-	struct packed_file file = { .descriptor = descriptor, .is_regular = is_regular, .size_bytes = is_regular ? count : 0 };
+	struct packed_file file = { .descriptor = descriptor,
+		                    .is_regular = is_regular,
+		                    .size_bytes = is_regular ? count : 0 };
 	struct unpack_source source = { .format = format, .file = &file, .threads = threads, .unit_bytes = UNIT_BYTES };
 	struct outcome outcome = { 0 };
 	struct problem problem = { 0 };

@@ -85,8 +85,19 @@ static size_t insert_name(uint8_t *bytes, size_t count, size_t most, uint32_t *s
 /* The value after one of JSON's colons. */
 static size_t change_value(uint8_t *bytes, size_t count, size_t most, uint32_t *state)
 {
-	static const char *const values[] = { "null", "1",  "-1",   "\"\"", "\"a\"", "[]", "{}", "[1]", "[{}]", "1.5",
-		                              "true", "[[]]", "9223372036854775807" };
+	static const char *const values[] = { "null",
+		                              "1",
+		                              "-1",
+		                              "\"\"",
+		                              "\"a\"",
+		                              "[]",
+		                              "{}",
+		                              "[1]",
+		                              "[{}]",
+		                              "1.5",
+		                              "true",
+		                              "[[]]",
+		                              "9223372036854775807" };
 	const char *value = values[next_number(state, sizeof(values) / sizeof(*values))];
 	size_t start = next_number(state, (uint32_t)count), depth = 0;
 	const uint8_t *colon = memchr(bytes + start, ':', count - start);

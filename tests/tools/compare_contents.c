@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Contents and holes of regular files. */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,8 @@ void compare_files(const int directories[SIDES], const char *name, off_t size_by
 	}
 	const int files[SIDES] = { source, image };
 
-	/* On XFS and ext4 preallocated blocks that are not written are data for SEEK_DATA while their pages are cached. */
+	/* On XFS and ext4 preallocated blocks that are not written are data for SEEK_DATA while their pages are cached.
+	 */
 	if (options.same_holes)
 		posix_fadvise(source, 0, 0, POSIX_FADV_DONTNEED);
 	if (!options.no_holes)

@@ -25,10 +25,10 @@
 #include "support/cleanup.h"
 
 #define SHOWN_DIFFERENCES 20
-#define SHOWN_PATH_BYTES 1000 /* of longer paths, the end */
+#define SHOWN_PATH_BYTES 1000    /* of longer paths, the end */
 #define AHEAD_NAMES 64           /* are asked for before they are compared */
 #define AHEAD_BYTES (128 << 10)  /* of each of them */
-#define EXT4_MAXIMUM_LINKS 65000        /* a directory with more has a link count of 1 (dir_nlink) */
+#define EXT4_MAXIMUM_LINKS 65000 /* a directory with more has a link count of 1 (dir_nlink) */
 
 const char *const side_names[SIDES] = { "source", "image" };
 

@@ -40,8 +40,8 @@ static void put_disk(struct crash_judge *judge, const uint8_t *disk)
 static ext2_filsys open_file(const struct crash_judge *judge)
 {
 	ext2_filsys fs;
-	errcode_t error = ext2fs_open(judge->path, EXT2_FLAG_64BITS | EXT2_FLAG_IGNORE_CSUM_ERRORS, 0, 0,
-	                              unix_io_manager, &fs);
+	errcode_t error =
+		ext2fs_open(judge->path, EXT2_FLAG_64BITS | EXT2_FLAG_IGNORE_CSUM_ERRORS, 0, 0, unix_io_manager, &fs);
 
 	if (error)
 		errx(2, "%s: %s", judge->path, error_message(error));

@@ -17,8 +17,8 @@ struct crash_judge {
 	uint64_t bytes;
 	uint32_t block_bytes;
 	uint64_t blocks;
-	bool *is_left_out;     /* the primary superblock's and the journal's */
-	uint8_t *replayed;     /* by e2fsck */
+	bool *is_left_out; /* the primary superblock's and the journal's */
+	uint8_t *replayed; /* by e2fsck */
 };
 
 /* disk: a whole filesystem. path: of a file to be made. Whatever fails ends the program, in all of these. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* differing_blocks FILE FILE: in how many blocks of 4096 bytes they differ; what only one of them has differs. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "exercise_model.h"
 
 #include <dirent.h>
@@ -234,7 +234,8 @@ void check_everything(void)
 		struct stat status;
 
 		if ((stat(directory_path(directory), &status) == 0) != directories[directory].exists)
-			fail("%s: %s there", directory_path(directory), directories[directory].exists ? "is not" : "is");
+			fail("%s: %s there", directory_path(directory),
+			     directories[directory].exists ? "is not" : "is");
 		if (!directories[directory].exists)
 			continue;
 		check_list(directory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a filesystem should have, in memory, and whether it has: for exercise_mount. Wrong is whatever ends the program. */
+/* What a filesystem should have, in memory, and whether it has: for exercise_mount. Wrong is whatever ends the program.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -28,9 +29,9 @@ struct directory {
 };
 
 extern struct directory directories[DIRECTORIES];
-extern const char *root;     /* of the mount */
-extern const char *doing;    /* the operation, for messages */
-extern unsigned long step;   /* which one it is */
+extern const char *root;   /* of the mount */
+extern const char *doing;  /* the operation, for messages */
+extern unsigned long step; /* which one it is */
 extern uint64_t random_state;
 
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

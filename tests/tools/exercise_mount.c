@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Random operations on a mounted filesystem, after fsx: each is done to a model in memory too, and what is read must be
  * what the model has.
@@ -349,12 +349,15 @@ static struct operation {
 	unsigned int weight;
 	unsigned long done;
 } operations[] = {
-	{ "create", do_create, 20, 0 },     { "write", do_write, 30, 0 },       { "append", do_append, 30, 0 },
-	{ "read", do_read, 30, 0 },         { "truncate", do_truncate, 15, 0 }, { "unlink", do_unlink, 12, 0 },
-	{ "rename", do_rename, 12, 0 },     { "link", do_link, 8, 0 },          { "symlink", do_symlink, 6, 0 },
-	{ "mkdir", do_mkdir, 4, 0 },        { "rmdir", do_rmdir, 4, 0 },        { "rename-directory", do_rename_directory, 3, 0 },
-	{ "xattr", do_xattr, 10, 0 },       { "fallocate", do_fallocate, 8, 0 }, { "punch", do_punch, 8, 0 },
-	{ "mmap", do_mmap, 10, 0 },         { "fsync", do_fsync, 2, 0 },        { "compare", do_compare, 1, 0 },
+	{ "create", do_create, 20, 0 },     { "write", do_write, 30, 0 },
+	{ "append", do_append, 30, 0 },     { "read", do_read, 30, 0 },
+	{ "truncate", do_truncate, 15, 0 }, { "unlink", do_unlink, 12, 0 },
+	{ "rename", do_rename, 12, 0 },     { "link", do_link, 8, 0 },
+	{ "symlink", do_symlink, 6, 0 },    { "mkdir", do_mkdir, 4, 0 },
+	{ "rmdir", do_rmdir, 4, 0 },        { "rename-directory", do_rename_directory, 3, 0 },
+	{ "xattr", do_xattr, 10, 0 },       { "fallocate", do_fallocate, 8, 0 },
+	{ "punch", do_punch, 8, 0 },        { "mmap", do_mmap, 10, 0 },
+	{ "fsync", do_fsync, 2, 0 },        { "compare", do_compare, 1, 0 },
 };
 
 #define OPERATIONS (sizeof(operations) / sizeof(*operations))

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A library to be preloaded: one allocation of the process fails, of our code or of a library; or SIGTERM comes with it.
+ * A library to be preloaded: one allocation of the process fails, of our code or of a library; or SIGTERM comes with
+ * it.
  *
  * FAIL_ALLOCATION=N	the Nth fails with ENOMEM (the first is 1; 0: none)
  * SIGNAL_ALLOCATION=N	with the Nth of LARGE_BYTES or more the process gets SIGTERM
@@ -67,7 +68,8 @@ static bool would_crash(const void *caller)
 		return true;
 	if (symbol.dli_sname && strstr(symbol.dli_sname, "strdup") && is_within("json_tokener_parse_ex"))
 		return true;
-	/* One of its own, for which there is no name: unix_io, which gives up its caches before they are there (1.47.2). */
+	/* One of its own, for which there is no name: unix_io, which gives up its caches before they are there
+	 * (1.47.2). */
 	if (!symbol.dli_sname)
 		return strstr(symbol.dli_fname, "libext2fs") && is_within("ext2fs_open2");
 	for (size_t function = 0; function < sizeof(functions) / sizeof(*functions); function++)

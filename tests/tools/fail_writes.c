@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To be preloaded: a disk that fails. Of all writes to the file FAIL_WRITES_TO, the one of the number FAIL_WRITES_FROM, from
- * 1 on, and all after it fail with EIO, and each fsync(2) after it. FAIL_WRITES_COUNT: a file that gets how many writes
- * there were.
+ * To be preloaded: a disk that fails. Of all writes to the file FAIL_WRITES_TO, the one of the number FAIL_WRITES_FROM,
+ * from 1 on, and all after it fail with EIO, and each fsync(2) after it. FAIL_WRITES_COUNT: a file that gets how many
+ * writes there were.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,8 +26,8 @@ static bool is_meant(int descriptor)
 	const char *path = getenv("FAIL_WRITES_TO");
 	struct stat file, open_file;
 
-	return path && stat(path, &file) == 0 && fstat(descriptor, &open_file) == 0 && file.st_ino == open_file.st_ino &&
-	       file.st_dev == open_file.st_dev;
+	return path && stat(path, &file) == 0 && fstat(descriptor, &open_file) == 0 &&
+	       file.st_ino == open_file.st_ino && file.st_dev == open_file.st_dev;
 }
 
 static void __attribute__((destructor)) tell_count(void)

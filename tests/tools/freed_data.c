@@ -2,10 +2,10 @@
 /*
  * freed_data attached|alone IMAGE
  *
- * As fuse2fs with libfuse 3 does it, which frees in `open`: a file is overwritten in its place, as named data, opened with
- * O_TRUNC, and directories are made until one has a block that was the file's. In each state of the disk until the commit
- * has returned, the file is empty, or it has its own contents, old or new. IMAGE: a new filesystem. Exit status 1: it has
- * not.
+ * As fuse2fs with libfuse 3 does it, which frees in `open`: a file is overwritten in its place, as named data, opened
+ * with O_TRUNC, and directories are made until one has a block that was the file's. In each state of the disk until the
+ * commit has returned, the file is empty, or it has its own contents, old or new. IMAGE: a new filesystem. Exit status
+ * 1: it has not.
  */
 #include <err.h>
 #include <stdio.h>
@@ -47,7 +47,8 @@ static ext2_filsys open_image(const char *path, int flags, io_manager manager)
 static errcode_t open_recorded(const char *name, int flags, io_channel *channel);
 
 static struct struct_io_manager recorded_functions;
-static const struct transaction_manager recorded = { .functions = &recorded_functions, .backing = &recorded_disk_manager };
+static const struct transaction_manager recorded = { .functions = &recorded_functions,
+	                                             .backing = &recorded_disk_manager };
 
 static errcode_t open_recorded(const char *name, int flags, io_channel *channel)
 {

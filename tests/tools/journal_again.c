@@ -172,8 +172,8 @@ int main(int argc, char **argv)
 	initialize_ext2_error_table();
 	if (argc != 2)
 		errx(2, "one image");
-	errcode_t error = ext2fs_open(argv[1], EXT2_FLAG_64BITS | EXT2_FLAG_IGNORE_CSUM_ERRORS, 0, 0, unix_io_manager,
-	                              &log.fs);
+	errcode_t error =
+		ext2fs_open(argv[1], EXT2_FLAG_64BITS | EXT2_FLAG_IGNORE_CSUM_ERRORS, 0, 0, unix_io_manager, &log.fs);
 	if (error)
 		errx(2, "%s: %s", argv[1], error_message(error));
 	again_superblock(&log);

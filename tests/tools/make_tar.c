@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes tar archives that no archiver would, to standard output: make_tar MEMBER...
  *
  * A member is one argument, "TYPE NAME KEY=VALUE...": TYPE as in tar's header, but f for a regular file, h for a hard
  * link, l for a symlink, d for a directory, c, b, p. Keys: link, mode (octal), uid, gid, mtime, major, minor; data: the
  * content; size: what the header says instead of data's length; pax.KEYWORD: a record before it; sum: a wrong
- * checksum. "g NAME pax.KEYWORD=VALUE..." is a global extended header. "end" writes what ends an archive, "cut" nothing but ends the arguments.
+ * checksum. "g NAME pax.KEYWORD=VALUE..." is a global extended header. "end" writes what ends an archive, "cut" nothing
+ * but ends the arguments.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -21,8 +21,8 @@
 
 #define SMALLEST_BLOCK_BYTES 1024
 #define BLOCK_BYTES 4096
-#define MAXIMUM_PATH_BYTES 3000             /* of the mixed kind, whose paths are used whole */
-#define FILES_EACH 100                      /* directory, of the kinds that have many alike */
+#define MAXIMUM_PATH_BYTES 3000 /* of the mixed kind, whose paths are used whole */
+#define FILES_EACH 100          /* directory, of the kinds that have many alike */
 
 struct paths {
 	char **list;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Random owners, modes, ACLs, capabilities, xattrs and times. */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
  *	orphans release IMAGE			releases them; release-attached: through an allocator that is open
  *	orphans tails IMAGE			the truncated ones have nothing behind their size
  *	orphans hold DIRECTORY COUNT COMMAND	runs the command while COUNT files of the directory are open but
- *unlinked
+ * unlinked
  */
 #include <errno.h>
 #include <fcntl.h>

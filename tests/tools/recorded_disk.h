@@ -19,7 +19,7 @@ struct disk_event {
 /* What is wrong with the disk, or with what is written to it. */
 enum disk_fault {
 	DISK_SOUND,
-	DISK_WITHOUT_FLUSH,   /* flushes do nothing */
+	DISK_WITHOUT_FLUSH,  /* flushes do nothing */
 	DISK_STALE_CHECKSUM, /* the journal's superblock keeps the checksum that it had */
 };
 

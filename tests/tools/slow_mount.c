@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shows a directory once more, read-only, through FUSE, as a slow source: each operation takes so many milliseconds longer,
- * however many others wait at the same time. When it is unmounted it writes how many there were, and how many at once at
- * most.
+ * Shows a directory once more, read-only, through FUSE, as a slow source: each operation takes so many milliseconds
+ * longer, however many others wait at the same time. When it is unmounted it writes how many there were, and how many
+ * at once at most.
  *
  *   slow_mount MILLISECONDS DIR MOUNT_POINT COUNTS_FILE
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * split_tree TREE LOWER UPPER --seed=N [--form=oci|overlayfs]: makes LOWER and UPPER, two layers that give TREE again
  * when they are merged. By chance each entry is in either, UPPER replaces things of any type that LOWER has under the

@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What fsync(2) promises.
  *
- *   synced_files --write DIR SEED LOG   writes files and says in LOG how many fsync(2) has answered, until the filesystem
- *                                       is gone
- *   synced_files --check DIR SEED LOG   are these there, whole?
+ *   synced_files --write DIR SEED LOG   writes files and says in LOG how many fsync(2) has answered, until the
+ * filesystem is gone synced_files --check DIR SEED LOG   are these there, whole?
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -152,7 +152,8 @@ static void apply_torn(struct run *run, const struct disk_event *event, struct r
 
 	for (uint64_t at = 0; at < event->bytes; at += SECTOR_BYTES) {
 		uint64_t offset = event->offset + at;
-		bool is_super = offset >= SUPERBLOCK_OFFSET_BYTES && offset < SUPERBLOCK_OFFSET_BYTES + SUPERBLOCK_BYTES;
+		bool is_super =
+			offset >= SUPERBLOCK_OFFSET_BYTES && offset < SUPERBLOCK_OFFSET_BYTES + SUPERBLOCK_BYTES;
 		bool is_there = random_below(random, 2);
 
 		if (is_super ? has_super : is_there)
@@ -212,8 +213,8 @@ static const char *judge_disk(struct run *run, unsigned long commits, bool by_al
 {
 	const char *problem = crash_judge_replay(&run->judge, run->disk);
 	bool is_before = crash_judge_shows(&run->judge, &run->states[commits]);
-	bool is_after = commits < run->options->transactions &&
-	                crash_judge_shows(&run->judge, &run->states[commits + 1]);
+	bool is_after =
+		commits < run->options->transactions && crash_judge_shows(&run->judge, &run->states[commits + 1]);
 
 	if (!problem && !is_before && !is_after)
 		problem = "it is between two states";
@@ -297,7 +298,8 @@ static errcode_t write_of_what_is_in_use(io_channel channel, unsigned long long 
 static io_manager transaction_manager_of(const char *twin)
 {
 	static struct struct_io_manager functions;
-	static const struct transaction_manager manager = { .functions = &functions, .backing = &recorded_disk_manager };
+	static const struct transaction_manager manager = { .functions = &functions,
+		                                            .backing = &recorded_disk_manager };
 
 	manager_of_channels = &manager;
 	functions = channel_functions(open_channel);

@@ -102,7 +102,7 @@ static void make_directory(struct work *work)
 		work->directories[work->directory_count++] = ino;
 }
 
-static void delete(struct work *work, struct work_file *file)
+static void delete (struct work *work, struct work_file *file)
 {
 	struct ext2_inode inode;
 	blk64_t block = 0;

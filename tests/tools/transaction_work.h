@@ -21,8 +21,8 @@ struct work {
 	unsigned int file_count;
 	ext2_ino_t directories[WORK_DIRECTORIES];
 	unsigned int directory_count;
-	unsigned int names;  /* given so far */
-	ext2_ino_t large;    /* a file that is overwritten as a whole; 0: there is none */
+	unsigned int names; /* given so far */
+	ext2_ino_t large;   /* a file that is overwritten as a whole; 0: there is none */
 	unsigned int large_blocks;
 };
 

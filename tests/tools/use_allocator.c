@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Does a little of everything that libext2mb does to the filesystem in an image, and undoes it: use_allocator IMAGE.
  * A call that fails is named, and what has been allocated is given back.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * without_calls CALL=ERROR... -- COMMAND [ARGUMENT]...: runs a command as an older kernel (ENOSYS) or a container's
  * filter (EPERM) would, to which some system calls do not exist, or on a disk that is damaged (EIO) or full (ENOSPC).
@@ -23,7 +23,7 @@
 static const struct call {
 	const char *name;
 	unsigned int number;
-	unsigned int argument; /* that is looked at; 0: none is */
+	unsigned int argument;    /* that is looked at; 0: none is */
 	unsigned int value, flag; /* it is this value, or has this flag */
 } calls[] = {
 	{ "lgetxattr", .number = SYS_lgetxattr },
@@ -61,7 +61,8 @@ static int fail(const char *what)
 /* Statements that end with that error where the call is this one; how many they are. */
 static unsigned short refuse(struct sock_filter *filter, const struct call *call, unsigned int error)
 {
-	const unsigned int argument_at = offsetof(struct seccomp_data, args) + call->argument * sizeof(uint64_t) + LOW_HALF;
+	const unsigned int argument_at =
+		offsetof(struct seccomp_data, args) + call->argument * sizeof(uint64_t) + LOW_HALF;
 	const unsigned short comparison = call->flag ? BPF_JSET : call->argument ? BPF_JEQ : BPF_JGE;
 	const struct sock_filter statements[CALL_STATEMENTS] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -58,8 +58,8 @@ static void refer_to_files(struct recount *recount)
 		if (ext2fs_file_acl_block(fs, &inode))
 			refer(recount, ext2fs_file_acl_block(fs, &inode));
 		if (ext2fs_inode_has_valid_blocks2(fs, &inode))
-			ck_assert_ok(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, refer_to_block,
-			                                   recount));
+			ck_assert_ok(
+				ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, refer_to_block, recount));
 	}
 }
 

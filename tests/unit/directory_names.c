@@ -6,7 +6,7 @@
 
 struct name_set name_set_start(void)
 {
-	return (struct name_set){.first_ino = 100, .ino_count = UINT32_MAX, .file_type = EXT2_FT_REG_FILE};
+	return (struct name_set){ .first_ino = 100, .ino_count = UINT32_MAX, .file_type = EXT2_FT_REG_FILE };
 }
 
 /* Doubles at every power of two. */
@@ -20,7 +20,7 @@ static struct directory_name *new_name(struct name_set *set, uint32_t length_byt
 	*bytes = malloc(length_bytes);
 	if (!*bytes)
 		abort();
-	set->names[set->count] = (struct directory_name){.name = *bytes, .length_bytes = length_bytes};
+	set->names[set->count] = (struct directory_name){ .name = *bytes, .length_bytes = length_bytes };
 	return &set->names[set->count++];
 }
 
@@ -55,10 +55,12 @@ void name_set_add_random(struct name_set *set, struct random *random, uint32_t c
 }
 
 /* Found by trying all of [a-zA-Z0-9]{6} behind 249 times 'a', in a minute and a half: one in 2^31 meets a hash. */
-static const char middle_names[][7] = {"DR9aHH", "JSbGEE", "dDc5hG", "kTNSZn", "kTNSnZ", "knJS8z", "knJSz8", "n4gJU4",
-                                       "sCcWIX", "sCcWXI", "sKuZ3X", "sKuZX3", "y2CxlQ", "yEgm7P", "yEgmP7"};
-static const char end_names[][7] = {"aSVLlA", "gTYcGV", "ghwMHY", "ghwMn3", "ghwMp1", "pULaQ6", "thQ7Vt", "uIuv3D"};
-static const char folded_names[][7] = {"JQW9Ab", "JQW9bA", "bSjy8H", "bSjyH8", "sF1f4r", "sF1fr4", "ur99MO", "ur99OM"};
+static const char middle_names[][7] = { "DR9aHH", "JSbGEE", "dDc5hG", "kTNSZn", "kTNSnZ", "knJS8z", "knJSz8", "n4gJU4",
+	                                "sCcWIX", "sCcWXI", "sKuZ3X", "sKuZX3", "y2CxlQ", "yEgm7P", "yEgmP7" };
+static const char end_names[][7] = { "aSVLlA", "gTYcGV", "ghwMHY", "ghwMn3", "ghwMp1", "pULaQ6", "thQ7Vt", "uIuv3D" };
+static const char folded_names[][7] = {
+	"JQW9Ab", "JQW9bA", "bSjy8H", "bSjyH8", "sF1f4r", "sF1fr4", "ur99MO", "ur99OM"
+};
 
 static void add_behind_prefix(struct name_set *set, const char (*tails)[7], size_t count)
 {
@@ -89,7 +91,7 @@ void name_set_free(struct name_set *set)
 	for (uint32_t i = 0; i < set->count; i++)
 		free((char *)set->names[i].name);
 	free(set->names);
-	*set = (struct name_set){0};
+	*set = (struct name_set){ 0 };
 }
 
 static struct directory_name name_of(const void *context, uint32_t entry)
@@ -101,10 +103,10 @@ static struct directory_target target_of(const void *context, uint32_t entry)
 {
 	const struct name_set *set = context;
 
-	return (struct directory_target){set->first_ino + entry % set->ino_count, set->file_type};
+	return (struct directory_target){ set->first_ino + entry % set->ino_count, set->file_type };
 }
 
 struct directory_source name_set_source(const struct name_set *set)
 {
-	return (struct directory_source){.context = set, .count = set->count, .name = name_of, .target = target_of};
+	return (struct directory_source){ .context = set, .count = set->count, .name = name_of, .target = target_of };
 }

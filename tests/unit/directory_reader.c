@@ -57,8 +57,8 @@ static uint32_t record_bytes(const struct directory_bytes *directory, const uint
 
 static uint32_t seeded_crc(const struct directory_bytes *directory, const uint8_t *bytes, size_t count)
 {
-	const uint8_t zero[8] = {0};
-	uint32_t words[2] = {htole32(directory->ino), htole32(directory->generation)};
+	const uint8_t zero[8] = { 0 };
+	uint32_t words[2] = { htole32(directory->ino), htole32(directory->generation) };
 	uint32_t crc = ext2fs_crc32c_le(directory->format->checksum_seed, (const uint8_t *)words, 8);
 
 	crc = ext2fs_crc32c_le(crc, bytes, count);
@@ -91,8 +91,7 @@ static const char *read_entry(struct reader *reader, uint32_t block, const uint8
 		uint32_t hash, minor;
 
 		kernel_hash(reader->directory, name, &hash, &minor);
-		CHECK(reader->entries == 0 || hash > reader->hash ||
-			      (hash == reader->hash && minor >= reader->minor),
+		CHECK(reader->entries == 0 || hash > reader->hash || (hash == reader->hash && minor >= reader->minor),
 		      "entries are not in the order of their hashes");
 		reader->hash = hash;
 		reader->minor = minor;
@@ -106,8 +105,8 @@ static const char *read_entry(struct reader *reader, uint32_t block, const uint8
 static const char *read_dots(const struct directory_bytes *directory, const uint8_t *block)
 {
 	const uint8_t type = directory->format->filetype ? EXT2_FT_DIR : 0;
-	const uint8_t dot[] = {12, 0, 1, type, '.', 0, 0, 0};
-	const uint8_t dot_dot[] = {2, type, '.', '.', 0, 0};
+	const uint8_t dot[] = { 12, 0, 1, type, '.', 0, 0, 0 };
+	const uint8_t dot_dot[] = { 2, type, '.', '.', 0, 0 };
 
 	CHECK(get32(block) == directory->ino && memcmp(block + 4, dot, 8) == 0, "\".\" is wrong");
 	CHECK(get32(block + 12) == directory->parent_ino && memcmp(block + 18, dot_dot, 6) == 0, "\"..\" is wrong");
@@ -144,7 +143,7 @@ static const char *read_block(struct reader *reader, uint32_t number, uint32_t s
 	reader->leaves++;
 	if (!directory->format->checksums)
 		return NULL;
-	const uint8_t tail[] = {0, 0, 0, 0, 12, 0, 0, 0xde};
+	const uint8_t tail[] = { 0, 0, 0, 0, 12, 0, 0, 0xde };
 	CHECK(memcmp(block + end_bytes, tail, sizeof(tail)) == 0, "a bad tail");
 	CHECK(get32(block + end_bytes + 8) == seeded_crc(directory, block, end_bytes), "a bad checksum");
 	return NULL;
@@ -220,7 +219,7 @@ static const char *read_subtree(struct reader *reader, uint32_t block, uint32_t 
 		const uint8_t *first = block_at(reader->directory, child);
 		uint32_t hash, minor;
 
-		kernel_hash(reader->directory, (struct directory_name){(const char *)first + 8, first[6]}, &hash,
+		kernel_hash(reader->directory, (struct directory_name){ (const char *)first + 8, first[6] }, &hash,
 		            &minor);
 		CHECK(reader->leaves == 0 || (bound & ~1u) == hash, "an index entry has another hash than its leaf");
 		CHECK(reader->leaves == 0 || (bound & 1) == (hash == last_hash), "a wrong continuation bit");
@@ -247,7 +246,7 @@ static void probe(const struct directory_bytes *directory, uint32_t hash, struct
 			else
 				low = middle + 1;
 		}
-		frames[level] = (struct frame){block, low - 1};
+		frames[level] = (struct frame){ block, low - 1 };
 		block = index_child(directory, block, low - 1);
 	}
 }
@@ -263,7 +262,7 @@ static bool next_leaf(const struct directory_bytes *directory, uint32_t hash, st
 	if ((index_hash(directory, frames[level].block, frames[level].at) & ~1u) != hash)
 		return false;
 	for (; level < levels; level++)
-		frames[level + 1] = (struct frame){index_child(directory, frames[level].block, frames[level].at), 0};
+		frames[level + 1] = (struct frame){ index_child(directory, frames[level].block, frames[level].at), 0 };
 	return true;
 }
 
@@ -312,7 +311,7 @@ const char *directory_check(const struct directory_bytes *directory, const struc
 {
 	SCOPE_FREE uint32_t *block_of = malloc((set->count + 1) * sizeof(*block_of));
 	SCOPE_FREE uint8_t *block_seen = calloc(directory->blocks, 1);
-	struct reader reader = {.directory = directory, .set = set, .block_of = block_of, .block_seen = block_seen};
+	struct reader reader = { .directory = directory, .set = set, .block_of = block_of, .block_seen = block_seen };
 
 	if (!block_of || !block_seen)
 		abort();

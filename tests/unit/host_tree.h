@@ -30,8 +30,8 @@ errcode_t host_tree_try(const char *path, const struct scan_options *options, st
 struct tree *host_tree_scan(const char *path, const struct scan_options *options, unsigned int threads);
 
 /*
- * The scan with so many threads fails with this error, leaving no tree, and names this path, with these words in what the
- * user is told. expected_path and words may be NULL.
+ * The scan with so many threads fails with this error, leaving no tree, and names this path, with these words in what
+ * the user is told. expected_path and words may be NULL.
  */
 void host_tree_expect_failure(const char *path, unsigned int threads, errcode_t expected, const char *expected_path,
                               const char *words);

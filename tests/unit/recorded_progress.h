@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `chrt -f 2 bench/progress --threads=1 --record=DIR` recorded of three trees (doc/results/populate.md): when, since the
- * beginning and since the stage began, which stage, and what it had done.
+ * What `chrt -f 2 bench/progress --threads=1 --record=DIR` recorded of three trees (doc/results/populate.md): when,
+ * since the beginning and since the stage began, which stage, and what it had done.
  */
 #pragma once
 
@@ -96,4 +96,3 @@ static const struct recorded_line one_directory_lines[] = {
 	{ 1.098, 0.698, "copy", 200000, 99951584 },
 	{ 1.168, 0.070, "seal", 200002, 0 },
 };
-

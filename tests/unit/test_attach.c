@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* libext2fs's own calls on a handle that an allocator is attached to. */
 #include <string.h>
 #include <sys/stat.h>
@@ -48,7 +48,8 @@ struct pieces {
 	uint64_t count;
 };
 
-static int count_piece(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
+static int count_piece(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
+                       void *context)
 {
 	struct pieces *pieces = context;
 
@@ -68,7 +69,8 @@ static uint64_t count_pieces(ext2_filsys fs, ext2_ino_t ino)
 	struct pieces pieces = { 0 };
 
 	ck_assert_ok(ext2fs_read_inode(fs, ino, &inode));
-	int flags = inode.i_flags & EXT4_EXTENTS_FL ? BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY : BLOCK_FLAG_READ_ONLY;
+	int flags =
+		inode.i_flags & EXT4_EXTENTS_FL ? BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY : BLOCK_FLAG_READ_ONLY;
 	ck_assert_ok(ext2fs_block_iterate3(fs, ino, flags, NULL, count_piece, &pieces));
 	return pieces.count;
 }
@@ -133,9 +135,9 @@ START_TEST(test_in_turns)
 END_TEST
 
 /*
- * One file after the other, each written a block a call and not touched again: how programs fill a filesystem. Most are small,
- * every eighth is longer. They have no more pieces than libext2fs gives them alone, whether their sizes are known before (mke2fs -d, debugfs)
- * or not (fuse2fs), with holes and without.
+ * One file after the other, each written a block a call and not touched again: how programs fill a filesystem. Most are
+ * small, every eighth is longer. They have no more pieces than libext2fs gives them alone, whether their sizes are
+ * known before (mke2fs -d, debugfs) or not (fuse2fs), with holes and without.
  */
 #define ONE_BY_ONE 320
 

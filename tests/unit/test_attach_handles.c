@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Handles that an allocator is attached to, and what programs may do to a handle besides calling libext2fs. */
 #include <string.h>
 #include <sys/stat.h>
@@ -191,7 +191,8 @@ static void check_agreement(ext2_filsys fs, uint64_t handed_out)
 
 	for (uint64_t block = fs->super->s_first_data_block; block < end; block += step) {
 		ck_assert_ok(ext2mb_query_blocks(ext2mb_attached(fs), block, step, &use, &alike));
-		if (block != handed_out && (use == EXT2MB_BLOCKS_USED) != (ext2fs_test_block_bitmap2(fs->block_map, block) != 0))
+		if (block != handed_out &&
+		    (use == EXT2MB_BLOCKS_USED) != (ext2fs_test_block_bitmap2(fs->block_map, block) != 0))
 			ck_abort_msg("block %llu", (unsigned long long)block);
 	}
 }
@@ -310,7 +311,8 @@ static void tell(ext2_filsys fs, uint64_t start, uint64_t count, int in_use, boo
 START_TEST(test_ranges_are_told)
 {
 	bool is_old = _i % 2, reads_all = _i / 2;
-	ext2_filsys fs = attach_open_image("-t ext4 -b 1024 -g 1024 -N 256 -O ^has_journal,^orphan_file,^resize_inode,^flex_bg", "16M");
+	ext2_filsys fs = attach_open_image(
+		"-t ext4 -b 1024 -g 1024 -N 256 -O ^has_journal,^orphan_file,^resize_inode,^flex_bg", "16M");
 	blk64_t block;
 
 	for (uint64_t start = 2600; start < 9000; start += 777) {

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random calls of libext2fs, the same on a handle with an allocator and on one without: contents are the same, and after
- * each call the attached one's map, descriptors and counters are what its inodes refer to.
+ * Random calls of libext2fs, the same on a handle with an allocator and on one without: contents are the same, and
+ * after each call the attached one's map, descriptors and counters are what its inodes refer to.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -50,13 +50,18 @@ static const struct variant {
 	{ "-t ext4 -b 1024 -N 256 -O ^orphan_file", "16M", EXT4_EXTENTS_FL, false },
 	{ "-t ext2 -b 1024 -N 256", "12M", 0, false },
 	{ "-t ext3 -b 4096 -N 256", "32M", 0, false },
-	{ "-t ext4 -b 1024 -N 256 -O bigalloc,^has_journal,^resize_inode,^orphan_file -C 4096", "16M", EXT4_EXTENTS_FL, false },
-	{ "-t ext4 -b 4096 -N 256 -O bigalloc,^has_journal,^resize_inode,^orphan_file -C 65536", "48M", EXT4_EXTENTS_FL, false },
-	{ "-t ext4 -b 1024 -N 256 -O ^has_journal,^metadata_csum,uninit_bg,^flex_bg,^64bit,^orphan_file", "24M", EXT4_EXTENTS_FL, false },
-	{ "-t ext4 -b 1024 -g 1024 -N 256 -O ^has_journal,meta_bg,^resize_inode,^orphan_file", "12M", EXT4_EXTENTS_FL, false },
+	{ "-t ext4 -b 1024 -N 256 -O bigalloc,^has_journal,^resize_inode,^orphan_file -C 4096", "16M", EXT4_EXTENTS_FL,
+	  false },
+	{ "-t ext4 -b 4096 -N 256 -O bigalloc,^has_journal,^resize_inode,^orphan_file -C 65536", "48M", EXT4_EXTENTS_FL,
+	  false },
+	{ "-t ext4 -b 1024 -N 256 -O ^has_journal,^metadata_csum,uninit_bg,^flex_bg,^64bit,^orphan_file", "24M",
+	  EXT4_EXTENTS_FL, false },
+	{ "-t ext4 -b 1024 -g 1024 -N 256 -O ^has_journal,meta_bg,^resize_inode,^orphan_file", "12M", EXT4_EXTENTS_FL,
+	  false },
 	{ "-t ext4 -b 1024 -N 128 -O ^has_journal,^orphan_file", "4M", EXT4_EXTENTS_FL, true },
 	{ "-t ext2 -b 1024 -N 128", "4M", 0, true },
-	{ "-t ext4 -b 1024 -N 128 -O bigalloc,^has_journal,^resize_inode,^orphan_file -C 4096", "8M", EXT4_EXTENTS_FL, true },
+	{ "-t ext4 -b 1024 -N 128 -O bigalloc,^has_journal,^resize_inode,^orphan_file -C 4096", "8M", EXT4_EXTENTS_FL,
+	  true },
 };
 
 static uint64_t below(uint64_t limit)
@@ -311,8 +316,8 @@ static errcode_t map_block(enum side side, const struct call *call)
 	blk64_t block = 0;
 
 	lengthen(side, call, call->offset + test.fs[side]->blocksize);
-	errcode_t error = ext2fs_bmap2(test.fs[side], *inode_of(side, call), NULL, NULL, BMAP_ALLOC | BMAP_ZERO, logical,
-	                               NULL, &block);
+	errcode_t error = ext2fs_bmap2(test.fs[side], *inode_of(side, call), NULL, NULL, BMAP_ALLOC | BMAP_ZERO,
+	                               logical, NULL, &block);
 	if (!error)
 		zero_blocks(side, call, logical, logical + 1);
 	return error;
@@ -466,16 +471,11 @@ static const struct operation {
 	bool needs_file;
 	unsigned int weight;
 } operations[] = {
-	{ "writing", write_file, true, 30 },
-	{ "truncating", truncate_file, true, 6 },
-	{ "punching", punch, true, 6 },
-	{ "unlinking", unlink_file, true, 4 },
-	{ "mkdir", make_directory, false, 2 },
-	{ "expand_dir", expand_directory, false, 1 },
-	{ "symlink", make_symlink, false, 2 },
-	{ "fallocate", allocate_file, true, 8 },
-	{ "xattr", set_xattr, true, 5 },
-	{ "bmap", map_block, true, 6 },
+	{ "writing", write_file, true, 30 },   { "truncating", truncate_file, true, 6 },
+	{ "punching", punch, true, 6 },        { "unlinking", unlink_file, true, 4 },
+	{ "mkdir", make_directory, false, 2 }, { "expand_dir", expand_directory, false, 1 },
+	{ "symlink", make_symlink, false, 2 }, { "fallocate", allocate_file, true, 8 },
+	{ "xattr", set_xattr, true, 5 },       { "bmap", map_block, true, 6 },
 	{ "flush", flush, false, 2 },
 };
 

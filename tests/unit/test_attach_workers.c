@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Workers of an allocator that serves libext2fs: what the program marks in the map without a word is not handed out. */
 #include <pthread.h>
 #include <string.h>

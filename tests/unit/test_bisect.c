@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* BISECT(): the first index for which a condition is true, wherever that is. */
 #include "support/bisect.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks that the caller names: looking at them, taking them, and giving the last ones back at once. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -123,7 +123,8 @@ static void give_back(void)
 			from = random_below(&books.random, clusters);
 			count = 1 + random_below(&books.random, clusters - from);
 		}
-		part = (struct ext2mb_extent){ books.last.start + from * books.cluster_blocks, count * books.cluster_blocks };
+		part = (struct ext2mb_extent){ books.last.start + from * books.cluster_blocks,
+			                       count * books.cluster_blocks };
 	}
 	if (part.start >= books.last.start && part.start + part.count <= books.last.start + books.last.count) {
 		expected = 0;
@@ -151,7 +152,8 @@ static void mark(void)
 	bool expected = all_are(range.start, range.count, FREE);
 	uint64_t free_blocks = ext2mb_free_blocks(books.image.mb), reserved = ext2mb_reserved_blocks(books.image.mb);
 
-	ck_assert_error(ext2mb_mark_used(books.image.worker, range.start, range.count), expected ? 0 : EXT2MB_ET_NO_SPACE);
+	ck_assert_error(ext2mb_mark_used(books.image.worker, range.start, range.count),
+	                expected ? 0 : EXT2MB_ET_NO_SPACE);
 	if (expected) {
 		memset(books.map + range.start, USED, range.count);
 	} else {
@@ -186,7 +188,8 @@ static void look(void)
 		enum ext2mb_block_use use;
 		uint64_t most = books.blocks - block;
 
-		ck_assert_ok(ext2mb_query_blocks(books.image.mb, block, most - most % books.cluster_blocks, &use, &alike));
+		ck_assert_ok(
+			ext2mb_query_blocks(books.image.mb, block, most - most % books.cluster_blocks, &use, &alike));
 		ck_assert_uint_gt(alike, 0);
 		ck_assert_int_ne((int)use, previous);
 		previous = (int)use;
@@ -212,7 +215,8 @@ START_TEST(test_model)
 		{ "-t ext4 -b 1024 -g 1024 -O ^has_journal", "9M" },
 		{ "-t ext4 -b 1024 -O ^has_journal,bigalloc -C 4096 -g 4096", "30M" },
 	};
-	static const struct ext2mb_options choices[] = { { 0 }, { .locality = EXT2MB_LOCALITY_THREAD },
+	static const struct ext2mb_options choices[] = { { 0 },
+		                                         { .locality = EXT2MB_LOCALITY_THREAD },
 		                                         { .normalization = EXT2MB_NORMALIZE_TABLE } };
 
 	open_books(shapes[_i % 2].options, shapes[_i % 2].size, &choices[_i / 2]);
@@ -256,9 +260,10 @@ START_TEST(test_refusals)
 
 	open_books("-t ext4 -b 1024 -O ^has_journal,bigalloc -C 4096 -g 4096", "30M", NULL);
 	const uint64_t end = books.first + (books.blocks - books.first) / 4 * 4;
-	const struct ext2mb_extent wrong[] = { { books.first, 0 },         { books.first + 1, 4 }, { books.first, 3 },
-		                               { end, 4 },                 { end - 4, 8 },         { UINT64_MAX - 3, 4 },
-		                               { books.first, UINT64_MAX - 3 } };
+	const struct ext2mb_extent wrong[] = {
+		{ books.first, 0 },    { books.first + 1, 4 },         { books.first, 3 }, { end, 4 }, { end - 4, 8 },
+		{ UINT64_MAX - 3, 4 }, { books.first, UINT64_MAX - 3 }
+	};
 	for (size_t index = 0; index < sizeof(wrong) / sizeof(*wrong); index++) {
 		const struct ext2mb_extent *range = &wrong[index];
 

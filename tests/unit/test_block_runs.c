@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* block_runs: which blocks a file's data is rounded out to. */
 #include "populate/plan/block_runs.h"
 

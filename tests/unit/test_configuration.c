@@ -14,8 +14,7 @@ START_TEST(choices_are_read)
 	} cases[] = {
 		{ "try-lock", 0, CHOICE_TRY_LOCK },
 		{ "1", 0, CHOICE_TRY_LOCK },
-		{ "4,5,own-pending", 0,
-		  CHOICE_STREAM_HINT | CHOICE_SEVERAL_GOALS | CHOICE_OWN_PENDING },
+		{ "4,5,own-pending", 0, CHOICE_STREAM_HINT | CHOICE_SEVERAL_GOALS | CHOICE_OWN_PENDING },
 		{ "8-10", 0, CHOICE_PENDING_ATOMIC | CHOICE_MERGE_FIRST | CHOICE_FULL_UNLISTED },
 		{ "6,7,12-14", 0, 0 },
 		{ "0", EINVAL, 0 },

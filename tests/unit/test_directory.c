@@ -18,7 +18,7 @@ static struct ondisk_format format_of(unsigned int block_bits, bool checksums, u
 		.block_bits = block_bits,
 		.inode_bytes = 256,
 		.hash_version = hash_version,
-		.hash_seed = {0x01234567, 0x89abcdef, 0xfedcba98, 0x76543210},
+		.hash_seed = { 0x01234567, 0x89abcdef, 0xfedcba98, 0x76543210 },
 		.checksum_seed = 0xcafe,
 		.checksums = checksums,
 		.extents = true,
@@ -40,7 +40,7 @@ struct built {
 static struct built build(const struct ondisk_format *format, const struct name_set *set, uint32_t minimum_blocks)
 {
 	const struct directory_source source = name_set_source(set);
-	struct built built = {.directory = {.format = format, .ino = 77, .parent_ino = 66, .generation = 5}};
+	struct built built = { .directory = { .format = format, .ino = 77, .parent_ino = 66, .generation = 5 } };
 	uint32_t blocks;
 
 	ck_assert_int_eq(directory_layout(format, &source, minimum_blocks, NULL, &blocks, &built.layout), 0);
@@ -108,7 +108,7 @@ static uint32_t blocks_of_random(const struct ondisk_format *format, struct rand
 	return blocks;
 }
 
-static const unsigned int block_bits[] = {10, 11, 12, 16};
+static const unsigned int block_bits[] = { 10, 11, 12, 16 };
 
 /* Every combination of features with every block size: the loop's index says which. */
 START_TEST(each_format_reads_back)
@@ -380,14 +380,14 @@ static struct directory_name numbered_name(const void *context, uint32_t entry)
 		memset(name, 'n', sizeof(name));
 	for (int at = 0; at < 8; at++, entry >>= 4)
 		name[at] = 'a' + (entry & 15);
-	return (struct directory_name){name, sizeof(name)};
+	return (struct directory_name){ name, sizeof(name) };
 }
 
 static struct directory_target same_target(const void *context, uint32_t entry)
 {
 	(void)context;
 	(void)entry;
-	return (struct directory_target){12, EXT2_FT_REG_FILE};
+	return (struct directory_target){ 12, EXT2_FT_REG_FILE };
 }
 
 /* 1 KiB blocks with checksums: 123 entries in the root, 126 in a node, 3 of the longest names in a leaf. */
@@ -399,19 +399,21 @@ START_TEST(index_grows_a_level_at_its_limits)
 		errcode_t error;
 		uint32_t levels, nodes;
 	} cases[] = {
-		{123, false, 0, 0, 0},
-		{124, false, 0, 1, 1},
-		{126 + 1, false, 0, 1, 2},
-		{123 * 126, false, 0, 1, 123},
-		{123 * 126 + 1, false, EFBIG, 0, 0},
-		{123 * 126, true, 0, 1, 123},
-		{123 * 126 + 1, true, 0, 2, 124 + 1},
-		{126 * 126 + 1, true, 0, 2, 127 + 2},
+		{ 123, false, 0, 0, 0 },
+		{ 124, false, 0, 1, 1 },
+		{ 126 + 1, false, 0, 1, 2 },
+		{ 123 * 126, false, 0, 1, 123 },
+		{ 123 * 126 + 1, false, EFBIG, 0, 0 },
+		{ 123 * 126, true, 0, 1, 123 },
+		{ 123 * 126 + 1, true, 0, 2, 124 + 1 },
+		{ 126 * 126 + 1, true, 0, 2, 127 + 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct ondisk_format format = format_of(10, true, EXT2_HASH_HALF_MD4);
-		const struct directory_source source = {.count = cases[i].leaves * 3, .name = numbered_name, .target = same_target};
+		const struct directory_source source = { .count = cases[i].leaves * 3,
+			                                 .name = numbered_name,
+			                                 .target = same_target };
 		struct directory_layout *layout;
 		uint32_t blocks;
 
@@ -448,7 +450,7 @@ END_TEST
 START_TEST(linear_size_has_its_limit)
 {
 	struct ondisk_format format = format_of(10, false, EXT2_HASH_HALF_MD4);
-	const struct directory_source source = {.count = 1000, .name = numbered_name, .target = same_target};
+	const struct directory_source source = { .count = 1000, .name = numbered_name, .target = same_target };
 	struct directory_layout *layout;
 	uint32_t blocks;
 

@@ -59,7 +59,7 @@ struct filling {
 
 static void write_new_inode(ext2_filsys fs, ext2_ino_t ino, uint16_t mode, uint32_t generation)
 {
-	struct ext2_inode inode = {.i_mode = mode, .i_links_count = LINUX_S_ISDIR(mode) ? 2 : 1};
+	struct ext2_inode inode = { .i_mode = mode, .i_links_count = LINUX_S_ISDIR(mode) ? 2 : 1 };
 
 	inode.i_generation = generation;
 	if (ext2fs_has_feature_extents(fs->super)) {
@@ -84,7 +84,7 @@ static void open_filling(struct filling *filling, uint8_t hash_version, uint32_t
 	fs->super->s_flags &= ~(EXT2_FLAGS_SIGNED_HASH | EXT2_FLAGS_UNSIGNED_HASH);
 	fs->super->s_flags |= hash_flag;
 	ext2fs_mark_super_dirty(fs);
-	*filling = (struct filling){.fs = fs};
+	*filling = (struct filling){ .fs = fs };
 	ck_assert_int_eq(ondisk_format_read(fs->super, &filling->format), 0);
 	for (int file = 0; file < FILES; file++) {
 		ck_assert_int_eq(ext2fs_new_inode(fs, EXT2_ROOT_INO, LINUX_S_IFREG | 0644, NULL, &filling->files[file]),
@@ -162,9 +162,8 @@ static void add_directory(struct filling *filling, const char *name, struct name
 		inode.i_flags |= EXT2_INDEX_FL;
 		ck_assert_int_eq(ext2fs_write_inode(fs, ino, &inode), 0);
 	}
-	ck_assert_int_eq(directory_build(&filling->format, &source, layout, blocks, ino, EXT2_ROOT_INO, generation,
-	                                 bytes),
-	                 0);
+	ck_assert_int_eq(
+		directory_build(&filling->format, &source, layout, blocks, ino, EXT2_ROOT_INO, generation, bytes), 0);
 	write_blocks(fs, ino, blocks, bytes);
 	link_into_root(fs, name, ino);
 	directory_layout_free(layout);
@@ -242,17 +241,17 @@ struct wanted_directory {
 };
 
 static const struct wanted_directory usual[] = {
-	{"empty", 0, 4, 4, 0, 0},
-	{"surplus", 0, 4, 4, 16, 0},
-	{"one", 1, 255, 255, 0, 0},
-	{"few", 9, 4, 60, 0, 0},
-	{"surplus-used", 100, 4, 20, 8, 0},
-	{"many", 1000, 4, 60, 0, 0},
-	{"long", 400, 255, 255, 0, 0},
-	{"any", 3000, 4, 255, 0, 0},
-	{"middle", 40, 255, 255, 0, 1 + COLLIDING_IN_THE_MIDDLE},
-	{"end", 7, 255, 255, 0, 1 + COLLIDING_AT_THE_END},
-	{"end-of-node", 3 * 126 - 4, 255, 255, 0, 1 + COLLIDING_AT_THE_END},
+	{ "empty", 0, 4, 4, 0, 0 },
+	{ "surplus", 0, 4, 4, 16, 0 },
+	{ "one", 1, 255, 255, 0, 0 },
+	{ "few", 9, 4, 60, 0, 0 },
+	{ "surplus-used", 100, 4, 20, 8, 0 },
+	{ "many", 1000, 4, 60, 0, 0 },
+	{ "long", 400, 255, 255, 0, 0 },
+	{ "any", 3000, 4, 255, 0, 0 },
+	{ "middle", 40, 255, 255, 0, 1 + COLLIDING_IN_THE_MIDDLE },
+	{ "end", 7, 255, 255, 0, 1 + COLLIDING_AT_THE_END },
+	{ "end-of-node", 3 * 126 - 4, 255, 255, 0, 1 + COLLIDING_AT_THE_END },
 };
 
 static const struct wanted_image {
@@ -262,22 +261,46 @@ static const struct wanted_image {
 	bool not_for_e2fsck;
 	struct wanted_directory large; /* besides the usual ones */
 } images[] = {
-	{"-t ext4 -b 4096", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, false, {"50000", 50000, 4, 40, 0, 0}},
-	{"-t ext4 -b 1024", EXT2_HASH_LEGACY, EXT2_FLAGS_UNSIGNED_HASH, false, {"one-level", 12000, 200, 255, 0, 0}},
-	{"-t ext4 -b 1024 -O large_dir", EXT2_HASH_HALF_MD4, EXT2_FLAGS_UNSIGNED_HASH, false,
-	 {"two-levels", 3 * 15498 + 500, 255, 255, 0, 0}},
-	{"-t ext4 -b 1024 -O ^metadata_csum", EXT2_HASH_LEGACY, EXT2_FLAGS_SIGNED_HASH, false,
-	 {"20000", 20000, 4, 40, 0, 0}},
-	{"-t ext4 -b 2048 -O ^64bit", EXT2_HASH_TEA, EXT2_FLAGS_SIGNED_HASH, false, {"20000", 20000, 4, 40, 0, 0}},
-	{"-t ext3 -b 4096 -O ^filetype", EXT2_HASH_TEA, EXT2_FLAGS_UNSIGNED_HASH, false, {"20000", 20000, 4, 40, 0, 0}},
-	{"-t ext4 -b 4096 -O ^dir_index", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, false, {"exact", 2, 4, 4, 0, 0}},
-	{"-t ext2 -b 1024 -O ^dir_index,^filetype", EXT2_HASH_HALF_MD4, 0, false, {"short", 2000, 4, 4, 0, 0}},
-	{"-t ext4 -b 65536", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, false, {"20000", 20000, 4, 255, 0, 0}},
-	{"-t ext4 -b 65536 -O ^metadata_csum", EXT2_HASH_LEGACY, EXT2_FLAGS_SIGNED_HASH, false,
-	 {"20000", 20000, 4, 40, 0, 0}},
+	{ "-t ext4 -b 4096", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, false, { "50000", 50000, 4, 40, 0, 0 } },
+	{ "-t ext4 -b 1024",
+	  EXT2_HASH_LEGACY,
+	  EXT2_FLAGS_UNSIGNED_HASH,
+	  false,
+	  { "one-level", 12000, 200, 255, 0, 0 } },
+	{ "-t ext4 -b 1024 -O large_dir",
+	  EXT2_HASH_HALF_MD4,
+	  EXT2_FLAGS_UNSIGNED_HASH,
+	  false,
+	  { "two-levels", 3 * 15498 + 500, 255, 255, 0, 0 } },
+	{ "-t ext4 -b 1024 -O ^metadata_csum",
+	  EXT2_HASH_LEGACY,
+	  EXT2_FLAGS_SIGNED_HASH,
+	  false,
+	  { "20000", 20000, 4, 40, 0, 0 } },
+	{ "-t ext4 -b 2048 -O ^64bit", EXT2_HASH_TEA, EXT2_FLAGS_SIGNED_HASH, false, { "20000", 20000, 4, 40, 0, 0 } },
+	{ "-t ext3 -b 4096 -O ^filetype",
+	  EXT2_HASH_TEA,
+	  EXT2_FLAGS_UNSIGNED_HASH,
+	  false,
+	  { "20000", 20000, 4, 40, 0, 0 } },
+	{ "-t ext4 -b 4096 -O ^dir_index",
+	  EXT2_HASH_HALF_MD4,
+	  EXT2_FLAGS_SIGNED_HASH,
+	  false,
+	  { "exact", 2, 4, 4, 0, 0 } },
+	{ "-t ext2 -b 1024 -O ^dir_index,^filetype", EXT2_HASH_HALF_MD4, 0, false, { "short", 2000, 4, 4, 0, 0 } },
+	{ "-t ext4 -b 65536", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, false, { "20000", 20000, 4, 255, 0, 0 } },
+	{ "-t ext4 -b 65536 -O ^metadata_csum",
+	  EXT2_HASH_LEGACY,
+	  EXT2_FLAGS_SIGNED_HASH,
+	  false,
+	  { "20000", 20000, 4, 40, 0, 0 } },
 	/* e2fsck 1.47 does not fold 0xfffffffe as the kernel does, and finds leaves out of order. */
-	{"-t ext4 -b 1024", EXT2_HASH_LEGACY, EXT2_FLAGS_SIGNED_HASH, true,
-	 {"folded", 3 * 126 - 4, 255, 255, 0, 1 + COLLIDING_FOLDED}},
+	{ "-t ext4 -b 1024",
+	  EXT2_HASH_LEGACY,
+	  EXT2_FLAGS_SIGNED_HASH,
+	  true,
+	  { "folded", 3 * 126 - 4, 255, 255, 0, 1 + COLLIDING_FOLDED } },
 };
 
 #define USUAL (sizeof(usual) / sizeof(*usual))

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where directories, their files' inodes and their small files' blocks lie: 64 groups of 512 inodes and 2048 blocks,
  * so that a group has four shares of 128 inodes.
@@ -203,11 +203,9 @@ END_TEST
 
 static struct ext2mb_extent write_file(ext2_ino_t directory, ext2_ino_t ino)
 {
-	const struct ext2mb_file_info info = { .struct_bytes = sizeof(info),
-		                               .ino = ino,
-		                               .parent = directory,
-		                               .blocks = 1,
-		                               .flags = EXT2MB_FILE_FINAL };
+	const struct ext2mb_file_info info = {
+		.struct_bytes = sizeof(info), .ino = ino, .parent = directory, .blocks = 1, .flags = EXT2MB_FILE_FINAL
+	};
 	const struct ext2mb_file_request request = { .struct_bytes = sizeof(request), .count = 1 };
 	struct ext2mb_extent extent;
 	struct ext2mb_file *file;

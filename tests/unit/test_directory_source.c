@@ -428,7 +428,8 @@ START_TEST(what_is_not_a_directory_is_refused)
 	host_tree_write(host_tree_below(path, "file"), "");
 	expect_failure(host_tree_below(path, "file"), ENOTDIR, host_tree_below(path, "file"),
 	               ": cannot open directory: Not a directory");
-	expect_failure(host_tree_below(path, "nothing"), ENOENT, host_tree_below(path, "nothing"), ": cannot open: No such");
+	expect_failure(host_tree_below(path, "nothing"), ENOENT, host_tree_below(path, "nothing"),
+	               ": cannot open: No such");
 }
 END_TEST
 

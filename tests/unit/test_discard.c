@@ -299,8 +299,7 @@ static errcode_t free_neighbours(void *context, uint64_t start, uint64_t count)
 
 START_TEST(test_frees_meanwhile)
 {
-	static const uint32_t dropped[] = { 0, CHOICE_OWN_PENDING,
-		                            CHOICE_OWN_PENDING | CHOICE_MERGE_FIRST };
+	static const uint32_t dropped[] = { 0, CHOICE_OWN_PENDING, CHOICE_OWN_PENDING | CHOICE_MERGE_FIRST };
 	const struct policy_options options = { .allocator.discard = free_neighbours, .choices_dropped = dropped[_i] };
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 48, .flags = EXT2MB_ALLOC_WHOLE };
 	struct ext2mb_extent extent;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Requests of few blocks where free space is scarce and in pieces: what they look at, and how they come to lie. Time is
  * not measured here (bench/aged_bench.c does that) but what takes it: the runs and groups that are considered.

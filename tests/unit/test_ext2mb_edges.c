@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where things meet: borders of groups, ends of numbers, requests that contradict themselves. */
 #include <errno.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files and their windows on real filesystems: random operations against a model. */
 #include <stdbool.h>
 #include <stdio.h>

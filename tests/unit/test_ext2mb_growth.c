@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What windows are for: how files that grow side by side, and small files of a directory, come to lie. */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where files come to lie that are written directory by directory, and those that are longer than a group. */
 #include <stdbool.h>
 #include <string.h>

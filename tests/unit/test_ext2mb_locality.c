@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where preallocation lets files lie: small files of one directory together, streams in long extents. */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -68,7 +68,8 @@ static void allocate(struct fighter *fighter)
 	struct ext2mb_extent extent = { 0 };
 
 	if (random_below(random, 2))
-		request.goal = arena->space.first_block + (random_below(random, arena->space.clusters) << arena->space.cluster_bits);
+		request.goal = arena->space.first_block +
+		               (random_below(random, arena->space.clusters) << arena->space.cluster_bits);
 	if (request.flags & EXT2MB_ALLOC_PACK)
 		request.goal = 0;
 	uint64_t begun = nanoseconds();

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Windows and threads on a filesystem that is nearly full, where all windows are given back again and again and no
  * request may be refused that has a credit for what is certainly free. test_ext2mb_locality.c: where files lie.
@@ -97,7 +97,8 @@ static void append_raw(struct fighter *fighter, struct one_file *file)
 
 	if (file->count == FILE_EXTENTS || !(wanted = space_take_credits(&arena->space.credits, 3)))
 		return;
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = (uint64_t)wanted << arena->space.cluster_bits };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = (uint64_t)wanted << arena->space.cluster_bits };
 	ck_assert_ok(ext2mb_alloc(fighter->worker, &request, extent));
 	space_change(&arena->space, extent, 0, 1);
 	file->count++;
@@ -160,7 +161,10 @@ static const struct {
 	{ 2, "-t ext4 -b 4096 -g 1024", "33M", { 0 } },
 	{ 4, "-t ext4 -b 4096 -g 1024", "33M", { .allocator.locality = EXT2MB_LOCALITY_THREAD } },
 	{ 8, "-t ext4 -b 4096 -g 2048", "33M", { .allocator.normalization = EXT2MB_NORMALIZE_TABLE } },
-	{ 8, "-t ext4 -b 4096 -O bigalloc -C 8192 -g 4096", "65M", { .allocator.normalization = EXT2MB_NORMALIZE_POW2 } },
+	{ 8,
+	  "-t ext4 -b 4096 -O bigalloc -C 8192 -g 4096",
+	  "65M",
+	  { .allocator.normalization = EXT2MB_NORMALIZE_POW2 } },
 	{ 16, "-t ext4 -b 1024", "30M", { .policy = POLICY_SERIES } },
 	{ MOST_THREADS, "-t ext4 -b 4096 -g 4096", "33M", { 0 } },
 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fork() with what is open: the process that writes first goes on, the other one is refused. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks in windows of all kinds are refused by ext2mb_free(), those that were handed out are not. */
 #include <pthread.h>
 #include <stdbool.h>
@@ -42,7 +42,9 @@ static void write_some(struct writer *writer)
 {
 	for (unsigned int number = 0; number < REQUESTS; number++) {
 		unsigned int index = (unsigned int)random_below(&writer->random, FILES);
-		struct ext2mb_file_info info = { .struct_bytes = sizeof(info), .ino = 12 + index, .parent = 2 + index % 3 };
+		struct ext2mb_file_info info = { .struct_bytes = sizeof(info),
+			                         .ino = 12 + index,
+			                         .parent = 2 + index % 3 };
 		struct ext2mb_file_request request = { .struct_bytes = sizeof(request) };
 		struct ext2mb_extent extent;
 
@@ -97,7 +99,8 @@ START_TEST(test_every_block)
 	ck_assert_uint_ne(reserved, 0);
 	uint64_t end = ext2fs_blocks_count(writer.image.fs->super);
 	for (uint64_t pass = 0; pass < 2; pass++) {
-		for (uint64_t block = writer.image.fs->super->s_first_data_block; block < end; block += writer.cluster) {
+		for (uint64_t block = writer.image.fs->super->s_first_data_block; block < end;
+		     block += writer.cluster) {
 			errcode_t error = 0;
 
 			if (pass == 0 && !writer.is_mine[block] && ext2mb_free_blocks(writer.image.mb))

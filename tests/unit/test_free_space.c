@@ -152,7 +152,8 @@ START_TEST(a_budget_is_spent_evenly)
 	uint32_t in_a_row;
 
 	mb_image_make("-t ext4 -b 1024 -g 256 -i 262144 -O ^has_journal,^flex_bg,^resize_inode,meta_bg,"
-	              "^metadata_csum,^uninit_bg", "160M");
+	              "^metadata_csum,^uninit_bg",
+	              "160M");
 	scatter(&random);
 	ck_assert_uint_eq(left_out(UINT64_MAX, 1e300, &in_a_row, report), 0);
 	ck_assert_uint_eq(report->filesystem.groups, 640);

@@ -39,8 +39,8 @@ static struct inode_value plain_value(void)
 static void to_host_order(struct ext2_inode_large *raw)
 {
 	uint32_t *const words[] = {
-		&raw->i_size,  &raw->i_size_high,   &raw->i_flags, &raw->i_generation,   &raw->i_file_acl,
-		&raw->i_atime, &raw->i_atime_extra, &raw->i_ctime, &raw->i_ctime_extra,  &raw->i_blocks,
+		&raw->i_size,  &raw->i_size_high,   &raw->i_flags,  &raw->i_generation,   &raw->i_file_acl,
+		&raw->i_atime, &raw->i_atime_extra, &raw->i_ctime,  &raw->i_ctime_extra,  &raw->i_blocks,
 		&raw->i_mtime, &raw->i_mtime_extra, &raw->i_crtime, &raw->i_crtime_extra,
 	};
 	uint16_t *const halves[] = {

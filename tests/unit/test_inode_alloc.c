@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The search for the last inode, and what it does when another thread comes between: here it does so on cue. */
 #include <pthread.h>
 #include <stdbool.h>

@@ -17,7 +17,10 @@ struct piece {
 	size_t offset, bytes;
 	const char *text;
 };
-#define PIECE(offset, text) { offset, sizeof(text) - 1, text }
+#define PIECE(offset, text)                                                                                            \
+	{                                                                                                              \
+		offset, sizeof(text) - 1, text                                                                         \
+	}
 
 #define UUID "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"
 
@@ -31,24 +34,24 @@ static const struct vector vectors[] = {
 	{
 		.version = 3,
 		.super = { PIECE(0, "\xc0\x3b\x39\x98\0\0\0\x04"), PIECE(14, "\x04\0\0\0\x04"),
-		           PIECE(23, "\x01\0\0\0\x01\0\0\0\x01"), PIECE(43, "\x12"), PIECE(48, UUID "\0\0\0\x01"),
-		           PIECE(80, "\x04"), PIECE(252, "\x08\x1a\x7e\xa0") },
+	                   PIECE(23, "\x01\0\0\0\x01\0\0\0\x01"), PIECE(43, "\x12"), PIECE(48, UUID "\0\0\0\x01"),
+	                   PIECE(80, "\x04"), PIECE(252, "\x08\x1a\x7e\xa0") },
 		.tags = { PIECE(0, "\xc0\x3b\x39\x98\0\0\0\x01\0\0\0\x01\0\0\x13\x88"), PIECE(24, "\x51\x74\x9d\xb6"),
-		          PIECE(46, "\x17\x70\0\0\0\x0b"), PIECE(56, "\x51\x74\x9d\xb6") },
+	                  PIECE(46, "\x17\x70\0\0\0\x0b"), PIECE(56, "\x51\x74\x9d\xb6") },
 		.tags_bytes = 60,
 		.commit = { PIECE(0, "\xc0\x3b\x39\x98\0\0\0\x02\0\0\0\x01"), PIECE(16, "\xbd\x26\x82\x2e"),
-		            PIECE(48, "\x6b\x02\xf7\x2d"), PIECE(56, "\x03\xaf\xe8\xa0") },
+	                    PIECE(48, "\x6b\x02\xf7\x2d"), PIECE(56, "\x03\xaf\xe8\xa0") },
 	},
 	{
 		.version = 2,
 		.super = { PIECE(0, "\xc0\x3b\x39\x98\0\0\0\x04"), PIECE(14, "\x04\0\0\0\x04"),
-		           PIECE(23, "\x01\0\0\0\x01\0\0\0\x01"), PIECE(43, "\x0a"), PIECE(48, UUID "\0\0\0\x01"),
-		           PIECE(80, "\x04"), PIECE(252, "\x26\x4c\xab\xad") },
+	                   PIECE(23, "\x01\0\0\0\x01\0\0\0\x01"), PIECE(43, "\x0a"), PIECE(48, UUID "\0\0\0\x01"),
+	                   PIECE(80, "\x04"), PIECE(252, "\x26\x4c\xab\xad") },
 		.tags = { PIECE(0, "\xc0\x3b\x39\x98\0\0\0\x01\0\0\0\x01\0\0\x13\x88\x9d\xb6"),
-		          PIECE(44, "\x17\x70\x9d\xb6\0\x0b") },
+	                  PIECE(44, "\x17\x70\x9d\xb6\0\x0b") },
 		.tags_bytes = 54,
 		.commit = { PIECE(0, "\xc0\x3b\x39\x98\0\0\0\x02\0\0\0\x01"), PIECE(16, "\xe2\x86\xab\xa6"),
-		            PIECE(48, "\x6b\x02\xf7\x2d"), PIECE(56, "\x26\xc7\x5a\x58") },
+	                    PIECE(48, "\x6b\x02\xf7\x2d"), PIECE(56, "\x26\xc7\x5a\x58") },
 	},
 };
 #define VECTORS (sizeof(vectors) / sizeof(*vectors))
@@ -188,13 +191,11 @@ struct wrong_values {
 
 /* Without checksums, of the last byte of a number. */
 static const struct wrong_values wrong_values[] = {
-	{ 0, 0, JOURNAL_SUPERBLOCK_BAD_MAGIC },
-	{ 7, 5, JOURNAL_SUPERBLOCK_BAD_MAGIC },
-	{ 23, 0, JOURNAL_SUPERBLOCK_BAD_VALUES },             /* no block for the superblock */
-	{ 22, 4, JOURNAL_SUPERBLOCK_BAD_VALUES },             /* the log begins after its end */
-	{ 30, 4, JOURNAL_SUPERBLOCK_BAD_VALUES },             /* so does what is to be replayed */
-	{ 39, 2, JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES },
-	{ 43, 0x42, JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES },
+	{ 0, 0, JOURNAL_SUPERBLOCK_BAD_MAGIC },         { 7, 5, JOURNAL_SUPERBLOCK_BAD_MAGIC },
+	{ 23, 0, JOURNAL_SUPERBLOCK_BAD_VALUES }, /* no block for the superblock */
+	{ 22, 4, JOURNAL_SUPERBLOCK_BAD_VALUES }, /* the log begins after its end */
+	{ 30, 4, JOURNAL_SUPERBLOCK_BAD_VALUES }, /* so does what is to be replayed */
+	{ 39, 2, JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES }, { 43, 0x42, JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES },
 	{ 47, 1, JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES },
 };
 

@@ -142,8 +142,8 @@ START_TEST(characters_have_lengths)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t code;
 
-		ck_assert_msg(utf8_decode(cases[i].bytes, strlen(cases[i].bytes), &code) == cases[i].length,
-		              "case %zu", i);
+		ck_assert_msg(utf8_decode(cases[i].bytes, strlen(cases[i].bytes), &code) == cases[i].length, "case %zu",
+		              i);
 	}
 	fclose(json.stream);
 }

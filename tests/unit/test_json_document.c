@@ -11,8 +11,8 @@ static const struct {
 	size_t wrong_byte;
 } texts[] = {
 	{ "{}", "{}", 0 },
-	{ " \n{\"a\": [1, -2, 3.5, \"x}\"], \"b\": {\"c\": null}}\n\t ",
-	  "{\"a\":[1,-2,3.5,\"x}\"],\"b\":{\"c\":null}}", 0 },
+	{ " \n{\"a\": [1, -2, 3.5, \"x}\"], \"b\": {\"c\": null}}\n\t ", "{\"a\":[1,-2,3.5,\"x}\"],\"b\":{\"c\":null}}",
+	  0 },
 	{ "[true, false]", "[true,false]", 0 },
 	{ "\"text\"", "\"text\"", 0 },
 	{ "", NULL, 0 },
@@ -29,8 +29,8 @@ START_TEST(all_of_the_text_is_the_document)
 	struct problem problem = { 0 };
 	json_object *document;
 	char reason[64];
-	errcode_t error = json_document_parse("file", "cannot use", texts[_i].text, strlen(texts[_i].text), &document,
-	                                      &problem);
+	errcode_t error =
+		json_document_parse("file", "cannot use", texts[_i].text, strlen(texts[_i].text), &document, &problem);
 
 	if (texts[_i].wanted) {
 		ck_assert_int_eq(error, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How base and series come to a group and measure its runs: what is loaded, read ahead, tried first, and when it is enough. */
+/* How base and series come to a group and measure its runs: what is loaded, read ahead, tried first, and when it is
+ * enough. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -84,9 +85,9 @@ static void reopen(enum group_loading loading, enum ext2mb_scan scan, uint32_t l
 
 static struct ext2mb_extent take_stream(uint64_t count)
 {
-	const struct ext2mb_request request = {
-		.struct_bytes = sizeof(request), .count = count, .flags = EXT2MB_ALLOC_STREAM
-	};
+	const struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                                .count = count,
+		                                .flags = EXT2MB_ALLOC_STREAM };
 	struct ext2mb_extent extent;
 
 	ck_assert_ok(ext2mb_alloc(test.worker, &request, &extent));
@@ -99,8 +100,9 @@ static bool is_loaded(uint32_t group)
 }
 
 /*
- * A run is measured buddy by buddy until what is wanted has been seen, and counts as often: [1030, 1064) is [1030, 1040),
- * [1040, 1056) and [1056, 1064) for 3, of which the last is the shortest that will do. Ours takes the run's beginning.
+ * A run is measured buddy by buddy until what is wanted has been seen, and counts as often: [1030, 1064) is [1030,
+ * 1040), [1040, 1056) and [1056, 1064) for 3, of which the last is the shortest that will do. Ours takes the run's
+ * beginning.
  */
 START_TEST(test_extents_end_with_buddies)
 {
@@ -148,8 +150,8 @@ START_TEST(test_enough_extents)
 END_TEST
 
 /*
- * Cold, cheap criteria pass over all groups, and the slow one loads the first that has enough. What was read ahead last is
- * loaded after that, 32 groups without flex_bg; others stay as they are. Warm, the first criterion finds it.
+ * Cold, cheap criteria pass over all groups, and the slow one loads the first that has enough. What was read ahead last
+ * is loaded after that, 32 groups without flex_bg; others stay as they are. Warm, the first criterion finds it.
  */
 START_TEST(test_cold)
 {
@@ -223,7 +225,9 @@ START_TEST(test_cold_pairs)
 	make_free(36, 1007, 1);
 	close_policy();
 	/* Else 35 might be loaded because it was read ahead. */
-	open_policy(&(struct policy_options){ .policy = POLICY_SERIES, .loading = GROUPS_COLD, .read_ahead = 1,
+	open_policy(&(struct policy_options){ .policy = POLICY_SERIES,
+	                                      .loading = GROUPS_COLD,
+	                                      .read_ahead = 1,
 	                                      .allocator.struct_bytes = sizeof(struct ext2mb_options),
 	                                      .allocator.optimize_scan = EXT2MB_SCAN_LINEAR });
 	ck_assert_uint_eq(take_stream(19).start, block_in(34, 1007));
@@ -342,8 +346,8 @@ static struct ext2mb_extent take_whole(uint64_t final_blocks, uint64_t count)
 
 /*
  * Files that are closed follow one another in their inodes' group, and the stream's goal is neither asked nor changed.
- * One that still grows goes where the stream is, and gets 32 blocks for 18; so does a closed one while the filesystem is
- * busy, and so do all requests but its last.
+ * One that still grows goes where the stream is, and gets 32 blocks for 18; so does a closed one while the filesystem
+ * is busy, and so do all requests but its last.
  */
 START_TEST(test_closed_files)
 {

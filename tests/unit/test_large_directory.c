@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Large directories are examined while they are listed. Here each looks large, and its names come in small buffers, so that
- * hundreds of names are enough.
+ * Large directories are examined while they are listed. Here each looks large, and its names come in small buffers, so
+ * that hundreds of names are enough.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,8 @@ static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
 /* What the host does, for the test that runs. */
 static struct host {
 	bool gives_twice;          /* each name */
-	bool ends_after_examining; /* no listing of directory "large" ends before one of its entries has been examined */
+	bool ends_after_examining; /* no listing of directory "large" ends before one of its entries has been examined
+	                            */
 	const char *failing;       /* names that end so cannot be examined */
 	unsigned int until_signal; /* so many entries are examined before SIGTERM; 0: no signal comes */
 	unsigned int examined;     /* atomic */
@@ -91,7 +92,8 @@ int fstatat(int directory, const char *restrict name, struct stat *restrict stat
 	return 0;
 }
 
-/* `count` names in an order that is not theirs: files, each ninth a directory, each seventh a further name of one file. */
+/* `count` names in an order that is not theirs: files, each ninth a directory, each seventh a further name of one file.
+ */
 static void fill(struct random *random, const char *path, const char *name, unsigned int count)
 {
 	char directory[300], entry[600];
@@ -102,7 +104,8 @@ static void fill(struct random *random, const char *path, const char *name, unsi
 	SCOPE_FREE char *first = NULL;
 
 	for (unsigned int i = 0; i < count; i++) {
-		snprintf(entry, sizeof(entry), "%s/%08x%u", directory, (unsigned int)random_below(random, UINT32_MAX), i);
+		snprintf(entry, sizeof(entry), "%s/%08x%u", directory, (unsigned int)random_below(random, UINT32_MAX),
+		         i);
 		if (i % 9 == 0) {
 			ck_assert_int_eq(mkdir(entry, 0700), 0);
 		} else if (i % 7 == 0 && file) {

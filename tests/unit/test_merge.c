@@ -480,7 +480,7 @@ static struct tree *merge_taken(struct tree *lower, enum whiteout_form lower_for
                                 enum whiteout_form upper_form, bool keeps)
 {
 	struct merge_layer layers[] = { { .tree = lower, .whiteouts = lower_form },
-	                                { .tree = upper, .whiteouts = upper_form } };
+		                        { .tree = upper, .whiteouts = upper_form } };
 	struct problem problem = { 0 };
 	struct tree *tree;
 

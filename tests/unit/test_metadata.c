@@ -157,10 +157,10 @@ START_TEST(what_is_wrong_is_named)
 	refuses("./dir\n./no mode=1", "manifest:2: cannot apply metadata: \"no\" is not in the source");
 	refuses("./no type=file", "manifest:1: cannot apply metadata: \"no\" is not in the source");
 	refuses("./y mode=1\n./x mode=1", "manifest:1: cannot apply metadata: \"y\" is not in the source");
-	refuses("./no/a type=dir\n",
-	        "manifest:1: cannot apply metadata: \"no/a\" is in a directory that neither the source nor the manifest has");
-	refuses("./no type=fifo\n./no/a type=dir\n",
-	        "manifest:2: cannot apply metadata: \"no/a\" is in a directory that neither the source nor the manifest has");
+	refuses("./no/a type=dir\n", "manifest:1: cannot apply metadata: \"no/a\" is in a directory that neither the "
+	                             "source nor the manifest has");
+	refuses("./no type=fifo\n./no/a type=dir\n", "manifest:2: cannot apply metadata: \"no/a\" is in a directory "
+	                                             "that neither the source nor the manifest has");
 	refuses("./dir/file/a type=dir\n",
 	        "manifest:1: cannot apply metadata: \"dir/file/a\" is in a directory that neither "
 	        "the source nor the manifest has");
@@ -169,8 +169,10 @@ START_TEST(what_is_wrong_is_named)
 	refuses("./dir type=file", "manifest:1: cannot apply metadata: \"dir\" is a directory, not a regular file");
 	refuses(". type=link", "manifest:1: cannot apply metadata: \".\" is a directory, not a symbolic link");
 	refuses("./a type=fifo\n./a type=socket", "manifest:2: cannot apply metadata: \"a\" is a fifo, not a socket");
-	refuses("./dir uname=nobody", "manifest:1: unknown name: \"nobody\" is not a user in the source's etc/passwd: add it there, or give a number");
-	refuses("./dir gname=web", "manifest:1: unknown name: \"web\": the source has no file etc/group: give a number");
+	refuses("./dir uname=nobody", "manifest:1: unknown name: \"nobody\" is not a user in the source's etc/passwd: "
+	                              "add it there, or give a number");
+	refuses("./dir gname=web",
+	        "manifest:1: unknown name: \"web\": the source has no file etc/group: give a number");
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a program does wrong with handles of the library is an error, not a crash and not a success. */
 #include <pthread.h>
 #include <string.h>

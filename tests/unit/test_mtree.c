@@ -160,15 +160,15 @@ START_TEST(what_is_wrong_is_named)
 		                           "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
 		{ "a device=0,1048576", "1: cannot read manifest: \"device=0,1048576\" is not "
 		                        "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
-		{ "a device=18446744073709551615",
-		  "1: cannot read manifest: \"device=18446744073709551615\" is not "
-		  "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
+		{ "a device=18446744073709551615", "1: cannot read manifest: \"device=18446744073709551615\" is not "
+		                                   "[FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
 		{ "a xattr.user.a=A", "1: cannot read manifest: \"xattr.user.a=A\" needs a value in base64" },
 		{ "a xattr.user.a=AB*=", "1: cannot read manifest: \"xattr.user.a=AB*=\" needs a value in base64" },
 		{ "a xattr.user.a", "1: cannot read manifest: \"xattr.user.a\" needs a value in base64" },
-		{ "a xattr.user.=", "1: cannot read manifest: \"xattr.user.=\" does not name an extended attribute that ext4 can store" },
-		{ "a xattr.btrfs.a=",
-		  "1: cannot read manifest: \"xattr.btrfs.a=\" does not name an extended attribute that ext4 can store" },
+		{ "a xattr.user.=",
+		  "1: cannot read manifest: \"xattr.user.=\" does not name an extended attribute that ext4 can store" },
+		{ "a xattr.btrfs.a=", "1: cannot read manifest: \"xattr.btrfs.a=\" does not name an extended attribute "
+		                      "that ext4 can store" },
 		{ "/set xattr.user.a=", "1: cannot read manifest: \"/set\" cannot give extended attributes" },
 		{ "/set mode=9", "1: cannot read manifest: \"mode=9\" is not an octal number up to 7777" },
 		{ "/unset modes", "1: cannot read manifest: \"modes\" is not a keyword of mtree(5)" },

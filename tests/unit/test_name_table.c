@@ -48,8 +48,11 @@ END_TEST
 /* Names that all have one hash are told apart by themselves, also where one is the beginning of another. */
 START_TEST(equal_hashes_are_told_apart)
 {
-	struct tree_node entries[] = { { .name = "" }, { .name = "a", .name_bytes = 1 }, { .name = "ab", .name_bytes = 2 },
-		                       { .name = "b", .name_bytes = 1 }, { .name = "a", .name_bytes = 1 } };
+	struct tree_node entries[] = { { .name = "" },
+		                       { .name = "a", .name_bytes = 1 },
+		                       { .name = "ab", .name_bytes = 2 },
+		                       { .name = "b", .name_bytes = 1 },
+		                       { .name = "a", .name_bytes = 1 } };
 	struct name_table table = { 0 };
 
 	for (uint32_t i = 1; i <= 3; i++)

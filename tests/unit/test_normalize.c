@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each policy's documented examples and edges, and what must hold for any request. */
 #include <string.h>
 
@@ -432,8 +432,8 @@ static void check_ext2mb(const struct normalize_request *request, const struct n
 }
 
 /*
- * The kernel's rule for closed files, from what it does to a request: a length that one extent and one group may have, then
- * the end, then who writes.
+ * The kernel's rule for closed files, from what it does to a request: a length that one extent and one group may have,
+ * then the end, then who writes.
  */
 static void check_closed(const struct normalize_request *request, const struct normalize_goal *goal)
 {
@@ -459,7 +459,8 @@ START_TEST(test_any_request)
 		struct normalize_request request;
 
 		any_request(&random, &geometry, &request);
-		for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
+		for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2;
+		     policy++) {
 			struct normalize_goal goal = normalize(policy, &request), again = normalize(policy, &request);
 
 			check_goal(&request, &goal);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that are written at the same time, block by block, over a naive free space, with each policy: how many
  * extents do they get, and into how many is the free space cut? The space is searched as mballoc does in
@@ -261,7 +261,8 @@ static uint64_t fallocate_blocks(void)
 	return (text ? strtoull(text, NULL, 10) : 8) << (20 - BLOCK_BITS);
 }
 
-static void compare_fresh(const char *what, bool unwritten, uint32_t goals, struct result results[EXT2MB_NORMALIZE_POW2 + 1])
+static void compare_fresh(const char *what, bool unwritten, uint32_t goals,
+                          struct result results[EXT2MB_NORMALIZE_POW2 + 1])
 {
 	for (enum ext2mb_normalization policy = EXT2MB_NORMALIZE_EXT2MB; policy <= EXT2MB_NORMALIZE_POW2; policy++) {
 		struct space space;

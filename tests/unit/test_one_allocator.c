@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A handle has one allocator: two would hand out the same blocks. And what one is on a handle with transactions. */
 #include <string.h>
 

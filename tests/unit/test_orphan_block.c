@@ -81,7 +81,8 @@ START_TEST(test_block)
 	}
 	memcpy(&tail, bytes + format.block_bytes - sizeof(tail), sizeof(tail));
 	ck_assert_uint_eq(le32toh(tail.ob_magic), EXT4_ORPHAN_BLOCK_MAGIC);
-	ck_assert_uint_eq(le32toh(tail.ob_checksum), format.checksums ? checksum_of_libext2fs(&format, physical, bytes) : 0);
+	ck_assert_uint_eq(le32toh(tail.ob_checksum),
+	                  format.checksums ? checksum_of_libext2fs(&format, physical, bytes) : 0);
 	ck_assert_int_eq(orphan_block_read(&format, seed, physical, bytes, read), ORPHAN_BLOCK_GOOD);
 	ck_assert_int_eq(memcmp(read, slots, count * sizeof(*slots)), 0);
 	free(slots);

@@ -160,11 +160,16 @@ START_TEST(bad_rules_are_refused)
 	refuses_rules("1 *:", "rules:1: bad rule: \"*\" names neither a user nor a group");
 	refuses_rules("4294967295 1", "rules:1: bad rule: \"4294967295\" is larger than any id");
 	refuses_rules("1 99999999999999999999", "rules:1: bad rule: \"99999999999999999999\" is larger than any id");
-	refuses_rules("1 staff", "rules:1: unknown name: \"staff\" is not a user in the source's etc/passwd: add it there, or give a number");
-	refuses_rules("1 :web", "rules:1: unknown name: \"web\" is not a group in the source's etc/group: add it there, or give a number");
-	refuses_rules("1 we", "rules:1: unknown name: \"we\" is not a user in the source's etc/passwd: add it there, or give a number");
-	refuses_rules("short 1", "rules:1: unknown name: \"short\" is not a user in the source's etc/passwd: add it there, or give a number");
-	refuses_rules("lost 1", "rules:1: unknown name: \"lost\" is not a user in the source's etc/passwd: add it there, or give a number");
+	refuses_rules("1 staff", "rules:1: unknown name: \"staff\" is not a user in the source's etc/passwd: add it "
+	                         "there, or give a number");
+	refuses_rules("1 :web", "rules:1: unknown name: \"web\" is not a group in the source's etc/group: add it "
+	                        "there, or give a number");
+	refuses_rules("1 we", "rules:1: unknown name: \"we\" is not a user in the source's etc/passwd: add it there, "
+	                      "or give a number");
+	refuses_rules("short 1", "rules:1: unknown name: \"short\" is not a user in the source's etc/passwd: add it "
+	                         "there, or give a number");
+	refuses_rules("lost 1", "rules:1: unknown name: \"lost\" is not a user in the source's etc/passwd: add it "
+	                        "there, or give a number");
 }
 END_TEST
 
@@ -335,7 +340,8 @@ START_TEST(ids_within_acls_are_mapped)
 	acl = acl_of(500, 0, 0);
 	give_xattr(tree, "etc", "system.posix_acl_default", &acl, sizeof(acl));
 	ck_assert_int_eq(owner_map_apply(&map, tree, &problem), ERANGE);
-	expect_text(&problem, "etc: cannot map its extended attributes: user 500 is in no range of the map: add a range for it");
+	expect_text(&problem,
+	            "etc: cannot map its extended attributes: user 500 is in no range of the map: add a range for it");
 	owner_map_destroy(&map);
 	tree_destroy(tree);
 }
@@ -348,7 +354,8 @@ START_TEST(root_of_a_capability_is_mapped)
 	struct vfs_ns_cap_data capability = { htole32(VFS_CAP_REVISION_3 | VFS_CAP_FLAGS_EFFECTIVE),
 		                              { { 1, 2 }, { 3, 4 } },
 		                              htole32(1000) };
-	struct vfs_cap_data expected = { htole32(VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE), { { 1, 2 }, { 3, 4 } } };
+	struct vfs_cap_data expected = { htole32(VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE),
+		                         { { 1, 2 }, { 3, 4 } } };
 
 	give_xattr(tree, "a", "security.capability", &capability, sizeof(capability));
 	capability.rootid = htole32(1001);

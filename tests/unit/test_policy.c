@@ -467,8 +467,7 @@ START_TEST(test_order)
 		{ CHOICE_ONE_DIRECTION, { 30, 10, 35, 5 } },
 		{ CHOICE_ONE_DIRECTION | CHOICE_ORDERED_SETS, { 10, 30, 5, 35 } },
 		{ CHOICE_SCAN_IN_PLACE, { 30, 35, 10, 5 } },
-		{ CHOICE_ONE_DIRECTION | CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE,
-		  { 10, 30, 5, 35 } },
+		{ CHOICE_ONE_DIRECTION | CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE, { 10, 30, 5, 35 } },
 	};
 
 	for (unsigned int index = 0; index < 5; index++) {

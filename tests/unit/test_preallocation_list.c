@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The preallocations of a file and those of a locality group, against models that are arrays. */
 #include <string.h>
 

@@ -76,8 +76,7 @@ START_TEST(a_name_is_no_second_line)
 	struct problem problem = { 0 };
 
 	ck_assert_int_eq(problem_set(&problem, EIO, "a\nb\033[2J\177/\303\274 \302\2332J\377", "cannot read"), EIO);
-	expect_text(&problem,
-	            "a\\012b\\033[2J\\177/\303\274 \\302\\2332J\\377: cannot read: Input/output error");
+	expect_text(&problem, "a\\012b\\033[2J\\177/\303\274 \\302\\2332J\\377: cannot read: Input/output error");
 	problem_clear(&problem);
 }
 END_TEST

@@ -74,7 +74,7 @@ START_TEST(json_lines_add_up)
 			ck_assert_ptr_eq(strstr(line, "{\"stage\": \"scan\", \"seconds\": "), line);
 			ck_assert_ptr_nonnull(
 				strstr(line, ", \"bytes\": 0, \"total_bytes\": 0, \"files\": 17, \"total_files\": 0, "
-				       "\"seconds_left\": null}"));
+			                     "\"seconds_left\": null}"));
 		}
 		last = line;
 		lines++;
@@ -84,7 +84,7 @@ START_TEST(json_lines_add_up)
 	ck_assert_ptr_nonnull(strstr(last, "\"stage\": \"copy\""));
 	ck_assert_ptr_nonnull(
 		strstr(last, ", \"bytes\": 30000, \"total_bytes\": 30000, \"files\": 10000, \"total_files\": 10000, "
-			       "\"seconds_left\": 0.00}"));
+	                     "\"seconds_left\": 0.00}"));
 }
 END_TEST
 

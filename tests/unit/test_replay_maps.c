@@ -34,7 +34,8 @@ static void compare(const struct file_runs *runs, const struct model *model)
 
 			ck_assert(before->logical + before->count <= run->logical);
 			ck_assert(before->logical + before->count < run->logical ||
-			          before->physical + before->count != run->physical || before->is_ahead != run->is_ahead);
+			          before->physical + before->count != run->physical ||
+			          before->is_ahead != run->is_ahead);
 		}
 	}
 	ck_assert_mem_eq(&found, model, sizeof(found));
@@ -82,7 +83,8 @@ START_TEST(files_have_their_blocks)
 	uint64_t random = 1;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint32_t logical = random_below(&random, BLOCKS), end = logical + 1 + random_below(&random, BLOCKS - logical);
+		uint32_t logical = random_below(&random, BLOCKS),
+			 end = logical + 1 + random_below(&random, BLOCKS - logical);
 		unsigned int action = random_below(&random, 8);
 
 		if (action == 0) {
@@ -130,7 +132,8 @@ START_TEST(blocks_are_found)
 	uint64_t random = 1;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint64_t start = random_below(&random, BLOCKS), count = 1 + random_below(&random, BLOCKS - (uint32_t)start);
+		uint64_t start = random_below(&random, BLOCKS),
+			 count = 1 + random_below(&random, BLOCKS - (uint32_t)start);
 		uint64_t file = 1 + random_below(&random, 3);
 		bool found = true;
 
@@ -152,9 +155,9 @@ START_TEST(blocks_are_found)
 		if (is_free) {
 			ck_assert_int_eq(traced_blocks_add(&blocks, &run), 0);
 			for (uint64_t block = 0; block < count; block++)
-				model[start + block] = (struct place){
-					file, run.is_data, run.is_data || run.place ? run.place + block : 0
-				};
+				model[start + block] =
+					(struct place){ file, run.is_data,
+					                run.is_data || run.place ? run.place + block : 0 };
 			continue;
 		}
 		while (found) {

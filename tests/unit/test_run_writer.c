@@ -17,7 +17,7 @@
 
 static struct host {
 	int direct;
-	bool refuses;          /* to write to it */
+	bool refuses;           /* to write to it */
 	unsigned int writes[2]; /* through the page cache, past it */
 	size_t largest_bytes;
 } host;
@@ -70,7 +70,8 @@ static void write_and_compare(struct random *random, const struct image *image, 
 	uint64_t start = 0;
 
 	while (start < BLOCKS - 300) {
-		uint64_t blocks = 1 + random_below(random, random_below(random, 4) ? 4 : RUN_WRITER_BYTES / block_bytes);
+		uint64_t blocks =
+			1 + random_below(random, random_below(random, 4) ? 4 : RUN_WRITER_BYTES / block_bytes);
 		void *bytes;
 
 		if (blocks > 250)
@@ -86,14 +87,15 @@ static void write_and_compare(struct random *random, const struct image *image, 
 	run_writer_free(&writer);
 	/* One assertion a block: Check's take a microsecond each, and a minute under ThreadSanitizer for all bytes. */
 	for (uint64_t block = 0; block < start; block++) {
-		ssize_t got = pread(image->descriptor, found, block_bytes, (off_t)(image->offset_bytes + block * block_bytes));
+		ssize_t got = pread(image->descriptor, found, block_bytes,
+		                    (off_t)(image->offset_bytes + block * block_bytes));
 
 		if (got == 0 && !expected[block])
 			continue;
 		ck_assert_int_eq(got, block_bytes);
 		memset(wanted, expected[block], block_bytes);
-		ck_assert_msg(!memcmp(found, wanted, block_bytes), "block %lu holds %d, should hold %d", (unsigned long)block,
-		              found[0], wanted[0]);
+		ck_assert_msg(!memcmp(found, wanted, block_bytes), "block %lu holds %d, should hold %d",
+		              (unsigned long)block, found[0], wanted[0]);
 	}
 }
 

@@ -324,7 +324,9 @@ END_TEST
 /* Where nothing is long enough: the longest run first, wherever it is and whatever buddies it has, and all of it. */
 START_TEST(test_longest)
 {
-	static const struct group_piece runs[] = { { 7, 1030, 60 }, { 12, 1020, 46 }, { 3, 1024, 40 }, { 9, 1040, 32 } };
+	static const struct group_piece runs[] = {
+		{ 7, 1030, 60 }, { 12, 1020, 46 }, { 3, 1024, 40 }, { 9, 1040, 32 }
+	};
 	struct ext2mb_extent extent;
 
 	open_full();

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Structures that begin with their own size: programs that are older or newer than the library. */
 #include <stdlib.h>
 #include <string.h>
@@ -278,7 +278,8 @@ START_TEST(test_version)
 	const char *string;
 	char expected[32];
 
-	snprintf(expected, sizeof(expected), "%d.%d.%d", EXT2MB_VERSION_MAJOR, EXT2MB_VERSION_MINOR, EXT2MB_VERSION_PATCH);
+	snprintf(expected, sizeof(expected), "%d.%d.%d", EXT2MB_VERSION_MAJOR, EXT2MB_VERSION_MINOR,
+	         EXT2MB_VERSION_PATCH);
 	ck_assert_uint_eq(ext2mb_library_version(NULL), EXT2MB_VERSION);
 	ck_assert_uint_eq(ext2mb_library_version(&string), EXT2MB_VERSION);
 	ck_assert_str_eq(string, expected);

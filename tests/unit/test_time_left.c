@@ -56,8 +56,8 @@ static double worst_error(const struct recorded_line *lines, size_t count, doubl
 	return worst;
 }
 
-#define WORST(name, slower, files, bytes, files_of_copy) \
-	worst_error(name##_lines, sizeof(name##_lines) / sizeof(*name##_lines), name##_seconds, \
+#define WORST(name, slower, files, bytes, files_of_copy)                                                               \
+	worst_error(name##_lines, sizeof(name##_lines) / sizeof(*name##_lines), name##_seconds,                        \
 	            (struct work){ files, bytes }, files_of_copy, slower)
 
 static double worst_of_linux(const double slower[STAGES])
@@ -98,8 +98,8 @@ START_TEST(copying_shows_how_fast_copying_is)
 END_TEST
 
 /*
- * Large files first, then small ones, as copying goes: what files and bytes cost is told apart, though bytes alone would
- * say that nearly all is done. 4000 bytes of data a microsecond and 2 ms a file: a slow source.
+ * Large files first, then small ones, as copying goes: what files and bytes cost is told apart, though bytes alone
+ * would say that nearly all is done. 4000 bytes of data a microsecond and 2 ms a file: a slow source.
  */
 START_TEST(files_and_bytes_are_told_apart)
 {
@@ -132,11 +132,13 @@ START_TEST(stages_without_a_plan_go_by_their_share)
 
 	time_left_init(&left, NULL, 0);
 	time_left_begin(&left, "inodes");
-	ck_assert_double_lt(time_left_update(&left, 2, (struct work){ 5, 0 }, (struct work){ 0 }, (struct work){ 0 }), 0);
-	ck_assert_double_eq_tol(time_left_update(&left, 2, (struct work){ 5, 0 }, (struct work){ 20, 0 }, (struct work){ 0 }),
-	                        6, 1e-9);
+	ck_assert_double_lt(time_left_update(&left, 2, (struct work){ 5, 0 }, (struct work){ 0 }, (struct work){ 0 }),
+	                    0);
 	ck_assert_double_eq_tol(
-		time_left_update(&left, 3, (struct work){ 1, 75 }, (struct work){ 20, 100 }, (struct work){ 0 }), 1, 1e-9);
+		time_left_update(&left, 2, (struct work){ 5, 0 }, (struct work){ 20, 0 }, (struct work){ 0 }), 6, 1e-9);
+	ck_assert_double_eq_tol(
+		time_left_update(&left, 3, (struct work){ 1, 75 }, (struct work){ 20, 100 }, (struct work){ 0 }), 1,
+		1e-9);
 }
 END_TEST
 
@@ -157,8 +159,8 @@ END_TEST
 
 /* Linux's source: folders of each level, and all names in them. */
 static const uint64_t levels[][2] = {
-	{ 1, 38 },       { 24, 1710 },   { 608, 15248 }, { 1505, 26330 }, { 1383, 21665 },
-	{ 835, 11967 },  { 287, 3301 },  { 233, 2674 },  { 164, 566 },    { 56, 231 },
+	{ 1, 38 },      { 24, 1710 },  { 608, 15248 }, { 1505, 26330 }, { 1383, 21665 },
+	{ 835, 11967 }, { 287, 3301 }, { 233, 2674 },  { 164, 566 },    { 56, 231 },
 };
 
 START_TEST(a_survey_comes_near_before_all_is_read)

@@ -20,7 +20,8 @@ START_TEST(places_are_read)
 		double seconds;
 	} cases[] = {
 		/* /sys/kernel/tracing/trace */
-		{ "           mkdir-2746    [001] ..... 24226.878354: ext4_allocate_inode: " FIELDS, 1, 2746, 24226.878354 },
+		{ "           mkdir-2746    [001] ..... 24226.878354: ext4_allocate_inode: " FIELDS, 1, 2746,
+		  24226.878354 },
 		/* the same with record-tgid */
 		{ "           mkdir-2746    (   2745) [001] ..... 24226.878354: ext4_allocate_inode: " FIELDS, 1, 2746,
 		  24226.878354 },
@@ -28,12 +29,16 @@ START_TEST(places_are_read)
 		  24226.878354 },
 		/* trace-cmd report, of an instance, with -t */
 		{ "               sh-3104  [001] 24289.571594: ext4_allocate_inode:  " FIELDS, 1, 3104, 24289.571594 },
-		{ "h13:               sh-3104  [001] 24289.571594: ext4_allocate_inode:  " FIELDS, 1, 3104, 24289.571594 },
-		{ "               sh-3104  [001] 24289.571593630: ext4_allocate_inode:  " FIELDS, 1, 3104, 24289.57159363 },
+		{ "h13:               sh-3104  [001] 24289.571594: ext4_allocate_inode:  " FIELDS, 1, 3104,
+		  24289.571594 },
+		{ "               sh-3104  [001] 24289.571593630: ext4_allocate_inode:  " FIELDS, 1, 3104,
+		  24289.57159363 },
 		{ "     kworker/u8:5-27289 [000] 24289.571594: ext4_allocate_inode:  " FIELDS, 0, 27289, 24289.571594 },
 		/* perf script */
-		{ "              sh  2981 [001] 24246.361658:  ext4:ext4_allocate_inode: " FIELDS, 1, 2981, 24246.361658 },
-		{ " kworker/u8:5-lo 27289 [000] 24246.361658:  ext4:ext4_allocate_inode: " FIELDS, 0, 27289, 24246.361658 },
+		{ "              sh  2981 [001] 24246.361658:  ext4:ext4_allocate_inode: " FIELDS, 1, 2981,
+		  24246.361658 },
+		{ " kworker/u8:5-lo 27289 [000] 24246.361658:  ext4:ext4_allocate_inode: " FIELDS, 0, 27289,
+		  24246.361658 },
 		{ "              sh  2981/2982 [001] 24246.361658:  ext4:ext4_allocate_inode: " FIELDS, 1, 2982,
 		  24246.361658 },
 		{ "              sh  2981 24246.361658:  ext4:ext4_allocate_inode: " FIELDS, 0, 0, 24246.361658 },
@@ -132,12 +137,13 @@ START_TEST(lines_become_events)
 	ck_assert_int_eq(take(events, &event, ASK "HINT_DATA|HINT_NOPREALLOC len 20480 lblk 0" GOAL, 1),
 	                 TRACE_MEANS_LATER);
 	ck_assert_int_eq(take(events, &event, ASK "HINT_DATA|DELALLOC_RESV len 30 lblk 7" GOAL, 2), TRACE_MEANS_LATER);
-	ck_assert_int_eq(take(events, &event,
-	                      "ext4_mballoc_alloc: dev 7,0 inode 20 orig 17/0/8192@0 goal 0/-1/8192@0 result 18/0/8192@0 "
-	                      "blks 1 grps 5 cr CR_GOAL_LEN_FAST flags HINT_DATA|HINT_NOPREALLOC|STREAM_ALLOC tail 0 "
-	                      "broken 0",
-	                      1),
-	                 TRACE_MEANS_LATER);
+	ck_assert_int_eq(
+		take(events, &event,
+	             "ext4_mballoc_alloc: dev 7,0 inode 20 orig 17/0/8192@0 goal 0/-1/8192@0 result 18/0/8192@0 "
+	             "blks 1 grps 5 cr CR_GOAL_LEN_FAST flags HINT_DATA|HINT_NOPREALLOC|STREAM_ALLOC tail 0 "
+	             "broken 0",
+	             1),
+		TRACE_MEANS_LATER);
 	ck_assert_int_eq(take(events, &event, GET "HINT_DATA|HINT_NOPREALLOC len 8192 block 147457 lblk 0" GOAL, 1),
 	                 TRACE_MEANS_EVENT);
 	ck_assert_int_eq(event.kind, TRACE_ALLOCATE);
@@ -158,7 +164,8 @@ START_TEST(lines_become_events)
 	take(events, &event, "ext4_fallocate_exit: dev 7,0 ino 20 pos 0 blocks 20480 ret 0", 1);
 
 	/* The kernel knows that a file that was closed ends here. */
-	take(events, &event, "ext4_mballoc_alloc: dev 7,0 inode 20 grps 1 cr 0 flags HINT_DATA|HINT_NOPREALLOC tail 0", 2);
+	take(events, &event, "ext4_mballoc_alloc: dev 7,0 inode 20 grps 1 cr 0 flags HINT_DATA|HINT_NOPREALLOC tail 0",
+	     2);
 	take(events, &event, GET "HINT_DATA|DELALLOC_RESV len 20 block 1000 lblk 7" GOAL, 2);
 	ck_assert(event.is_data && !event.is_unwritten && event.is_final);
 	ck_assert_uint_eq(event.asked, 30);
@@ -195,7 +202,8 @@ END_TEST
 #define CLOSE "ext4_discard_preallocations: dev 7,0 ino 20 len: 0"
 #define DELAYED "HINT_DATA|DELALLOC_RESV"
 
-/* An allocation of process 1 with these flags, after a search with those; then a line of process 2, and one of process 1. */
+/* An allocation of process 1 with these flags, after a search with those; then a line of process 2, and one of
+ * process 1. */
 static bool is_answered(const char *flags, const char *searched, const char *next, bool *is_final)
 {
 	struct trace_events *events = start_events(1);
@@ -204,7 +212,8 @@ static bool is_answered(const char *flags, const char *searched, const char *nex
 
 	snprintf(text, sizeof(text), ASK "%s len 3 lblk 0" GOAL, flags);
 	take(events, &event, text, 1);
-	snprintf(text, sizeof(text), "ext4_mballoc_alloc: dev 7,0 inode 20 grps 1 cr 0 flags %s tail 0", searched ? searched : "");
+	snprintf(text, sizeof(text), "ext4_mballoc_alloc: dev 7,0 inode 20 grps 1 cr 0 flags %s tail 0",
+	         searched ? searched : "");
 	if (searched)
 		take(events, &event, text, 1);
 	snprintf(text, sizeof(text), GET "%s len 3 block 1000 lblk 0" GOAL, flags);
@@ -236,7 +245,8 @@ START_TEST(the_next_event_tells_the_end)
 		{ DELAYED, DELAYED "|HINT_GRP_ALLOC", CLOSE, true, true },
 		{ DELAYED, NULL, "ext4_discard_preallocations: dev 7,0 ino 21 len: 0", true, false },
 		{ DELAYED, NULL, ASK DELAYED " len 3 lblk 3" GOAL, true, false },
-		{ DELAYED, NULL, "ext4_writepages_result: dev 7,0 ino 20 ret 0", true, false }, /* synced, then closed */
+		{ DELAYED, NULL, "ext4_writepages_result: dev 7,0 ino 20 ret 0", true,
+		  false }, /* synced, then closed */
 		{ DELAYED, NULL, "ext4_sync_file_exit: dev 7,0 ino 20 ret 0", true, false },
 		{ DELAYED, DELAYED "|HINT_NOPREALLOC", CLOSE, false, true }, /* the search has said so */
 		{ DELAYED, DELAYED "|STREAM_ALLOC", CLOSE, false, false },   /* and that it is open */
@@ -255,7 +265,8 @@ START_TEST(the_next_event_tells_the_end)
 }
 END_TEST
 
-/* Events come out as they went in, the first one only when it is answered, at the end, or when there is no more room. */
+/* Events come out as they went in, the first one only when it is answered, at the end, or when there is no more room.
+ */
 START_TEST(events_wait_for_answers)
 {
 	struct trace_queue *queue = calloc(1, sizeof(*queue));
@@ -332,7 +343,8 @@ START_TEST(wrong_fields_are_not_understood)
 }
 END_TEST
 
-/* Until writeback of a file is over, what it allocates tells earlier allocations of the same call how long the file is. */
+/* Until writeback of a file is over, what it allocates tells earlier allocations of the same call how long the file is.
+ */
 START_TEST(writeback_tells_the_length)
 {
 	static const struct {
@@ -340,7 +352,7 @@ START_TEST(writeback_tells_the_length)
 		uint32_t ino, logical, asked, file_blocks;
 		bool is_in_writeback;
 	} cases[] = {
-		{ 1, 20, 0, 8, 24, true },  { 1, 20, 8, 4, 24, true }, { 2, 20, 12, 50, 62, true },
+		{ 1, 20, 0, 8, 24, true },  { 1, 20, 8, 4, 24, true },  { 2, 20, 12, 50, 62, true },
 		{ 1, 21, 0, 90, 90, true }, { 1, 20, 2, 99, 0, false }, { 1, 20, 16, 8, 24, true },
 	};
 	struct trace_queue *queue = calloc(1, sizeof(*queue));
@@ -348,10 +360,12 @@ START_TEST(writeback_tells_the_length)
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
 		trace_queue_add(queue, &(struct queued_event){
-			.event = { .process = cases[n].process, .ino = cases[n].ino, .logical = cases[n].logical,
-		                   .asked = cases[n].asked },
-			.is_in_writeback = cases[n].is_in_writeback,
-		});
+					       .event = { .process = cases[n].process,
+		                                          .ino = cases[n].ino,
+		                                          .logical = cases[n].logical,
+		                                          .asked = cases[n].asked },
+					       .is_in_writeback = cases[n].is_in_writeback,
+				       });
 		if (cases[n].is_in_writeback)
 			trace_queue_extend(queue);
 	}
@@ -390,19 +404,29 @@ END_TEST
 START_TEST(plain_text_is_read)
 {
 	static const char *const wrong[] = {
-		"", "allocated ino=1", "free", "free ino=0 block=5 count=1", "free ino=1 block=x count=1",
-		"free ino=1 block=5 count=4294967296", "free ino=1 block=5 count", "allocate ino=1 count=5",
-		"allocate ino=1 lblk=4294967295 block=5 count=1", "allocate ino=1 block=5 count=1 what=dat",
-		"create ino=1 mode=8", "commit time=x", "commit dev=7",
+		"",
+		"allocated ino=1",
+		"free",
+		"free ino=0 block=5 count=1",
+		"free ino=1 block=x count=1",
+		"free ino=1 block=5 count=4294967296",
+		"free ino=1 block=5 count",
+		"allocate ino=1 count=5",
+		"allocate ino=1 lblk=4294967295 block=5 count=1",
+		"allocate ino=1 block=5 count=1 what=dat",
+		"create ino=1 mode=8",
+		"commit time=x",
+		"commit dev=7",
 	};
 	struct trace_event event;
 	uint64_t device;
 
-	ck_assert_int_eq(trace_plain_parse("allocate ino=12 lblk=3 block=9000 count=8 asked=20 start=1 goal=8999 "
-	                                   "what=data,unwritten,final fallocate=40960 size=99 groups=3 cpu=2 pid=77 time=1.5 "
-	                                   "dev=7:0 later=thing",
-	                                   &event, &device),
-	                 TRACE_MEANS_EVENT);
+	ck_assert_int_eq(
+		trace_plain_parse("allocate ino=12 lblk=3 block=9000 count=8 asked=20 start=1 goal=8999 "
+	                          "what=data,unwritten,final fallocate=40960 size=99 groups=3 cpu=2 pid=77 time=1.5 "
+	                          "dev=7:0 later=thing",
+	                          &event, &device),
+		TRACE_MEANS_EVENT);
 	ck_assert(event.kind == TRACE_ALLOCATE && event.ino == 12 && event.logical == 3 && event.block == 9000);
 	ck_assert(event.count == 8 && event.asked == 20 && event.start == 1 && event.goal == 8999);
 	ck_assert(event.is_data && event.is_unwritten && event.is_final && event.whole_bytes == 40960);
@@ -436,7 +460,8 @@ START_TEST(any_bytes_are_survived)
 {
 	static const char *const lines[] = {
 		" dd-1 [001] ..... 12.5: ext4_request_blocks: dev 7,0 ino 20 flags HINT_DATA len 8 lblk 0 goal 1",
-		" dd-1 [001] ..... 12.5: ext4_allocate_blocks: dev 7,0 ino 20 flags HINT_DATA|0x10 len 8 block 9 lblk 0 goal 1",
+		" dd-1 [001] ..... 12.5: ext4_allocate_blocks: dev 7,0 ino 20 flags HINT_DATA|0x10 len 8 block 9 lblk "
+		"0 goal 1",
 		" dd  1 [001] 12.5:  ext4:ext4_free_blocks: dev 7,0 ino 20 mode 0100644 block 139794 count 9 flags V",
 		" dd-1 ( 12) [001] 12.5: ext4_fallocate_enter:  dev 7,0 ino 20 offset 0 len 20971520 mode KEEP_SIZE",
 		"CPU:0 [LOST 123 EVENTS]",
@@ -511,9 +536,11 @@ static void read_text(const char *text, size_t bytes, const uint64_t *device, co
 START_TEST(files_are_read)
 {
 	static const char two[] = COMMIT("254,0") LINE("7,0", "20") COMMIT("254,0") LINE("7,1", "300") LINE("7,1", "1");
-	static const char damaged[] = "# tracer\r\n" LINE("7,0", "20") "a\0b\nhello\n" LINE("7,0", "x") "CPU:0 [LOST 5 "
-	                              "EVENTS]\nsh-1 [000] 5.5: sched_switch: x\n" LINE("7,0", "3") "sh-1 [0";
-	static const char plain[] = "\n\ne2allocsim-trace 1\n# a remark\n\ndelete ino=4\nlost count=7\nlose\ndelete ino=5";
+	static const char damaged[] = "# tracer\r\n" LINE("7,0", "20") "a\0b\nhello\n" LINE(
+		"7,0", "x") "CPU:0 [LOST 5 "
+			    "EVENTS]\nsh-1 [000] 5.5: sched_switch: x\n" LINE("7,0", "3") "sh-1 [0";
+	static const char plain[] =
+		"\n\ne2allocsim-trace 1\n# a remark\n\ndelete ino=4\nlost count=7\nlose\ndelete ino=5";
 	struct trace_counts counts;
 	uint64_t device = UINT64_C(7) << 32 | 1, other = 5, sum;
 

@@ -51,8 +51,10 @@ static const struct refusal {
 	errcode_t (*write)(ext2_filsys fs);
 	errcode_t error;
 } refusals[] = {
-	{ write_to_journal, EXT2MB_ET_JOURNAL_WRITE }, { truncate_journal, EXT2MB_ET_JOURNAL_WRITE },
-	{ grow, EXT2MB_ET_LAYOUT_CHANGE },             { lose_journal, EXT2MB_ET_LAYOUT_CHANGE },
+	{ write_to_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ truncate_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ grow, EXT2MB_ET_LAYOUT_CHANGE },
+	{ lose_journal, EXT2MB_ET_LAYOUT_CHANGE },
 	{ write_outside, EXT2MB_ET_BAD_RANGE },
 };
 
@@ -98,9 +100,12 @@ static errcode_t lose_journal_at_commit(ext2_filsys fs)
 }
 
 static const struct refusal undone[] = {
-	{ write_to_journal, EXT2MB_ET_JOURNAL_WRITE }, { truncate_journal, EXT2MB_ET_JOURNAL_WRITE },
-	{ grow, EXT2MB_ET_LAYOUT_CHANGE },             { lose_journal, EXT2MB_ET_LAYOUT_CHANGE },
-	{ write_outside, EXT2MB_ET_BAD_RANGE },        { free_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ write_to_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ truncate_journal, EXT2MB_ET_JOURNAL_WRITE },
+	{ grow, EXT2MB_ET_LAYOUT_CHANGE },
+	{ lose_journal, EXT2MB_ET_LAYOUT_CHANGE },
+	{ write_outside, EXT2MB_ET_BAD_RANGE },
+	{ free_journal, EXT2MB_ET_JOURNAL_WRITE },
 	{ lose_journal_at_commit, EXT2MB_ET_LAYOUT_CHANGE },
 };
 
@@ -140,7 +145,8 @@ START_TEST(test_undo)
 }
 END_TEST
 
-/* What is there may be written to the journal, as fuse2fs 1.47.4 does when it mounts; it does not become a part of anything. */
+/* What is there may be written to the journal, as fuse2fs 1.47.4 does when it mounts; it does not become a part of
+ * anything. */
 START_TEST(test_journal_as_it_is)
 {
 	uint8_t data[1024];
@@ -246,12 +252,12 @@ static void free_blocks_as_range(ext2_filsys fs, blk64_t block, unsigned int cou
 	ext2fs_block_alloc_stats_range(fs, block, count, -1);
 }
 
-static void (*const frees[])(ext2_filsys fs, blk64_t block, unsigned int count) = {
-	free_blocks_singly, free_blocks_attached, free_blocks_as_range };
+static void (*const frees[])(ext2_filsys fs, blk64_t block,
+                             unsigned int count) = { free_blocks_singly, free_blocks_attached, free_blocks_as_range };
 
 /*
- * A step frees more than the journal holds, and the next one writes there: between them is a commit. What was free at the
- * last commit does not count.
+ * A step frees more than the journal holds, and the next one writes there: between them is a commit. What was free at
+ * the last commit does not count.
  */
 START_TEST(test_freed)
 {
@@ -376,7 +382,8 @@ START_TEST(test_damaged_journal)
 }
 END_TEST
 
-/* A journal whose second half is the inode table, or the first half once more: a long transaction would overwrite itself. */
+/* A journal whose second half is the inode table, or the first half once more: a long transaction would overwrite
+ * itself. */
 START_TEST(test_journal_elsewhere)
 {
 	static const char *const second_halves[] = { "134", "8322" };

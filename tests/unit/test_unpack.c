@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Random members of gzip and frames of zstd, whole, cut and damaged: what comes out is what zlib and libzstd say. */
 #include <errno.h>
 #include <pthread.h>
@@ -81,7 +81,8 @@ static void append_member(struct random *random, struct bytes *to, const uint8_t
 
 	append_header(random, to);
 	ck_assert_int_eq(deflateInit2(&stream, level, Z_DEFLATED, -15, 1 + (int)random_below(random, 9),
-	                              strategies[random_below(random, 5)]), Z_OK);
+	                              strategies[random_below(random, 5)]),
+	                 Z_OK);
 	stream.next_in = (uint8_t *)(uintptr_t)data;
 	stream.next_out = packed;
 	stream.avail_out = (uInt)room;
@@ -133,8 +134,8 @@ struct setting {
 };
 
 static const struct setting settings[] = {
-	{ 0, UINT64_MAX, false }, { 1, 0, false }, { 2, UINT64_MAX, false }, { 4, 3 << 20, false },
-	{ 0, 0, true },           { 2, 1 << 20, true },
+	{ 0, UINT64_MAX, false }, { 1, 0, false }, { 2, UINT64_MAX, false },
+	{ 4, 3 << 20, false },    { 0, 0, true },  { 2, 1 << 20, true },
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(*settings))

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* EXT2MB_ALLOC_WHOLE and least_blocks: what is refused, how soon, and which windows are given back for it. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,7 +20,9 @@ static struct ext2mb_stats read_stats(const struct small_image *image)
 
 static errcode_t ask_whole(struct ext2mb_worker *worker, uint64_t count, struct ext2mb_extent *extent)
 {
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = count, .flags = EXT2MB_ALLOC_WHOLE };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = count,
+		                          .flags = EXT2MB_ALLOC_WHOLE };
 
 	return ext2mb_alloc(worker, &request, extent);
 }
@@ -36,7 +38,9 @@ static void close_image(struct small_image *image)
 /* Takes every block but one in `distance`. */
 static void leave_single_blocks(struct small_image *image, uint64_t distance)
 {
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = 1 << 20,
+		                          .flags = EXT2MB_ALLOC_PACK };
 	struct ext2mb_extent extent;
 
 	while (!ext2mb_alloc(image->worker, &request, &extent))
@@ -86,7 +90,9 @@ static void free_quarters(struct small_image *image, const struct ext2mb_extent 
 START_TEST(test_looks_once)
 {
 	struct ext2mb_options options = { .struct_bytes = sizeof(options) };
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = 1 << 20,
+		                          .flags = EXT2MB_ALLOC_PACK };
 	struct ext2mb_extent extents[400], extent;
 	struct small_image image;
 	size_t count = 0, longest = 0;
@@ -212,7 +218,8 @@ static bool can_be_had(const struct books *books, const struct ext2mb_request *r
 		from = request->goal < first ? first : request->goal;
 		from += (cluster_blocks - (from - first) % cluster_blocks) % cluster_blocks;
 		if (request->limit)
-			end = request->limit < first ? first : request->limit - (request->limit - first) % cluster_blocks;
+			end = request->limit < first ? first :
+			                               request->limit - (request->limit - first) % cluster_blocks;
 	} else if (request->flags & EXT2MB_ALLOC_GOAL_ONLY) {
 		from = request->goal;
 		end = from + least < end ? from + least : end;
@@ -232,7 +239,8 @@ static void ask_for_any(struct books *books)
 
 	errcode_t error = ext2mb_alloc(books->image.worker, &request, &extent);
 	/* At its goal a request does not get what lies in windows. */
-	if (error != (expected ? 0 : EXT2MB_ET_NO_SPACE) && !(request.flags & EXT2MB_ALLOC_GOAL_ONLY && reserved && error))
+	if (error != (expected ? 0 : EXT2MB_ET_NO_SPACE) &&
+	    !(request.flags & EXT2MB_ALLOC_GOAL_ONLY && reserved && error))
 		ck_abort_msg("%llu to %llu blocks, flags %llx, [%llu, %llu): %s", (unsigned long long)least,
 		             (unsigned long long)request.count, (unsigned long long)request.flags,
 		             (unsigned long long)request.goal, (unsigned long long)request.limit, error_message(error));
@@ -246,7 +254,8 @@ static void ask_for_any(struct books *books)
 	memset(books->is_used + extent.start, 1, extent.count);
 }
 
-/* Against a map: refused if and only if free blocks and windows together have no such run, and then no window is lost. */
+/* Against a map: refused if and only if free blocks and windows together have no such run, and then no window is lost.
+ */
 START_TEST(test_with_windows)
 {
 	static const struct policy_options choices[] = { { 0 },
@@ -258,7 +267,7 @@ START_TEST(test_with_windows)
 	struct ext2mb_extent extent = { 0 };
 
 	mb_image_make(_i / 4 ? "-t ext4 -b 1024 -O ^has_journal,bigalloc -C 4096 -g 4096" :
-		               "-t ext4 -b 1024 -g 1024 -O ^has_journal",
+	                       "-t ext4 -b 1024 -g 1024 -O ^has_journal",
 	              _i / 4 ? "30M" : "9M");
 	small_image_open_policy(&books.image, &options);
 	books.cluster_blocks = (uint64_t)EXT2FS_CLUSTER_RATIO(books.image.fs);
@@ -293,7 +302,9 @@ START_TEST(test_least)
 		                                          { .policy = POLICY_BASE },
 		                                          { .allocator.optimize_scan = EXT2MB_SCAN_LINEAR } };
 	const struct policy_options options = policies[_i];
-	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 << 20, .flags = EXT2MB_ALLOC_PACK };
+	struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                          .count = 1 << 20,
+		                          .flags = EXT2MB_ALLOC_PACK };
 	struct ext2mb_extent extent;
 	struct small_image image;
 	uint64_t at = 0;

@@ -129,7 +129,8 @@ START_TEST(the_fullest_inode_is_found_when_it_must_be)
 }
 END_TEST
 
-/* As few as do, the largest first; their entries stand in a block, where e2fsck does not mistake a symlink for a map. */
+/* As few as do, the largest first; their entries stand in a block, where e2fsck does not mistake a symlink for a map.
+ */
 START_TEST(values_that_get_inodes)
 {
 	struct ondisk_format format = format_of(4096, 256);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which block of their xattr set inodes share: 1024 at a time, for as many inodes as there can be. */
 #include "ondisk/xattr.h"
 #include "populate/metadata/xattrs.h"
@@ -6,8 +6,8 @@
 
 START_TEST(shares)
 {
-	static const uint32_t users[] = { 0,        1,        1023,       1024,      1025,
-		                          67107839, 67108863, 67108864u,  67108865u, 134217728u,
+	static const uint32_t users[] = { 0,          1,           1023,        1024,       1025,
+		                          67107839,   67108863,    67108864u,   67108865u,  134217728u,
 		                          0x7fffffff, 0x80000000u, 0xfffffbffu, 0xfffffffeu };
 
 	for (size_t index = 0; index < sizeof(users) / sizeof(*users); index++) {
@@ -17,7 +17,8 @@ START_TEST(shares)
 		xattrs_share(&store, &placement);
 		ck_assert_uint_eq(placement.xattr_share, users[index] / XATTR_MAX_REFERENCES);
 		ck_assert_uint_eq(store.users, users[index] + 1);
-		ck_assert(placement.has_extent_map && placement.knows_flags && !placement.is_casefolded && !placement.is_inline);
+		ck_assert(placement.has_extent_map && placement.knows_flags && !placement.is_casefolded &&
+		          !placement.is_inline);
 	}
 	ck_assert_uint_eq(sizeof(struct placement), 24);
 }

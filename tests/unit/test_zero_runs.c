@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* zero_runs_find(): which blocks of a buffer hold only zeros. */
 #include "populate/data/zero_detection.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* libext2fs's hooks, and which allocator is whose. */
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +73,8 @@ static bool is_lost(ext2_filsys fs)
 	return attached && !process_claim_take(attached->mb->claim);
 }
 
-/* The program has come with a function of its own since: resize2fs does. It may ask libext2fs, which must not ask it. */
+/* The program has come with a function of its own since: resize2fs does. It may ask libext2fs, which must not ask it.
+ */
 static errcode_t ask_program(ext2_filsys fs, uint64_t goal, blk64_t *block)
 {
 	errcode_t (*function)(ext2_filsys, blk64_t, blk64_t *) = fs->get_alloc_block;
@@ -241,7 +242,8 @@ static void destroy(struct attached *attached)
 		return;
 	attached_files_destroy(&attached->files, attached->worker);
 	ext2mb_worker_close(attached->worker);
-	/* Where the handle was freed without a word, the program's workers or files may be open: they keep their memory. */
+	/* Where the handle was freed without a word, the program's workers or files may be open: they keep their
+	 * memory. */
 	allocator_close(attached->mb);
 	free(attached);
 }
@@ -262,8 +264,8 @@ static errcode_t create(ext2_filsys fs, const struct ext2mb_attach_options *opti
 	if ((allocator && allocator->discard) || options->open_files > ATTACHED_FILES_MOST)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	attached->fs = fs;
-	error = attached_files_create(&attached->files, options->open_files ? (uint32_t)options->open_files :
-	                                                                     ATTACHED_FILES_DEFAULT);
+	error = attached_files_create(&attached->files,
+	                              options->open_files ? (uint32_t)options->open_files : ATTACHED_FILES_DEFAULT);
 	if (!error)
 		error = allocator_open_following(fs, allocator, &attached->mb);
 	if (!error)

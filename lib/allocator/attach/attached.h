@@ -2,8 +2,8 @@
 /*
  * An allocator that serves libext2fs's own calls on a filesystem.
  *
- * fs->block_map is the truth: libext2fs marks there what its hooks hand out, with descriptors and counters, and programs
- * mark what they like. The allocator's own books follow it. What they have in use is
+ * fs->block_map is the truth: libext2fs marks there what its hooks hand out, with descriptors and counters, and
+ * programs mark what they like. The allocator's own books follow it. What they have in use is
  *
  * - what is marked in the map,
  * - what lies in preallocations, which the map does not know: every reader of the map sees it free,
@@ -27,8 +27,9 @@ struct attached {
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;
 	struct attached_files files;
-	struct ext2mb_extent handed_out; /* by the last hook; count 0: the caller has marked it, or has not and it is back */
-	bool has_frees;                  /* to be committed before anything is handed out */
+	struct ext2mb_extent
+		handed_out; /* by the last hook; count 0: the caller has marked it, or has not and it is back */
+	bool has_frees;     /* to be committed before anything is handed out */
 };
 
 /*

@@ -15,13 +15,14 @@
 struct attached_file {
 	struct ext2mb_file *file;
 	ext2_ino_t ino;
-	bool is_indirect;       /* mapped by indirect blocks, which stand among its data */
-	bool goes_back;         /* the program has not written it in order */
-	uint64_t size;          /* blocks, as of late: programs may set it first and write then */
-	uint64_t next_logical;  /* after the last block that it got; of indirect-mapped ones in the order of allocation */
-	uint64_t run_start;     /* on disk: the last blocks that it got one after the other; run_end 0: none */
+	bool is_indirect; /* mapped by indirect blocks, which stand among its data */
+	bool goes_back;   /* the program has not written it in order */
+	uint64_t size;    /* blocks, as of late: programs may set it first and write then */
+	uint64_t
+		next_logical; /* after the last block that it got; of indirect-mapped ones in the order of allocation */
+	uint64_t run_start;   /* on disk: the last blocks that it got one after the other; run_end 0: none */
 	uint64_t run_end;
-	uint32_t same_hash;     /* the next one, an index; ATTACHED_FILES_NONE */
+	uint32_t same_hash; /* the next one, an index; ATTACHED_FILES_NONE */
 	uint32_t newer;
 	uint32_t older;
 };
@@ -32,8 +33,8 @@ struct attached_file {
  * As long as no file goes on but the newest, after as many the one before is taken to be complete when the next begins,
  * which gets what was reserved for it.
  *
- * Begins with few, and has more once files go on that it has not: written one after the other, 2000 files of 1 to 8 blocks
- * that were all remembered left 1011 free extents, because each kept 16 blocks; libext2fs alone leaves 7.
+ * Begins with few, and has more once files go on that it has not: written one after the other, 2000 files of 1 to 8
+ * blocks that were all remembered left 1011 free extents, because each kept 16 blocks; libext2fs alone leaves 7.
  */
 #define ATTACHED_FILES_FIRST 64u
 #define ATTACHED_FILES_DEFAULT 1024u
@@ -44,8 +45,8 @@ struct attached_files {
 	uint32_t *heads; /* by hash of the inode number */
 	uint32_t mask;
 	uint32_t count;
-	uint32_t kept; /* so many now, at most */
-	uint32_t most; /* that may ever be kept */
+	uint32_t kept;  /* so many now, at most */
+	uint32_t most;  /* that may ever be kept */
 	uint32_t begun; /* since one went on that was not the newest */
 	uint32_t newest;
 	uint32_t oldest;
@@ -66,8 +67,8 @@ MUST_CHECK errcode_t attached_files_add(struct attached_files *files, struct ext
 void attached_files_keep_more(struct attached_files *files);
 
 /*
- * The indirect-mapped file in whose last run the block lies, now the newest; 0: the newest file if it is such a one, for
- * after a hole libext2fs names no block. NULL: none.
+ * The indirect-mapped file in whose last run the block lies, now the newest; 0: the newest file if it is such a one,
+ * for after a hole libext2fs names no block. NULL: none.
  */
 struct attached_file *attached_files_find_indirect(struct attached_files *files, uint64_t block);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The allocator's books follow fs->block_map. */
 #include <errno.h>
 
@@ -102,7 +102,7 @@ void attached_follow(struct attached *attached, uint64_t start, uint64_t end)
 			follow_in_group(attached, max_u64(start, group_start(attached, group)),
 			                min_u64(end, group_start(attached, group) +
 			                                     geometry_to_blocks(geometry, geometry_group_clusters(
-														  geometry, group))));
+												  geometry, group))));
 }
 
 void attached_follow_group(struct attached *attached, uint64_t block)
@@ -110,8 +110,8 @@ void attached_follow_group(struct attached *attached, uint64_t block)
 	uint32_t group = group_of(attached, block);
 
 	attached_follow(attached, group_start(attached, group),
-	                group_start(attached, group) + geometry_to_blocks(&attached->mb->geometry,
-	                                                                  attached->mb->geometry.clusters_per_group));
+	                group_start(attached, group) +
+	                        geometry_to_blocks(&attached->mb->geometry, attached->mb->geometry.clusters_per_group));
 }
 
 /* Whether the books have a block as the map has it: what is reserved is free there. */
@@ -151,7 +151,8 @@ void attached_follow_block(struct attached *attached, uint64_t block, bool is_us
 		return;
 	}
 	commit(attached);
-	/* In use already: somebody else has told of it, or it was freed without a word. Out of memory: it is found later. */
+	/* In use already: somebody else has told of it, or it was freed without a word. Out of memory: it is found
+	 * later. */
 	errcode_t error = ext2mb_mark_used(attached->worker, block, geometry_cluster_blocks(geometry));
 	(void)error;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What libext2fs's hooks hand out. */
 #include <errno.h>
 
@@ -11,16 +11,18 @@
 #define SECTOR_BITS 9u
 
 /*
- * A file that has grown in order up to its 16th block, after which it is no small one, is expected to become 4 MiB long,
- * and then eight times as long as it is: from the fifth extent on, libext2fs verifies and writes a node of the tree for
- * each block (64 files in turns, 4 KiB a call: 5 microseconds of processor time a block with 4 extents, 18 with 5). So
- * the second extent is to be a long one, too.
+ * A file that has grown in order up to its 16th block, after which it is no small one, is expected to become 4 MiB
+ * long, and then eight times as long as it is: from the fifth extent on, libext2fs verifies and writes a node of the
+ * tree for each block (64 files in turns, 4 KiB a call: 5 microseconds of processor time a block with 4 extents, 18
+ * with 5). So the second extent is to be a long one, too.
  */
 #define EXPECTED_FROM 16u
 #define EXPECTED_LEAST_BYTES (UINT64_C(4) << 20)
 #define EXPECTED_GROWTH 8u
 
-#define INDIRECT_LAG 4u /* blocks that an inode's count does not have before its call ends: three levels and the data */
+#define INDIRECT_LAG                                                                                                   \
+	4u /* blocks that an inode's count does not have before its call ends: three levels and the data               \
+	    */
 
 static const struct geometry *geometry_of(const struct attached *attached)
 {
@@ -48,7 +50,8 @@ static uint64_t goal_after(const struct attached *attached, uint64_t goal)
 	if (!is_goal(attached, goal))
 		return 0;
 	goal = cluster_start(attached, goal);
-	return ext2fs_test_block_bitmap2(attached->map, goal) ? goal + geometry_cluster_blocks(geometry_of(attached)) : goal;
+	return ext2fs_test_block_bitmap2(attached->map, goal) ? goal + geometry_cluster_blocks(geometry_of(attached)) :
+	                                                        goal;
 }
 
 /* --- Files -------------------------------------------------------------------------------------------------- */
@@ -99,7 +102,8 @@ static struct wanted read_wanted(const struct attached *attached, uint64_t goal,
 	};
 
 	if (wanted.is_indirect) {
-		wanted.logical = ext2fs_inode_i_blocks(attached->fs, ctx->inode) >> (geometry->block_bits - SECTOR_BITS);
+		wanted.logical =
+			ext2fs_inode_i_blocks(attached->fs, ctx->inode) >> (geometry->block_bits - SECTOR_BITS);
 		wanted.size += indirect_blocks(geometry, wanted.size);
 	}
 	wanted.logical = round_down(min_u64(wanted.logical, end - 1), geometry_cluster_blocks(geometry));

@@ -30,7 +30,7 @@
 
 struct ext2mb_worker {
 	_Alignas(128) struct stats stats; /* whole pairs of lines: processors fetch them in pairs */
-	struct ext2mb *mb; /* NULL: it is closed */
+	struct ext2mb *mb;                /* NULL: it is closed */
 	/* free/marked.h: whether the program has marked nothing of what is to be handed out; NULL: it cannot have */
 	bool (*has_none_marked)(struct ext2mb_worker *worker, const struct ext2mb_extent *extent);
 	struct ext2mb_worker *next;
@@ -47,17 +47,17 @@ struct ext2mb {
 	uint32_t orders;
 	struct stripe stripe;
 	struct policy policy;
-	struct fs_state *fs_state;                      /* fs/fs_state.h */
-	struct group *groups;                           /* group/group.h: one for each */
-	struct group_index *index;                      /* group/group_index.h */
-	struct stream_goals *goals;                     /* search/stream_goals.h */
-	struct preallocation_options *prealloc;         /* preallocation/preallocation.h */
-	struct preallocation_register *preallocations;  /* preallocation/preallocation_register.h */
-	struct directory_localities *localities;        /* preallocation/directory_locality.h */
-	struct directory_goals *directory_goals;        /* inode/inode_alloc.h */
-	const struct contention *contention;            /* search/group_search.h: NULL but in simulations */
-	_Atomic bool is_indexed;                        /* mb_optimize_scan: may be switched at any time */
-	pthread_mutex_t switch_lock;                    /* one switch of it at a time; a leaf but for groups' locks */
+	struct fs_state *fs_state;                     /* fs/fs_state.h */
+	struct group *groups;                          /* group/group.h: one for each */
+	struct group_index *index;                     /* group/group_index.h */
+	struct stream_goals *goals;                    /* search/stream_goals.h */
+	struct preallocation_options *prealloc;        /* preallocation/preallocation.h */
+	struct preallocation_register *preallocations; /* preallocation/preallocation_register.h */
+	struct directory_localities *localities;       /* preallocation/directory_locality.h */
+	struct directory_goals *directory_goals;       /* inode/inode_alloc.h */
+	const struct contention *contention;           /* search/group_search.h: NULL but in simulations */
+	_Atomic bool is_indexed;                       /* mb_optimize_scan: may be switched at any time */
+	pthread_mutex_t switch_lock;                   /* one switch of it at a time; a leaf but for groups' locks */
 
 	/* What was free when the allocator was opened, less what has been found corrupt since. */
 	_Atomic uint64_t clusters_at_open;
@@ -74,8 +74,8 @@ struct ext2mb {
 	_Alignas(64) _Atomic uint64_t releases_begun;
 	_Atomic uint64_t releases_ended;
 	_Atomic uint64_t clusters_released;
-	_Atomic uint32_t tid;        /* of the running transaction: frees are stamped with it, a commit begins the next */
-	struct order_set pending;    /* groups that have freed clusters to be released */
+	_Atomic uint32_t tid;     /* of the running transaction: frees are stamped with it, a commit begins the next */
+	struct order_set pending; /* groups that have freed clusters to be released */
 	pthread_mutex_t commit_lock; /* one commit at a time; a thread that has it is refused */
 	ext2mb_discard_function discard;
 	void *discard_context;

@@ -3,8 +3,8 @@
  * A filesystem's sizes and counts once they have been checked. A cluster is addressed by (group, cluster in the
  * group), or by its position: counted from the cluster of first_block through all groups.
  *
- * Within libext2mb, bigalloc is here alone: callers of ext2mb.h speak of blocks, everything inside speaks of clusters, and
- * the functions below turn the one into the other. Without bigalloc cluster_bits is 0.
+ * Within libext2mb, bigalloc is here alone: callers of ext2mb.h speak of blocks, everything inside speaks of clusters,
+ * and the functions below turn the one into the other. Without bigalloc cluster_bits is 0.
  */
 #pragma once
 

@@ -14,9 +14,9 @@
 enum counter {
 	/* What totals.h reads together: one line of the cache for each worker. */
 	COUNT_CLUSTERS_ALLOCATED,
-	COUNT_CLUSTERS_RESERVED,   /* of those allocated, what was taken as preallocations */
-	COUNT_CLUSTERS_SERVED,     /* of those reserved, what was handed out */
-	COUNT_CLUSTERS_UNRESERVED, /* and what was given back to the groups */
+	COUNT_CLUSTERS_RESERVED,     /* of those allocated, what was taken as preallocations */
+	COUNT_CLUSTERS_SERVED,       /* of those reserved, what was handed out */
+	COUNT_CLUSTERS_UNRESERVED,   /* and what was given back to the groups */
 	COUNT_PREALLOCATIONS_OPENED, /* of files */
 	COUNT_PREALLOCATIONS_CLOSED,
 	COUNT_INODES_ALLOCATED,
@@ -39,16 +39,16 @@ enum counter {
 	COUNT_CLUSTERS_FREED,
 	COUNT_PREALLOCATION_HITS,     /* requests that a file's own preallocation served */
 	COUNT_PREALLOCATION_DISCARDS, /* of all preallocations, for want of free space */
-	COUNT_LEAST_REQUESTS,  /* with a minimum of more than a cluster */
-	COUNT_LEAST_REFUSALS,  /* and how many of them there was no run for */
-	COUNT_MOVES_BEGUN,     /* preallocation.h */
+	COUNT_LEAST_REQUESTS,         /* with a minimum of more than a cluster */
+	COUNT_LEAST_REFUSALS,         /* and how many of them there was no run for */
+	COUNT_MOVES_BEGUN,            /* preallocation.h */
 	COUNT_MOVES_ENDED,
 	COUNT_INODE_FREES_BEGUN,
 	COUNT_FILES_OPENED,
 	COUNT_FILES_CLOSED,
-	COUNT_CRITERION_HITS, /* one for each criterion, and so the next three */
-	COUNT_CRITERION_EXTENTS = COUNT_CRITERION_HITS + CRITERIA,     /* runs looked at */
-	COUNT_CRITERION_GROUPS = COUNT_CRITERION_EXTENTS + CRITERIA,   /* considered */
+	COUNT_CRITERION_HITS,                                        /* one for each criterion, and so the next three */
+	COUNT_CRITERION_EXTENTS = COUNT_CRITERION_HITS + CRITERIA,   /* runs looked at */
+	COUNT_CRITERION_GROUPS = COUNT_CRITERION_EXTENTS + CRITERIA, /* considered */
 	COUNT_CRITERION_FAILURES = COUNT_CRITERION_GROUPS + CRITERIA, /* gone through in vain */
 	COUNTERS = COUNT_CRITERION_FAILURES + CRITERIA,
 };

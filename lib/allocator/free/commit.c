@@ -147,8 +147,7 @@ errcode_t commit_frees(struct ext2mb *mb)
 		return EXT2MB_ET_FORKED;
 	if (pthread_mutex_lock(&mb->commit_lock))
 		return EXT2MB_ET_IN_DISCARD;
-	errcode_t error =
-		mb->policy.pending->commit(mb, atomic_fetch_add_explicit(&mb->tid, 1, memory_order_relaxed));
+	errcode_t error = mb->policy.pending->commit(mb, atomic_fetch_add_explicit(&mb->tid, 1, memory_order_relaxed));
 	pthread_mutex_unlock(&mb->commit_lock);
 	return error;
 }

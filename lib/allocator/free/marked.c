@@ -9,8 +9,8 @@
 static void give_up(struct ext2mb_worker *worker, uint64_t start, uint64_t stop)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
-	errcode_t error = free_clusters(worker, geometry_position(geometry, start),
-	                                geometry_to_clusters(geometry, stop - start));
+	errcode_t error =
+		free_clusters(worker, geometry_position(geometry, start), geometry_to_clusters(geometry, stop - start));
 
 	(void)error;
 }

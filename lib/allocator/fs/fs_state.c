@@ -89,8 +89,8 @@ static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)
 	    geometry_to_blocks(geometry, per_group) != super->s_blocks_per_group ||
 	    geometry->groups != (geometry->clusters + per_group - 1) / per_group)
 		return EXT2MB_ET_BAD_GEOMETRY;
-	if (geometry->first_inode < EXT2_GOOD_OLD_FIRST_INO || !geometry->inodes_per_group || geometry->inodes_per_group % 8 ||
-	    geometry->inodes_per_group > bits_per_block ||
+	if (geometry->first_inode < EXT2_GOOD_OLD_FIRST_INO || !geometry->inodes_per_group ||
+	    geometry->inodes_per_group % 8 || geometry->inodes_per_group > bits_per_block ||
 	    (uint64_t)geometry->inodes_per_group * geometry->groups != super->s_inodes_count)
 		return EXT2MB_ET_BAD_GEOMETRY;
 	if (ext2fs_has_feature_flex_bg(fs->super) && super->s_log_groups_per_flex < 32)

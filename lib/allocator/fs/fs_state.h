@@ -20,11 +20,11 @@
 struct fs_state {
 	ext2_filsys fs;
 	struct geometry geometry;
-	bool follows_map; /* libext2fs's own calls change fs->block_map, which alone tells what is free */
+	bool follows_map;              /* libext2fs's own calls change fs->block_map, which alone tells what is free */
 	bool has_descriptor_checksums; /* only then do the UNINIT flags and itable_unused mean anything */
 	struct fs_zones zones;
-	uint64_t *suspect;    /* a bit per group whose bitmaps or inode table lie where they cannot be */
-	pthread_mutex_t lock; /* of fs->io and of fs's bitmaps */
+	uint64_t *suspect;     /* a bit per group whose bitmaps or inode table lie where they cannot be */
+	pthread_mutex_t lock;  /* of fs->io and of fs's bitmaps */
 	struct fs_state *next; /* of those that are open */
 	struct ext2mb *mb;     /* whose state it is, and how it is written back */
 	errcode_t (*sync)(struct ext2mb *mb);

@@ -34,23 +34,25 @@ static void publish_buddy(struct ext2mb *mb, uint32_t number)
 	const struct buddy *buddy = mb->groups[number].buddy;
 
 	publish_longest(&mb->groups[number], buddy->longest);
-	publish(mb, number, &(struct group_summary){
-		.free_clusters = buddy->free_clusters,
-		.fragments = buddy->fragments,
-		.largest_order = buddy_largest_order(buddy),
-		.average_order = group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders),
-		.state = GROUP_LOADED,
-	});
+	publish(mb, number,
+	        &(struct group_summary){
+			.free_clusters = buddy->free_clusters,
+			.fragments = buddy->fragments,
+			.largest_order = buddy_largest_order(buddy),
+			.average_order = group_average_order(buddy->free_clusters, buddy->fragments, buddy->orders),
+			.state = GROUP_LOADED,
+		});
 }
 
 static void publish_corrupt(struct ext2mb *mb, uint32_t number)
 {
 	mb->groups[number].state = GROUP_CORRUPT;
-	publish(mb, number, &(struct group_summary){
-		.largest_order = -1,
-		.average_order = -1,
-		.state = GROUP_CORRUPT,
-	});
+	publish(mb, number,
+	        &(struct group_summary){
+			.largest_order = -1,
+			.average_order = -1,
+			.state = GROUP_CORRUPT,
+		});
 }
 
 /* The best that an untouched group can be: the thread that is led to it by that loads it and puts it right. */
@@ -59,13 +61,14 @@ static void publish_untouched(struct ext2mb *mb, uint32_t number, uint32_t free_
 	int largest = (int)last_set(free_clusters) - 1;
 
 	publish_longest(&mb->groups[number], free_clusters);
-	publish(mb, number, &(struct group_summary){
-		.free_clusters = free_clusters,
-		.fragments = free_clusters != 0,
-		.largest_order = largest < (int)mb->orders ? largest : (int)mb->orders - 1,
-		.average_order = group_average_order(free_clusters, 1, mb->orders),
-		.state = GROUP_UNTOUCHED,
-	});
+	publish(mb, number,
+	        &(struct group_summary){
+			.free_clusters = free_clusters,
+			.fragments = free_clusters != 0,
+			.largest_order = largest < (int)mb->orders ? largest : (int)mb->orders - 1,
+			.average_order = group_average_order(free_clusters, 1, mb->orders),
+			.state = GROUP_UNTOUCHED,
+		});
 }
 
 errcode_t group_table_create(struct ext2mb *mb)
@@ -144,8 +147,8 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 	buddy_build(buddy);
 	atomic_fetch_add_explicit(&mb->build_nanoseconds, nanoseconds() - begun, memory_order_relaxed);
 	/* The descriptor may have said something else where the map is followed. */
-	atomic_fetch_add_explicit(&mb->clusters_at_open,
-	                          (uint64_t)buddy->free_clusters - group_free_clusters(group), memory_order_relaxed);
+	atomic_fetch_add_explicit(&mb->clusters_at_open, (uint64_t)buddy->free_clusters - group_free_clusters(group),
+	                          memory_order_relaxed);
 	group->buddy = buddy;
 	group->state = GROUP_LOADED;
 	publish_buddy(mb, number);

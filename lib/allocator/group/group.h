@@ -23,7 +23,7 @@
 enum group_state {
 	GROUP_UNTOUCHED, /* known from the descriptor only */
 	GROUP_LOADED,
-	GROUP_CORRUPT,   /* its descriptor, bitmap and the rest disagree: left out */
+	GROUP_CORRUPT, /* its descriptor, bitmap and the rest disagree: left out */
 };
 
 /* What anyone may know of a group's free space without its lock, in one word; of an untouched group: at best. */
@@ -72,8 +72,8 @@ static inline int group_summary_order(const struct group_summary *summary, enum 
 static inline uint64_t group_summary_pack(const struct group_summary *summary)
 {
 	uint64_t orders = (uint64_t)(summary->largest_order + 1) |
-			  (uint64_t)(summary->average_order + 1) << SUMMARY_ORDER_BITS |
-			  (uint64_t)summary->state << 2 * SUMMARY_ORDER_BITS;
+	                  (uint64_t)(summary->average_order + 1) << SUMMARY_ORDER_BITS |
+	                  (uint64_t)summary->state << 2 * SUMMARY_ORDER_BITS;
 
 	return summary->free_clusters | (uint64_t)summary->fragments << SUMMARY_COUNT_BITS |
 	       orders << 2 * SUMMARY_COUNT_BITS;
@@ -108,7 +108,7 @@ struct inode_group {
 	uint32_t unused_inodes; /* at the end of the table, never used */
 	uint8_t state;          /* enum group_state */
 	bool is_dirty;
-	uint64_t *bitmap;       /* once loaded */
+	uint64_t *bitmap; /* once loaded */
 };
 
 struct group {
@@ -119,10 +119,10 @@ struct group {
 	_Atomic uint32_t longest; /* clusters: no run has more. A hint, from the buddy's */
 
 	_Alignas(64) struct lock lock;
-	uint8_t state;      /* enum group_state */
-	bool is_dirty;      /* differs from the disk */
+	uint8_t state;           /* enum group_state */
+	bool is_dirty;           /* differs from the disk */
 	int8_t set[INDEX_KINDS]; /* the set of each kind that the group is in, -1: none; changed only with the set */
-	struct buddy *buddy; /* once loaded */
+	struct buddy *buddy;     /* once loaded */
 	struct pending_free pending;
 	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no preallocation ever lay here */
 };
@@ -180,9 +180,9 @@ void group_leave(struct ext2mb *mb, uint32_t number);
 void group_take(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 
 /*
- * Locks all groups of a range of clusters by calling enter for the part in each; once all have let it in, change is called
- * for each, which leaves the group. Else nothing is changed, and the error is returned. This is the only way to hold
- * more than one group's lock; they are taken in ascending order, so this cannot deadlock.
+ * Locks all groups of a range of clusters by calling enter for the part in each; once all have let it in, change is
+ * called for each, which leaves the group. Else nothing is changed, and the error is returned. This is the only way to
+ * hold more than one group's lock; they are taken in ascending order, so this cannot deadlock.
  */
 typedef errcode_t (*group_enter_piece)(struct ext2mb *mb, const struct group_piece *piece);
 typedef void (*group_change_piece)(struct ext2mb *mb, const struct group_piece *piece);

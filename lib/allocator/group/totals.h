@@ -19,8 +19,8 @@ uint64_t totals_count(struct ext2mb *mb, unsigned int counter);
 struct space_totals {
 	uint64_t free_clusters;
 	uint64_t free_inodes;
-	uint64_t reserved_clusters; /* in preallocations */
-	uint64_t open_preallocations;      /* preallocations of files */
+	uint64_t reserved_clusters;   /* in preallocations */
+	uint64_t open_preallocations; /* preallocations of files */
 };
 
 struct space_totals totals_space(struct ext2mb *mb);

@@ -82,8 +82,8 @@ static bool has_share_left(const struct ext2mb *mb, uint32_t group, const struct
 /* In which group the last subdirectory was put, or the parent's own if that is not known (any more). Any thread. */
 static uint32_t load_goal(const struct ext2mb *mb, ext2_ino_t parent)
 {
-	uint64_t goal = atomic_load_explicit(&mb->directory_goals->goals[parent % DIRECTORY_GOALS],
-	                                     memory_order_relaxed);
+	uint64_t goal =
+		atomic_load_explicit(&mb->directory_goals->goals[parent % DIRECTORY_GOALS], memory_order_relaxed);
 
 	if (goal >> GOAL_GROUP_BITS == parent)
 		return (uint32_t)goal;
@@ -100,8 +100,7 @@ static void store_goal(struct ext2mb *mb, ext2_ino_t parent, uint32_t group)
 }
 
 /* The first of so many groups, from start on and round, that can hold the directory and its files, if one can know. */
-static errcode_t take_share(struct inode_search *search, const struct share *share, uint32_t start,
-                            uint32_t count)
+static errcode_t take_share(struct inode_search *search, const struct share *share, uint32_t start, uint32_t count)
 {
 	struct ext2mb *mb = search->mb;
 	errcode_t error = 0;
@@ -184,8 +183,8 @@ static errcode_t take_displaced(struct inode_search *search, ext2_ino_t parent, 
 {
 	errcode_t error = 0;
 
-	for (uint32_t number = 1; number < DISPLACEMENTS && number < span && inode_search_goes_on(search,
-	                                                                                          error); number++) {
+	for (uint32_t number = 1; number < DISPLACEMENTS && number < span && inode_search_goes_on(search, error);
+	     number++) {
 		uint32_t group = first + (search->parent_group - first + displacement(number, span)) % span;
 
 		error = take_after_parent(search, group, parent, false);

@@ -68,7 +68,8 @@ static errcode_t take_anywhere(struct inode_search *search)
 
 		for (uint32_t step = 0; step < mb->geometry.groups && inode_search_goes_on(search, error); step++)
 			error = inode_search_group(
-				search, (uint32_t)(((uint64_t)search->parent_group + step) % mb->geometry.groups), 0, true);
+				search, (uint32_t)(((uint64_t)search->parent_group + step) % mb->geometry.groups), 0,
+				true);
 		if (error || search->ino)
 			return error;
 		if (totals_count(mb, COUNT_INODE_FREES_BEGUN) == ended)
@@ -85,9 +86,8 @@ static errcode_t take_packed(struct inode_search *search, ext2_ino_t goal)
 	uint32_t from = goal ? (goal - 1) % per_group : 0;
 	errcode_t error = 0;
 
-	for (uint32_t group = goal ? (goal - 1) / per_group : 0; group < mb->geometry.groups &&
-	     inode_search_goes_on(search, error);
-	     group++, from = 0)
+	for (uint32_t group = goal ? (goal - 1) / per_group : 0;
+	     group < mb->geometry.groups && inode_search_goes_on(search, error); group++, from = 0)
 		error = inode_search_group(search, group, from, true);
 	return inode_search_goes_on(search, error) ? EXT2MB_ET_NO_INODES : error;
 }

@@ -56,7 +56,8 @@ static errcode_t take_top_level(struct inode_search *search, const char *name, c
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t flexes = flex_count(mb), best = 0;
-	uint64_t start = name ? mb->policy.inodes->hash_name(mb, name) : atomic_load_explicit(&mb->directories, memory_order_relaxed);
+	uint64_t start = name ? mb->policy.inodes->hash_name(mb, name) :
+	                        atomic_load_explicit(&mb->directories, memory_order_relaxed);
 	uint64_t fewest = UINT64_MAX;
 
 	for (uint32_t step = 0; step < flexes; step++) {

@@ -63,7 +63,7 @@ static errcode_t look(struct ext2mb *mb, uint64_t position, uint64_t count, enum
 		uint32_t end = end_of(mb, piece.group, piece.start, piece.start + piece.count, *use);
 		bool goes_on = end == piece.start + piece.count;
 		*met_reserved = *use == EXT2MB_BLOCKS_RESERVED ||
-				(!goes_on && use_of(mb, piece.group, end) == EXT2MB_BLOCKS_RESERVED);
+		                (!goes_on && use_of(mb, piece.group, end) == EXT2MB_BLOCKS_RESERVED);
 		group_leave(mb, piece.group);
 		*alike += end - piece.start;
 		if (!goes_on)

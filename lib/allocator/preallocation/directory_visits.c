@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/directory_visits.h"
 
 #define LEAST_ARRIVALS 3u /* fewer directories show no order */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The public functions for files: arguments are checked, and what a file's own preallocations serve is served here. */
 #include "allocator/preallocation/file_search.h"
 
@@ -28,8 +28,8 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 
 	if (!ours)
 		return error;
-	if (ours->flags & ~(uint64_t)EXT2MB_FILE_FINAL || !ours->ino ||
-	    ours->ino > inodes || ours->parent > inodes || ours->blocks > NORMALIZE_END)
+	if (ours->flags & ~(uint64_t)EXT2MB_FILE_FINAL || !ours->ino || ours->ino > inodes || ours->parent > inodes ||
+	    ours->blocks > NORMALIZE_END)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	struct ext2mb_file *file = aligned_alloc(_Alignof(struct ext2mb_file), sizeof(*file));
 	if (!file)
@@ -141,16 +141,15 @@ static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_r
 {
 	uint64_t end = request->logical + request->count;
 
-	if (request->flags & ~(uint64_t)EXT2MB_FILE_UNWRITTEN || !request->count ||
-	    request->logical >= NORMALIZE_END || request->count > NORMALIZE_END - request->logical ||
+	if (request->flags & ~(uint64_t)EXT2MB_FILE_UNWRITTEN || !request->count || request->logical >= NORMALIZE_END ||
+	    request->count > NORMALIZE_END - request->logical ||
 	    !geometry_is_whole_clusters(geometry, request->logical | request->count))
 		return false;
 	if (!is_neighbour(geometry, request->left_physical) || !is_neighbour(geometry, request->right_physical))
 		return false;
-	return !request->hole_end ||
-	       (request->hole_start <= request->logical && end <= request->hole_end &&
-	        request->hole_end <= NORMALIZE_END && geometry_is_whole_clusters(geometry,
-	                                                                         request->hole_start | request->hole_end));
+	return !request->hole_end || (request->hole_start <= request->logical && end <= request->hole_end &&
+	                              request->hole_end <= NORMALIZE_END &&
+	                              geometry_is_whole_clusters(geometry, request->hole_start | request->hole_end));
 }
 
 /* Remembers where this file's last blocks are. */

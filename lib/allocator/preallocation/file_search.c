@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/file_search.h"
 
 #include "allocator/core/arithmetic.h"
@@ -76,8 +76,8 @@ static errcode_t prepare(const struct file_need *need, bool *small)
 			locality_group_want(pool);
 		*small = small_search_joins(need, pool);
 	}
-	bool may_get_any = *small ? small_search_gives_more(need) :
-	                            need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;
+	bool may_get_any =
+		*small ? small_search_gives_more(need) : need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;
 	if (may_get_any && !file->is_registered) {
 		preallocation_register_add(need->mb->preallocations, &file->own, need->worker->number);
 		file->is_registered = true;

@@ -9,10 +9,10 @@
 struct ext2mb_file {
 	struct preallocation_owner own;
 	struct ext2mb *mb;
-	uint64_t blocks;        /* its size */
-	uint64_t end;           /* blocks; after it nothing is mapped */
-	uint64_t last_logical;  /* where the last allocation ended, in the file */
-	uint64_t last_physical; /* and on disk; 0: there was none, or it was truncated */
+	uint64_t blocks;             /* its size */
+	uint64_t end;                /* blocks; after it nothing is mapped */
+	uint64_t last_logical;       /* where the last allocation ended, in the file */
+	uint64_t last_physical;      /* and on disk; 0: there was none, or it was truncated */
 	struct directory *directory; /* of the parent, once it was needed */
 	ext2_ino_t ino;
 	ext2_ino_t parent;
@@ -24,8 +24,8 @@ struct ext2mb_file {
 };
 
 /*
- * It will end at `blocks`, as far as is known now: as if it had been opened with EXT2MB_FILE_FINAL. And it is to have few
- * extents, wherever they are.
+ * It will end at `blocks`, as far as is known now: as if it had been opened with EXT2MB_FILE_FINAL. And it is to have
+ * few extents, wherever they are.
  */
 static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
 {
@@ -57,8 +57,8 @@ struct small_goal {
 };
 
 /*
- * A policy's small_file_goal. Ours: near the parent, in its directory's share of the group, or without shares in its flex
- * group; the kernel's: near the inode itself.
+ * A policy's small_file_goal. Ours: near the parent, in its directory's share of the group, or without shares in its
+ * flex group; the kernel's: near the inode itself.
  */
 struct small_goal file_goal_in_share(const struct ext2mb_file *file);
 struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file);
@@ -68,8 +68,8 @@ struct normalize_request;
 struct normalize_goal;
 
 /*
- * Somebody's own answers, which a policy asks for before its own (compare/own_policy.h): where a request of a large file
- * should be, and what it is normalised to. With the file's lock. ELIBBAD.
+ * Somebody's own answers, which a policy asks for before its own (compare/own_policy.h): where a request of a large
+ * file should be, and what it is normalised to. With the file's lock. ELIBBAD.
  */
 struct own_operations {
 	errcode_t (*goal)(const struct ext2mb_file *file, const struct normalize_request *request, uint64_t *block,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/large_attempts.h"
 
 #include "allocator/core/arithmetic.h"
@@ -34,7 +34,7 @@ errcode_t large_take_at_neighbour(const struct file_need *need, struct prealloca
 	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
 		return EXT2MB_ET_NO_SPACE;
 	return large_take_at(need, geometry_position(&need->mb->geometry, goal->physical), goal->try_count,
-	               may_be_short ? 0 : EXT2MB_ALLOC_WHOLE, found);
+	                     may_be_short ? 0 : EXT2MB_ALLOC_WHOLE, found);
 }
 
 errcode_t large_take_anywhere(const struct file_need *need, struct preallocation *found)
@@ -171,7 +171,6 @@ static errcode_t begin_extent(const struct file_need *need, struct preallocation
 	return large_take_at(need, position, goal->count, 0, found);
 }
 
-
 typedef errcode_t (*large_attempt)(const struct file_need *need, struct preallocation *found);
 
 errcode_t large_attempts_try(const struct file_need *need, struct preallocation *found)
@@ -180,14 +179,10 @@ errcode_t large_attempts_try(const struct file_need *need, struct preallocation 
 		uint32_t rule; /* 0: it is no choice */
 		large_attempt take;
 	} attempts[] = {
-		{ RULE_FROM_SMALL, take_of_small },
-		{ RULE_WHOLE_EXTENT, begin_extent },
-		{ 0, large_take_at_neighbour },
-		{ RULE_FREE_GROUPS, take_free_groups },
-		{ RULE_FREE_GROUP, begin_free_group },
-		{ RULE_NEAR, take_near },
-		{ RULE_AFTER_SMALL, take_after_small },
-		{ 0, large_take_anywhere },
+		{ RULE_FROM_SMALL, take_of_small },     { RULE_WHOLE_EXTENT, begin_extent },
+		{ 0, large_take_at_neighbour },         { RULE_FREE_GROUPS, take_free_groups },
+		{ RULE_FREE_GROUP, begin_free_group },  { RULE_NEAR, take_near },
+		{ RULE_AFTER_SMALL, take_after_small }, { 0, large_take_anywhere },
 	};
 	errcode_t error = EXT2MB_ET_NO_SPACE;
 

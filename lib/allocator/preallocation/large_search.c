@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/large_search.h"
 
 #include "allocator/core/arithmetic.h"
@@ -68,7 +68,8 @@ static errcode_t take_closed(const struct file_need *need, struct preallocation 
 	const struct geometry *geometry = &need->mb->geometry;
 	uint64_t left = need->left_physical ? geometry_position(geometry, need->left_physical) : 0;
 	struct scan_request scan = {
-		.goal = left && left < geometry->clusters ? left : need->mb->policy.small_file_goal(need->file).position,
+		.goal = left && left < geometry->clusters ? left :
+		                                            need->mb->policy.small_file_goal(need->file).position,
 		.has_goal = true,
 		.count = need_goal_clusters(need),
 		.asked = need_asked_clusters(need),

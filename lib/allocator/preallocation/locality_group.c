@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/locality_group.h"
 
 #include "allocator/core/arithmetic.h"
@@ -42,8 +42,9 @@ static uint32_t next_clusters(const struct ext2mb_worker *worker, const struct l
 static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_request *scan,
                                struct preallocation *found)
 {
-	struct flex_search_request near = { .position = scan->goal, .count = (uint32_t)scan->count,
-		                            .least = (uint32_t)scan->count, .in_group = true };
+	struct flex_search_request near = {
+		.position = scan->goal, .count = (uint32_t)scan->count, .least = (uint32_t)scan->count, .in_group = true
+	};
 	errcode_t error = flex_search_take(worker, &near, &found->position, &found->count);
 
 	if (error != EXT2MB_ET_NO_SPACE || scan->count == scan->asked)
@@ -54,8 +55,8 @@ static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_r
 }
 
 /*
- * The first run after the goal that has room for the request: what is short is used up, too. But not by files whose ends
- * are not known, as long as there are whole preallocations.
+ * The first run after the goal that has room for the request: what is short is used up, too. But not by files whose
+ * ends are not known, as long as there are whole preallocations.
  */
 static errcode_t take_next(struct ext2mb_worker *worker, const struct scan_request *scan, bool is_open,
                            struct preallocation *found)
@@ -134,8 +135,8 @@ static bool may_be_free(const struct ext2mb_worker *worker, uint32_t clusters)
 }
 
 /*
- * From a preallocation that has at least so many, be it a new one. NO_SPACE: there is none; a new one that is shorter is
- * kept.
+ * From a preallocation that has at least so many, be it a new one. NO_SPACE: there is none; a new one that is shorter
+ * is kept.
  */
 static errcode_t take_room(struct ext2mb_worker *worker, struct locality_group *pool,
                            const struct small_request *request, uint32_t least, struct preallocation *taken)

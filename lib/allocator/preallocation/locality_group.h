@@ -24,18 +24,18 @@ struct locality_group {
 };
 
 struct small_request {
-	uint64_t goal;    /* a position, near which a locality group without preallocations begins */
-	uint32_t count;   /* clusters */
-	uint32_t most;    /* clusters that are welcome, if a preallocation has them: count or more */
-	uint32_t room;    /* clusters that a preallocation had better have, where files come one after the other; 0: any */
-	bool is_open;     /* where the file ends is not known */
+	uint64_t goal;  /* a position, near which a locality group without preallocations begins */
+	uint32_t count; /* clusters */
+	uint32_t most;  /* clusters that are welcome, if a preallocation has them: count or more */
+	uint32_t room; /* clusters that a preallocation had better have, where files come one after the other; 0: any */
+	bool is_open;  /* where the file ends is not known */
 	bool is_in_order; /* directories come one after the other: the next run that is long enough will do */
 	bool in_group;    /* a new preallocation is to lie in the goal's group, if that has any room */
 	uint64_t after;   /* a position where a part of that is welcome, too; 0: none */
 
 	/* What only the kernel's ways go by: */
-	uint64_t left;  /* the position after the file's left neighbour; 0: it has none */
-	bool is_exact;  /* fallocate, which asks for no preallocation */
+	uint64_t left; /* the position after the file's left neighbour; 0: it has none */
+	bool is_exact; /* fallocate, which asks for no preallocation */
 };
 
 /* Whether there have been files that stayed small, for which preallocations are worth while. A hint. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/normalize.h"
 
 #include <assert.h>
@@ -37,8 +37,7 @@ static struct normalize_goal clip(const struct normalize_request *request, uint6
 	uint64_t cluster = cluster_blocks(request);
 
 	start = max_u64(round_down(start, cluster), request->hole_start);
-	end = min_u64(round_up(end, cluster),
-	                      min_u64(request->hole_end, round_down(NORMALIZE_END, cluster)));
+	end = min_u64(round_up(end, cluster), min_u64(request->hole_end, round_down(NORMALIZE_END, cluster)));
 	return (struct normalize_goal){
 		.start = start,
 		.count = min_u64(end - start, group_blocks(request)),
@@ -132,9 +131,7 @@ static struct normalize_goal normalize_table(const struct normalize_request *req
 		return untouched(request, NORMALIZE_WRITTEN_MAX);
 
 	/* Before normalisation the kernel limits a request to one extent, and to a group. */
-	uint64_t count =
-		untouched(request, request->unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX)
-			.count;
+	uint64_t count = untouched(request, request->unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX).count;
 	uint64_t file_bytes = max_u64(request->file_blocks, request->start + count) << block_bits;
 	unsigned int bits = chunk_bits(request, count);
 	uint64_t start = request->start, end = start + count;
@@ -292,8 +289,7 @@ static struct range choose_range(const struct normalize_request *request, uint64
 
 		end = max_u64(end, start + blocks);
 	} else {
-		uint64_t blocks =
-			min_u64(CHUNK_BYTES >> request->geometry->block_bits, power_above(file_end));
+		uint64_t blocks = min_u64(CHUNK_BYTES >> request->geometry->block_bits, power_above(file_end));
 
 		blocks = min_u64(max_u64(blocks, power_above(request->count)), longest);
 		start = round_down(start, blocks);
@@ -324,8 +320,7 @@ static struct range align_range(const struct normalize_request *request, struct 
 	if (!stripe || range.end - range.start < stripe)
 		return range;
 	range.start = max_u64(round_down(range.start, stripe), request->hole_start);
-	if (continues_left(request) && !is_congruent(request) &&
-	    round_up(range.start, stripe) >= request_end)
+	if (continues_left(request) && !is_congruent(request) && round_up(range.start, stripe) >= request_end)
 		return (struct range){ range.start, round_up(range.start, stripe) };
 
 	uint64_t up = round_up(range.end, stripe), down = round_down(range.end, stripe);
@@ -358,9 +353,9 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 	if (!goal->try_count)
 		return;
 	/* Whole clusters only: the filesystem may end within one. */
-	uint64_t room = round_down(min_u64(group_remainder(request, goal->physical),
-	                                                     request->geometry->end_block - goal->physical),
-	                                     cluster_blocks(request));
+	uint64_t room = round_down(
+		min_u64(group_remainder(request, goal->physical), request->geometry->end_block - goal->physical),
+		cluster_blocks(request));
 	bool joins_left = goal->start == request->hole_start && goal->physical == request->left_physical;
 
 	/* What joins the right neighbour must reach it. */
@@ -369,8 +364,7 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 	if (stripe && goal->count >= stripe && goal->start % stripe == 0 && goal->physical % stripe)
 		room = 0;
 	goal->try_count = min_u64(goal->count, room);
-	goal->try_least =
-		joins_left ? min_u64(goal->try_count, cluster_blocks(request)) : goal->try_count;
+	goal->try_least = joins_left ? min_u64(goal->try_count, cluster_blocks(request)) : goal->try_count;
 }
 
 static struct normalize_goal normalize_ext2mb(const struct normalize_request *request)

@@ -23,9 +23,9 @@
 
 /* The free space of the whole filesystem, as of some time ago: hints, of which only `ext2mb` makes use. */
 struct normalize_hints {
-	uint64_t free_blocks;  /* not reserved either */
+	uint64_t free_blocks;         /* not reserved either */
 	uint32_t open_preallocations; /* other preallocations that are open for files now */
-	int largest_order;     /* of any free buddy, in clusters; -1: none is known */
+	int largest_order;            /* of any free buddy, in clusters; -1: none is known */
 };
 
 struct normalize_request {
@@ -61,8 +61,9 @@ struct normalize_goal {
 };
 
 /*
- * The last request of a file that is closed: `table` and `pow2` leave it as it is, and the kernel looks for it where the
- * file is, and not where others went on. (EXT4_MB_HINT_NOPREALLOC; small files have come to their locality group before.)
+ * The last request of a file that is closed: `table` and `pow2` leave it as it is, and the kernel looks for it where
+ * the file is, and not where others went on. (EXT4_MB_HINT_NOPREALLOC; small files have come to their locality group
+ * before.)
  */
 bool normalize_ends_closed(const struct normalize_request *request);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/small_search.h"
 
 #include "allocator/core/arithmetic.h"
@@ -50,8 +50,8 @@ static uint32_t slice_clusters(const struct file_need *need)
 }
 
 /*
- * Where a file should begin that comes block by block after another one: at least in what its slice needs. One whose end
- * is not known may outgrow the small ones, and can only go on in place if nothing else has been put there.
+ * Where a file should begin that comes block by block after another one: at least in what its slice needs. One whose
+ * end is not known may outgrow the small ones, and can only go on in place if nothing else has been put there.
  */
 static uint32_t room_clusters(const struct file_need *need)
 {

@@ -7,7 +7,8 @@
 static bool find_in_group(const struct buddy *buddy, uint32_t from, uint32_t end, uint32_t least, uint64_t most,
                           struct group_piece *run)
 {
-	for (uint32_t start = buddy_next_free(buddy, from, end); start < end; start = buddy_next_free(buddy, from, end)) {
+	for (uint32_t start = buddy_next_free(buddy, from, end); start < end;
+	     start = buddy_next_free(buddy, from, end)) {
 		from = buddy_next_used(buddy, start, most < end - start ? start + (uint32_t)most : end);
 		if (from - start >= least) {
 			run->start = start;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/search/flex_search.h"
 
 #include "allocator/group/group.h"
@@ -48,7 +48,7 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
 }
 
 errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_search_request *request, uint64_t *position,
-                    uint32_t *taken)
+                           uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 	uint32_t here = (uint32_t)(request->position / mb->geometry.clusters_per_group);

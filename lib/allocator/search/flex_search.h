@@ -11,8 +11,8 @@ struct flex_search_request {
 	uint64_t position; /* where to begin */
 	uint32_t count;    /* clusters wanted */
 	uint32_t least;    /* and how many must be had in one run */
-	bool goes_on;      /* from the position on, in as many groups as a flex group has by default, and not before it */
-	bool in_group;     /* not in the other groups of the flex group, but there even if it has to be waited for */
+	bool goes_on;  /* from the position on, in as many groups as a flex group has by default, and not before it */
+	bool in_group; /* not in the other groups of the flex group, but there even if it has to be waited for */
 };
 
 /*
@@ -21,5 +21,4 @@ struct flex_search_request {
  * group is waited for. EXT2MB_ET_NO_SPACE.
  */
 MUST_CHECK errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_search_request *request,
-                                      uint64_t *position,
-                               uint32_t *taken);
+                                      uint64_t *position, uint32_t *taken);

@@ -113,7 +113,8 @@ struct contention {
 	void (*considers)(void *context, const struct search *search, uint32_t group);
 	/* A search has got the group's lock: at once, or it would have had to wait. NULL: not wanted. */
 	void (*has_locked)(void *context, uint32_t group);
-	/* What the kernel calls busy, ext4_fs_is_busy(): locks had to be waited for of late. NULL: they never had to. */
+	/* What the kernel calls busy, ext4_fs_is_busy(): locks had to be waited for of late. NULL: they never had to.
+	 */
 	bool (*is_contended)(void *context);
 };
 

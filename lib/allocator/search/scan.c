@@ -8,9 +8,9 @@
 #include "allocator/search/first_fit.h"
 #include "allocator/search/stream_goals.h"
 
-#define MOST_OF_FIRST 16     /* groups of the first set, whose averages may be too short */
-#define VAIN_SEARCHES 64     /* for which it is believed that nothing is long enough */
-#define MOST_TO_MEASURE 256u /* groups, for the longest run of them all */
+#define MOST_OF_FIRST 16       /* groups of the first set, whose averages may be too short */
+#define VAIN_SEARCHES 64       /* for which it is believed that nothing is long enough */
+#define MOST_TO_MEASURE 256u   /* groups, for the longest run of them all */
 #define CLUSTERS_A_MEASURE 16u /* wanted, for each further group that is measured */
 
 static bool goes_by_order(const struct search *search)
@@ -432,8 +432,8 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 		mb->policy.goals->store(mb, request->stream, search.best.group, search.best.start);
 	worker->search->last_group = search.best.group;
 	if (goes_on_after_last(&search, request))
-		worker->search->goes_on_at = (struct cluster_place){ search.best.group,
-		                                                    search.best.start + search.best.count };
+		worker->search->goes_on_at =
+			(struct cluster_place){ search.best.group, search.best.start + search.best.count };
 	*start = (uint64_t)search.best.group * mb->geometry.clusters_per_group + search.best.start;
 	*taken = search.best.count;
 	return 0;

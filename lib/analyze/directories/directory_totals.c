@@ -181,7 +181,10 @@ errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct 
 	for (size_t place = 0; place < count; place++)
 		settle(totals, place, way, depth);
 	*visitor = (struct inode_visitor){
-		.file = take_file, .finish = finish, .close = close_totals, .context = totals,
+		.file = take_file,
+		.finish = finish,
+		.close = close_totals,
+		.context = totals,
 	};
 	return 0;
 }

@@ -409,7 +409,11 @@ errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, struct
 		return ENOMEM;
 	}
 	*visitor = (struct inode_visitor){
-		.record = take_record, .file = take_file, .finish = finish, .close = close_cost, .context = cost,
+		.record = take_record,
+		.file = take_file,
+		.finish = finish,
+		.close = close_cost,
+		.context = cost,
 	};
 	return 0;
 }

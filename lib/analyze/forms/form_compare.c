@@ -91,8 +91,8 @@ static void write_compared(struct json *json, const char *key, const struct comp
 		json_document(json, key, compared->saved);
 }
 
-errcode_t form_compare_json(const struct compared *before, const struct compared *after,
-                            const struct form_parts *parts, FILE *stream)
+errcode_t form_compare_json(const struct compared *before, const struct compared *after, const struct form_parts *parts,
+                            FILE *stream)
 {
 	struct json json = { .stream = stream };
 

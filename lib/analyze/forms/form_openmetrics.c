@@ -83,7 +83,7 @@ static void print_free(const struct form *form)
 		const char *label;
 		double percent;
 	} quantiles[] = {
-		{ "quantile=\"0.01\"", 1 },  { "quantile=\"0.1\"", 10 }, { "quantile=\"0.25\"", 25 },
+		{ "quantile=\"0.01\"", 1 },  { "quantile=\"0.1\"", 10 },  { "quantile=\"0.25\"", 25 },
 		{ "quantile=\"0.5\"", 50 },  { "quantile=\"0.75\"", 75 }, { "quantile=\"0.9\"", 90 },
 		{ "quantile=\"0.99\"", 99 },
 	};
@@ -187,7 +187,8 @@ errcode_t form_openmetrics(const struct report *report, const struct form_parts 
 	if (parts->files)
 		print_files(&form);
 	print_verdict(&form);
-	print_count(&form, "unreadable", "Pieces of metadata that could not be read or are wrong.", report->damage.count);
+	print_count(&form, "unreadable", "Pieces of metadata that could not be read or are wrong.",
+	            report->damage.count);
 	print_damaged_groups(&form);
 	print_left_out(&form, parts);
 	print_number(&form, "scan_duration_seconds", "How long it took to read all this.", report->seconds);

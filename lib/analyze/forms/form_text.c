@@ -50,9 +50,8 @@ static void print_filesystem(const struct report *report, FILE *stream)
 	const struct report_filesystem *filesystem = &report->filesystem;
 
 	utf8_print(filesystem->target, stream);
-	fprintf(stream, ": %s in %" PRIu64 " blocks of %u bytes, %u group%s",
-	        size_of(report, filesystem->blocks).text, filesystem->blocks, filesystem->block_bytes,
-	        filesystem->groups, units_plural(filesystem->groups));
+	fprintf(stream, ": %s in %" PRIu64 " blocks of %u bytes, %u group%s", size_of(report, filesystem->blocks).text,
+	        filesystem->blocks, filesystem->block_bytes, filesystem->groups, units_plural(filesystem->groups));
 	if (filesystem->cluster_blocks > 1)
 		fprintf(stream, ", clusters of %u blocks", filesystem->cluster_blocks);
 	fputc('\n', stream);
@@ -144,7 +143,8 @@ static void print_free(const struct report *report, FILE *stream, bool with_grou
 		fprintf(stream, "  of %" PRIu64 " group%s it is unknown: bitmaps cannot be read or are wrong\n",
 		        space->unreadable_groups, units_plural(space->unreadable_groups));
 	if (space->unsettled_groups)
-		fprintf(stream, "  of %" PRIu64 " group%s bitmap and descriptor differ, as they may while it is in use\n",
+		fprintf(stream,
+		        "  of %" PRIu64 " group%s bitmap and descriptor differ, as they may while it is in use\n",
 		        space->unsettled_groups, units_plural(space->unsettled_groups));
 	if (space->chunk_blocks)
 		fprintf(stream, "  chunks of %s: %" PRIu64 " of %" PRIu64 " free (%.1f%%)\n",
@@ -175,8 +175,8 @@ static void print_seeks(FILE *stream, const char *name, const struct seek_counts
 static void print_other(const struct report *report, FILE *stream, const char *name, const struct report_sums *sums)
 {
 	if (sums->files)
-		fprintf(stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files,
-		        sums->extents, units_plural(sums->extents), size_of(report, sums->blocks).text);
+		fprintf(stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files, sums->extents,
+		        units_plural(sums->extents), size_of(report, sums->blocks).text);
 }
 
 static void print_files(const struct report *report, FILE *stream)
@@ -247,9 +247,8 @@ static void print_worst(const struct report *report, FILE *stream)
 	for (size_t n = 0; n < report->worst.count; n++) {
 		const struct report_file *file = &report->worst.files[n];
 
-		fprintf(stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  %-9s  ", file->runs,
-		        file->extents, file->ideal_extents, size_of(report, file->blocks).text,
-		        file_kind_word(file->kind));
+		fprintf(stream, "  %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %10s  %-9s  ", file->runs, file->extents,
+		        file->ideal_extents, size_of(report, file->blocks).text, file_kind_word(file->kind));
 		print_path(stream, file->path, file->ino);
 	}
 }
@@ -276,8 +275,8 @@ static void print_costly(const struct report_unlink *unlink, FILE *stream)
 	for (size_t n = 0; n < unlink->costly_count; n++) {
 		const struct report_unlink_directory *row = &unlink->costly[n];
 
-		fprintf(stream, "  %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ",
-		        row->writes, row->files, row->block_bitmaps, row->shared_bitmaps, row->inode_bitmaps);
+		fprintf(stream, "  %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ", row->writes,
+		        row->files, row->block_bitmaps, row->shared_bitmaps, row->inode_bitmaps);
 		print_path(stream, row->path, row->ino);
 	}
 }
@@ -307,11 +306,11 @@ static void print_unlink(const struct report *report, FILE *stream)
 	fprintf(stream,
 	        "  all %" PRIu64 " file%s of %" PRIu64 " director%s: %" PRIu64 " block bitmap%s, %" PRIu64
 	        " inode bitmap%s\n",
-	        unlink->files, units_plural(unlink->files), unlink->directories,
-	        unlink->directories == 1 ? "y" : "ies", unlink->block_bitmaps, units_plural(unlink->block_bitmaps),
-	        unlink->inode_bitmaps, units_plural(unlink->inode_bitmaps));
-	fprintf(stream, "  %" PRIu64 " bitmap write%s, %.1f per bitmap\n", unlink->writes,
-	        units_plural(unlink->writes), report_ratio(unlink->writes, bitmaps));
+	        unlink->files, units_plural(unlink->files), unlink->directories, unlink->directories == 1 ? "y" : "ies",
+	        unlink->block_bitmaps, units_plural(unlink->block_bitmaps), unlink->inode_bitmaps,
+	        units_plural(unlink->inode_bitmaps));
+	fprintf(stream, "  %" PRIu64 " bitmap write%s, %.1f per bitmap\n", unlink->writes, units_plural(unlink->writes),
+	        report_ratio(unlink->writes, bitmaps));
 	if (!unlink->costly_count)
 		return;
 	print_costly(unlink, stream);
@@ -366,8 +365,8 @@ static void print_verdict(const struct report *report, FILE *stream)
 	for (unsigned int n = 0; n < verdict->advice_count; n++)
 		fprintf(stream, "  %s\n", verdict->advice[n]);
 	if (report->has_files)
-		fprintf(stream, "e4defrag's score: %.0f of 100, %s (0-30 fine, 56- defragment)\n",
-		        verdict->score, score_band_words(verdict->band));
+		fprintf(stream, "e4defrag's score: %.0f of 100, %s (0-30 fine, 56- defragment)\n", verdict->score,
+		        score_band_words(verdict->band));
 }
 
 errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream)

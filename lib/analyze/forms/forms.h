@@ -3,8 +3,9 @@
  * The forms in which a report is shown, each made from the report alone.
  *
  * A new one: a file of its own with what it can show, its prototypes below, a line in ../rules.mk, a row of forms[] in
- * forms.c, a word in misc/e2frag.8, and lines of tests/frag-options/expect and tests/completion/expect. e2frag --format= knows it
- * then, and refuses what it has no function for. Parts that a form has no place for (--groups in e4defrag's) are left out.
+ * forms.c, a word in misc/e2frag.8, and lines of tests/frag-options/expect and tests/completion/expect. e2frag
+ * --format= knows it then, and refuses what it has no function for. Parts that a form has no place for (--groups in
+ * e4defrag's) are left out.
  */
 #pragma once
 

@@ -15,10 +15,14 @@
 static const struct {
 	const char *less, *more;
 } limits[] = {
-	{ "free.blocks", "filesystem.blocks" },      { "free.extents", "free.blocks" },
-	{ "files.count", "filesystem.inodes" },      { "files.extents", "files.blocks" },
-	{ "files.runs", "files.blocks" },            { "files.fragmented_files", "files.count" },
-	{ "files.map_blocks", "filesystem.blocks" }, { "directories.extents", "filesystem.blocks" },
+	{ "free.blocks", "filesystem.blocks" },
+	{ "free.extents", "free.blocks" },
+	{ "files.count", "filesystem.inodes" },
+	{ "files.extents", "files.blocks" },
+	{ "files.runs", "files.blocks" },
+	{ "files.fragmented_files", "files.count" },
+	{ "files.map_blocks", "filesystem.blocks" },
+	{ "directories.extents", "filesystem.blocks" },
 };
 
 struct reading {
@@ -98,8 +102,8 @@ static errcode_t check_limits(const struct reading *reading)
 		if (error)
 			return error;
 		if (less > more)
-			return problem_set_reason(reading->problem, EINVAL, reading->path, ACTION,
-			                          "%s is more than %s", limits[n].less, limits[n].more);
+			return problem_set_reason(reading->problem, EINVAL, reading->path, ACTION, "%s is more than %s",
+			                          limits[n].less, limits[n].more);
 	}
 	return 0;
 }

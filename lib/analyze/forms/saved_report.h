@@ -9,8 +9,8 @@
 #define SAVED_REPORT_BYTES (256u << 20)
 
 struct saved_report {
-	char *text;   /* the document, a JSON object; owned */
-	char *target; /* what it is a report of; owned */
+	char *text;    /* the document, a JSON object; owned */
+	char *target;  /* what it is a report of; owned */
 	char *verdict; /* its words, NULL: it has none; owned */
 	struct figure_values figures;
 };

@@ -11,7 +11,8 @@
 #include "support/poison.h"
 #include "support/vector.h"
 
-#define CHUNK_BYTES (BUFFER_SIZE(512u, 64u) << 10) /* of an inode table: a task's; at least a block of the largest size */
+#define CHUNK_BYTES                                                                                                    \
+	(BUFFER_SIZE(512u, 64u) << 10) /* of an inode table: a task's; at least a block of the largest size */
 
 /* Files that were seen one after the other, or a large one that is yet to be walked: where they begin and end. */
 struct scan_segment {
@@ -109,10 +110,10 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 		return 0;
 	}
 	add_to_sums(run, &files->regular, layout, &walk->shape);
-	enum file_kind kind = verdict_take(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
-	                                   verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes,
-	                                                    layout->blocks),
-	                                   run->scan->report->filesystem.block_bytes);
+	enum file_kind kind =
+		verdict_take(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
+	                     verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->blocks),
+	                     run->scan->report->filesystem.block_bytes);
 	histogram_add(&files->extents_per_file, layout->extents);
 	if (inode->flags & EXT4_EXTENTS_FL) {
 		files->by_extents++;
@@ -497,8 +498,7 @@ static errcode_t merge_worker(struct inode_scan *scan, const struct scan_worker 
 		files->largest_depth = worker->files.largest_depth;
 	histogram_merge(&files->extents_per_file, &worker->files.extents_per_file);
 	histogram_merge(&files->extent_blocks, &worker->files.extent_blocks);
-	add_counts(directories, &worker->directories_report,
-	           offsetof(struct report_directories, blocks_per_directory));
+	add_counts(directories, &worker->directories_report, offsetof(struct report_directories, blocks_per_directory));
 	histogram_merge(&directories->blocks_per_directory, &worker->directories_report.blocks_per_directory);
 	damage_merge(&scan->damage, &worker->damage);
 	for (size_t n = 0; n < worker->worst.count; n++) {

@@ -124,7 +124,8 @@ errcode_t target_explain(const struct target *target, errcode_t error, struct pr
 		return error;
 	problem_clear(problem);
 	if (reason)
-		return problem_set_reason(problem, error ? error : EINVAL, target->path, "cannot open the filesystem", "%s", reason);
+		return problem_set_reason(problem, error ? error : EINVAL, target->path, "cannot open the filesystem",
+		                          "%s", reason);
 	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
 	                          "it holds %u partitions: choose one with --partition=N", partitions);
 }

@@ -152,9 +152,9 @@ static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume,
 	volume->own_inodes[0] = super->s_journal_inum;
 	volume->own_inodes[1] = ext2fs_has_feature_quota(fs->super) ? super->s_prj_quota_inum : 0;
 	volume->own_inodes[2] = ext2fs_has_feature_orphan_file(fs->super) ? super->s_orphan_file_inum : 0;
-	volume->checksum_mask = !volume->format.checksums ? 0 :
+	volume->checksum_mask = !volume->format.checksums                             ? 0 :
 	                        EXT2_DESC_SIZE(fs->super) >= EXT2_MIN_DESC_SIZE_64BIT ? UINT32_MAX :
-	                                                                            UINT16_MAX;
+	                                                                                UINT16_MAX;
 	volume->has_orphans = super->s_last_orphan || ext2fs_has_feature_orphan_present(fs->super);
 	describe(fs, volume, filesystem);
 	volume->is_at_rest = !filesystem->is_mounted && !filesystem->needs_recovery;

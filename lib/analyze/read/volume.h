@@ -17,7 +17,7 @@
 struct volume_group {
 	uint64_t block_bitmap;
 	uint64_t inode_table;
-	uint32_t inodes_used;  /* at the front of its inode table: the rest was never written */
+	uint32_t inodes_used; /* at the front of its inode table: the rest was never written */
 	uint32_t free_clusters, free_inodes;
 	uint32_t bitmap_checksum;
 	bool is_uninitialised; /* the bitmap was never written: only the metadata is in use */
@@ -27,7 +27,7 @@ struct volume_group {
 /* How much may be read. Any thread. */
 struct read_budget {
 	uint64_t most_bytes;
-	double end; /* by CLOCK_MONOTONIC */
+	double end;                  /* by CLOCK_MONOTONIC */
 	struct report_quick *report; /* what was read, and what is left out */
 };
 
@@ -51,9 +51,9 @@ struct volume {
 };
 
 /*
- * Opens path and fills in all of it, and of report the filesystem's part. Of checksums those of descriptors are verified;
- * of inodes, maps and directories what is wrong shows in what is read. Errors: those of libext2fs and of the system;
- * volume_close() is due only after success.
+ * Opens path and fills in all of it, and of report the filesystem's part. Of checksums those of descriptors are
+ * verified; of inodes, maps and directories what is wrong shows in what is read. Errors: those of libext2fs and of the
+ * system; volume_close() is due only after success.
  */
 MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
                                  struct report_filesystem *filesystem, struct problem *problem);
@@ -86,8 +86,8 @@ void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);
 bool volume_is_spent(const struct volume *volume);
 
 /*
- * The task that is done as number `index` of `count`. Where a budget may end them, those that are done are spread evenly
- * over the filesystem at any time; else they are in order.
+ * The task that is done as number `index` of `count`. Where a budget may end them, those that are done are spread
+ * evenly over the filesystem at any time; else they are in order.
  */
 size_t volume_spread(const struct volume *volume, size_t index, size_t count);
 

@@ -106,10 +106,10 @@ void figures_take(const struct report *report, struct figure_values *values)
 	for (size_t n = 0; n < FIGURE_COUNT; n++) {
 		const struct figure *figure = &figures[n];
 
-		values->values[n] = figure_value(figure, member_of(report, figure->first),
-		                                 figure->second ? member_of(report, figure->second) : 0,
-		                                 (double)report->files.regular.blocks,
-		                                 report->filesystem.block_bytes / 1024.0);
+		values->values[n] =
+			figure_value(figure, member_of(report, figure->first),
+		                     figure->second ? member_of(report, figure->second) : 0,
+		                     (double)report->files.regular.blocks, report->filesystem.block_bytes / 1024.0);
 	}
 }
 

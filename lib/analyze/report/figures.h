@@ -26,7 +26,7 @@ extern const struct figure figures[FIGURE_COUNT];
 
 /* Those of one report. */
 struct figure_values {
-	const char *target; /* as report_filesystem has it; borrowed */
+	const char *target;  /* as report_filesystem has it; borrowed */
 	const char *verdict; /* its words; NULL: the report has none; borrowed */
 	uint64_t damage_count;
 	bool has_free_space, has_files; /* figures of others are 0 */

@@ -25,12 +25,12 @@ struct report_filesystem {
 	uint32_t inodes;
 	uint64_t first_block;
 	uint64_t blocks;
-	uint64_t span_blocks; /* score_span() */
+	uint64_t span_blocks;    /* score_span() */
 	uint64_t missing_blocks; /* at the end: the file is cut off, or the device too small */
-	bool has_extents;     /* the feature */
-	bool journals_data;   /* mounted with data=journal, unless one says otherwise */
-	bool is_mounted;      /* and may have changed while it was read */
-	bool needs_recovery;  /* the journal holds what is not yet in its place */
+	bool has_extents;        /* the feature */
+	bool journals_data;      /* mounted with data=journal, unless one says otherwise */
+	bool is_mounted;         /* and may have changed while it was read */
+	bool needs_recovery;     /* the journal holds what is not yet in its place */
 };
 
 #define REPORT_MAX_ORDERS 20 /* of block sizes up to 64 KiB */
@@ -41,7 +41,7 @@ struct report_group {
 	uint32_t fragments;
 	uint32_t first_free; /* the number of clusters if none is */
 	uint32_t largest_clusters;
-	bool is_unreadable; /* or wrong */
+	bool is_unreadable;                 /* or wrong */
 	uint32_t orders[REPORT_MAX_ORDERS]; /* free buddies of 2^order clusters */
 };
 
@@ -61,7 +61,8 @@ struct report_free {
 	uint64_t largest_allocatable;    /* within one group: what a single allocation can get at most */
 	uint64_t superblock_free_blocks; /* as the superblock says */
 	uint64_t reserved_blocks;
-	uint64_t unreadable_groups; /* their bitmaps cannot be read or are wrong: what is free is unknown and not counted */
+	uint64_t unreadable_groups; /* their bitmaps cannot be read or are wrong: what is free is unknown and not
+	                               counted */
 	uint64_t unsettled_groups;  /* of a filesystem in use: bitmap and descriptor differ, as they may; counted */
 
 	/* Only if a chunk size was given: whole pieces of the filesystem and how many are entirely free. */
@@ -118,20 +119,20 @@ struct report_kinds {
 };
 
 struct report_files {
-	struct report_sums regular;        /* regular files; others are not in here */
-	struct report_kinds kinds;         /* the same files */
-	uint64_t inodes;                   /* in use, of all kinds, but for the filesystem's own */
-	uint64_t empty;                    /* regular files without any block, not counted in regular.files */
-	uint64_t inline_data;              /* regular files whose content is in their inode; not in regular either */
-	uint64_t by_extents, by_indirect;  /* regular files with blocks, by the form of their maps */
-	struct seek_counts between;        /* from each to the next, in the order of inode numbers */
-	struct report_sums symlinks;       /* long ones */
-	struct report_sums xattr_values;   /* inodes of the feature ea_inode */
+	struct report_sums regular;       /* regular files; others are not in here */
+	struct report_kinds kinds;        /* the same files */
+	uint64_t inodes;                  /* in use, of all kinds, but for the filesystem's own */
+	uint64_t empty;                   /* regular files without any block, not counted in regular.files */
+	uint64_t inline_data;             /* regular files whose content is in their inode; not in regular either */
+	uint64_t by_extents, by_indirect; /* regular files with blocks, by the form of their maps */
+	struct seek_counts between;       /* from each to the next, in the order of inode numbers */
+	struct report_sums symlinks;      /* long ones */
+	struct report_sums xattr_values;  /* inodes of the feature ea_inode */
 	uint64_t xattr_blocks;
 	unsigned int largest_depth;        /* of an extent tree, 0: all in the inode; what comes before it are counts */
 	struct histogram extents_per_file; /* of regular files with blocks */
 	struct histogram extent_blocks;    /* of their extents */
-	double score, ratio; /* of regular.runs, as e4defrag -c has them */
+	double score, ratio;               /* of regular.runs, as e4defrag -c has them */
 };
 
 #define REPORT_HTREE_LEVELS 4
@@ -167,8 +168,8 @@ struct report_directory {
 /*
  * The N files with most runs more than would be ideal, which is what the score counts, but those first that the verdict
  * counts, the scattered ones, and sparse ones last, because nothing can be done about them; of equals, those with the
- * lower inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would not
- * say where the score comes from. One thread at a time; zero-initialise but for `limit`.
+ * lower inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would
+ * not say where the score comes from. One thread at a time; zero-initialise but for `limit`.
  */
 struct worst_files {
 	size_t limit;
@@ -235,7 +236,8 @@ struct report_unlink {
 	size_t shared_count;
 };
 
-/* What a person would say of the layout; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong. */
+/* What a person would say of the layout; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong.
+ */
 enum verdict_kind {
 	VERDICT_FINE,
 	VERDICT_SPLIT,
@@ -270,9 +272,9 @@ static inline double report_percent(uint64_t part, uint64_t whole)
 struct report_quick {
 	unsigned int seconds; /* 0: there was no limit, and nothing else is set */
 	uint64_t most_bytes, read_bytes;
-	uint64_t groups; /* whose free space was not read */
+	uint64_t groups;                /* whose free space was not read */
 	uint64_t inodes, inodes_in_use; /* not read, and of how many; no directory was read */
-	uint64_t files; /* whose extents were read in part or not at all */
+	uint64_t files;                 /* whose extents were read in part or not at all */
 };
 
 struct report {
@@ -281,7 +283,7 @@ struct report {
 	struct report_free free;
 	struct report_files files;
 	struct report_directories directories;
-	struct worst_files worst; /* sorted */
+	struct worst_files worst;              /* sorted */
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */

@@ -13,8 +13,9 @@
 #define FEW_PIECES 4
 
 /*
- * Such files count if they hold one hundredth of what all files hold. A disk with seeks of 10 ms that reads 200 MB/s needs
- * nine times as long for pieces of 256 KiB, so that from there on reading everything takes a tenth longer, or more.
+ * Such files count if they hold one hundredth of what all files hold. A disk with seeks of 10 ms that reads 200 MB/s
+ * needs nine times as long for pieces of 256 KiB, so that from there on reading everything takes a tenth longer, or
+ * more.
  */
 #define BLOCKS_SHARE 100
 
@@ -35,13 +36,13 @@
 #define LITTLE_FREE_PERCENT 5
 
 /* Such files cannot be opened for writing, or the kernel does not exchange their blocks. */
-#define REFUSED_FLAGS                                                                                                  \
-	(EXT2_IMMUTABLE_FL | EXT2_APPEND_FL | EXT3_JOURNAL_DATA_FL | EXT4_ENCRYPT_FL | EXT4_VERITY_FL)
+#define REFUSED_FLAGS (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL | EXT3_JOURNAL_DATA_FL | EXT4_ENCRYPT_FL | EXT4_VERITY_FL)
 
 /* Where less than all of it was looked at, the superblock knows better how much is free. */
 static uint64_t free_blocks(const struct report *report)
 {
-	return report->quick.seconds || !report->has_free ? report->free.superblock_free_blocks : report->free.sizes.sum;
+	return report->quick.seconds || !report->has_free ? report->free.superblock_free_blocks :
+	                                                    report->free.sizes.sum;
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------- */
@@ -58,7 +59,8 @@ static bool is_short(uint64_t blocks, uint64_t more_pieces, uint32_t block_bytes
 	return blocks * block_bytes / (more_pieces + 1) < SHORT_PIECE_BYTES;
 }
 
-static enum file_kind kind_of(const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal, uint32_t block_bytes)
+static enum file_kind kind_of(const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal,
+                              uint32_t block_bytes)
 {
 	/* Passing a block of the map is no seek. */
 	uint64_t needed = (layout->short_cuts < map_blocks ? layout->short_cuts : map_blocks) + ideal - 1;
@@ -111,8 +113,9 @@ const char *file_kind_word(enum file_kind kind)
 
 static bool is_much(const struct report_kind *kind, const struct report_kind *all)
 {
-	return kind->files && (kind->blocks * BLOCKS_SHARE >= all->blocks ||
-	                       (kind->large_files >= LEAST_FILES && kind->large_files * FILES_SHARE >= all->large_files));
+	return kind->files &&
+	       (kind->blocks * BLOCKS_SHARE >= all->blocks ||
+	        (kind->large_files >= LEAST_FILES && kind->large_files * FILES_SHARE >= all->large_files));
 }
 
 static bool are_many(const struct report_kind *kind, const struct report_kind *all)
@@ -206,7 +209,8 @@ static void advise_on_scattered(const struct report *report, struct report_verdi
 	if (!filesystem->has_extents)
 		advise(verdict, "e4defrag refuses ext2 and ext3: copy the scattered files, and rename the copies.");
 	else if (filesystem->cluster_blocks > 1)
-		advise(verdict, "The kernel moves nothing with bigalloc: copy the scattered files, and rename the copies.");
+		advise(verdict,
+		       "The kernel moves nothing with bigalloc: copy the scattered files, and rename the copies.");
 	else
 		advise(verdict, "e4defrag refuses some for what they are: copy these, and rename the copies.");
 }

@@ -5,16 +5,15 @@
 #include "analyze/report/report.h"
 
 /*
- * Smaller files are not counted where the share of the files decides: finding one by its name and reading its inode costs
- * as many seeks as its pieces do.
+ * Smaller files are not counted where the share of the files decides: finding one by its name and reading its inode
+ * costs as many seeks as its pieces do.
  */
 #define VERDICT_LARGE_BYTES (64u << 10)
 
 /*
- * Would e4defrag join the pieces of a file with these flags and blocks? It asks that what is free holds a second copy; its
- * kernel's part takes no inodes but those of extents, and nothing where data is journalled or clusters are. Of a file whose
- * size is 0 it says so.
- * The report has its filesystem and, unless it was left out, its free space.
+ * Would e4defrag join the pieces of a file with these flags and blocks? It asks that what is free holds a second copy;
+ * its kernel's part takes no inodes but those of extents, and nothing where data is journalled or clusters are. Of a
+ * file whose size is 0 it says so. The report has its filesystem and, unless it was left out, its free space.
  */
 enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_flags, uint64_t size_bytes,
                                     uint64_t blocks);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/build/build.h"
 
 #include <errno.h>
@@ -31,9 +31,9 @@ struct extent_map *extent_map_create(const struct extent_list *list, uint32_t ma
 }
 
 /*
- * Who has a range with an end takes as much of it as is free in one piece, which is shared out without the allocator: with
- * a call for each file two workers took three times as long for 100 000 small files as one, since their ranges lie in the
- * same group, whose lock they passed to and fro.
+ * Who has a range with an end takes as much of it as is free in one piece, which is shared out without the allocator:
+ * with a call for each file two workers took three times as long for 100 000 small files as one, since their ranges lie
+ * in the same group, whose lock they passed to and fro.
  */
 static errcode_t find_free(struct pack_range *range, uint64_t blocks)
 {
@@ -97,8 +97,8 @@ errcode_t build_write_map(const struct build *build, uint32_t ino, const struct 
 
 	if (block_count && !blocks)
 		return ENOMEM;
-	errcode_t error = file_map_build(&build->format, ino, value->generation, extents, count, numbers, value->root,
-	                                 blocks);
+	errcode_t error =
+		file_map_build(&build->format, ino, value->generation, extents, count, numbers, value->root, blocks);
 
 	for (uint32_t block = 0, run; !error && block < block_count; block += run) {
 		for (run = 1; block + run < block_count && numbers[block + run] == numbers[block] + run; run++)

@@ -35,16 +35,18 @@ struct extent_map *extent_map_create(const struct extent_list *list, uint32_t ma
 
 /* Where a node is stored in the image: 24 bytes, there are as many as nodes. */
 struct placement {
-	uint32_t ino;      /* inode numbers: of a hard link, that of the first name */
-	uint32_t blocks;   /* space estimate: mapped data blocks */
+	uint32_t ino;            /* inode numbers: of a hard link, that of the first name */
+	uint32_t blocks;         /* space estimate: mapped data blocks */
 	bool has_extent_map : 1; /* block placement: which member of the union holds */
-	bool is_casefolded : 1; /* space estimate: a directory whose names are compared without case */
-	bool is_inline : 1;     /* space estimate: its content is stored in the inode; it has no blocks */
-	bool knows_flags : 1;   /* copy, or seal: flags are those of the file that was asked (populate/metadata/flags.h) */
-	uint32_t xattr_share : 28; /* space estimate: which of its xattr set's blocks it uses; 2^22 are enough for all */
-	uint32_t flags; /* with knows_flags */
-	union { /* block placement: of a node with blocks */
-		uint64_t start; /* one extent from logical block 0 */
+	bool is_casefolded : 1;  /* space estimate: a directory whose names are compared without case */
+	bool is_inline : 1;      /* space estimate: its content is stored in the inode; it has no blocks */
+	bool knows_flags : 1; /* copy, or seal: flags are those of the file that was asked (populate/metadata/flags.h)
+	                       */
+	uint32_t
+		xattr_share : 28; /* space estimate: which of its xattr set's blocks it uses; 2^22 are enough for all */
+	uint32_t flags;           /* with knows_flags */
+	union {                   /* block placement: of a node with blocks */
+		uint64_t start;   /* one extent from logical block 0 */
 		struct extent_map *map;
 	};
 };
@@ -52,9 +54,10 @@ struct placement {
 /* An xattr set as it is stored: 56 bytes, there may be as many as nodes. */
 struct xattr_store {
 	struct xattr_layout layout;
-	void *inode_area; /* seal: the bytes in each inode, if more than one has them; else they are made where they go */
+	void *inode_area; /* seal: the bytes in each inode, if more than one has them; else they are made where they go
+	                   */
 	uint32_t inline_room_bytes; /* for content beside them, see ondisk/xattr.h */
-	uint32_t users; /* inodes that have this set */
+	uint32_t users;             /* inodes that have this set */
 	uint32_t *values; /* of each xattr whose value has an inode: which of build->xattr_values; NULL: none has */
 	uint64_t *blocks; /* plan: one for every XATTR_MAX_REFERENCES users, if the layout needs blocks */
 };
@@ -64,10 +67,10 @@ struct xattr_value {
 	void *bytes; /* as on disk; owned */
 	uint32_t value_bytes;
 	uint32_t hash;
-	uint32_t references; /* entries, in inodes and in blocks, that name it */
-	uint64_t clusters; /* plan: that its inode owns */
-	uint32_t next; /* in its bucket */
-	uint32_t ino; /* inode numbers */
+	uint32_t references;    /* entries, in inodes and in blocks, that name it */
+	uint64_t clusters;      /* plan: that its inode owns */
+	uint32_t next;          /* in its bucket */
+	uint32_t ino;           /* inode numbers */
 	struct extent_map *map; /* plan; owned */
 };
 
@@ -92,7 +95,7 @@ struct space_estimate {
 	bool is_counted; /* for build->format and blocks_per_group */
 	uint32_t blocks_per_group;
 	struct district *districts;
-	uint64_t clusters; /* all together, with those of the xattr sets, which districts share */
+	uint64_t clusters;     /* all together, with those of the xattr sets, which districts share */
 	uint64_t quota_blocks; /* that the quota files may take beyond mke2fs's own */
 };
 
@@ -102,7 +105,7 @@ struct image_geometry {
 	uint32_t inodes_per_group;
 	uint64_t blocks;
 	uint64_t *inode_tables; /* first block of each group's */
-	bool *inodes_uninit; /* the group's inode table holds nothing yet */
+	bool *inodes_uninit;    /* the group's inode table holds nothing yet */
 };
 
 struct build {
@@ -112,24 +115,24 @@ struct build {
 	struct pool *readers; /* what reads the source has one of its own: readers wait, they do not work */
 
 	/* Written before the first attempt. */
-	struct tree *tree; /* scan; zero detection: holes; format: the owner of its root, where options give it */
+	struct tree *tree;    /* scan; zero detection: holes; format: the owner of its root, where options give it */
 	uint32_t inode_count; /* scan: nodes that are not further names of a file */
-	bool tree_has_lost_found; /* scan: the source brings a lost+found of its own */
-	struct base_image *base; /* scan: the image whose layout is to be kept; may be NULL */
-	struct identity identity; /* scan */
-	struct image image; /* opening the output: for what is written without libext2fs */
-	const char *image_path; /* likewise: the temporary name, or that of what is written in place */
+	bool tree_has_lost_found;    /* scan: the source brings a lost+found of its own */
+	struct base_image *base;     /* scan: the image whose layout is to be kept; may be NULL */
+	struct identity identity;    /* scan */
+	struct image image;          /* opening the output: for what is written without libext2fs */
+	const char *image_path;      /* likewise: the temporary name, or that of what is written in place */
 	const char *filesystem_path; /* likewise: the same as e2fsprogs are told of an offset */
-	bool in_place; /* looking at the output, see populate/output/output.h */
-	struct project *projects; /* the first space estimate: one for each node; NULL: all are 0 */
-	uint64_t known_zero_bytes; /* zero detection: those that are holes of the tree now */
-	uint64_t least_hole_bytes; /* the first size: of zeros between data of a file; 0: all that are a cluster */
+	bool in_place;               /* looking at the output, see populate/output/output.h */
+	struct project *projects;    /* the first space estimate: one for each node; NULL: all are 0 */
+	uint64_t known_zero_bytes;   /* zero detection: those that are holes of the tree now */
+	uint64_t least_hole_bytes;   /* the first size: of zeros between data of a file; 0: all that are a cluster */
 
 	/* space estimate: */
 	struct ondisk_format format; /* format: again, the same */
 	struct space_estimate space;
-	uint64_t data_bytes; /* of regular files, holes left out */
-	uint64_t shared_bytes; /* copy: of these, in blocks that the image shares with its source */
+	uint64_t data_bytes;          /* of regular files, holes left out */
+	uint64_t shared_bytes;        /* copy: of these, in blocks that the image shares with its source */
 	struct placement *placements; /* one for each node */
 	struct directory_job *directories;
 	uint32_t directory_count;
@@ -144,8 +147,8 @@ struct build {
 	struct ext2mb_worker **workers; /* one for each of the pool's */
 	struct image_geometry geometry;
 	unsigned int quota_types; /* see populate/format/filesystem.h */
-	bool has_mmp; /* the feature is on */
-	ext2_ino_t lost_found; /* that of mke2fs, if it is kept; else 0 */
+	bool has_mmp;             /* the feature is on */
+	ext2_ino_t lost_found;    /* that of mke2fs, if it is kept; else 0 */
 
 	/* plan: */
 	uint32_t *items_by_inode; /* build_items() of them, ascending by inode number: nodes, and after the last node's
@@ -222,8 +225,8 @@ static inline bool build_reads_slowly(const struct build *build)
 }
 
 /* The extents of a placed node: *single is used where it has only one. */
-static inline const struct file_extent *placement_extents(const struct placement *placement,
-                                                          struct file_extent *single, uint32_t *count)
+static inline const struct file_extent *placement_extents(const struct placement *placement, struct file_extent *single,
+                                                          uint32_t *count)
 {
 	if (placement->has_extent_map) {
 		*count = placement->map->extent_count;
@@ -238,9 +241,10 @@ static inline const struct file_extent *placement_extents(const struct placement
 struct pack_range {
 	struct ext2mb_worker *worker; /* NULL: nothing is taken, what is free is passed by, to see where that leads */
 	uint64_t next;
-	uint64_t limit; /* the first block after the range; 0: it ends with the filesystem */
+	uint64_t limit;    /* the first block after the range; 0: it ends with the filesystem */
 	struct ext2mb *mb; /* where nothing is taken */
-	struct ext2mb_extent free; /* the rest of the free extent at next, which a worker has taken; 0 blocks: there is none */
+	struct ext2mb_extent
+		free; /* the rest of the free extent at next, which a worker has taken; 0 blocks: there is none */
 };
 
 /* Takes up to so many blocks, whole clusters, that are free in one piece. EXT2MB_ET_NO_SPACE: there are none left. */

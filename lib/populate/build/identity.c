@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/build/identity.h"
 
 #include <endian.h>
@@ -39,8 +39,15 @@ static void add_node(struct digest *digest, const struct tree_node *node, int64_
 	/* As it is stored: what was built anew for the same epoch is the same. */
 	bool is_clamped = node->mtime_seconds >= epoch;
 	uint64_t fields[] = {
-		node->mode, node->uid, node->gid, (uint64_t)(is_clamped ? epoch : node->mtime_seconds),
-		is_clamped ? 0 : node->mtime_nanoseconds, node->size_bytes, node->parent, node->link_to, node->xattrs,
+		node->mode,
+		node->uid,
+		node->gid,
+		(uint64_t)(is_clamped ? epoch : node->mtime_seconds),
+		is_clamped ? 0 : node->mtime_nanoseconds,
+		node->size_bytes,
+		node->parent,
+		node->link_to,
+		node->xattrs,
 	};
 
 	for (size_t field = 0; field < sizeof(fields) / sizeof(*fields); field++)

@@ -13,7 +13,7 @@
 
 /* What is done with data that the filesystem could share, instead of reading and writing them. */
 enum reflink {
-	REFLINK_AUTO, /* they are shared where that is possible, else copied */
+	REFLINK_AUTO,   /* they are shared where that is possible, else copied */
 	REFLINK_ALWAYS, /* an error where it is not */
 	REFLINK_NEVER,
 };
@@ -23,46 +23,46 @@ enum reflink {
 
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
-	uint32_t source_count;    /* at least 1 */
+	uint32_t source_count;      /* at least 1 */
 	struct source_layering layering;
-	const char *image;        /* what is made: a regular file, or a block device */
-	uint64_t offset_bytes;    /* where in it the filesystem begins; what an existing file holds around it stays */
-	bool in_place;            /* a file that is there is written; otherwise a new one takes its place */
-	bool android_sparse;      /* the finished filesystem is put into Android's sparse format */
-	const char *size; /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
-	char *const *mke2fs;      /* options for mke2fs, in order, NULL-terminated; no -E among them */
-	const char *extended;     /* all -E options, joined by commas; NULL: none */
-	const char *uuid;         /* -U, also among mke2fs; NULL: not given */
+	const char *image;     /* what is made: a regular file, or a block device */
+	uint64_t offset_bytes; /* where in it the filesystem begins; what an existing file holds around it stays */
+	bool in_place;         /* a file that is there is written; otherwise a new one takes its place */
+	bool android_sparse;   /* the finished filesystem is put into Android's sparse format */
+	const char *size;      /* as mke2fs(8) reads it; NULL: just large enough, or that of what is written in place */
+	char *const *mke2fs;   /* options for mke2fs, in order, NULL-terminated; no -E among them */
+	const char *extended;  /* all -E options, joined by commas; NULL: none */
+	const char *uuid;      /* -U, also among mke2fs; NULL: not given */
 	unsigned int bad_block_checks; /* how often -c was given; honoured only where the image is a device */
-	bool inodes_given;        /* -i or -T among mke2fs: the user wants more inodes than the source needs */
-	bool inodes_fixed;        /* -N among mke2fs: exactly so many */
-	bool block_size_given;    /* -b among mke2fs */
-	bool usage_given;         /* -T among mke2fs */
-	bool own_defaults;        /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
-	const char *stable_from;  /* an earlier image whose layout is to be kept; NULL: none */
-	uint64_t free_bytes;      /* to be left free at least for any user, as statfs(2) counts; or: */
+	bool inodes_given;             /* -i or -T among mke2fs: the user wants more inodes than the source needs */
+	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
+	bool block_size_given;         /* -b among mke2fs */
+	bool usage_given;              /* -T among mke2fs */
+	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *stable_from;   /* an earlier image whose layout is to be kept; NULL: none */
+	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
-	uint32_t free_inodes;     /* to be left free at least */
-	bool verify;              /* run e2fsck and read everything back before the image gets its name */
-	bool size_only;           /* fill in the report's sizes and write nothing */
-	int mke2fs_output;        /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
+	uint32_t free_inodes;      /* to be left free at least */
+	bool verify;               /* run e2fsck and read everything back before the image gets its name */
+	bool size_only;            /* fill in the report's sizes and write nothing */
+	int mke2fs_output;         /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */
 	struct source_limits limits; /* of what others may have made */
-	uint64_t memory_bytes;    /* as much of what is unpacked stays in memory until it is copied */
-	unsigned int threads;     /* 0: no threads at all, the serial reference */
-	unsigned int readers;     /* that read the source at once; 0: as many as threads, and more while they wait for it */
-	char *const *casefolded;  /* directories of the source that become case-insensitive with all below them,
+	uint64_t memory_bytes;       /* as much of what is unpacked stays in memory until it is copied */
+	unsigned int threads;        /* 0: no threads at all, the serial reference */
+	unsigned int readers; /* that read the source at once; 0: as many as threads, and more while they wait for it */
+	char *const *casefolded;       /* directories of the source that become case-insensitive with all below them,
 	                             NULL-terminated; "/" is the root; NULL: none */
-	bool has_epoch;           /* SOURCE_DATE_EPOCH is set: */
-	int64_t epoch;            /* its value */
+	bool has_epoch;                /* SOURCE_DATE_EPOCH is set: */
+	int64_t epoch;                 /* its value */
 	const struct exclude *exclude; /* what is left out of the source; NULL: nothing */
-	bool one_file_system;     /* directories on which something is mounted stay empty */
-	bool without_xattrs;      /* leave them all out */
-	bool without_flags;       /* likewise file flags; those that metadata gives stay */
-	bool zeros_of_source;     /* holes are those of the source, and no data are looked at for more zeros */
-	enum reflink reflink;     /* other than REFLINK_NEVER only with zeros_of_source */
-	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
-	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
-	struct progress *progress; /* may be NULL */
+	bool one_file_system;          /* directories on which something is mounted stay empty */
+	bool without_xattrs;           /* leave them all out */
+	bool without_flags;            /* likewise file flags; those that metadata gives stay */
+	bool zeros_of_source;          /* holes are those of the source, and no data are looked at for more zeros */
+	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
+	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
+	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	struct progress *progress;     /* may be NULL */
 };
 
 /* The time at which a reproducible filesystem was made: e2fsprogs up to 1.47.0 take 0 for "now". */

@@ -30,27 +30,27 @@ struct populate_report {
 	uint64_t image_bytes;
 	uint64_t blocks;
 	uint64_t reserved_blocks; /* for the superuser */
-	uint64_t journal_blocks; /* inside the image */
+	uint64_t journal_blocks;  /* inside the image */
 	uint32_t block_bytes;
-	uint32_t image_inodes; /* that the image has */
-	uint64_t names;        /* directory entries */
-	uint64_t inodes;       /* files of any type that have an inode */
+	uint32_t image_inodes;  /* that the image has */
+	uint64_t names;         /* directory entries */
+	uint64_t inodes;        /* files of any type that have an inode */
 	uint64_t regular_files; /* of these, regular files with data */
-	uint64_t data_bytes;   /* read from the source */
-	uint64_t data_blocks;  /* of regular files */
+	uint64_t data_bytes;    /* read from the source */
+	uint64_t data_blocks;   /* of regular files */
 	uint64_t data_extents;
 	uint64_t flagged_files; /* of any type, that have file flags */
-	uint64_t zero_blocks;  /* found to hold only zeros and made holes */
-	uint64_t shared_bytes; /* of data_bytes, in blocks that the image shares with files of the source */
-	uint64_t free_blocks; /* the reserved ones too; with size_only: at least */
+	uint64_t zero_blocks;   /* found to hold only zeros and made holes */
+	uint64_t shared_bytes;  /* of data_bytes, in blocks that the image shares with files of the source */
+	uint64_t free_blocks;   /* the reserved ones too; with size_only: at least */
 	uint64_t free_inodes;
 	double seconds[POPULATE_STAGES];
-	double serial_seconds[POPULATE_STAGES]; /* of these, while at most one thread had something to do */
+	double serial_seconds[POPULATE_STAGES];    /* of these, while at most one thread had something to do */
 	double (*worker_seconds)[POPULATE_STAGES]; /* of each worker, in what is shared out among them; owned */
 	unsigned int worker_count;
-	bool verified;         /* asked for, and nothing was found */
+	bool verified;                   /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
-	bool skipped_image;    /* the image itself was found in the source and left out */
+	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };

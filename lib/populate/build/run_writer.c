@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/build/run_writer.h"
 
 #include <assert.h>
@@ -85,8 +85,7 @@ errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t
 		writer->buffer = aligned_alloc((size_t)sysconf(_SC_PAGESIZE), RUN_WRITER_BYTES);
 	if (!writer->buffer)
 		return ENOMEM;
-	if (start_bytes != writer->start_bytes + writer->used_bytes ||
-	    writer->used_bytes + count_bytes > most_bytes) {
+	if (start_bytes != writer->start_bytes + writer->used_bytes || writer->used_bytes + count_bytes > most_bytes) {
 		errcode_t error = run_writer_flush(writer);
 
 		if (error)

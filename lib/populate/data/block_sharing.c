@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/data/block_sharing.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /*
- * Of 10 000 files each, XFS, processor time and seconds of the copy stage: of 16 KiB 0.13 s and 0.27 s shared, 0.13 s and
- * 0.23 s copied; of 32 KiB 0.14 s and 0.25 s, 0.18 s and 0.43 s. (btrfs shares faster already from 8 KiB on.) Each run
- * that is shared may be an extent of its own in the image's file.
+ * Of 10 000 files each, XFS, processor time and seconds of the copy stage: of 16 KiB 0.13 s and 0.27 s shared, 0.13 s
+ * and 0.23 s copied; of 32 KiB 0.14 s and 0.25 s, 0.18 s and 0.43 s. (btrfs shares faster already from 8 KiB on.) Each
+ * run that is shared may be an extent of its own in the image's file.
  */
 #define LEAST_BYTES 32768u
 /* Where the image's filesystem does not say anything usable. */
@@ -98,7 +98,8 @@ static const char *reason_of(errcode_t error)
 	case ENOSYS:
 		return "its filesystem cannot do that (XFS with reflink=1 and btrfs can)";
 	case EINVAL:
-		return "its filesystem refuses to (on btrfs, both it and the image must have the attribute C of chattr(1), "
+		return "its filesystem refuses to (on btrfs, both it and the image must have the attribute C of "
+		       "chattr(1), "
 		       "or neither)";
 	default:
 		return error_message(error);
@@ -121,7 +122,8 @@ errcode_t block_sharing_check(const struct build *build)
 		return refuse(build->problem, error, options->image, reason_of(error));
 	if (build->format.block_bytes < host_bytes)
 		return problem_set_reason(build->problem, EINVAL, options->image, "cannot share blocks",
-		                          "its blocks of %" PRIu32 " bytes are smaller than those of the filesystem that "
+		                          "its blocks of %" PRIu32
+		                          " bytes are smaller than those of the filesystem that "
 		                          "it is on; -b %" PRIu64 " makes them as large",
 		                          build->format.block_bytes, host_bytes);
 	if (options->offset_bytes % host_bytes)
@@ -166,8 +168,8 @@ static bool is_lasting(errcode_t error)
 }
 
 /*
- * Another filesystem may do what the last one refused. With REFLINK_ALWAYS each is tried, so that it is refused also where
- * no file fills a block.
+ * Another filesystem may do what the last one refused. With REFLINK_ALWAYS each is tried, so that it is refused also
+ * where no file fills a block.
  */
 static errcode_t meet_device(struct block_sharing *sharing, uint32_t node, int source, struct problem *problem)
 {

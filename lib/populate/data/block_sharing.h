@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contents that this program need not read. Where the image and a file of the source are on one filesystem that can do it
- * (XFS, btrfs), the image shares the file's blocks; else the kernel copies them from file to file. The image's bytes are
- * the same as without it.
+ * Contents that this program need not read. Where the image and a file of the source are on one filesystem that can do
+ * it (XFS, btrfs), the image shares the file's blocks; else the kernel copies them from file to file. The image's bytes
+ * are the same as without it.
  */
 #pragma once
 
@@ -17,22 +17,22 @@ struct block_sharing {
 	uint64_t least_bytes;      /* shorter runs are read and written with their neighbours */
 	bool knows_device;         /* of the file that was met last: */
 	uint64_t device;
-	bool shares, copies;       /* its filesystem has not refused to */
-	uint64_t shared_bytes;     /* so far */
+	bool shares, copies;   /* its filesystem has not refused to */
+	uint64_t shared_bytes; /* so far */
 };
 
 /*
- * With REFLINK_ALWAYS, once the output is open and the format is known: whether blocks can be shared at all. The problem
- * names what is in the way: the image, its blocks, its offset, or an archive.
+ * With REFLINK_ALWAYS, once the output is open and the format is known: whether blocks can be shared at all. The
+ * problem names what is in the way: the image, its blocks, its offset, or an archive.
  */
 MUST_CHECK errcode_t block_sharing_check(const struct build *build);
 
 struct block_sharing block_sharing_create(const struct build *build);
 
 /*
- * Puts blocks of the reader's open file, or some of them, into the image. *moved says which, a part of `blocks`; a count
- * of 0: none. What is left is to be read: all where the kernel refuses, else what is not aligned or does not fill a block.
- * Fails only with REFLINK_ALWAYS, where an aligned run cannot be shared; the problem names the file.
+ * Puts blocks of the reader's open file, or some of them, into the image. *moved says which, a part of `blocks`; a
+ * count of 0: none. What is left is to be read: all where the kernel refuses, else what is not aligned or does not fill
+ * a block. Fails only with REFLINK_ALWAYS, where an aligned run cannot be shared; the problem names the file.
  */
 MUST_CHECK errcode_t block_sharing_move(struct block_sharing *sharing, const struct content_reader *reader,
                                         uint32_t node, const struct file_extent *blocks, struct file_extent *moved,

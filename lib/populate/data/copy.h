@@ -9,6 +9,7 @@
  * Copies everything that has blocks. Small files are gathered into large writes, large ones are cut into slices that
  * workers share. zeros: the clusters that hold only zeros, in the order of the tree, without those above
  * RUN_WRITER_BYTES, which no worker sees whole. A file that has become shorter since it was scanned is an error (EIO).
- * reads_last: no contents are read after this but those of inline data, so what was unpacked is given up as it is copied.
+ * reads_last: no contents are read after this but those of inline data, so what was unpacked is given up as it is
+ * copied.
  */
 MUST_CHECK errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zeros);

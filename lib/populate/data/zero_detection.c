@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/data/zero_detection.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static errcode_t note(struct zero_runs *list, uint32_t node, uint32_t logical, u
 }
 
 errcode_t zero_runs_find(const struct ondisk_format *format, uint32_t node, uint32_t logical, const void *bytes,
-                     size_t count, struct zero_runs *list)
+                         size_t count, struct zero_runs *list)
 {
 	size_t step = (size_t)format->block_bytes << format->cluster_bits;
 	const char *next = bytes;
@@ -286,7 +286,8 @@ errcode_t zero_detection_count(const struct build *build, const struct zero_runs
 		error = nonzero_of(build, all->runs[first].node, &zeros, &data);
 		fill_short_gaps(build, node, &data);
 		/* Only the last block of a file is less than one. */
-		*blocks += (other_bytes(build, node, &data) + build->format.block_bytes - 1) >> build->format.block_bits;
+		*blocks +=
+			(other_bytes(build, node, &data) + build->format.block_bytes - 1) >> build->format.block_bits;
 		first += zeros.count;
 	}
 	free_data(&data);
@@ -477,8 +478,8 @@ static errcode_t run_search(struct build *build, uint32_t step_bytes, bool sampl
 	size_t task_count = build_part_count(build, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
 	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->readers), sizeof(*workers));
-	struct search search = { build, tasks, workers, step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES, samples,
-		                 task_nodes, task_count };
+	struct search search = { build,   tasks,      workers,   step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
+		                 samples, task_nodes, task_count };
 
 	errcode_t error = open_workers(&search);
 	if (!error)

@@ -26,7 +26,7 @@ struct zero_runs {
  * steps of a cluster, and notes those that hold only zeros. The bytes up to the end of the last block count. ENOMEM.
  */
 MUST_CHECK errcode_t zero_runs_find(const struct ondisk_format *format, uint32_t node, uint32_t logical,
-                                const void *bytes, size_t count, struct zero_runs *list);
+                                    const void *bytes, size_t count, struct zero_runs *list);
 
 /* Moves what is in the list to the end of `all`. ENOMEM: both are as they were. */
 MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *list);
@@ -42,8 +42,8 @@ MUST_CHECK errcode_t zero_detection_count(const struct build *build, const struc
 
 /*
  * The following make those zeros holes of the tree that pay, before anything is placed, so they leave neither free
- * extents nor gaps in the files. A hole pays if it adds no extent, because it is at the beginning or the end of a file or
- * beside a hole that the source has; another one, which cuts an extent in two, if it has least_hole_bytes of build.
+ * extents nor gaps in the files. A hole pays if it adds no extent, because it is at the beginning or the end of a file
+ * or beside a hole that the source has; another one, which cuts an extent in two, if it has least_hole_bytes of build.
  * All count the bytes in build->known_zero_bytes. Main thread only.
  */
 
@@ -66,9 +66,9 @@ MUST_CHECK errcode_t zero_detection_search(struct build *build);
 #define ZERO_DETECTION_LONG_BYTES 65536u
 
 /*
- * From this length on a hole is worth an extent, as a rule. A minimal Debian 13 root in blocks of 1 KiB has 1454 shorter
- * runs of zeros in its 4383 files, 2 KiB long, mostly between the sections of a program: as holes they would save 2.5 %
- * and cut every program into pieces. /usr/lib in blocks of 4 KiB has 58 runs this long with 148 KiB each, and 682 that
- * are shorter with 7 KiB each: 0.18 and 0.11 % of it.
+ * From this length on a hole is worth an extent, as a rule. A minimal Debian 13 root in blocks of 1 KiB has 1454
+ * shorter runs of zeros in its 4383 files, 2 KiB long, mostly between the sections of a program: as holes they would
+ * save 2.5 % and cut every program into pieces. /usr/lib in blocks of 4 KiB has 58 runs this long with 148 KiB each,
+ * and 682 that are shorter with 7 KiB each: 0.18 and 0.11 % of it.
  */
 #define ZERO_DETECTION_LEAST_HOLE_BYTES ZERO_DETECTION_LONG_BYTES

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/format/child.h"
 
 #include <ctype.h>
@@ -82,7 +82,7 @@ struct launch {
 	int input, output, messages;
 	pid_t parent;
 	const sigset_t *signals; /* the child's first signal mask */
-	volatile int error; /* why the program could not be run */
+	volatile int error;      /* why the program could not be run */
 };
 
 static void become(struct launch *launch)
@@ -212,8 +212,8 @@ static char *one_line(const struct child *child, const char *text)
 }
 
 /*
- * What the operating system refused the program, which tells it in the words of the user's locale; EINVAL: the program itself
- * refused what it was asked for.
+ * What the operating system refused the program, which tells it in the words of the user's locale; EINVAL: the program
+ * itself refused what it was asked for.
  */
 static errcode_t cause_of(const char *message)
 {

@@ -9,11 +9,11 @@
 
 struct child {
 	const char *const *arguments; /* NULL-terminated, the first one what program_find() finds */
-	const char *path;       /* the name under which the image is being made, as the arguments have it */
-	const char *image_path; /* the name that messages show instead */
-	bool has_epoch;         /* pretend that it is */
-	int64_t epoch;          /* this time */
-	int output;             /* a descriptor to which its standard output goes; 0: it is taken for messages, too */
+	const char *path;             /* the name under which the image is being made, as the arguments have it */
+	const char *image_path;       /* the name that messages show instead */
+	bool has_epoch;               /* pretend that it is */
+	int64_t epoch;                /* this time */
+	int output; /* a descriptor to which its standard output goes; 0: it is taken for messages, too */
 };
 
 /*

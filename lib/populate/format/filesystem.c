@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/format/filesystem.h"
 
 #include <endian.h>
@@ -116,8 +116,8 @@ static errcode_t read_geometry(struct build *build)
 		return ENOMEM;
 	for (uint32_t group = 0; group < geometry->group_count; group++) {
 		geometry->inode_tables[group] = ext2fs_inode_table_loc(fs, group);
-		geometry->inodes_uninit[group] = ext2fs_has_group_desc_csum(fs) &&
-		                                 ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
+		geometry->inodes_uninit[group] =
+			ext2fs_has_group_desc_csum(fs) && ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
 	}
 	build->quota_types = quota_types(fs);
 	build->has_mmp = ext2fs_has_feature_mmp(fs->super);

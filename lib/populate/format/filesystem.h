@@ -17,11 +17,11 @@ struct filesystem_room {
 	uint64_t blocks;
 	uint64_t free_blocks; /* those of mke2fs's root directory included: it is built anew */
 	uint64_t free_inodes;
-	uint64_t reserved_blocks; /* for the superuser */
+	uint64_t reserved_blocks;   /* for the superuser */
 	uint64_t lost_found_blocks; /* of mke2fs's lost+found, free where the tree brings its own */
-	bool has_mmp; /* the feature is on */
-	uint64_t orphan_blocks; /* of the orphan file */
-	uint64_t journal_blocks; /* of one inside the filesystem */
+	bool has_mmp;               /* the feature is on */
+	uint64_t orphan_blocks;     /* of the orphan file */
+	uint64_t journal_blocks;    /* of one inside the filesystem */
 	uint32_t blocks_per_group;
 	uint32_t inodes;
 	unsigned int quota_types; /* bits, see above */

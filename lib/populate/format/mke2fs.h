@@ -8,20 +8,20 @@
 struct mke2fs_run {
 	const struct populate_options *options;
 	const struct identity *identity; /* for what the options do not say */
-	const char *path;     /* of the image being made */
-	uint64_t offset_bytes; /* where in it the filesystem begins */
-	bool is_device;       /* and so can have bad blocks */
-	const char *size;     /* NULL: the size of the file or device */
-	uint64_t inodes;      /* -N of ours, 0: mke2fs decides */
-	uint32_t block_bytes; /* -b of ours, 0: mke2fs decides */
+	const char *path;                /* of the image being made */
+	uint64_t offset_bytes;           /* where in it the filesystem begins */
+	bool is_device;                  /* and so can have bad blocks */
+	const char *size;                /* NULL: the size of the file or device */
+	uint64_t inodes;                 /* -N of ours, 0: mke2fs decides */
+	uint32_t block_bytes;            /* -b of ours, 0: mke2fs decides */
 };
 
 /* Runs it to its end. Its own words become the problem's reason. */
 MUST_CHECK errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem);
 
 /*
- * The -E list: some of its options say what is put into the filesystem, and so concern us too. Is one of this name in a list ("stride=16,root_owner"), with a value or without?
- * list may be NULL.
+ * The -E list: some of its options say what is put into the filesystem, and so concern us too. Is one of this name in a
+ * list ("stride=16,root_owner"), with a value or without? list may be NULL.
  */
 bool extended_has(const char *list, const char *name);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/metadata/directories.h"
 
 #include <errno.h>
@@ -13,9 +13,8 @@ static const char lost_found_name[] = "lost+found";
 static uint8_t file_type(uint16_t mode)
 {
 	static const uint8_t types[16] = {
-		[S_IFREG >> 12] = EXT2_FT_REG_FILE, [S_IFDIR >> 12] = EXT2_FT_DIR,
-		[S_IFLNK >> 12] = EXT2_FT_SYMLINK,  [S_IFCHR >> 12] = EXT2_FT_CHRDEV,
-		[S_IFBLK >> 12] = EXT2_FT_BLKDEV,   [S_IFIFO >> 12] = EXT2_FT_FIFO,
+		[S_IFREG >> 12] = EXT2_FT_REG_FILE, [S_IFDIR >> 12] = EXT2_FT_DIR,    [S_IFLNK >> 12] = EXT2_FT_SYMLINK,
+		[S_IFCHR >> 12] = EXT2_FT_CHRDEV,   [S_IFBLK >> 12] = EXT2_FT_BLKDEV, [S_IFIFO >> 12] = EXT2_FT_FIFO,
 		[S_IFSOCK >> 12] = EXT2_FT_SOCK,
 	};
 
@@ -43,8 +42,7 @@ static struct directory_target entry_target(const void *context, uint32_t entry)
 		return (struct directory_target){ build->lost_found, EXT2_FT_DIR };
 	uint32_t child = build_node(build, view->node)->first_child + entry;
 
-	return (struct directory_target){ build->placements[child].ino,
-		                          file_type(build_node(build, child)->mode) };
+	return (struct directory_target){ build->placements[child].ino, file_type(build_node(build, child)->mode) };
 }
 
 static void expect_entry(const void *context, uint32_t entry, bool is_close)
@@ -150,7 +148,8 @@ static errcode_t write_task(void *context, unsigned int worker, size_t task, str
 	if (interrupt_pending())
 		return EINTR;
 	if (task >= build->directory_count)
-		return write_long_symlinks(build, writer, build_task_nodes(build, task - build->directory_count), problem);
+		return write_long_symlinks(build, writer, build_task_nodes(build, task - build->directory_count),
+		                           problem);
 	const struct directory_job *job = &build->directories[task];
 
 	if (!build->placements[job->node].blocks)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/metadata/inodes.h"
 
 #include <errno.h>
@@ -158,7 +158,8 @@ static errcode_t read_inline_file(const struct build *build, uint32_t node, stru
 	if (!error && flags_are_missing(build, node))
 		flags_note(build, node, content_reader_flags(own->reader));
 	return error ? error :
-	               content_reader_read(own->reader, own->inline_data, build_node(build, node)->size_bytes, 0, problem);
+	               content_reader_read(own->reader, own->inline_data, build_node(build, node)->size_bytes, 0,
+	                                   problem);
 }
 
 static errcode_t build_inline_directory(const struct build *build, uint32_t node, struct inode_worker *own,
@@ -280,7 +281,7 @@ static uint32_t first_at(const struct build *build, uint64_t ino)
 
 /* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
 struct table_part {
-	uint32_t first, end; /* in items_by_inode */
+	uint32_t first, end;   /* in items_by_inode */
 	uint64_t offset_bytes; /* in the filesystem */
 	size_t size_bytes;
 	uint32_t first_ino; /* of the part */
@@ -299,8 +300,7 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 	uint64_t first = build_item_ino(build, build->items_by_inode[part->first]) - group_ino;
 	uint64_t last = build_item_ino(build, build->items_by_inode[part->end - 1]) - group_ino;
 	/* A table that holds nothing yet may hold anything: it is written from its beginning. */
-	uint64_t start_bytes =
-		geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
+	uint64_t start_bytes = geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
 	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
 
 	part->offset_bytes = (geometry->inode_tables[group] << build->format.block_bits) + start_bytes;
@@ -354,7 +354,8 @@ static errcode_t open_worker(const struct build *build, struct inode_worker *own
 
 	if (error)
 		return error;
-	/* Not even the largest value is as large as the inode, and neither is the area, of which small inodes have none. */
+	/* Not even the largest value is as large as the inode, and neither is the area, of which small inodes have
+	 * none. */
 	own->inline_data = malloc(build->format.inode_bytes);
 	own->xattr_area = malloc(build->format.inode_bytes);
 	return own->inline_data && own->xattr_area ? 0 : ENOMEM;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A quota file (vfsv1) is a tree of blocks of 1 KiB: four levels of 256 references, one for each byte of the id, and
  * blocks of entries below.

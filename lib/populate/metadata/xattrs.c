@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/metadata/xattrs.h"
 
 #include <errno.h>
@@ -76,7 +76,8 @@ static uint64_t values_clusters(const struct build *build)
 	uint64_t clusters = 0;
 
 	for (size_t number = 0; number < build->xattr_value_count; number++) {
-		struct file_extent extent = { .count = value_blocks(build, &build->xattr_values[number]), .physical = 1 };
+		struct file_extent extent = { .count = value_blocks(build, &build->xattr_values[number]),
+			                      .physical = 1 };
 
 		/* At most 64 blocks: they do not come in more pieces than an inode holds. */
 		clusters += build_clusters(build, extent.count) + file_map_blocks(&build->format, &extent, 1);
@@ -173,8 +174,8 @@ static errcode_t find_inline_room(const struct build *build, const struct set_li
 	if (!store->layout.in_inode || !build->format.inline_data)
 		return 0;
 	SCOPE_FREE void *area = malloc(inode_xattr_area_bytes(&build->format));
-	errcode_t error = area ? xattr_encode_inode(&build->format, source->list, source->count, &store->layout, area) :
-	                         ENOMEM;
+	errcode_t error =
+		area ? xattr_encode_inode(&build->format, source->list, source->count, &store->layout, area) : ENOMEM;
 
 	if (!error)
 		store->inline_room_bytes = inline_data_room(&build->format, area);
@@ -194,8 +195,7 @@ static errcode_t lay_out_set(struct build *build, uint32_t set)
 	return error ? error : find_inline_room(build, &source, store);
 }
 
-static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error,
-                             struct problem *problem)
+static errcode_t set_problem(const struct build *build, uint32_t node, errcode_t error, struct problem *problem)
 {
 	SCOPE_FREE char *path = tree_path(build->tree, node);
 
@@ -268,8 +268,8 @@ errcode_t xattrs_encode(const struct build *build, uint32_t set, void *area)
 	struct set_list source;
 	errcode_t error = list_set(build, set, &source);
 
-	return error ? error : xattr_encode_inode(&build->format, source.list, source.count,
-	                                          &build->xattrs[set].layout, area);
+	return error ? error :
+	               xattr_encode_inode(&build->format, source.list, source.count, &build->xattrs[set].layout, area);
 }
 
 uint64_t xattrs_value_clusters(const struct build *build, uint32_t set)
@@ -279,8 +279,8 @@ uint64_t xattrs_value_clusters(const struct build *build, uint32_t set)
 
 	for (uint32_t number = 0; store->values && number < build->tree->xattr_sets[set].count; number++)
 		if (store->layout.in_value_inode >> number & 1)
-			clusters += build_clusters(build,
-			                           value_blocks(build, &build->xattr_values[store->values[number]]));
+			clusters +=
+				build_clusters(build, value_blocks(build, &build->xattr_values[store->values[number]]));
 	return clusters;
 }
 
@@ -385,8 +385,8 @@ errcode_t xattr_value_encode_inode(const struct build *build, uint32_t number, v
 		.blocks = value->clusters << build->format.cluster_bits,
 	};
 
-	errcode_t error = build_write_map(build, value->ino, value->map->extents, value->map->extent_count, value->map,
-	                                  &inode);
+	errcode_t error =
+		build_write_map(build, value->ino, value->map->extents, value->map->extent_count, value->map, &inode);
 
 	return error ? error : inode_encode(&build->format, value->ino, &inode, NULL, bytes);
 }

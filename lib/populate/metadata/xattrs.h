@@ -2,8 +2,8 @@
 /*
  * The tree's xattr sets as they are stored: bytes for the inodes, and blocks that up to 1024 inodes with the
  * same set share (the kernel shares them too, through its cache of xattr blocks). Values that are stored in inodes of
- * their own (feature ea_inode), one for all equal ones, are build->xattr_values. Main thread only, but for what is asked of one
- * inode.
+ * their own (feature ea_inode), one for all equal ones, are build->xattr_values. Main thread only, but for what is
+ * asked of one inode.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/output/output.h"
 
 #include <errno.h>
@@ -169,8 +169,7 @@ static errcode_t directory_error(const char *path, const struct stat *file)
 	if (access(directory, W_OK | X_OK) < 0 || stat(directory, &status) < 0)
 		return errno;
 	/* In a sticky directory such as /tmp only a file's owner can replace it. */
-	if ((status.st_mode & S_ISVTX) && geteuid() != 0 && status.st_uid != geteuid() &&
-	    file->st_uid != geteuid())
+	if ((status.st_mode & S_ISVTX) && geteuid() != 0 && status.st_uid != geteuid() && file->st_uid != geteuid())
 		return EPERM;
 	return 0;
 }

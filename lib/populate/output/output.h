@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The image file. A new one gets its name when it is whole (populate/output/temporary_file.h), and nothing is left of it
- * after a failure; a device, or on request a file that is there, is written in place and has no superblock then.
+ * The image file. A new one gets its name when it is whole (populate/output/temporary_file.h), and nothing is left of
+ * it after a failure; a device, or on request a file that is there, is written in place and has no superblock then.
  */
 #pragma once
 
@@ -17,17 +17,17 @@
 #define OUTPUT_HEAD_BYTES 4096
 
 struct output {
-	const char *path;     /* the final name; where it is renamed, what symlinks lead to */
-	char *resolved_path;  /* owned; NULL where path is as it was given */
+	const char *path;                /* the final name; where it is renamed, what symlinks lead to */
+	char *resolved_path;             /* owned; NULL where path is as it was given */
 	struct temporary_file temporary; /* where not in_place */
-	const char *work_path; /* where it is built, for this process and its children: that of the temporary file, or path
-	                          where in_place */
-	char *offset_path;    /* the same as e2fsprogs are told of an offset; owned; NULL without one */
-	int descriptor;       /* open for reading and writing */
+	const char *work_path; /* where it is built, for this process and its children: that of the temporary file, or
+	                          path where in_place */
+	char *offset_path;     /* the same as e2fsprogs are told of an offset; owned; NULL without one */
+	int descriptor;        /* open for reading and writing */
 	int direct_descriptor; /* the same for writing past the page cache; -1: it is no device, or has no such thing */
-	bool is_device;       /* a block device */
-	bool in_place;        /* a device, or an existing file that is written instead of replaced, as with an offset */
-	uint64_t offset_bytes; /* where in the file the filesystem begins */
+	bool is_device;        /* a block device */
+	bool in_place; /* a device, or an existing file that is written instead of replaced, as with an offset */
+	uint64_t offset_bytes;   /* where in the file the filesystem begins */
 	uint64_t existing_bytes; /* in place: size of what is there from the offset on; 0: no block of a filesystem */
 	uint64_t original_bytes; /* in place: size of the whole file */
 	char *head;          /* in place: the first OUTPUT_HEAD_BYTES from the offset on, before mke2fs ran; owned */
@@ -36,7 +36,7 @@ struct output {
 	bool existed;        /* a regular file was there that is replaced; the finished file gets its owner: */
 	uid_t uid;
 	gid_t gid;
-	mode_t mode;          /* what the finished file gets */
+	mode_t mode; /* what the finished file gets */
 };
 
 /*

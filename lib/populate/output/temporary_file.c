@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/output/temporary_file.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static char *name_of(const char *final_path, unsigned int number)
 	char *path;
 
 	/* Not the whole name: with it, one of 255 bytes would have no room for the rest. */
-	if (asprintf(&path, "%.*s.%.200s.e2new-%u", directory_bytes, final_path, final_path + directory_bytes, number) < 0)
+	if (asprintf(&path, "%.*s.%.200s.e2new-%u", directory_bytes, final_path, final_path + directory_bytes, number) <
+	    0)
 		return NULL;
 	return path;
 }
@@ -36,8 +37,8 @@ static char *name_of(const char *final_path, unsigned int number)
 #define ZFS_SUPER_MAGIC 0x2fc12fc1
 
 /*
- * Elsewhere (NFS, Lustre, what a virtual machine shares with its host, overlays of these) another host may have the file open, and
- * its lock need not be known here.
+ * Elsewhere (NFS, Lustre, what a virtual machine shares with its host, overlays of these) another host may have the
+ * file open, and its lock need not be known here.
  */
 static bool has_only_our_locks(int descriptor)
 {
@@ -63,8 +64,8 @@ static bool is_named(const char *path, int descriptor)
 }
 
 /*
- * Removes what an earlier run has left; false: there is nothing, or a run has it. Only a run with the lock takes the name
- * from a file: the one that makes it, or one that removes it.
+ * Removes what an earlier run has left; false: there is nothing, or a run has it. Only a run with the lock takes the
+ * name from a file: the one that makes it, or one that removes it.
  */
 static bool remove_left_over(const char *path)
 {

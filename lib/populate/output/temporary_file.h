@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file that nothing is left of if we are killed before it is whole: it has no name until then, where the filesystem
- * can do that (O_TMPFILE) and /proc gives it a path that other programs can open. Else it has a temporary name beside the
- * final one, and so it has, in any case, between the two moments in which it gets its names, since linkat(2) replaces
- * nothing.
+ * can do that (O_TMPFILE) and /proc gives it a path that other programs can open. Else it has a temporary name beside
+ * the final one, and so it has, in any case, between the two moments in which it gets its names, since linkat(2)
+ * replaces nothing.
  *
  * We hold a lock (flock(2)) on it as long as we live. What an earlier run left under a temporary name is removed where
  * the lock on it can be had: then no run has it any more. Files of other programs are not named like that.
@@ -15,12 +15,13 @@
 #include "support/problem.h"
 
 struct temporary_file {
-	char *path; /* valid for this process and its children, until the file has its final name; owned */
+	char *path;     /* valid for this process and its children, until the file has its final name; owned */
 	int descriptor; /* open for reading and writing */
-	bool has_name; /* path is that in a directory */
+	bool has_name;  /* path is that in a directory */
 };
 
-/* Makes one that is to become final_path, and removes what is left of earlier ones. The caller calls temporary_end(). */
+/* Makes one that is to become final_path, and removes what is left of earlier ones. The caller calls temporary_end().
+ */
 MUST_CHECK errcode_t temporary_open(const char *final_path, struct temporary_file *file);
 
 /* Gives it its final name. What had that is gone. */

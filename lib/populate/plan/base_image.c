@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/plan/base_image.h"
 
 #include <errno.h>
@@ -47,8 +47,7 @@ struct matching {
 static int match_entry(struct ext2_dir_entry *entry, int offset, int block_bytes, char *buffer, void *context)
 {
 	const struct matching *matching = context;
-	uint32_t child =
-		tree_find(matching->tree, matching->node, entry->name, (size_t)ext2fs_dirent_name_len(entry));
+	uint32_t child = tree_find(matching->tree, matching->node, entry->name, (size_t)ext2fs_dirent_name_len(entry));
 
 	(void)offset;
 	(void)block_bytes;
@@ -90,8 +89,8 @@ static errcode_t match(struct base_image *base, const struct tree *tree)
 		matching.node = node;
 		if (!S_ISDIR(tree->nodes[node].mode))
 			continue;
-		errcode_t error = FS_ERROR_OF(
-			ext2fs_dir_iterate(base->fs, base->inodes[node], 0, NULL, match_entry, &matching));
+		errcode_t error =
+			FS_ERROR_OF(ext2fs_dir_iterate(base->fs, base->inodes[node], 0, NULL, match_entry, &matching));
 		/* A directory that cannot be read was not there. */
 		if (error == ENOMEM)
 			return error;
@@ -146,8 +145,7 @@ static errcode_t add(struct collecting *collecting, uint64_t logical, uint64_t p
 	return extent_list_add(list, (uint32_t)logical, physical, count);
 }
 
-static int add_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
-                     void *context)
+static int add_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
 {
 	struct collecting *collecting = context;
 
@@ -198,8 +196,8 @@ static errcode_t read_extents(const struct build *build, uint32_t node, struct e
 		return 0;
 	if (inode.i_flags & EXT4_EXTENTS_FL)
 		return walk_tree(base, ino, &inode, &collecting);
-	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(
-		base->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL, add_block, &collecting));
+	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(base->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY,
+	                                                    NULL, add_block, &collecting));
 	return collecting.error ? collecting.error : unless_unreadable(error);
 }
 
@@ -246,7 +244,8 @@ static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logica
 	uint64_t end = (uint64_t)logical + blocks, mask = (1u << keeping->build->format.cluster_bits) - 1;
 	errcode_t error = 0;
 
-	while (*next < earlier->count && (uint64_t)earlier->extents[*next].logical + earlier->extents[*next].count <= logical)
+	while (*next < earlier->count &&
+	       (uint64_t)earlier->extents[*next].logical + earlier->extents[*next].count <= logical)
 		++*next;
 	for (; !error && *next < earlier->count && earlier->extents[*next].logical < end; ++*next) {
 		const struct file_extent *extent = &earlier->extents[*next];

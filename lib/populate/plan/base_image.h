@@ -15,7 +15,7 @@ struct base_image {
 	uint32_t block_bytes;
 	uint64_t blocks;
 	uint32_t inode_count; /* of the filesystem */
-	uint32_t *inodes; /* of each node of the tree: the inode of the same name and type; 0: there was none */
+	uint32_t *inodes;     /* of each node of the tree: the inode of the same name and type; 0: there was none */
 };
 
 /*

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/plan/block_placement.h"
 
 #include <errno.h>
@@ -166,8 +166,7 @@ static errcode_t pass_node(const struct build *build, struct pack_range *range, 
 	list->count = 0;
 	errcode_t error = collect_extents(build, range, number, list);
 
-	return error ? error :
-	               pass_clusters(build, range, file_map_blocks(&build->format, list->extents, list->count));
+	return error ? error : pass_clusters(build, range, file_map_blocks(&build->format, list->extents, list->count));
 }
 
 /*

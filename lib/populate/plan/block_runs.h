@@ -8,7 +8,7 @@
 struct block_runs {
 	const struct ondisk_format *format;
 	const struct tree_node *node;
-	uint64_t file_blocks; /* from its beginning to its end */
+	uint64_t file_blocks;  /* from its beginning to its end */
 	uint32_t next_segment; /* of the data map; of a file without one: 1 when its only run has been given */
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/plan/space_estimate.h"
 
 #include <errno.h>
@@ -106,10 +106,9 @@ static errcode_t check_casefold(const struct build *build, uint32_t node, const 
 		return problem_set_reason(problem, error, path, "cannot be case-insensitive",
 		                          "its entry %s is not valid in the filesystem's encoding",
 		                          source->name(source->context, first).name);
-	return problem_set_reason(problem, error, path, "cannot be case-insensitive",
-	                          "its entries %s and %s differ only by case",
-	                          source->name(source->context, first).name,
-	                          source->name(source->context, second).name);
+	return problem_set_reason(
+		problem, error, path, "cannot be case-insensitive", "its entries %s and %s differ only by case",
+		source->name(source->context, first).name, source->name(source->context, second).name);
 }
 
 static void cleanup_layout(struct directory_layout **layout)
@@ -120,8 +119,8 @@ static void cleanup_layout(struct directory_layout **layout)
 static errcode_t lay_out(const struct build *build, struct directory_job *job, struct problem *problem)
 {
 	const struct tree_node *node = build_node(build, job->node);
-	bool is_lost_found = job->node != TREE_ROOT && node->parent == TREE_ROOT &&
-	                     strcmp(node->name, "lost+found") == 0;
+	bool is_lost_found =
+		job->node != TREE_ROOT && node->parent == TREE_ROOT && strcmp(node->name, "lost+found") == 0;
 	struct placement *placement = &build->placements[job->node];
 	struct directory_view view;
 
@@ -201,27 +200,29 @@ static errcode_t limit_problem(const struct build *build, uint32_t number, errco
 
 	if (error == EMLINK && S_ISDIR(node->mode))
 		return problem_set_reason(problem, error, path, action,
-		                          "it has %" PRIu32 " subdirectories, and there may be %d (-O dir_nlink allows more)",
+		                          "it has %" PRIu32
+		                          " subdirectories, and there may be %d (-O dir_nlink allows more)",
 		                          node->links - 2, EXT2_LINK_MAX - 2);
 	if (error == EMLINK)
-		return problem_set_reason(problem, error, path, action, "it has %" PRIu32 " names, and a file may have %d",
-		                          node->links, EXT2_LINK_MAX);
-	if (error == EFBIG && S_ISDIR(node->mode))
 		return problem_set_reason(problem, error, path, action,
-		                          "%" PRIu32 " names are more than a directory can have in blocks of %" PRIu32
-		                          " bytes%s",
-		                          node->child_count, format->block_bytes,
-		                          format->large_dir ? "" : " (-O large_dir allows more)");
+		                          "it has %" PRIu32 " names, and a file may have %d", node->links,
+		                          EXT2_LINK_MAX);
+	if (error == EFBIG && S_ISDIR(node->mode))
+		return problem_set_reason(
+			problem, error, path, action,
+			"%" PRIu32 " names are more than a directory can have in blocks of %" PRIu32 " bytes%s",
+			node->child_count, format->block_bytes, format->large_dir ? "" : " (-O large_dir allows more)");
 	if (error == EFBIG)
 		return problem_set_reason(problem, error, path, action,
-		                          "%" PRIu64 " bytes are more than a file can have in blocks of %" PRIu32 " bytes",
+		                          "%" PRIu64 " bytes are more than a file can have in blocks of %" PRIu32
+		                          " bytes",
 		                          node->size_bytes, format->block_bytes);
 	return problem_set(problem, error, path, action);
 }
 
 /*
- * A task for each directory and not for parts of the nodes: neighbouring directories are in one part, and what is in them in
- * others. (The 300 directories of 1000 names each were laid out by one thread then, in 20 ms.)
+ * A task for each directory and not for parts of the nodes: neighbouring directories are in one part, and what is in
+ * them in others. (The 300 directories of 1000 names each were laid out by one thread then, in 20 ms.)
  */
 static errcode_t lay_out_directory(void *context, unsigned int worker, size_t directory, struct problem *problem)
 {
@@ -430,8 +431,8 @@ errcode_t space_estimate_count(struct build *build, const struct ondisk_format *
 		error = count_districts(build, problem);
 	if (error)
 		return error;
-	space->quota_blocks = format->quota ? (most_quota_owners(build) * QUOTA_OWNER_BYTES + 65536) >> format->block_bits :
-	                                      0;
+	space->quota_blocks =
+		format->quota ? (most_quota_owners(build) * QUOTA_OWNER_BYTES + 65536) >> format->block_bits : 0;
 	space->is_counted = true;
 	return 0;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/size/size.h"
 
 #include <ctype.h>
@@ -216,8 +216,8 @@ static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct pr
 	if (error)
 		return error;
 	if (!search.enough)
-		return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image, "the source does not fit",
-		                          "no size leaves as much free as --free says");
+		return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image,
+		                          "the source does not fit", "no size leaves as much free as --free says");
 	search.kib = *kib = search.enough;
 	return judge(&search);
 }

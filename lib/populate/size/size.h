@@ -11,7 +11,7 @@
 
 /* How mke2fs is to be called, and what it makes then. */
 struct size_choice {
-	uint64_t extra_blocks; /* given: to be left beyond those that were counted */
+	uint64_t extra_blocks;                           /* given: to be left beyond those that were counted */
 	bool knows_default_blocks, wants_default_blocks; /* given: what an earlier choice has found out, see
 	                                                    populate/size/default_blocks.h */
 	char size[32];

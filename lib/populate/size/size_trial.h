@@ -13,9 +13,9 @@ struct sizing {
 	struct mke2fs_run run; /* what mke2fs is told; -N, of the last filesystem made, is set here */
 	int descriptor; /* a file, cut at the offset before each trial; -1: one that keeps its size, or a device */
 
-	uint64_t extra_blocks; /* to be left beyond those that were counted */
+	uint64_t extra_blocks;     /* to be left beyond those that were counted */
 	bool wants_default_blocks; /* see populate/size/default_blocks.h */
-	uint64_t base_inodes; /* -N for mke2fs in the first attempt at a size, 0: it decides */
+	uint64_t base_inodes;      /* -N for mke2fs in the first attempt at a size, 0: it decides */
 
 	struct filesystem_room room; /* of the last filesystem made */
 };
@@ -27,8 +27,8 @@ struct sizing {
 MUST_CHECK errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem);
 
 /*
- * Does size_try() fail since mke2fs makes no filesystem of that size, or one whose blocks or inodes something does not fit?
- * Any other failure says nothing of the size, and ends the search: a search that went on would take what the host
+ * Does size_try() fail since mke2fs makes no filesystem of that size, or one whose blocks or inodes something does not
+ * fit? Any other failure says nothing of the size, and ends the search: a search that went on would take what the host
  * refuses once for a size that is too small, and make a larger image.
  */
 static inline bool size_is_refused(errcode_t error)
@@ -57,7 +57,7 @@ static inline bool size_chooses_inodes(const struct sizing *sizing)
 /* A file in memory, without a name in any directory, in which mke2fs tries a size. */
 struct trial_file {
 	int descriptor;
-	char *path;  /* valid for this process and its children; owned */
+	char *path;    /* valid for this process and its children; owned */
 	bool is_named; /* where /proc is missing: a file below TMPDIR, removed at the end */
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/verify/verify.h"
 
 #include <endian.h>
@@ -38,9 +38,9 @@ struct subject {
 	struct verify_worker *own;
 	struct problem *problem;
 	uint32_t node;
-	uint32_t found; /* names or xattrs that the image has */
+	uint32_t found;                   /* names or xattrs that the image has */
 	struct ext2_xattr_handle *xattrs; /* those of the image, while they are compared */
-	errcode_t error; /* of what libext2fs's iterations call */
+	errcode_t error;                  /* of what libext2fs's iterations call */
 };
 
 static const struct tree_node *node_of(const struct subject *subject)
@@ -424,8 +424,8 @@ static errcode_t compare_node(struct subject *subject)
 {
 	struct ext2_inode_large inode = { 0 };
 	uint16_t mode = node_of(subject)->mode;
-	errcode_t error = ext2fs_read_inode_full(subject->own->fs, ino_of(subject), (struct ext2_inode *)&inode,
-	                                         sizeof(inode));
+	errcode_t error =
+		ext2fs_read_inode_full(subject->own->fs, ino_of(subject), (struct ext2_inode *)&inode, sizeof(inode));
 
 	if (error)
 		return unreadable(subject, error);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/ageing/profile.h"
 
 #include <errno.h>
@@ -17,9 +17,10 @@ extern const char agrawal_profile[], dabre_profile[], douceur_profile[], grundma
 static const struct built_in {
 	const char *name, *text;
 } built_in[] = {
-	{ "agrawal", agrawal_profile },   { "dabre", dabre_profile }, { "douceur", douceur_profile },
+	{ "agrawal", agrawal_profile },   { "dabre", dabre_profile },   { "douceur", douceur_profile },
 	{ "grundman", grundman_profile }, { "halves", halves_profile }, { "meyer", meyer_profile },
-	{ "pramod", pramod_profile },     { "synced", synced_profile },     { "wang_lanl", wang_lanl_profile }, { "wang_os", wang_os_profile },
+	{ "pramod", pramod_profile },     { "synced", synced_profile }, { "wang_lanl", wang_lanl_profile },
+	{ "wang_os", wang_os_profile },
 };
 
 #define BUILT_IN (sizeof(built_in) / sizeof(*built_in))

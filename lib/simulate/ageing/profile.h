@@ -58,8 +58,8 @@ uint64_t profile_choose_size(const struct profile *profile, uint64_t *random);
 size_t profile_size_index(const struct profile *profile, uint64_t bytes);
 
 /*
- * How far counts, one for each of the weights, are from them: the largest difference between the shares of all up to one of
- * them (Kolmogorov and Smirnov's distance, at the bounds that the profile names). 0 to 1; 0 if all counts are 0.
+ * How far counts, one for each of the weights, are from them: the largest difference between the shares of all up to
+ * one of them (Kolmogorov and Smirnov's distance, at the bounds that the profile names). 0 to 1; 0 if all counts are 0.
  */
 double profile_distance(const struct weights *weights, const uint64_t *counts);
 

@@ -15,7 +15,7 @@ struct dirty_blocks {
 	struct dirty_block {
 		uint32_t commit; /* that wrote it last, 0: none did */
 		uint32_t writes;
-	} *blocks; /* owned */
+	} * blocks; /* owned */
 	size_t count;
 	uint64_t writes;
 	uint64_t distinct; /* blocks that were written at least once */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/image/file_set.h"
 
 #include <assert.h>
@@ -194,7 +194,8 @@ errcode_t simulated_file_write_back(struct image *image, struct simulated_file *
 	while (!error && file->blocks < blocks) {
 		uint32_t left = blocks - file->blocks;
 
-		error = append(image, file, worker, handle, left < WRITEBACK_BLOCKS ? blocks : file->blocks + WRITEBACK_BLOCKS, 0);
+		error = append(image, file, worker, handle,
+		               left < WRITEBACK_BLOCKS ? blocks : file->blocks + WRITEBACK_BLOCKS, 0);
 	}
 	return error;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A map's blocks as the kernel takes them: one by one, while the file grows at its end. */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "simulate/image/image.h"
 
 #define ROOT_ENTRIES 4u /* of an extent tree, in the inode */
-#define LEAST_FLEX 4u /* groups: in larger flex groups the first one is left to directories */
+#define LEAST_FLEX 4u   /* groups: in larger flex groups the first one is left to directories */
 
 /* The first block goes to the inode's group, or after the first of its flex group; then each near the file's end. */
 static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
@@ -52,9 +52,9 @@ static errcode_t take_before_first(const struct simulated_file *file, struct ext
 static errcode_t take_one(const struct image *image, const struct simulated_file *file, struct ext2mb_worker *worker,
                           uint64_t needed, struct ext2mb_extent *extent)
 {
-	const struct ext2mb_request request = {
-		.struct_bytes = sizeof(request), .goal = goal_of(image, file), .count = geometry_cluster_blocks(&image->geometry)
-	};
+	const struct ext2mb_request request = { .struct_bytes = sizeof(request),
+		                                .goal = goal_of(image, file),
+		                                .count = geometry_cluster_blocks(&image->geometry) };
 
 	if (file->map_count == ROOT_ENTRIES && needed > ROOT_ENTRIES + 1)
 		return take_before_first(file, worker, extent);

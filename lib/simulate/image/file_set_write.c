@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -76,7 +76,10 @@ static errcode_t list(const struct file_set *set, struct listing *listing)
 		count++;
 	}
 	listing->source = (struct directory_source){
-		.context = listing->entries, .count = count, .name = entry_name, .target = entry_target,
+		.context = listing->entries,
+		.count = count,
+		.name = entry_name,
+		.target = entry_target,
 	};
 	return 0;
 }
@@ -129,8 +132,8 @@ static errcode_t place_map(struct image *image, struct simulated_file *file)
 	if (!blocks)
 		return ENOMEM;
 	file->map_blocks = blocks;
-	errcode_t error = take_blocks(image, goal_of(image, file), (uint32_t)needed - file->map_count,
-	                              blocks + file->map_count);
+	errcode_t error =
+		take_blocks(image, goal_of(image, file), (uint32_t)needed - file->map_count, blocks + file->map_count);
 
 	if (error)
 		return error;
@@ -241,8 +244,8 @@ static errcode_t write_directory_blocks(struct image *image, const struct simula
 	return 0;
 }
 
-static errcode_t build_directory(struct image *image, const struct file_set *set,
-                                 const struct directory_source *source, struct inode_value *value)
+static errcode_t build_directory(struct image *image, const struct file_set *set, const struct directory_source *source,
+                                 struct inode_value *value)
 {
 	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
 	SCOPE_FREE char *bytes = malloc((size_t)set->directory.blocks * image->format.block_bytes);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/image/image.h"
 
 #include <errno.h>
@@ -153,8 +153,8 @@ static errcode_t attach(struct image *image, const struct policy_options *option
 	return error ? error : ext2mb_worker_open(image->mb, &image->worker);
 }
 
-errcode_t image_open(const char *path, const char *file, const char *directory,
-                     const struct policy_options *options, bool writable, struct image *image, struct problem *problem)
+errcode_t image_open(const char *path, const char *file, const char *directory, const struct policy_options *options,
+                     bool writable, struct image *image, struct problem *problem)
 {
 	int flags = writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0;
 

@@ -16,7 +16,7 @@
 struct image {
 	const char *path;
 	const char *policy_path; /* of the library that has its policy; NULL: it is one of those that are built in */
-	const char *directory; /* the name of what is made in the root; NULL: nothing is */
+	const char *directory;   /* the name of what is made in the root; NULL: nothing is */
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;   /* the main thread's */

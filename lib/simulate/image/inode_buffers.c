@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/image/inode_buffers.h"
 
 #include <errno.h>
@@ -31,8 +31,8 @@ struct inode_value simulated_inode_value(const struct image *image, uint16_t mod
 /* Files that follow one another share a buffer if their inodes do. */
 static bool begins_block(const struct image *image, const struct file_set *set, size_t index)
 {
-	return !index || image_inode_block(image, set->files[index].ino) !=
-	                         image_inode_block(image, set->files[index - 1].ino);
+	return !index ||
+	       image_inode_block(image, set->files[index].ino) != image_inode_block(image, set->files[index - 1].ino);
 }
 
 static errcode_t read_blocks(struct image *image, struct file_set *set)
@@ -67,8 +67,8 @@ errcode_t inode_buffers_open(struct image *image, struct file_set *set)
 	set->buffers = calloc(1, sizeof(*set->buffers));
 	if (!set->buffers)
 		return ENOMEM;
-	set->buffers->inodes = aligned_alloc(_Alignof(struct buffered_inode),
-	                                     (set->count + 1) * sizeof(struct buffered_inode));
+	set->buffers->inodes =
+		aligned_alloc(_Alignof(struct buffered_inode), (set->count + 1) * sizeof(struct buffered_inode));
 	set->buffers->blocks = aligned_alloc(image->format.block_bytes, (blocks + 1) * image->format.block_bytes);
 	return set->buffers->inodes && set->buffers->blocks ? read_blocks(image, set) : ENOMEM;
 }

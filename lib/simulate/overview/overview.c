@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/overview/overview.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ struct experiment {
 	unsigned int threads[MOST_THREADS]; /* up to the second 0; so {} is taking turns */
 	struct overview_setting settings[MOST_SETTINGS];
 	unsigned int disk; /* of overview_disks.h, that its own table is about */
-	bool is_layout; /* so it depends on the disk: it runs on those of overview_disks.h, too */
+	bool is_layout;    /* so it depends on the disk: it runs on those of overview_disks.h, too */
 	struct overview_chart charts[MOST_CHARTS];
 };
 
@@ -93,7 +93,7 @@ static const struct experiment experiments[] = {
 		.title = "truncate: the list of orphans",
 		.workload = "truncate",
 		.intent = "Files of 256 KiB truncated byte by byte, *measured*, all threads together; each truncation "
-		          "changes its inode four times, as in Linux.",
+			  "changes its inode four times, as in Linux.",
 		.comparison = COMPARE_ORPHANS,
 		.compare = "orphans",
 		.threads = { 1, 2, 8, 32, 128 },
@@ -215,8 +215,8 @@ static errcode_t put_charts(struct overview *overview, const struct experiment *
 	errcode_t error = 0;
 
 	for (size_t index = 0; !error && index < MOST_CHARTS && experiment->charts[index].name; index++)
-		error = overview_chart_put(&experiment->charts[index], subject, overview->directory, &overview->document,
-		                           overview->problem);
+		error = overview_chart_put(&experiment->charts[index], subject, overview->directory,
+		                           &overview->document, overview->problem);
 	return error;
 }
 
@@ -321,7 +321,8 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 	error = simulate(&options, &measurements, &count, overview->problem);
 	if (!error)
 		error = print_experiment(overview, experiment, &options, measurements);
-	return error || !experiment->is_layout ? error : compare_disks(overview, experiment, &options, settings, measurements);
+	return error || !experiment->is_layout ? error :
+	                                         compare_disks(overview, experiment, &options, settings, measurements);
 }
 
 /* Not all architectures say it. */
@@ -390,7 +391,8 @@ static errcode_t print_head(struct overview *overview)
 	errcode_t error = put_contents(overview);
 
 	fprintf(overview->stream,
-	        "\nMade by `e2allocsim all%s`, seed %llu. Every command below is for a disk that is made anew by the first of "
+	        "\nMade by `e2allocsim all%s`, seed %llu. Every command below is for a disk that is made anew by the "
+	        "first of "
 	        "these, where nothing else is said:\n\n",
 	        overview->options->is_quick ? " --quick" : "", (unsigned long long)overview->options->seed);
 	overview_disks_print(&overview->disks, overview->stream, size_of(overview->options));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bar charts in SVG, for light and dark pages, without scripts or fonts of their own. */
 #include "simulate/overview/overview_charts.h"
 
@@ -207,8 +207,7 @@ static void put_bars(FILE *stream, const struct drawing *drawing)
 			y += GROUP_HEIGHT;
 		}
 		put_text(stream, LEFT - 8, y + 12, " text-anchor=\"end\"", bar->label);
-		fprintf(stream,
-		        "<rect class=\"%s%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n",
+		fprintf(stream, "<rect class=\"%s%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n",
 		        ways[bar->way].name, bar->is_second ? " second" : "", LEFT, y, larger(length, 1), BAR_HEIGHT);
 		put_text(stream, LEFT + (int)length + 8, y + 12, "", bar->text);
 		y += ROW_HEIGHT;
@@ -290,7 +289,8 @@ void overview_chart_legend(struct document *document)
 {
 	FILE *page = document->page;
 
-	fputs("A bar's colour says whose way it shows, the same in every chart; its name stands beside it. A pale bar with a "
+	fputs("A bar's colour says whose way it shows, the same in every chart; its name stands beside it. A pale bar "
+	      "with a "
 	      "dashed outline is the same way, told of a RAID's stripes.\n\n",
 	      document->text);
 	if (!page || fflush(document->text))

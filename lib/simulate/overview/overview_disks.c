@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/overview/overview_disks.h"
 
 #include <errno.h>
@@ -103,8 +103,8 @@ void overview_disks_print(const struct overview_disks *disks, FILE *stream, cons
 	        kinds[0].title);
 	for (unsigned int kind = 0; kind < OVERVIEW_DISKS; kind++)
 		if (kinds[kind].fill)
-			fprintf(stream, "    e2allocsim age --policy=series --fill=%u --churn=%u disk    # %s\n", kinds[kind].fill,
-			        kinds[kind].churn, kinds[kind].title);
+			fprintf(stream, "    e2allocsim age --policy=series --fill=%u --churn=%u disk    # %s\n",
+			        kinds[kind].fill, kinds[kind].churn, kinds[kind].title);
 }
 
 static void print_row(FILE *stream, const char *section, const char *key, size_t row,

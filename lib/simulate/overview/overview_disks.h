@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The images that the overview's workloads run on: a new one, one that is half full, and one that is old. What tells two
- * policies apart on an empty disk may tell them apart the other way round on an old one (see workloads/age.c).
+ * The images that the overview's workloads run on: a new one, one that is half full, and one that is old. What tells
+ * two policies apart on an empty disk may tell them apart the other way round on an old one (see workloads/age.c).
  */
 #pragma once
 
@@ -27,8 +27,8 @@ struct overview_disks {
 };
 
 /*
- * Makes all of them in the directory, sparse; they never get their names. The caller calls overview_disks_close() in any
- * case. EEXIST: one of the names is there. Main thread.
+ * Makes all of them in the directory, sparse; they never get their names. The caller calls overview_disks_close() in
+ * any case. EEXIST: one of the names is there. Main thread.
  */
 MUST_CHECK errcode_t overview_disks_make(struct overview_disks *disks, const char *directory, const char *size,
                                          uint64_t seed, struct progress *progress, struct problem *problem);
@@ -41,8 +41,8 @@ void overview_disks_print(const struct overview_disks *disks, FILE *stream, cons
 const char *overview_disk_title(unsigned int disk);
 
 /*
- * One value of all configurations, and of all sections where it has some, with a column for each disk. What was measured
- * on a disk has the order of simulate(), one thread. Errors stay in the stream.
+ * One value of all configurations, and of all sections where it has some, with a column for each disk. What was
+ * measured on a disk has the order of simulate(), one thread. Errors stay in the stream.
  */
 void overview_disks_table(FILE *stream, const char *key, const struct simulate_options *options,
                           struct measurement *const on_disk[OVERVIEW_DISKS]);

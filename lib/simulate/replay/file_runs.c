@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/replay/file_runs.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static bool continues(const struct file_run *left, const struct file_run *right)
 	       left->is_ahead == right->is_ahead;
 }
 
-static void delete(struct file_runs *runs, size_t index)
+static void delete (struct file_runs *runs, size_t index)
 {
 	runs->count--;
 	memmove(&runs->list[index], &runs->list[index + 1], (runs->count - index) * sizeof(*runs->list));
@@ -66,11 +66,11 @@ static void join(struct file_runs *runs, size_t index)
 {
 	if (index + 1 < runs->count && continues(&runs->list[index], &runs->list[index + 1])) {
 		runs->list[index].count += runs->list[index + 1].count;
-		delete(runs, index + 1);
+		delete (runs, index + 1);
 	}
 	if (index && continues(&runs->list[index - 1], &runs->list[index])) {
 		runs->list[index - 1].count += runs->list[index].count;
-		delete(runs, index);
+		delete (runs, index);
 	}
 }
 
@@ -125,7 +125,7 @@ errcode_t file_runs_remove(struct file_runs *runs, uint32_t logical, uint32_t en
 		return 0;
 	*run = runs->list[index];
 	runs->blocks -= run->is_ahead ? 0 : run->count;
-	delete(runs, index);
+	delete (runs, index);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ errcode_t file_runs_confirm(struct file_runs *runs, uint32_t logical, uint32_t e
 	while (!error && index + 1 < runs->count && runs->list[index].logical < end) {
 		if (continues(&runs->list[index], &runs->list[index + 1])) {
 			runs->list[index].count += runs->list[index + 1].count;
-			delete(runs, index + 1);
+			delete (runs, index + 1);
 		} else {
 			index++;
 		}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/replay/replay_files.h"
 
 #include <errno.h>
@@ -78,7 +78,11 @@ static errcode_t load_clusters(void *context, uint32_t logical, uint64_t block, 
 	const struct geometry *geometry = &loading->files->image->geometry;
 	struct replay_file *file = loading->file;
 	const struct traced_run traced = {
-		.start = block, .count = count, .file = file, .is_data = is_data, .place = is_data ? logical : block,
+		.start = block,
+		.count = count,
+		.file = file,
+		.is_data = is_data,
+		.place = is_data ? logical : block,
 	};
 	const struct file_run run = { .logical = logical, .count = count, .physical = block };
 	uint32_t hole_start, hole_end = UINT32_MAX;

@@ -17,8 +17,8 @@ struct replay_file {
 	bool is_counted;        /* the trace allocates or frees blocks of it */
 	bool is_deleted;        /* but the trace did not free all of its blocks */
 	struct file_runs runs;
-	uint64_t other_blocks; /* of its map and attributes, of a directory all */
-	uint64_t references;   /* blocks that say in traced_blocks that they are its own */
+	uint64_t other_blocks;      /* of its map and attributes, of a directory all */
+	uint64_t references;        /* blocks that say in traced_blocks that they are its own */
 	struct ext2mb_file *handle; /* NULL: not open */
 	uint64_t final_blocks;      /* where it ends; 0: not known */
 	struct replay_file *previous, *next;

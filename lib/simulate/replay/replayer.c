@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/replay/replayer.h"
 
 #include <errno.h>
@@ -41,15 +41,17 @@ static uint64_t blocks_of(const struct replay_file *file)
 }
 
 /*
- * Where the kernel knows that a file ends with the request, it reserves nothing after it. It knows so from then on until
- * the file has been closed or grows; what was reserved before stays the file's. And it normalises a request by how long the
- * file is, which may be longer than all that has blocks.
+ * Where the kernel knows that a file ends with the request, it reserves nothing after it. It knows so from then on
+ * until the file has been closed or grows; what was reserved before stays the file's. And it normalises a request by
+ * how long the file is, which may be longer than all that has blocks.
  */
 static errcode_t open_handle(struct replay_file *file, const struct trace_event *event, struct replayer *replayer,
                              struct ext2mb_worker *worker)
 {
 	uint64_t now = max_u64(blocks_of(file), event->file_blocks), end = (uint64_t)event->logical + event->asked;
-	uint64_t final_blocks = event->is_final ? max_u64(now, end) : file->final_blocks >= end ? file->final_blocks : 0;
+	uint64_t final_blocks = event->is_final           ? max_u64(now, end) :
+	                        file->final_blocks >= end ? file->final_blocks :
+	                                                    0;
 	const struct ext2mb_file_info info = {
 		.struct_bytes = sizeof(info),
 		.ino = file->simulated_ino,
@@ -348,14 +350,14 @@ static uint64_t translate_goal(const struct replayer *replayer, const struct rep
 			               geometry->end_block - 1);
 	}
 	/* Nothing is there: the inode's group. */
-	return file->simulated_ino == file->ino ? goal :
-	                                          image_inode_group_start(replayer->image, file->simulated_ino);
+	return file->simulated_ino == file->ino ? goal : image_inode_group_start(replayer->image, file->simulated_ino);
 }
 
 static errcode_t take_other(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
 {
 	uint64_t first = replayer->image->geometry.first_block;
-	uint64_t goal = first + round_down(translate_goal(replayer, file, event->goal) - first, cluster_blocks(replayer));
+	uint64_t goal =
+		first + round_down(translate_goal(replayer, file, event->goal) - first, cluster_blocks(replayer));
 	struct ext2mb_worker *worker;
 	errcode_t error = find_worker(replayer, event, &worker);
 
@@ -363,9 +365,9 @@ static errcode_t take_other(struct replayer *replayer, struct replay_file *file,
 	if (replayer->is_traced)
 		return note_traced(replayer, file, event->block, event->count, false, event->block);
 	for (uint32_t done = 0; !error && done < event->count;) {
-		const struct ext2mb_request request = {
-			.struct_bytes = sizeof(request), .goal = goal, .count = event->count - done
-		};
+		const struct ext2mb_request request = { .struct_bytes = sizeof(request),
+			                                .goal = goal,
+			                                .count = event->count - done };
 		struct ext2mb_extent extent;
 
 		error = ext2mb_alloc(worker, &request, &extent);
@@ -508,8 +510,8 @@ static errcode_t take_create(struct replayer *replayer, const struct trace_event
 	parent = replay_files_look_up(&replayer->files, event->parent);
 	file->mode = event->mode ? event->mode : S_IFREG;
 	file->parent = parent ? parent->simulated_ino : event->parent;
-	if ((uint64_t)file->parent > (uint64_t)replayer->image->geometry.groups *
-	                                     replayer->image->geometry.inodes_per_group)
+	if ((uint64_t)file->parent >
+	    (uint64_t)replayer->image->geometry.groups * replayer->image->geometry.inodes_per_group)
 		file->parent = 0;
 	return replayer->inodes_by_policy ? take_inode(replayer, file) : 0;
 }

@@ -36,8 +36,8 @@ struct replay_counts {
 struct replayer {
 	/* Set by the caller: */
 	struct image *image;
-	bool is_traced;         /* blocks go where the kernel had them */
-	bool inodes_by_policy;  /* else they have the kernel's numbers, and are not taken from the allocator */
+	bool is_traced;        /* blocks go where the kernel had them */
+	bool inodes_by_policy; /* else they have the kernel's numbers, and are not taken from the allocator */
 	enum replay_streams streams;
 
 	struct replay_files files;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/replay/trace.h"
 
 #include <errno.h>
@@ -198,8 +198,7 @@ static errcode_t take_kernels(struct reading *reading, const char *text)
 	reading->counts->lost += lost;
 	if (kind == TRACE_LINE_OTHER)
 		note_not_understood(reading);
-	if (kind != TRACE_LINE_EVENT ||
-	    (strncmp(line.name, "ext4_", 5) != 0 && strncmp(line.name, "jbd2_", 5) != 0))
+	if (kind != TRACE_LINE_EVENT || (strncmp(line.name, "ext4_", 5) != 0 && strncmp(line.name, "jbd2_", 5) != 0))
 		return 0;
 	/* Before the process is looked up, or one would stand for another on other devices. */
 	if (!trace_line_device(&line, &device)) {

@@ -8,9 +8,9 @@
 
 /* What there was in it. */
 struct trace_counts {
-	uint64_t events;              /* that were given to the taker */
-	uint64_t lost;                /* at least so many events are not in the file, as it says itself */
-	uint64_t not_understood;      /* lines */
+	uint64_t events;               /* that were given to the taker */
+	uint64_t lost;                 /* at least so many events are not in the file, as it says itself */
+	uint64_t not_understood;       /* lines */
 	uint64_t first_not_understood; /* the number of the first of them; 0: none */
 };
 
@@ -25,9 +25,9 @@ struct trace_options {
 };
 
 /*
- * Gives the events of one device to `take`, up to its first error, which is returned. EINVAL, with what the user can do: it is no regular file, has no events, none of the device, or
- * those of several filesystems; a version of our text that is not known; errors of reading; EINTR when a signal
- * arrived.
+ * Gives the events of one device to `take`, up to its first error, which is returned. EINVAL, with what the user can
+ * do: it is no regular file, has no events, none of the device, or those of several filesystems; a version of our text
+ * that is not known; errors of reading; EINTR when a signal arrived.
  */
 MUST_CHECK errcode_t trace_read(const char *path, const struct trace_options *options, trace_taker take, void *context,
                                 struct progress *progress, struct trace_counts *counts, struct problem *problem);

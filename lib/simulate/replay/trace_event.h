@@ -22,17 +22,17 @@ struct trace_event {
 	uint32_t mode;
 
 	/* TRACE_ALLOCATE and TRACE_FREE: */
-	uint64_t block;   /* where they are */
-	uint32_t count;   /* how many; 0: the kernel had none to give */
-	uint32_t logical; /* the first one in the file, if it is data */
-	uint32_t asked;   /* how many were wanted from there on, at least count */
-	uint32_t start;   /* where the request began that this is a part of; logical: here */
-	uint64_t goal;    /* the kernel's, 0: none */
-	bool is_data;      /* of a regular file; else of a directory, or a map's, or attributes */
-	bool is_unwritten; /* as fallocate(2) asks for it */
-	bool is_final;     /* the file ends where the request does */
-	uint32_t file_blocks; /* the file had at least so many when they were asked for; 0: not known */
+	uint64_t block;               /* where they are */
+	uint32_t count;               /* how many; 0: the kernel had none to give */
+	uint32_t logical;             /* the first one in the file, if it is data */
+	uint32_t asked;               /* how many were wanted from there on, at least count */
+	uint32_t start;               /* where the request began that this is a part of; logical: here */
+	uint64_t goal;                /* the kernel's, 0: none */
+	bool is_data;                 /* of a regular file; else of a directory, or a map's, or attributes */
+	bool is_unwritten;            /* as fallocate(2) asks for it */
+	bool is_final;                /* the file ends where the request does */
+	uint32_t file_blocks;         /* the file had at least so many when they were asked for; 0: not known */
 	bool keeps_first, keeps_last; /* TRACE_FREE: clusters of which it has a part only are not freed */
-	uint64_t whole_bytes;    /* of the call of fallocate(2) that this is a part of; 0: not known */
-	uint32_t groups_scanned; /* by the search */
+	uint64_t whole_bytes;         /* of the call of fallocate(2) that this is a part of; 0: not known */
+	uint32_t groups_scanned;      /* by the search */
 };

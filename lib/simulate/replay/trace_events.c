@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/replay/trace_events.h"
 
 #include <string.h>
@@ -90,7 +90,8 @@ static enum trace_meaning search(struct trace_process *process, const struct tra
 		return TRACE_MEANS_LATER;
 	if (!read_u32(line, "grps", &process->groups_scanned))
 		process->groups_scanned = 0;
-	process->is_final = !process->is_unwritten && trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
+	process->is_final =
+		!process->is_unwritten && trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
 	process->has_writer = !process->is_final && trace_line_flag(line, "flags", "STREAM_ALLOC", STREAM_ALLOC);
 	return TRACE_MEANS_LATER;
 }
@@ -124,8 +125,8 @@ static void question(struct trace_events *events, struct trace_process *process,
 static bool goes_on(const struct trace_line *line)
 {
 	static const char *const names[] = {
-		"ext4_request_blocks", "ext4_allocate_blocks", "ext4_writepages_result", "ext4_sync_file_exit",
-		"ext4_fallocate_enter", "ext4_allocate_inode", "ext4_free_inode",        "ext4_free_blocks",
+		"ext4_request_blocks",  "ext4_allocate_blocks", "ext4_writepages_result", "ext4_sync_file_exit",
+		"ext4_fallocate_enter", "ext4_allocate_inode",  "ext4_free_inode",        "ext4_free_blocks",
 	};
 
 	for (unsigned int index = 0; index < sizeof(names) / sizeof(*names); index++)
@@ -164,7 +165,8 @@ static enum trace_meaning get(struct trace_process *process, const struct trace_
 	uint64_t most = UINT32_MAX;
 
 	if (!read_ino(line, &event->ino) || !read_length(line, cluster_blocks, &event->count) ||
-	    !read_u32(line, "lblk", &event->logical) || !trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) ||
+	    !read_u32(line, "lblk", &event->logical) ||
+	    !trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) ||
 	    !trace_line_number(line, "goal", UINT64_MAX, &event->goal) || event->count > most - event->logical)
 		return TRACE_MEANS_UNKNOWN;
 	event->kind = TRACE_ALLOCATE;
@@ -235,9 +237,9 @@ enum trace_meaning trace_events_take(struct trace_events *events, const struct t
 {
 	struct trace_process *process = find_process(events, line->process);
 
-	*event = (struct trace_event){
-		.processor = line->processor, .process = line->process, .seconds = line->seconds
-	};
+	*event = (struct trace_event){ .processor = line->processor,
+		                       .process = line->process,
+		                       .seconds = line->seconds };
 	answer(events, process, line);
 	note_writeback(events, line);
 	if (trace_line_is(line, "ext4_request_blocks"))

@@ -29,7 +29,7 @@ struct trace_process {
 struct trace_events {
 	uint32_t cluster_blocks; /* the kernel counts what it allocates in clusters, and what it frees in blocks */
 	struct trace_process processes[TRACE_PROCESSES]; /* by hash; of more than these the oldest are forgotten */
-	uint64_t questions; /* so far */
+	uint64_t questions;                              /* so far */
 
 	/* Of the last line: */
 	uint64_t waits;       /* the event's question, whether its file ends with it; 0: there is none */
@@ -47,8 +47,8 @@ enum trace_meaning {
 };
 
 /*
- * *event is what the line completes. Whether a file ends there may be told by the process's next event only: a file that
- * was written back when nobody had it open gives its preallocations back at once. Small files have no other sign.
+ * *event is what the line completes. Whether a file ends there may be told by the process's next event only: a file
+ * that was written back when nobody had it open gives its preallocations back at once. Small files have no other sign.
  */
 enum trace_meaning trace_events_take(struct trace_events *events, const struct trace_line *line,
                                      struct trace_event *event);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The text that misc/e2allocsim.8 defines, which any program can write. */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,20 +80,13 @@ static bool read_field(const char *name, size_t bytes, const char *value, struct
                        struct trace_event *event, uint64_t *device)
 {
 	const struct field fields[] = {
-		{ "ino", &values->ino, UINT32_MAX, 10 },
-		{ "dir", &values->parent, UINT32_MAX, 10 },
-		{ "mode", &values->mode, UINT32_MAX, 8 },
-		{ "block", &values->block, UINT64_MAX >> 8, 10 },
-		{ "count", &values->count, UINT32_MAX, 10 },
-		{ "lblk", &values->logical, UINT32_MAX, 10 },
-		{ "asked", &values->asked, UINT32_MAX, 10 },
-		{ "start", &values->start, UINT32_MAX, 10 },
-		{ "groups", &values->groups, UINT32_MAX, 10 },
-		{ "size", &values->file_blocks, UINT32_MAX, 10 },
-		{ "goal", &event->goal, UINT64_MAX, 10 },
-		{ "fallocate", &event->whole_bytes, INT64_MAX, 10 },
-		{ "cpu", &event->processor, UINT64_MAX, 10 },
-		{ "pid", &event->process, UINT64_MAX, 10 },
+		{ "ino", &values->ino, UINT32_MAX, 10 },       { "dir", &values->parent, UINT32_MAX, 10 },
+		{ "mode", &values->mode, UINT32_MAX, 8 },      { "block", &values->block, UINT64_MAX >> 8, 10 },
+		{ "count", &values->count, UINT32_MAX, 10 },   { "lblk", &values->logical, UINT32_MAX, 10 },
+		{ "asked", &values->asked, UINT32_MAX, 10 },   { "start", &values->start, UINT32_MAX, 10 },
+		{ "groups", &values->groups, UINT32_MAX, 10 }, { "size", &values->file_blocks, UINT32_MAX, 10 },
+		{ "goal", &event->goal, UINT64_MAX, 10 },      { "fallocate", &event->whole_bytes, INT64_MAX, 10 },
+		{ "cpu", &event->processor, UINT64_MAX, 10 },  { "pid", &event->process, UINT64_MAX, 10 },
 	};
 
 	for (size_t index = 0; index < sizeof(fields) / sizeof(*fields); index++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events that are held back, in their order, until it is known of the first of them whether its file ends there, and how
- * long the file was. The first is told by the next event of the same process, the second by what the same call of
+ * Events that are held back, in their order, until it is known of the first of them whether its file ends there, and
+ * how long the file was. The first is told by the next event of the same process, the second by what the same call of
  * writeback allocates later: all of that had been written before. Others' events lie between. Pure.
  */
 #pragma once
@@ -14,7 +14,7 @@
 struct queued_event {
 	struct trace_event event;
 	uint64_t device;
-	uint64_t waits; /* the number of its question; 0: there is none */
+	uint64_t waits;       /* the number of its question; 0: there is none */
 	bool is_in_writeback; /* which is not over */
 };
 
@@ -37,7 +37,7 @@ void trace_queue_extend(struct trace_queue *queue);
 void trace_queue_end_writeback(struct trace_queue *queue, uint64_t process, uint32_t ino);
 
 /*
- * The next event, if nothing is to be waited for: no answer and no end of writeback, or there would be no room for more.
- * is_end: neither will come.
+ * The next event, if nothing is to be waited for: no answer and no end of writeback, or there would be no room for
+ * more. is_end: neither will come.
  */
 bool trace_queue_next(struct trace_queue *queue, bool is_end, struct queued_event *event);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/results/counted_values.h"
 
 #include <errno.h>
@@ -86,13 +86,14 @@ errcode_t space_values_add(struct simulation *simulation, const char *section)
 		error = count_free(image->mb, space);
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot count its free space");
-	result_add(simulation->result, section, RESULT_LAYOUT, (const struct named_value[]){
-		{ "free_avg_kb", "Avg. free extent size (KB)", histogram_mean(space) * block_kib, 0 },
-		{ "free_median_kb", "Median free extent size (KB)",
-		  (double)histogram_percentile(space, 50) * block_kib, 0 },
-		{ "free_extents", "Num. free extent", (double)space->count, 0 },
-		{ 0 },
-	});
+	result_add(simulation->result, section, RESULT_LAYOUT,
+	           (const struct named_value[]){
+			   { "free_avg_kb", "Avg. free extent size (KB)", histogram_mean(space) * block_kib, 0 },
+			   { "free_median_kb", "Median free extent size (KB)",
+	                     (double)histogram_percentile(space, 50) * block_kib, 0 },
+			   { "free_extents", "Num. free extent", (double)space->count, 0 },
+			   { 0 },
+		   });
 	return 0;
 }
 
@@ -107,18 +108,20 @@ errcode_t layout_values_add(struct simulation *simulation, const char *section, 
 		return error;
 	if (set)
 		count_set(image, set, &files);
-	result_add(simulation->result, section, RESULT_LAYOUT, (const struct named_value[]){
-		{ "extents_per_file", "Avg. extents per file", report_ratio(files.pieces, files.files), 1 },
-		{ "most_extents", "Most extents of a file", (double)files.most_pieces, 0 },
-		{ "extent_avg_kb", "Avg. size per extent (KB)",
-		  report_ratio(files.blocks, files.pieces) * block_kib, 0 },
-		{ "score", "Fragmentation score", score_of(files.scored_pieces, files.ideal, files.scored_blocks), 0 },
-		{ "files", "Files with blocks", (double)files.files, 0 },
-		{ "blocks", "Blocks of files", (double)files.blocks, 0 },
-		{ "tree_extents", "Extents in extent trees", (double)files.extents, 0 },
-		{ "map_blocks", "Blocks of extent trees", (double)files.map_blocks, 0 },
-		{ 0 },
-	});
+	result_add(simulation->result, section, RESULT_LAYOUT,
+	           (const struct named_value[]){
+			   { "extents_per_file", "Avg. extents per file", report_ratio(files.pieces, files.files), 1 },
+			   { "most_extents", "Most extents of a file", (double)files.most_pieces, 0 },
+			   { "extent_avg_kb", "Avg. size per extent (KB)",
+	                     report_ratio(files.blocks, files.pieces) * block_kib, 0 },
+			   { "score", "Fragmentation score",
+	                     score_of(files.scored_pieces, files.ideal, files.scored_blocks), 0 },
+			   { "files", "Files with blocks", (double)files.files, 0 },
+			   { "blocks", "Blocks of files", (double)files.blocks, 0 },
+			   { "tree_extents", "Extents in extent trees", (double)files.extents, 0 },
+			   { "map_blocks", "Blocks of extent trees", (double)files.map_blocks, 0 },
+			   { 0 },
+		   });
 	return 0;
 }
 
@@ -158,18 +161,19 @@ errcode_t allocator_values_add(struct simulation *simulation, const struct strea
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot read statistics");
 	const struct policy_stats policy = policy_read_stats(simulation->image->mb);
 
-	result_add(simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
-		{ "requests", "Requests", (double)stats.requests, 0 },
-		{ "window_hits", "Served from windows", (double)stats.preallocation_hits, 0 },
-		{ "goal_hits", "Goal hits", (double)stats.goal_hits, 0 },
-		{ "stream_goal_hits", "Stream goal hits", (double)stats.stream_goal_hits, 0 },
-		{ "groups_scanned", "Groups scanned", (double)stats.groups_scanned, 0 },
-		{ "busy_skips", "Busy groups skipped", (double)stats.busy_skips, 0 },
-		{ "busy_waits", "Busy groups waited for", (double)stats.busy_waits, 0 },
-		{ "bounces", "Chosen in vain", (double)policy.bounces, 0 },
-		{ "lock_waits", "Waits for a lock", (double)cost->lock_waits, 0 },
-		{ "global_locks", "Global lock taken", (double)policy.global_locks, 0 },
-		{ 0 },
-	});
+	result_add(simulation->result, NULL, RESULT_COUNTED,
+	           (const struct named_value[]){
+			   { "requests", "Requests", (double)stats.requests, 0 },
+			   { "window_hits", "Served from windows", (double)stats.preallocation_hits, 0 },
+			   { "goal_hits", "Goal hits", (double)stats.goal_hits, 0 },
+			   { "stream_goal_hits", "Stream goal hits", (double)stats.stream_goal_hits, 0 },
+			   { "groups_scanned", "Groups scanned", (double)stats.groups_scanned, 0 },
+			   { "busy_skips", "Busy groups skipped", (double)stats.busy_skips, 0 },
+			   { "busy_waits", "Busy groups waited for", (double)stats.busy_waits, 0 },
+			   { "bounces", "Chosen in vain", (double)policy.bounces, 0 },
+			   { "lock_waits", "Waits for a lock", (double)cost->lock_waits, 0 },
+			   { "global_locks", "Global lock taken", (double)policy.global_locks, 0 },
+			   { 0 },
+		   });
 	return 0;
 }

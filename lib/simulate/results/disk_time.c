@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/results/disk_time.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "support/vector.h"
 
-#define BYTES_A_SECOND 130e6   /* a middle zone of a disk of 2014 */
+#define BYTES_A_SECOND 130e6    /* a middle zone of a disk of 2014 */
 #define HALF_REVOLUTION 4.17e-3 /* 7200 a minute */
 #define LEAST_SEEK 0.8e-3
 #define MOST_SEEK 16e-3 /* over all of the disk */
@@ -54,8 +54,8 @@ void disk_time_flush(struct disk_time *disk)
 
 errcode_t disk_time_write(struct disk_time *disk, uint64_t start, uint64_t count)
 {
-	errcode_t error = vector_reserve(&disk->writes, &disk->write_capacity, disk->write_count + 1,
-	                                 sizeof(*disk->writes));
+	errcode_t error =
+		vector_reserve(&disk->writes, &disk->write_capacity, disk->write_count + 1, sizeof(*disk->writes));
 
 	if (error)
 		return error;

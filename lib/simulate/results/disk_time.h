@@ -4,7 +4,8 @@
  * 7200 revolutions a minute, of which the filesystem is the beginning. Whatever follows on the last access costs the
  * transfer alone. Anything else costs a seek, which grows with the square root of the distance, and half a revolution;
  * a short gap is waited out instead. Reads are served as they come, one after the other. Writes are kept until there
- * are DISK_WRITEBACK_BYTES of them, or disk_time_flush(), and then go in the order of their places, as from an elevator.
+ * are DISK_WRITEBACK_BYTES of them, or disk_time_flush(), and then go in the order of their places, as from an
+ * elevator.
  *
  * Not modelled: several requests in flight, the disk's own cache and zones, the journal, metadata, the processor.
  */
@@ -26,7 +27,7 @@ struct disk_run {
 struct disk_time {
 	uint32_t block_bytes;
 	double seconds;
-	uint64_t head; /* the block after the last access */
+	uint64_t head;           /* the block after the last access */
 	struct disk_run *writes; /* owned */
 	size_t write_count, write_capacity;
 	uint64_t write_blocks;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/results/report.h"
 
 #include <errno.h>
@@ -52,9 +52,11 @@ static void print_load(FILE *stream, const struct simulate_options *options, con
 		is_any_disturbed = is_any_disturbed || is_disturbed(options, &measurements[index]);
 	}
 	fprintf(stream, "\nMeasured in %u run%s each%s.", options->repeats, options->repeats == 1 ? "" : "s",
-	        options->repeats == 1 ? ", without quartiles: --repeat=5 gives them" : ": the median, with the quartiles");
+	        options->repeats == 1 ? ", without quartiles: --repeat=5 gives them" :
+	                                ": the median, with the quartiles");
 	if (most >= 0)
-		fprintf(stream, " Others used up to %.1f of %u processors meanwhile.", most, options->online_processors);
+		fprintf(stream, " Others used up to %.1f of %u processors meanwhile.", most,
+		        options->online_processors);
 	if (is_any_disturbed)
 		fputs(" WARNING: they took processors from the runs whose measured values are marked with !, which are "
 		      "worthless.",
@@ -102,8 +104,8 @@ static void print_by_value(FILE *stream, const struct simulate_options *options,
 		section = value->section;
 		fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, value->label, result_kind_name(value->kind));
 		for (size_t index = 0; index < options->configuration_count; index++)
-			print_value(stream, options, &measurements[index * options->thread_count], value->section, value->key,
-			            width_of(&configurations[index]));
+			print_value(stream, options, &measurements[index * options->thread_count], value->section,
+			            value->key, width_of(&configurations[index]));
 		fputs(" |\n", stream);
 	}
 }
@@ -116,8 +118,8 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	const struct result_value *value = result_find(&measurements[0].result, NULL, key);
 
 	fprintf(stream, "%s (%s), by number of %s\n\n| %-*s", value ? value->label : key,
-	        value ? result_kind_name(value->kind) : "",
-	        options->machine ? "modelled processors" : "threads", FIRST_COLUMN, "");
+	        value ? result_kind_name(value->kind) : "", options->machine ? "modelled processors" : "threads",
+	        FIRST_COLUMN, "");
 	for (size_t column = 0; column < options->thread_count; column++)
 		fprintf(stream, " | %*u", COLUMN, options->threads[column]);
 	fputs(" |\n|", stream);
@@ -131,7 +133,8 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		fprintf(stream, "| %-*s", FIRST_COLUMN, options->configurations[row].name);
 		for (size_t column = 0; column < options->thread_count; column++)
-			print_value(stream, options, &measurements[row * options->thread_count + column], NULL, key, COLUMN);
+			print_value(stream, options, &measurements[row * options->thread_count + column], NULL, key,
+			            COLUMN);
 		fputs(" |\n", stream);
 	}
 }
@@ -228,8 +231,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 
 static void write_choices(struct json *json, const struct policy_options *options)
 {
-	uint32_t choices =
-		(policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
+	uint32_t choices = (policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
 	const struct choice *choice;
 
 	json_open_array(json, "choices");

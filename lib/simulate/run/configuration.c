@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/run/configuration.h"
 
 #include <errno.h>
@@ -286,10 +286,10 @@ bool configuration_varies(enum comparison comparison, const char *tunable)
 errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                              struct configuration **ret, size_t *count)
 {
-	static void (*const lists[])(struct list *list, const struct policy_options *options) = {
-		[COMPARE_NOTHING] = list_one,        [COMPARE_POLICIES] = list_policies,
-		[COMPARE_WINDOWS] = list_windows,    [COMPARE_NORMALIZATIONS] = list_normalizations,
-		[COMPARE_PATCHES] = list_patches,    [COMPARE_MAIN] = list_main,
+	static void (*const lists[])(struct list * list, const struct policy_options *options) = {
+		[COMPARE_NOTHING] = list_one,     [COMPARE_POLICIES] = list_policies,
+		[COMPARE_WINDOWS] = list_windows, [COMPARE_NORMALIZATIONS] = list_normalizations,
+		[COMPARE_PATCHES] = list_patches, [COMPARE_MAIN] = list_main,
 		[COMPARE_ORPHANS] = list_orphans,
 	};
 	struct list list = { .configurations = calloc(MOST_CONFIGURATIONS, sizeof(*list.configurations)) };

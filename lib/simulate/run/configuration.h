@@ -29,7 +29,7 @@ struct configuration {
 	enum way way;
 	struct policy_options options;
 	unsigned int orphans; /* 1 and the number of a word of the workload's option --orphans; 0: as it is set */
-	bool is_traced; /* blocks go where a trace says that they went; nothing is chosen */
+	bool is_traced;       /* blocks go where a trace says that they went; nothing is chosen */
 };
 
 /*
@@ -40,12 +40,12 @@ MUST_CHECK errcode_t configuration_parse_choices(const char *text, uint32_t *cho
 
 enum comparison {
 	COMPARE_NOTHING,
-	COMPARE_POLICIES,       /* base and series, each linear and indexed; ext2mb; somebody's own if that is the policy */
+	COMPARE_POLICIES, /* base and series, each linear and indexed; ext2mb; somebody's own if that is the policy */
 	COMPARE_NORMALIZATIONS, /* how much is reserved: table, pow2, ext2mb; with and without stripes */
 	COMPARE_WINDOWS,        /* windows for small files: none, by thread, by directory, and where its inodes are */
 	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */
 	COMPARE_MAIN,           /* base, series, ext2mb, and ext2mb with the kernel's normalisation */
-	COMPARE_ORPHANS,        /* how orphans are kept: not at all, with a lock, without; of workloads that keep some */
+	COMPARE_ORPHANS, /* how orphans are kept: not at all, with a lock, without; of workloads that keep some */
 };
 
 /* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */

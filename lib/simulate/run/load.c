@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/run/load.h"
 
 #include <stdio.h>
@@ -18,9 +18,9 @@ static double busy_seconds(void)
 	unsigned long long ticks[WORDS] = { 0 }, busy = 0;
 	SCOPE_FCLOSE FILE *file = fopen("/proc/stat", "re");
 
-	if (!file || fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &ticks[USER], &ticks[NICE],
-	                    &ticks[SYSTEM], &ticks[IDLE], &ticks[IOWAIT], &ticks[IRQ], &ticks[SOFTIRQ],
-	                    &ticks[STEAL]) != WORDS)
+	if (!file ||
+	    fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &ticks[USER], &ticks[NICE], &ticks[SYSTEM],
+	           &ticks[IDLE], &ticks[IOWAIT], &ticks[IRQ], &ticks[SOFTIRQ], &ticks[STEAL]) != WORDS)
 		return -1;
 	for (int word = 0; word < WORDS; word++)
 		if (word != IDLE && word != IOWAIT)
@@ -44,8 +44,8 @@ double load_others(const struct load *begin)
 
 	if (begin->busy_seconds < 0 || end.busy_seconds < 0 || seconds < LOAD_LEAST_SECONDS)
 		return -1;
-	double others = (end.busy_seconds - begin->busy_seconds -
-	                 (end.processor_seconds - begin->processor_seconds)) / seconds;
+	double others =
+		(end.busy_seconds - begin->busy_seconds - (end.processor_seconds - begin->processor_seconds)) / seconds;
 
 	return others > 0 ? others : 0;
 }

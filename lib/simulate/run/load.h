@@ -8,14 +8,14 @@
 struct load {
 	double seconds;           /* CLOCK_MONOTONIC */
 	double processor_seconds; /* of this process */
-	double busy_seconds;      /* of the machine, all processors together, with what its host took; negative: not known */
+	double busy_seconds; /* of the machine, all processors together, with what its host took; negative: not known */
 };
 
 struct load load_begin(void);
 
 /*
- * Processors that other programs, the kernel and the host have used on average since then, 0 or more; negative: not known.
- * Linux counts by hundredths of a second, so for less than LOAD_LEAST_SECONDS it is not known either.
+ * Processors that other programs, the kernel and the host have used on average since then, 0 or more; negative: not
+ * known. Linux counts by hundredths of a second, so for less than LOAD_LEAST_SECONDS it is not known either.
  */
 double load_others(const struct load *begin);
 

@@ -16,7 +16,7 @@ struct machine {
 	uint32_t held;     /* of the allocator's locks, each time that one is taken */
 	uint32_t handover; /* more, where another processor had that lock last */
 	uint32_t waiter;   /* and for each processor that waits for it then */
-	uint32_t shared;   /* of a call: what one processor at a time does outside of the allocator, as in the journal */
+	uint32_t shared; /* of a call: what one processor at a time does outside of the allocator, as in the journal */
 };
 
 /* A preset; NULL after the last one. */

@@ -10,7 +10,7 @@ struct simulate_options {
 	const char *image;
 	const char *image_file; /* where it lies while it is not called that yet; NULL: it is */
 	const char *input;      /* of a workload that has one */
-	const char *directory; /* that is made in its root; NULL: called as the workload */
+	const char *directory;  /* that is made in its root; NULL: called as the workload */
 	const struct workload *workload;
 	const struct setting *settings; /* one for each of the workload's options */
 	const struct configuration *configurations;
@@ -25,7 +25,7 @@ struct simulate_options {
 	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock with each search, as Linux
 	                   does */
 	uint64_t seed;
-	bool dry_run; /* leave the image as it is; so always when more than one thing is measured */
+	bool dry_run;   /* leave the image as it is; so always when more than one thing is measured */
 	uint32_t shown; /* what the kernel would show after each run: a bit for each enum kernel_form */
 	bool shown_as_json;
 	struct progress *progress;

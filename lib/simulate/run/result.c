@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/run/result.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@ void result_add(struct result *result, const char *section, enum result_kind kin
 	for (; values->key; values++) {
 		assert(result->count < RESULT_MAX_VALUES && !result_find(result, section, values->key));
 		result->values[result->count++] = (struct result_value){
-						.section = section,
+			.section = section,
 			.key = values->key,
 			.label = values->label,
 			.kind = kind,

@@ -44,14 +44,14 @@ struct result {
 };
 
 /*
- * All strings are literals or live as long as the result. Section and key together name a value: the same twice, and too
- * many values, are broken invariants.
+ * All strings are literals or live as long as the result. Section and key together name a value: the same twice, and
+ * too many values, are broken invariants.
  */
 void result_add(struct result *result, const char *section, enum result_kind kind, const struct named_value *values);
 
 /*
- * What several runs of the same make together: of each measured value the median and the quartiles, of the others what the first run
- * has. The results have the same values in the same order, and are at most RESULT_MAX_REPEATS.
+ * What several runs of the same make together: of each measured value the median and the quartiles, of the others what
+ * the first run has. The results have the same values in the same order, and are at most RESULT_MAX_REPEATS.
  */
 void result_median(const struct result *results, size_t count, struct result *median);
 
@@ -67,6 +67,7 @@ const char *result_kind_name(enum result_kind kind);
 /* Whether there are measured ones. */
 bool result_is_measured(const struct result *result);
 
-/* Prints the value with its decimals, "-" if it is not known; after the median of several runs "(LOWER-UPPER)", the quartiles. Returns text. */
+/* Prints the value with its decimals, "-" if it is not known; after the median of several runs "(LOWER-UPPER)", the
+ * quartiles. Returns text. */
 #define RESULT_TEXT_BYTES 120
 const char *result_format(const struct result_value *value, char text[RESULT_TEXT_BYTES]);

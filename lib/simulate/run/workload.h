@@ -45,17 +45,17 @@ struct simulation {
 	const struct policy_options *options; /* with which it was opened */
 	const struct setting *settings;       /* one for each of the workload's options */
 	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
-	bool is_one_process;                  /* without threads: one writes all streams, one after the other, on one CPU */
-	unsigned int processors;              /* modelled in single-threaded runs: see processors.h */
-	const struct machine *machine;        /* whose costs are modelled, without threads: see clocks.h; NULL: none */
-	unsigned int cpu_percent;             /* of a processor that each stream may have; 0: no limit */
-	struct clocks *clocks;                /* of the streams that run now, with a machine */
-	uint64_t journal_locks;               /* of the filesystem's lock, that the journal's own thread would take */
-	bool checksums;                       /* with threads: see --checksums */
+	bool is_one_process;           /* without threads: one writes all streams, one after the other, on one CPU */
+	unsigned int processors;       /* modelled in single-threaded runs: see processors.h */
+	const struct machine *machine; /* whose costs are modelled, without threads: see clocks.h; NULL: none */
+	unsigned int cpu_percent;      /* of a processor that each stream may have; 0: no limit */
+	struct clocks *clocks;         /* of the streams that run now, with a machine */
+	uint64_t journal_locks;        /* of the filesystem's lock, that the journal's own thread would take */
+	bool checksums;                /* with threads: see --checksums */
 	uint64_t seed;
-	const char *input;                    /* the file that it reads; NULL unless the workload has an input */
-	bool is_traced;                       /* see struct configuration */
-	const char *name;                     /* the configuration's */
+	const char *input; /* the file that it reads; NULL unless the workload has an input */
+	bool is_traced;    /* see struct configuration */
+	const char *name;  /* the configuration's */
 	struct pool *pool; /* of so many workers */
 	struct progress *progress;
 	struct result *result;

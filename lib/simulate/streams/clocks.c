@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/streams/clocks.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ struct resource {
 	uint64_t free_at;
 	uint64_t cost;  /* of the last time */
 	uint32_t owner; /* the processor that had it last, or NOBODY */
-	bool is_wanted; /* its owner had to wait for it: others still do, and one of them has it before the owner's next time */
+	bool is_wanted; /* its owner had to wait for it: others still do, and one of them has it before the owner's next
+	                   time */
 };
 
 struct processor {
@@ -43,7 +44,7 @@ struct clocks {
 	uint64_t quota_ns;
 	struct resource *resources[MODELLED_LOCKS];
 	uint64_t journal_free_at;
-	uint32_t current;     /* the processor whose turn it is */
+	uint32_t current; /* the processor whose turn it is */
 	uint64_t turn_begun;
 	uint64_t random;
 	uint64_t last, waited, limited;
@@ -189,7 +190,8 @@ static errcode_t bind_streams(struct clocks *clocks, const struct clocks_options
 	}
 	/* In the order of their clocks is a heap, too; they differ by less than a call. */
 	for (uint32_t end = 1; end < clocks->heap_count; end++)
-		for (uint32_t place = end; place && is_behind(clocks, clocks->heap[place], clocks->heap[(place - 1) / 2]);
+		for (uint32_t place = end;
+		     place && is_behind(clocks, clocks->heap[place], clocks->heap[(place - 1) / 2]);
 		     place = (place - 1) / 2) {
 			uint32_t parent = clocks->heap[(place - 1) / 2];
 

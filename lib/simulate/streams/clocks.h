@@ -2,8 +2,8 @@
 /*
  * Processors with a clock each, for streams that take turns in one thread: the one furthest behind has the next turn.
  * A turn moves it on by what a machine (machine.h) takes for it, with what it waits for locks that others hold then.
- * Streams are bound to processors, one after the other; those of one processor share its time by slices. All is modelled,
- * and the same each time. One thread.
+ * Streams are bound to processors, one after the other; those of one processor share its time by slices. All is
+ * modelled, and the same each time. One thread.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ struct clocks;
 /* What can be waited for; groups and blocks have an index. */
 enum modelled_lock {
 	LOCK_OF_GROUP,
-	LOCK_OF_FILESYSTEM,    /* s_md_lock */
-	LOCK_OF_ORPHANS,       /* of the orphan file, or the list's */
-	LINE_OF_ORPHAN_BLOCK,  /* no lock: a line that goes from processor to processor */
+	LOCK_OF_FILESYSTEM,   /* s_md_lock */
+	LOCK_OF_ORPHANS,      /* of the orphan file, or the list's */
+	LINE_OF_ORPHAN_BLOCK, /* no lock: a line that goes from processor to processor */
 	MODELLED_LOCKS,
 };
 

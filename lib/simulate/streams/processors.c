@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/streams/processors.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct processors {
 	uint32_t *ring;       /* the streams of the last turns, one for each other processor, or NOBODY */
 	unsigned int oldest;  /* in the ring */
 	struct stream_place *places;
-	uint32_t *holders; /* by group */
+	uint32_t *holders;      /* by group */
 	unsigned int lock_busy; /* see lock_pressure.h */
 };
 

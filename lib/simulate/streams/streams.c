@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/streams/streams.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ static errcode_t take_turns(struct run *run, struct share *share, unsigned int t
 	bool has_worker_each = !run->simulation->threads && !is_in_order;
 
 	for (*steps = 0; *steps < STEPS_AT_ONCE && share->open_count; ++*steps) {
-		unsigned int turn = is_in_order ? share->next % share->open_count :
-		                                  random_below(&share->random, share->open_count);
+		unsigned int turn =
+			is_in_order ? share->next % share->open_count : random_below(&share->random, share->open_count);
 		unsigned int stream = share->open[turn];
 		bool is_over = false;
 
@@ -143,8 +143,8 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 		uint64_t steps;
 
 		error = interrupt_pending() ? EINTR :
-			run->clocks ? take_modelled_turns(run, &share, &steps) :
-				      take_turns(run, &share, (unsigned int)thread, &steps);
+		        run->clocks         ? take_modelled_turns(run, &share, &steps) :
+		                              take_turns(run, &share, (unsigned int)thread, &steps);
 		if (!error)
 			add_progress(run, steps);
 	}
@@ -209,9 +209,8 @@ static errcode_t pretend_checksums(struct run *run)
 	run->bitmap = calloc(1, simulation->image->format.block_bytes);
 	if (!run->bitmap)
 		return ENOMEM;
-	run->contention = (struct contention){
-		.is_busy = is_never_busy, .has_taken = compute_checksum, .context = run
-	};
+	run->contention =
+		(struct contention){ .is_busy = is_never_busy, .has_taken = compute_checksum, .context = run };
 	contention_simulate(simulation->image->mb, &run->contention);
 	return 0;
 }

@@ -17,9 +17,9 @@ typedef errcode_t (*stream_step)(void *context, struct ext2mb_worker *worker, un
 
 /* What it took. */
 struct streams_cost {
-	double seconds;           /* by the clock */
-	double processor_seconds; /* of the whole process: what a busy machine distorts less */
-	uint64_t lock_waits;      /* times that a thread found a lock of the allocator held that it had to have */
+	double seconds;              /* by the clock */
+	double processor_seconds;    /* of the whole process: what a busy machine distorts less */
+	uint64_t lock_waits;         /* times that a thread found a lock of the allocator held that it had to have */
 	struct clocks_cost modelled; /* with a machine: what it would take there */
 };
 

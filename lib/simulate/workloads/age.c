@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A filesystem grows old: it is filled, something is deleted, and it is filled again, as a profile says. What tells two
- * allocation policies apart on an empty disk may tell them apart the other way round on an old one (Kadekodi, Nagarajan,
- * Ganger: Geriatrix, USENIX ATC 2018).
+ * allocation policies apart on an empty disk may tell them apart the other way round on an old one (Kadekodi,
+ * Nagarajan, Ganger: Geriatrix, USENIX ATC 2018).
  */
 #include <errno.h>
 #include <math.h>
@@ -26,11 +26,12 @@ static const struct workload_option age_options[] = {
 };
 
 #define MOST_FILES UINT32_C(1000000000)
-#define SPARE_FILES 64         /* room for so many more in each directory, and */
-#define SPARE_SHARE 2          /* one part in so many, as directories fill at random */
-#define LARGEST_SHARE 16       /* of a filesystem, for one file */
+#define SPARE_FILES 64   /* room for so many more in each directory, and */
+#define SPARE_SHARE 2    /* one part in so many, as directories fill at random */
+#define LARGEST_SHARE 16 /* of a filesystem, for one file */
 
-/* When the distance from the profile is shown, beside the end: as often as was filled had been written so many times. */
+/* When the distance from the profile is shown, beside the end: as often as was filled had been written so many times.
+ */
 #define CHECKPOINT(times)                                                                                              \
 	{                                                                                                              \
 		times, "size_distance_" #times, "Sizes off the profile, churn " #times, "age_distance_" #times,        \
@@ -65,8 +66,8 @@ struct ageing {
 	struct simulation *simulation;
 	struct profile profile;
 	struct file_set **directories;
-	uint32_t *room_from;  /* by directory: where to look for room */
-	uint32_t *first_of;   /* by the profile's depths: the first of its directories */
+	uint32_t *room_from; /* by directory: where to look for room */
+	uint32_t *first_of;  /* by the profile's depths: the first of its directories */
 	uint32_t directory_count;
 	struct stream *streams;
 	struct birth *living; /* ascending */
@@ -122,9 +123,9 @@ static errcode_t make_directories(struct ageing *ageing)
 	struct file_set *chain[PROFILE_MOST_DEPTH + 2] = { NULL };
 	double files = expected_files(ageing), weights = (double)depths->list[depths->count - 1].sum;
 	uint32_t total = 0;
-	errcode_t error = files > MOST_FILES ? EFBIG : file_set_create(ageing->simulation->image, NULL,
-	                                                               ageing->simulation->image->directory, 0,
-	                                                               &chain[0]);
+	errcode_t error = files > MOST_FILES ? EFBIG :
+	                                       file_set_create(ageing->simulation->image, NULL,
+	                                                       ageing->simulation->image->directory, 0, &chain[0]);
 
 	for (size_t index = 0; index < depths->count; index++)
 		total += depths->list[index].count;
@@ -163,7 +164,9 @@ static bool find_room(struct ageing *ageing, struct birth *place)
 				index = 0;
 			if (!set->files[index].ino) {
 				ageing->room_from[directory] = index + 1 == set->count ? 0 : index + 1;
-				*place = (struct birth){ .number = ageing->born, .directory = directory, .index = index };
+				*place = (struct birth){ .number = ageing->born,
+					                 .directory = directory,
+					                 .index = index };
 				return true;
 			}
 		}
@@ -179,7 +182,8 @@ static struct simulated_file *file_of(const struct ageing *ageing, const struct 
 
 /* --- Filling ------------------------------------------------------------------------------------------------ */
 
-/* *bytes gets what they hold. No more than a part of the filesystem that profiles of larger ones forget, and than there is to be filled. */
+/* *bytes gets what they hold. No more than a part of the filesystem that profiles of larger ones forget, and than there
+ * is to be filled. */
 static uint32_t choose_blocks(struct ageing *ageing, uint64_t *bytes)
 {
 	const struct image *image = ageing->simulation->image;
@@ -208,7 +212,8 @@ static bool choose_reserved(struct ageing *ageing, uint32_t *parts)
 		*parts = 1;
 		return true;
 	}
-	return profile->fallocate_parts_percent && random_below(&ageing->random, 100) < profile->fallocate_parts_percent;
+	return profile->fallocate_parts_percent &&
+	       random_below(&ageing->random, 100) < profile->fallocate_parts_percent;
 }
 
 static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker, struct stream *stream)
@@ -273,9 +278,9 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 		if (stream->step_blocks == stream->blocks && !stream->flags)
 			error = simulated_file_write_back(NULL, file, worker, stream->handle, stream->blocks);
 		else
-			error = simulated_file_append(file, worker, stream->handle,
-			                              before + (left < stream->step_blocks ? left : stream->step_blocks),
-			                              stream->flags);
+			error = simulated_file_append(
+				file, worker, stream->handle,
+				before + (left < stream->step_blocks ? left : stream->step_blocks), stream->flags);
 		ageing->written_blocks += file->blocks - before;
 		ageing->free_blocks -= image_charged_blocks(image, file) - charged;
 		if (error || file->blocks == stream->blocks)
@@ -298,7 +303,8 @@ static errcode_t fill(struct ageing *ageing)
 
 	for (uint32_t number = 0; number < ageing->profile.streams; number++)
 		end_file(&ageing->streams[number], simulation->image->worker);
-	progress_add(simulation->progress, (ageing->written_blocks - before) * simulation->image->format.block_bytes, 0);
+	progress_add(simulation->progress, (ageing->written_blocks - before) * simulation->image->format.block_bytes,
+	             0);
 	return error;
 }
 
@@ -492,13 +498,14 @@ static double median_age_percent(const struct ageing *ageing)
 
 static void add_values(const struct ageing *ageing)
 {
-	result_add(ageing->simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
-		{ "files_written", "Files written", (double)ageing->born, 0 },
-		{ "files_left", "Files that are left", (double)ageing->living_count, 0 },
-		{ "median_age_percent", "Their median age (%)", median_age_percent(ageing), 1 },
-		{ "blocks_written", "Blocks written", (double)ageing->written_blocks, 0 },
-		{ 0 },
-	});
+	result_add(ageing->simulation->result, NULL, RESULT_COUNTED,
+	           (const struct named_value[]){
+			   { "files_written", "Files written", (double)ageing->born, 0 },
+			   { "files_left", "Files that are left", (double)ageing->living_count, 0 },
+			   { "median_age_percent", "Their median age (%)", median_age_percent(ageing), 1 },
+			   { "blocks_written", "Blocks written", (double)ageing->written_blocks, 0 },
+			   { 0 },
+		   });
 }
 
 static errcode_t age_run(struct simulation *simulation)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Streams that append to files of their own in one directory.
  *
@@ -197,19 +197,25 @@ static errcode_t append_run(struct simulation *simulation)
 	if (error)
 		return error;
 	if (simulation->machine)
-		result_add(simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
-			{ "modelled_bandwidth_mib", "bw (MiB/s)", (double)bytes / (1 << 20) / cost.modelled.seconds, 0 },
-			{ "modelled_seconds", "Seconds there", cost.modelled.seconds, 2 },
-			{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost.modelled.waited_share, 1 },
-			{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost.modelled.limited_share, 1 },
+		result_add(simulation->result, NULL, RESULT_MODELLED,
+		           (const struct named_value[]){
+				   { "modelled_bandwidth_mib", "bw (MiB/s)",
+		                     (double)bytes / (1 << 20) / cost.modelled.seconds, 0 },
+				   { "modelled_seconds", "Seconds there", cost.modelled.seconds, 2 },
+				   { "waited_percent", "Of the processors' time: waits (%)",
+		                     100 * cost.modelled.waited_share, 1 },
+				   { "limited_percent", "Kept idle by the CPU limit (%)",
+		                     100 * cost.modelled.limited_share, 1 },
+				   { 0 },
+			   });
+	result_add(
+		simulation->result, NULL, RESULT_MEASURED,
+		(const struct named_value[]){
+			{ "bandwidth_mib", "bw (MiB/s), metadata only", (double)bytes / (1 << 20) / cost.seconds, 0 },
+			{ "seconds", "Seconds", cost.seconds, 2 },
+			{ "processor_seconds", "Seconds of processor time", cost.processor_seconds, 2 },
 			{ 0 },
 		});
-	result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
-		{ "bandwidth_mib", "bw (MiB/s), metadata only", (double)bytes / (1 << 20) / cost.seconds, 0 },
-		{ "seconds", "Seconds", cost.seconds, 2 },
-		{ "processor_seconds", "Seconds of processor time", cost.processor_seconds, 2 },
-		{ 0 },
-	});
 	return allocator_values_add(simulation, &cost);
 }
 
@@ -243,7 +249,8 @@ static const struct workload_option fallocate2_options[] = {
 
 /* The journal commits every 5 seconds; where these are not modelled it is what fills up: so many truncations of one. */
 #define COMMIT_SECONDS 5
-#define LITTLE_SPACE_BLOCKS 65536 /* with less a commit comes at once, as the kernel asks for one when nothing is free */
+#define LITTLE_SPACE_BLOCKS                                                                                            \
+	65536 /* with less a commit comes at once, as the kernel asks for one when nothing is free */
 #define ROUNDS_PER_COMMIT 64
 
 /*
@@ -322,13 +329,15 @@ static void add_modelled_rates(const struct job *job, const struct clocks_cost *
 {
 	double rate = appends / cost->seconds;
 
-	result_add(job->simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
-		{ "ops_per_container", "Appends per container and second", rate / (double)job->set->count, 0 },
-		{ "ops", "Appends per second", rate, 0 },
-		{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost->waited_share, 1 },
-		{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost->limited_share, 1 },
-		{ 0 },
-	});
+	result_add(
+		job->simulation->result, NULL, RESULT_MODELLED,
+		(const struct named_value[]){
+			{ "ops_per_container", "Appends per container and second", rate / (double)job->set->count, 0 },
+			{ "ops", "Appends per second", rate, 0 },
+			{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost->waited_share, 1 },
+			{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost->limited_share, 1 },
+			{ 0 },
+		});
 }
 
 static void add_rates(const struct job *job, const struct streams_cost *cost)
@@ -346,18 +355,23 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 	if (job->simulation->machine)
 		add_modelled_rates(job, &cost->modelled, all);
 	else
-		result_add(job->simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
-		{ "ops_per_container", "Appends per container and second", all / count / cost->seconds, 0 },
-		{ "ops", "Appends per second", all / cost->seconds, 0 },
-		{ "processor_ns", "Nanoseconds of processor time each", 1e9 * cost->processor_seconds / all, 1 },
-		{ "fairness", "Slowest one's part of the average", (double)fewest * count / all, 2 },
-		{ 0 },
-	});
-	result_add(job->simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
-		{ "appends", "Appends", all, 0 },
-		{ "waits_per_thousand", "Waits for a lock, of 1000 appends", 1000 * (double)cost->lock_waits / all, 3 },
-		{ 0 },
-	});
+		result_add(job->simulation->result, NULL, RESULT_MEASURED,
+		           (const struct named_value[]){
+				   { "ops_per_container", "Appends per container and second",
+		                     all / count / cost->seconds, 0 },
+				   { "ops", "Appends per second", all / cost->seconds, 0 },
+				   { "processor_ns", "Nanoseconds of processor time each",
+		                     1e9 * cost->processor_seconds / all, 1 },
+				   { "fairness", "Slowest one's part of the average", (double)fewest * count / all, 2 },
+				   { 0 },
+			   });
+	result_add(job->simulation->result, NULL, RESULT_COUNTED,
+	           (const struct named_value[]){
+			   { "appends", "Appends", all, 0 },
+			   { "waits_per_thousand", "Waits for a lock, of 1000 appends",
+	                     1000 * (double)cost->lock_waits / all, 3 },
+			   { 0 },
+		   });
 }
 
 static errcode_t fallocate2_run(struct simulation *simulation)

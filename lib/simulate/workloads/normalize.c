@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The seven steps by which "ext4: Rewrite the request normalization" was judged in June 2014: fallocate, a copy of the
  * Linux source, tar, untar, one dd, several at once, and a mix as fsstress makes it. The script itself is lost; each
@@ -57,7 +57,7 @@ struct normalize {
 	unsigned int streams;
 	struct file_set *top;
 	uint32_t step_bytes; /* of a tree's files: what is asked for at once; 0: the whole file, which is closed then */
-	bool is_delayed; /* of a tree's files: their blocks are taken when they are written back */
+	bool is_delayed;     /* of a tree's files: their blocks are taken when they are written back */
 	struct dirty_files dirty;
 
 	/* By stream; what the step needs of them. */
@@ -235,8 +235,7 @@ static errcode_t write_large(struct normalize *job, struct file_set *parent, uns
 	if (!error)
 		error = file_set_take_inodes(job->files, image->worker);
 	for (unsigned int index = 0; !error && index < count; index++)
-		error = simulated_file_open(job->files, &job->files->files[index], 0, image->worker,
-		                            &handles[index]);
+		error = simulated_file_open(job->files, &job->files->files[index], 0, image->worker, &handles[index]);
 	if (!error)
 		error = streams_run(job->simulation, count, large_step, job, 0, "cannot write a large file", cost);
 	for (unsigned int index = 0; handles && index < count; index++)
@@ -372,7 +371,7 @@ static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, c
 	(void)set;
 	/* Without a tree to be read, as one dd. */
 	return job->copied ? normalize_time_tar(disk, job->copied, job->archives) :
-			     normalize_time_files(disk, job->archives);
+	                     normalize_time_files(disk, job->archives);
 }
 
 static errcode_t time_untar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
@@ -426,10 +425,11 @@ static errcode_t add_values(struct normalize *job, const char *section, const st
 		return error;
 	double partial = (double)partial_stripes(set, configuration_stripe(simulation->options));
 
-	result_add(simulation->result, section, RESULT_LAYOUT, (const struct named_value[]){
-		{ "partial_stripes", "Stripes covered in part", partial, 0 },
-		{ 0 },
-	});
+	result_add(simulation->result, section, RESULT_LAYOUT,
+	           (const struct named_value[]){
+			   { "partial_stripes", "Stripes covered in part", partial, 0 },
+			   { 0 },
+		   });
 	return 0;
 }
 
@@ -505,7 +505,8 @@ static void add_seconds(struct simulation *simulation, unsigned int chosen, cons
 		if (!(chosen & 1u << step))
 			continue;
 		result_add(simulation->result, "seconds of a modelled disk", RESULT_MODELLED,
-		           (const struct named_value[]){ { steps[step].name, steps[step].name, seconds[step], 3 }, { 0 } });
+		           (const struct named_value[]){ { steps[step].name, steps[step].name, seconds[step], 3 },
+		                                         { 0 } });
 		count++;
 	}
 	result_move_first(simulation->result, count);
@@ -526,7 +527,7 @@ static errcode_t normalize_run(struct simulation *simulation)
 	if (error)
 		return error;
 	error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
-	                                         size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
+	                               size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
 
 	if (!error)
 		error = file_set_create(image, NULL, image->directory, 0, &job.top);

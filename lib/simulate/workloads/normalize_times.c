@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate/workloads/normalize_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-
 /* A file, or all files of a tree, from the beginning to the end. */
 struct cursor {
-	const struct file_set **directories; /* owned; of a tree, in the order in which they were made; NULL: one file */
+	const struct file_set *
+		*directories; /* owned; of a tree, in the order in which they were made; NULL: one file */
 	size_t directory_count, directory, index;
 	const struct simulated_file *file; /* NULL: none is left */
 	size_t extent;
@@ -188,8 +188,8 @@ errcode_t normalize_time_bitmaps(struct disk_time *disk, const struct image *ima
 		const struct extent_list *map = &set->files[file].map;
 
 		for (size_t index = 0; index < map->count; index++) {
-			uint64_t last = map->extents[index].physical +
-			                (map->extents[index].count & ~FILE_EXTENT_UNWRITTEN) - 1;
+			uint64_t last =
+				map->extents[index].physical + (map->extents[index].count & ~FILE_EXTENT_UNWRITTEN) - 1;
 
 			for (uint32_t group = image_block_group(image, map->extents[index].physical);
 			     group <= image_block_group(image, last); group++)

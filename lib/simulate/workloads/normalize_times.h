@@ -14,8 +14,8 @@ MUST_CHECK errcode_t normalize_time_bitmaps(struct disk_time *disk, const struct
                                             const struct file_set *set);
 
 /*
- * Trees (the subdirectories of `trees`) and one archive of each (the files of `archives`; NULL: there are none). Side by
- * side, file after file of each tree in turn, all data of the one is read, and written to the other. ENOMEM.
+ * Trees (the subdirectories of `trees`) and one archive of each (the files of `archives`; NULL: there are none). Side
+ * by side, file after file of each tree in turn, all data of the one is read, and written to the other. ENOMEM.
  */
 MUST_CHECK errcode_t normalize_time_tar(struct disk_time *disk, const struct file_set *trees,
                                         const struct file_set *archives);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What stresses the list of orphans: stress-orphan, where every thread truncates a file of its own byte by byte, and
  * reaim's creat_clo, where every task creates a file that is there and empty, and closes it. Each truncation adds the
@@ -54,8 +54,8 @@ struct job {
 };
 
 /*
- * With a machine: the orphan file's one lock so many times, or the line of the block that the slot is in. An orphan list
- * has no index.
+ * With a machine: the orphan file's one lock so many times, or the line of the block that the slot is in. An orphan
+ * list has no index.
  */
 static void pass_locks(const struct job *job, uint32_t index, uint64_t times)
 {
@@ -249,9 +249,8 @@ static errcode_t open_orphans(struct simulation *simulation, struct job *job)
 
 	if (kind == NONE)
 		return 0;
-	errcode_t error =
-		kind == LOCKED ? orphan_open_locked(image->fs, &options, why, sizeof(why), &image->orphans) :
-				 ext2mb_orphan_open(image->fs, &options, why, sizeof(why), &image->orphans);
+	errcode_t error = kind == LOCKED ? orphan_open_locked(image->fs, &options, why, sizeof(why), &image->orphans) :
+	                                   ext2mb_orphan_open(image->fs, &options, why, sizeof(why), &image->orphans);
 
 	job->orphans = image->orphans;
 	if (!error)
@@ -265,25 +264,31 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 	struct simulation *simulation = job->simulation;
 	double all = (double)job->set->count * (double)simulation->settings[AMOUNT].number;
 	if (simulation->machine)
-		result_add(simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
-			{ "ops", "Truncations per second", all / cost->modelled.seconds, 0 },
-			{ "modelled_seconds", "Seconds there", cost->modelled.seconds, 3 },
-			{ "waited_percent", "Of the processors' time: waits (%)", 100 * cost->modelled.waited_share, 1 },
-			{ "limited_percent", "Kept idle by the CPU limit (%)", 100 * cost->modelled.limited_share, 1 },
-			{ 0 },
-		});
+		result_add(simulation->result, NULL, RESULT_MODELLED,
+		           (const struct named_value[]){
+				   { "ops", "Truncations per second", all / cost->modelled.seconds, 0 },
+				   { "modelled_seconds", "Seconds there", cost->modelled.seconds, 3 },
+				   { "waited_percent", "Of the processors' time: waits (%)",
+		                     100 * cost->modelled.waited_share, 1 },
+				   { "limited_percent", "Kept idle by the CPU limit (%)",
+		                     100 * cost->modelled.limited_share, 1 },
+				   { 0 },
+			   });
 	else
-		result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
-		{ "ops", "Truncations per second", all / cost->seconds, 0 },
-		{ "seconds", "Seconds", cost->seconds, 3 },
-		{ "processor_ns", "Nanoseconds of processor time each", 1e9 * cost->processor_seconds / all, 1 },
-		{ 0 },
-	});
-	result_add(simulation->result, NULL, RESULT_COUNTED, (const struct named_value[]){
-		{ "truncations", "Truncations", all, 0 },
-		{ "inode_changes", "Changes of inodes", (double)inode_buffers_changes(job->set), 0 },
-		{ 0 },
-	});
+		result_add(simulation->result, NULL, RESULT_MEASURED,
+		           (const struct named_value[]){
+				   { "ops", "Truncations per second", all / cost->seconds, 0 },
+				   { "seconds", "Seconds", cost->seconds, 3 },
+				   { "processor_ns", "Nanoseconds of processor time each",
+		                     1e9 * cost->processor_seconds / all, 1 },
+				   { 0 },
+			   });
+	result_add(simulation->result, NULL, RESULT_COUNTED,
+	           (const struct named_value[]){
+			   { "truncations", "Truncations", all, 0 },
+			   { "inode_changes", "Changes of inodes", (double)inode_buffers_changes(job->set), 0 },
+			   { 0 },
+		   });
 }
 
 static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_step step)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a trace says that was done is done once more, under a policy or as it was. */
 #include <errno.h>
 #include <inttypes.h>
@@ -76,16 +76,18 @@ static errcode_t add_layout_values(const struct replay *replay)
 	if (error)
 		return error;
 	replay_files_each(&replay->replayer.files, count_file, &totals);
-	result_add(simulation->result, NULL, RESULT_LAYOUT, (const struct named_value[]){
-		{ "extents_per_file", "Avg. extents per file", report_ratio(totals.extents, totals.files), 2 },
-		{ "most_extents", "Most extents of a file", (double)totals.most_extents, 0 },
-		{ "extent_avg_kb", "Avg. size per extent (KB)",
-		  report_ratio(totals.blocks, totals.extents) * block_kib, 0 },
-		{ "files", "Files with blocks", (double)totals.files, 0 },
-		{ "blocks", "Blocks of files", (double)totals.blocks, 0 },
-		{ "other_blocks", "Blocks of maps and directories", (double)totals.other_blocks, 0 },
-		{ 0 },
-	});
+	result_add(
+		simulation->result, NULL, RESULT_LAYOUT,
+		(const struct named_value[]){
+			{ "extents_per_file", "Avg. extents per file", report_ratio(totals.extents, totals.files), 2 },
+			{ "most_extents", "Most extents of a file", (double)totals.most_extents, 0 },
+			{ "extent_avg_kb", "Avg. size per extent (KB)",
+	                  report_ratio(totals.blocks, totals.extents) * block_kib, 0 },
+			{ "files", "Files with blocks", (double)totals.files, 0 },
+			{ "blocks", "Blocks of files", (double)totals.blocks, 0 },
+			{ "other_blocks", "Blocks of maps and directories", (double)totals.other_blocks, 0 },
+			{ 0 },
+		});
 	return 0;
 }
 
@@ -98,17 +100,18 @@ static errcode_t add_request_values(const struct replay *replay)
 
 	if (error)
 		return error;
-	result_add(replay->simulation->result, "requests", RESULT_COUNTED, (const struct named_value[]){
-		{ "requests", "Requests for data", (double)counts->requests, 0 },
-		{ "blocks", "Blocks asked for", (double)counts->asked_blocks, 0 },
-		{ "in_one", "Became one extent", (double)counts->in_one, 0 },
-		{ "extents", "Extents that they became", (double)counts->extents, 0 },
-		{ "other", "Requests for other blocks", (double)counts->other, 0 },
-		{ "failed_blocks", "Blocks not to be had", (double)counts->failed_blocks, 0 },
-		{ "groups_scanned", "Groups scanned",
-		  (double)(is_traced ? counts->groups_scanned : stats.groups_scanned), 0 },
-		{ 0 },
-	});
+	result_add(replay->simulation->result, "requests", RESULT_COUNTED,
+	           (const struct named_value[]){
+			   { "requests", "Requests for data", (double)counts->requests, 0 },
+			   { "blocks", "Blocks asked for", (double)counts->asked_blocks, 0 },
+			   { "in_one", "Became one extent", (double)counts->in_one, 0 },
+			   { "extents", "Extents that they became", (double)counts->extents, 0 },
+			   { "other", "Requests for other blocks", (double)counts->other, 0 },
+			   { "failed_blocks", "Blocks not to be had", (double)counts->failed_blocks, 0 },
+			   { "groups_scanned", "Groups scanned",
+	                     (double)(is_traced ? counts->groups_scanned : stats.groups_scanned), 0 },
+			   { 0 },
+		   });
 	return 0;
 }
 
@@ -117,24 +120,28 @@ static void add_trace_values(const struct replay *replay)
 	const struct trace_counts *trace = &replay->trace;
 	const struct replay_contradictions *contradictions = &replay->replayer.files.contradictions;
 
-	result_add(replay->simulation->result, "trace", RESULT_COUNTED, (const struct named_value[]){
-		{ "events", "Events replayed", (double)trace->events, 0 },
-		{ "lost", "Events lost", (double)trace->lost, 0 },
-		{ "not_understood", "Lines not understood", (double)trace->not_understood, 0 },
-		{ "first_not_understood", "Number of the first one", (double)trace->first_not_understood, 0 },
-		{ "refused", "Requests the kernel refused", (double)replay->replayer.counts.refused, 0 },
-		{ "commits", "Commits", (double)replay->replayer.counts.commits, 0 },
-		{ 0 },
-	});
-	result_add(replay->simulation->result, "contradictions", RESULT_COUNTED, (const struct named_value[]){
-		{ "taken_twice", "Blocks taken that are in use", (double)contradictions->taken_twice, 0 },
-		{ "unknown_blocks", "Blocks freed that nobody has", (double)contradictions->unknown_blocks, 0 },
-		{ "made_twice", "Inodes taken that are in use", (double)contradictions->made_twice, 0 },
-		{ "unknown_files", "Files that are not known", (double)contradictions->unknown_files, 0 },
-		{ "moved", "Blocks for what has some", (double)contradictions->moved, 0 },
-		{ "impossible", "Events with impossible numbers", (double)contradictions->impossible, 0 },
-		{ 0 },
-	});
+	result_add(
+		replay->simulation->result, "trace", RESULT_COUNTED,
+		(const struct named_value[]){
+			{ "events", "Events replayed", (double)trace->events, 0 },
+			{ "lost", "Events lost", (double)trace->lost, 0 },
+			{ "not_understood", "Lines not understood", (double)trace->not_understood, 0 },
+			{ "first_not_understood", "Number of the first one", (double)trace->first_not_understood, 0 },
+			{ "refused", "Requests the kernel refused", (double)replay->replayer.counts.refused, 0 },
+			{ "commits", "Commits", (double)replay->replayer.counts.commits, 0 },
+			{ 0 },
+		});
+	result_add(
+		replay->simulation->result, "contradictions", RESULT_COUNTED,
+		(const struct named_value[]){
+			{ "taken_twice", "Blocks taken that are in use", (double)contradictions->taken_twice, 0 },
+			{ "unknown_blocks", "Blocks freed that nobody has", (double)contradictions->unknown_blocks, 0 },
+			{ "made_twice", "Inodes taken that are in use", (double)contradictions->made_twice, 0 },
+			{ "unknown_files", "Files that are not known", (double)contradictions->unknown_files, 0 },
+			{ "moved", "Blocks for what has some", (double)contradictions->moved, 0 },
+			{ "impossible", "Events with impossible numbers", (double)contradictions->impossible, 0 },
+			{ 0 },
+		});
 }
 
 /* --- The layout as text -------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bruce Guenter's case of 2008: an archive of small files in random order is extracted, then the directories are
  * deleted one after the other. Deleting was several times slower on ext4 than on ext3, because ext4 wrote the same
@@ -33,7 +33,8 @@ static const struct workload_option unlink_options[] = {
 	[STREAMS] = { "streams", "N", SETTING_NUMBER, 4, 1, 1024, "how many extract at the same time" },
 	[LATE] = { "late", NULL, SETTING_FLAG, 0, 0, 1, "make directories when their first files come" },
 	[BATCH] = { "batch", "N", SETTING_NUMBER, 5000, 1, 1000000000, "deletions between two commits" },
-	[PLACES] = { "places", "N", SETTING_NUMBER, 6, 1, 1000000, "commits between two writes of a block to its place" },
+	[PLACES] = { "places", "N", SETTING_NUMBER, 6, 1, 1000000,
+	             "commits between two writes of a block to its place" },
 	[ORDER] = { "order", "inode|readdir|name", SETTING_CHOICE, BY_INODE, 0, 0, "of the directories' deletion" },
 	[KEEP] = { "keep", NULL, SETTING_FLAG, 0, 0, 1, "do not delete the files after all" },
 	{ 0 },
@@ -174,9 +175,9 @@ static errcode_t bitmaps_per_directory(const struct unlink_job *job, double *ret
 
 		for (size_t index = 0; index < set->count; index++)
 			for (size_t extent = 0; extent < set->files[index].map.count; extent++)
-				dirty_blocks_mark(&seen,
-				                  image_block_group(image, set->files[index].map.extents[extent].physical),
-				                  number + 1);
+				dirty_blocks_mark(
+					&seen, image_block_group(image, set->files[index].map.extents[extent].physical),
+					number + 1);
 	}
 	*ret = (double)seen.writes / job->directory_count;
 	dirty_blocks_close(&seen);
@@ -321,18 +322,19 @@ static void add_journal(const struct unlink_job *job, uint64_t logged)
 	double journal = (double)(logged + logged / tags + 2 * job->commits) * block_bytes / (1 << 20);
 	double places = (double)sum_writes(job->placed) * block_bytes / (1 << 20);
 
-	result_add(job->simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
-		{ "commits", "Commits", (double)job->commits, 0 },
-		{ "journal_mib", "MiB into a journal", journal, 1 },
-		{ "places_mib", "MiB to their places", places, 1 },
-		{ "written_mib", "MiB written, of both", journal + places, 1 },
-		{ 0 },
-	});
+	result_add(job->simulation->result, NULL, RESULT_MODELLED,
+	           (const struct named_value[]){
+			   { "commits", "Commits", (double)job->commits, 0 },
+			   { "journal_mib", "MiB into a journal", journal, 1 },
+			   { "places_mib", "MiB to their places", places, 1 },
+			   { "written_mib", "MiB written, of both", journal + places, 1 },
+			   { 0 },
+		   });
 }
 
 /*
- * What is read before it is changed, once for each block as nothing is dropped meanwhile: bitmaps, inode tables, and the
- * directories' own blocks.
+ * What is read before it is changed, once for each block as nothing is dropped meanwhile: bitmaps, inode tables, and
+ * the directories' own blocks.
  */
 static void add_reads(const struct unlink_job *job)
 {
@@ -344,13 +346,14 @@ static void add_reads(const struct unlink_job *job)
 		directories += (job->directories[number]->count * NAME_BYTES + block_bytes - 1) / block_bytes;
 	uint64_t all = bitmaps + tables + directories;
 
-	result_add(job->simulation->result, NULL, RESULT_MODELLED, (const struct named_value[]){
-		{ "bitmap_reads", "Bitmap reads", (double)bitmaps, 0 },
-		{ "inode_table_reads", "Inode table reads", (double)tables, 0 },
-		{ "directory_reads", "Directory block reads", (double)directories, 0 },
-		{ "read_mib", "MiB read", (double)all * block_bytes / (1 << 20), 1 },
-		{ 0 },
-	});
+	result_add(job->simulation->result, NULL, RESULT_MODELLED,
+	           (const struct named_value[]){
+			   { "bitmap_reads", "Bitmap reads", (double)bitmaps, 0 },
+			   { "inode_table_reads", "Inode table reads", (double)tables, 0 },
+			   { "directory_reads", "Directory block reads", (double)directories, 0 },
+			   { "read_mib", "MiB read", (double)all * block_bytes / (1 << 20), 1 },
+			   { 0 },
+		   });
 }
 
 static void add_writes(const struct unlink_job *job)
@@ -360,19 +363,21 @@ static void add_writes(const struct unlink_job *job)
 
 	double mib = (double)writes * job->simulation->image->format.block_bytes / (1 << 20);
 
-	result_add(job->simulation->result, NULL, RESULT_LAYOUT, (const struct named_value[]){
-		{ "bitmaps_dirtied", "Block bitmaps dirtied", (double)bitmaps->distinct, 0 },
-		{ "bitmap_writes", "Block bitmap writes", (double)bitmaps->writes, 0 },
-		{ "bitmap_rewrites", "Of those, of the same block again",
-		  (double)(bitmaps->writes - bitmaps->distinct), 0 },
-		{ "bitmap_most_writes", "Most writes of one block bitmap", dirty_blocks_most(bitmaps), 0 },
-		{ "inode_bitmap_writes", "Inode bitmap writes", (double)inode_bitmaps->writes, 0 },
-		{ "inode_bitmap_most_writes", "Most writes of one inode bitmap", dirty_blocks_most(inode_bitmaps), 0 },
-		{ "inode_table_writes", "Inode table writes", (double)job->dirty[INODE_TABLES].writes, 0 },
-		{ "descriptor_writes", "Descriptor writes", (double)job->dirty[DESCRIPTORS].writes, 0 },
-		{ "metadata_mib", "MiB of metadata written", mib, 1 },
-		{ 0 },
-	});
+	result_add(job->simulation->result, NULL, RESULT_LAYOUT,
+	           (const struct named_value[]){
+			   { "bitmaps_dirtied", "Block bitmaps dirtied", (double)bitmaps->distinct, 0 },
+			   { "bitmap_writes", "Block bitmap writes", (double)bitmaps->writes, 0 },
+			   { "bitmap_rewrites", "Of those, of the same block again",
+	                     (double)(bitmaps->writes - bitmaps->distinct), 0 },
+			   { "bitmap_most_writes", "Most writes of one block bitmap", dirty_blocks_most(bitmaps), 0 },
+			   { "inode_bitmap_writes", "Inode bitmap writes", (double)inode_bitmaps->writes, 0 },
+			   { "inode_bitmap_most_writes", "Most writes of one inode bitmap",
+	                     dirty_blocks_most(inode_bitmaps), 0 },
+			   { "inode_table_writes", "Inode table writes", (double)job->dirty[INODE_TABLES].writes, 0 },
+			   { "descriptor_writes", "Descriptor writes", (double)job->dirty[DESCRIPTORS].writes, 0 },
+			   { "metadata_mib", "MiB of metadata written", mib, 1 },
+			   { 0 },
+		   });
 	add_reads(job);
 	add_journal(job, writes);
 }
@@ -416,22 +421,23 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 	if (error)
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot make directories");
 	progress_stage(simulation->progress, "extract", 0, job->files);
-	error = streams_run(simulation, streams, extract_step, job, STREAMS_STEP_IS_FILE, "cannot extract",
-	                    &cost);
+	error = streams_run(simulation, streams, extract_step, job, STREAMS_STEP_IS_FILE, "cannot extract", &cost);
 	if (!error)
 		error = make_rest(job);
 	if (!error)
 		error = bitmaps_per_directory(job, &bitmaps);
 	if (error)
 		return error;
-	result_add(simulation->result, NULL, RESULT_MEASURED, (const struct named_value[]){
-		{ "extract_seconds", "Seconds to extract", cost.seconds, 2 },
-		{ 0 },
-	});
-	result_add(simulation->result, NULL, RESULT_LAYOUT, (const struct named_value[]){
-		{ "bitmaps_per_directory", "Block bitmaps of a directory's files", bitmaps, 1 },
-		{ 0 },
-	});
+	result_add(simulation->result, NULL, RESULT_MEASURED,
+	           (const struct named_value[]){
+			   { "extract_seconds", "Seconds to extract", cost.seconds, 2 },
+			   { 0 },
+		   });
+	result_add(simulation->result, NULL, RESULT_LAYOUT,
+	           (const struct named_value[]){
+			   { "bitmaps_per_directory", "Block bitmaps of a directory's files", bitmaps, 1 },
+			   { 0 },
+		   });
 	if (simulation->settings[KEEP].number)
 		return 0;
 	return delete_all(job);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a member's bytes are: in the archive, or what it unpacks to, where they lie as they are; else in a copy. */
 #include <errno.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static errcode_t open_spool(struct archive_scan *scan)
 
 	if (spool->store)
 		return 0;
-	errcode_t error = tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->tree->origins[0].path, -1,
-	                                  &spool->origin);
+	errcode_t error =
+		tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->tree->origins[0].path, -1, &spool->origin);
 
 	if (!error)
 		error = unpacked_store_create(options->unpacked, options->spool_directory, &spool->store);
@@ -207,8 +207,8 @@ static errcode_t make_map(struct archive_scan *scan, struct tree_node *node)
 	struct tree_data_map *map;
 
 	error = segments->data.count > UINT32_MAX || !stored_starts ?
-	                          ENOMEM :
-	                          data_segments_map(&segments->data, &scan->tree->memory, &map);
+	                ENOMEM :
+	                data_segments_map(&segments->data, &scan->tree->memory, &map);
 
 	if (error)
 		return archive_scan_problem(scan, error, "cannot read", NULL);

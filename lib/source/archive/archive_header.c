@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the header of a member of tar says in its own words. */
 #include <ctype.h>
 #include <errno.h>
@@ -101,7 +101,7 @@ static bool begins_with(const struct record *record, const char *prefix)
 static const struct pax_key {
 	const char *name;
 	bool is_number;
-	bool is_private; /* of one writer, which does not give it for all files at once */
+	bool is_private;    /* of one writer, which does not give it for all files at once */
 	unsigned int given; /* what it counts instead of */
 } pax_keys[] = {
 	{ .name = "path" },

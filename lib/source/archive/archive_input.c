@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/archive/archive_input.h"
 
 #include <errno.h>
@@ -125,7 +125,8 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 
 	if (count > 0) {
 		header_tap_give(&input->tap, *bytes, (size_t)count,
-		                input->stream || input->unpacker ? input->unpacked_at : input->buffer_at - input->start);
+		                input->stream || input->unpacker ? input->unpacked_at :
+		                                                   input->buffer_at - input->start);
 		input->unpacked_at += (uint64_t)count;
 	}
 	return count;
@@ -338,8 +339,8 @@ static errcode_t open_stream(struct archive_input *input, const struct decoder_f
 		.counts = input->options->counts,
 		.threads = input->options->unpack_threads,
 	};
-	errcode_t error = unpacked_store_create(input->options->unpacked, input->options->spool_directory,
-	                                        &input->store);
+	errcode_t error =
+		unpacked_store_create(input->options->unpacked, input->options->spool_directory, &input->store);
 
 	input->owns_store = true;
 	input->keeps_all = false;

@@ -14,10 +14,11 @@
 struct archive_input {
 	const struct archive_kind *kind;
 	const struct scan_options *options; /* of what is unpacked; NULL: of a manifest */
-	struct archive *archive;  /* NULL: a manifest that is not packed */
+	struct archive *archive;            /* NULL: a manifest that is not packed */
 	struct archive *unpacker; /* of a packed file, as libarchive reads it: its one member; NULL: it is not packed */
 	int filters;              /* how often it is packed */
-	struct unpack_stream *stream; /* what archive reads instead of the file, as it is unpacked or comes; NULL: none */
+	struct unpack_stream
+		*stream; /* what archive reads instead of the file, as it is unpacked or comes; NULL: none */
 	struct unpacked_store *store; /* what has come of it */
 	bool owns_store;              /* nobody has taken it yet */
 	uint64_t unpacked_at;         /* where in that the next block begins */
@@ -25,25 +26,26 @@ struct archive_input {
 	struct packed_position position;
 	struct packed_file file; /* regular: it can be sought in */
 	uint64_t at;             /* where the next read begins */
-	uint64_t end;            /* of a regular file, as `start` is the beginning: standard input may have been read from */
+	uint64_t end; /* of a regular file, as `start` is the beginning: standard input may have been read from */
 	uint64_t start;
 	char *buffer;
 	size_t buffer_capacity;
-	bool keeps_all; /* that has been read of a pipe, before the stream is opened */
+	bool keeps_all;        /* that has been read of a pipe, before the stream is opened */
 	const char *last_read; /* in the buffer: */
-	uint64_t buffer_at; /* where in the file its bytes lie */
+	uint64_t buffer_at;    /* where in the file its bytes lie */
 	size_t buffer_bytes;
 	bool is_unread;    /* libarchive has not got the buffer yet */
 	const char *text;  /* of a manifest: what is at hand of it */
 	size_t text_bytes; /* likewise */
-	const struct archive_kind *looks_like; /* what begins as the file does, or as what it unpacks to; NULL: nothing known */
-	const char *looks_packed;              /* likewise, with what it is packed */
+	const struct archive_kind
+		*looks_like;         /* what begins as the file does, or as what it unpacks to; NULL: nothing known */
+	const char *looks_packed;    /* likewise, with what it is packed */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
-	bool has_first;    /* the caller has not got it yet */
-	errcode_t error;   /* of reading, which libarchive would only describe */
+	bool has_first;         /* the caller has not got it yet */
+	errcode_t error;        /* of reading, which libarchive would only describe */
 	struct problem problem; /* the same, with its cause; owned */
-	char refusal[120]; /* why it is not read; empty: libarchive says why */
+	char refusal[120];      /* why it is not read; empty: libarchive says why */
 	locale_t own_locale, callers_locale;
 };
 

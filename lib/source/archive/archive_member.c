@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A member's type, owner, mode, times, target, device and extended attributes, its ACLs among them; and what is told of
  * it.
@@ -162,8 +162,9 @@ static errcode_t take_entries(const struct archive_scan *scan, int type, struct 
 		if (!tag_of(tag))
 			return xattr_problem(scan, EINVAL, "its ACL is not a POSIX one");
 		if (is_named && id == INT_MAX) /* which libarchive makes of every larger one, too */
-			return xattr_problem(scan, EOVERFLOW,
-			            "its ACL has an id of 2147483647 or more, which libarchive cannot tell apart");
+			return xattr_problem(
+				scan, EOVERFLOW,
+				"its ACL has an id of 2147483647 or more, which libarchive cannot tell apart");
 		if (!is_named || id >= 0)
 			error = acl_add(acl, tag_of(tag), (unsigned int)permissions, (uint32_t)id);
 		else
@@ -191,8 +192,8 @@ static void give_to_mode(struct acl *acl, uint16_t *mode)
 
 	if (!acl->count)
 		return;
-	*mode = (uint16_t)((*mode & ~0777) | acl_permissions(acl, ACL_USER_OBJ) << 6 |
-	                   (mask >= 0 ? mask : group) << 3 | acl_permissions(acl, ACL_OTHER));
+	*mode = (uint16_t)((*mode & ~0777) | acl_permissions(acl, ACL_USER_OBJ) << 6 | (mask >= 0 ? mask : group) << 3 |
+	                   acl_permissions(acl, ACL_OTHER));
 	if (acl->count == 3)
 		acl->count = 0;
 }
@@ -241,9 +242,9 @@ static errcode_t check_list(const struct archive_scan *scan, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		bytes += strlen(scan->xattrs[i].name) + 1;
-	return bytes <= XATTR_LIST_MAX ? 0 :
-	                                 xattr_problem(scan, E2BIG,
-	                                               "it has more than Linux can list, 64 KiB of their names");
+	return bytes <= XATTR_LIST_MAX ?
+	               0 :
+	               xattr_problem(scan, E2BIG, "it has more than Linux can list, 64 KiB of their names");
 }
 
 /* Of two with the same name the first one stays: stored bytes, with numbers, override text with names. */

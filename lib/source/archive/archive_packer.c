@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/archive/archive_packer.h"
 
 #include <errno.h>
@@ -79,5 +79,8 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 }
 
 const struct decoder_format archive_packer_format = {
-	.name = "libarchive", .open = open_state, .close = close_state, .run = run,
+	.name = "libarchive",
+	.open = open_state,
+	.close = close_state,
+	.run = run,
 };

@@ -30,7 +30,8 @@ struct archive_segments {
 	size_t stored_capacity;
 	uint64_t zero_pieces; /* KiB of the file that are zeros, or at least what is here of them */
 	bool ends_with_zeros; /* the last of these is one */
-	bool is_spooled; /* they have been copied, all of them; else they lie in the archive, or in what it unpacks to */
+	bool is_spooled; /* they have been copied, all of them; else they lie in the archive, or in what it unpacks to
+	                  */
 };
 
 struct archive_scan {
@@ -41,7 +42,7 @@ struct archive_scan {
 	struct archive_input input;
 	uint32_t origin; /* of contents that have not been copied */
 	struct archive_spool spool;
-	struct archive_entry *entry; /* the member at hand; NULL: none */
+	struct archive_entry *entry;  /* the member at hand; NULL: none */
 	struct archive_header header; /* likewise */
 	struct archive_segments segments;
 

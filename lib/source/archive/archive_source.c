@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An archive as a source. Its headers are read once, in order. Contents stay where they are if they lie in a regular
  * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept
@@ -110,8 +110,8 @@ static bool is_zip(const struct archive_scan *scan)
 }
 
 /*
- * A name that cannot be converted comes as it is, which is what we want, or is found in the header; any other warning is
- * about something that would be lost.
+ * A name that cannot be converted comes as it is, which is what we want, or is found in the header; any other warning
+ * is about something that would be lost.
  */
 static errcode_t take_warning(const struct archive_scan *scan)
 {

@@ -24,8 +24,8 @@ struct header_tap {
 };
 
 /*
- * Before the block goes, of which libarchive has used what lies before `consumed`. ENOMEM; EBADMSG: the header is larger
- * than any can be.
+ * Before the block goes, of which libarchive has used what lies before `consumed`. ENOMEM; EBADMSG: the header is
+ * larger than any can be.
  */
 MUST_CHECK errcode_t header_tap_leave_block(struct header_tap *tap, uint64_t consumed);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/archive/limited_reader.h"
 
 #include <archive.h>
@@ -26,10 +26,10 @@
 
 /* Why the child has failed. */
 struct limited_report {
-	errcode_t error; /* 0: it has not, or could not say so */
+	errcode_t error;                 /* 0: it has not, or could not say so */
 	uint64_t most_mib, most_seconds; /* what it was allowed */
-	char member[4096]; /* "": none is concerned */
-	char reason[512]; /* "": the error says it */
+	char member[4096];               /* "": none is concerned */
+	char reason[512];                /* "": the error says it */
 };
 
 struct converting {
@@ -323,8 +323,7 @@ errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, co
 	return child < 0 ? error : 0;
 }
 
-static errcode_t set_problem(const struct limited_report *report, int status, const char *name,
-                             struct problem *problem)
+static errcode_t set_problem(const struct limited_report *report, int status, const char *name, struct problem *problem)
 {
 	static const char otherwise[] = "what bsdtar -cf - @FILE makes of it is read without this limit";
 	SCOPE_FREE char *path = NULL;
@@ -337,11 +336,12 @@ static errcode_t set_problem(const struct limited_report *report, int status, co
 		                          "libarchive takes more than %" PRIu64 " seconds for what is next in it; %s",
 		                          report->most_seconds, otherwise);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		return problem_set_reason(problem, ENOMEM, name, "cannot read",
-		                          "the process that reads it was killed (signal %d); is there too little memory?", SIGKILL);
+		return problem_set_reason(
+			problem, ENOMEM, name, "cannot read",
+			"the process that reads it was killed (signal %d); is there too little memory?", SIGKILL);
 	if (WIFSIGNALED(status))
-		return problem_set_reason(problem, EBADMSG, name, "cannot read",
-		                          "libarchive has crashed (signal %d)", WTERMSIG(status));
+		return problem_set_reason(problem, EBADMSG, name, "cannot read", "libarchive has crashed (signal %d)",
+		                          WTERMSIG(status));
 	if (report->error == ENOMEM)
 		return problem_set_reason(problem, ENOMEM, path ? path : name, "cannot read",
 		                          "libarchive takes more than %" PRIu64 " MiB of memory; %s", report->most_mib,
@@ -351,8 +351,7 @@ static errcode_t set_problem(const struct limited_report *report, int status, co
 	return problem_set_reason(problem, report->error, path ? path : name, "cannot read", "%s", report->reason);
 }
 
-errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name,
-                             struct problem *problem)
+errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name, struct problem *problem)
 {
 	int status = 0;
 

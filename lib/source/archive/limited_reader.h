@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Formats that few use are read by a child process, which has limits of memory and of processor time and writes what it reads as a
- * tar archive into a pipe. Their parsers in libarchive can be made to loop (3.6.2: a xar archive whose hard links lead to
- * each other) or to take any memory (an ISO 9660 image of 2575 bytes: 22 GB), and nothing in the same process could end that.
+ * Formats that few use are read by a child process, which has limits of memory and of processor time and writes what it
+ * reads as a tar archive into a pipe. Their parsers in libarchive can be made to loop (3.6.2: a xar archive whose hard
+ * links lead to each other) or to take any memory (an ISO 9660 image of 2575 bytes: 22 GB), and nothing in the same
+ * process could end that.
  */
 #pragma once
 
@@ -18,8 +19,8 @@ struct limited_report;
 
 /* Zero-initialise. */
 struct limited_reader {
-	int child; /* its process id; 0: none has been started */
-	int archive; /* the pipe, owned */
+	int child;                     /* its process id; 0: none has been started */
+	int archive;                   /* the pipe, owned */
 	struct limited_report *report; /* shared with the child; owned */
 };
 
@@ -27,15 +28,15 @@ struct limited_reader {
 extern const struct archive_kind archive_kind_converted;
 
 /*
- * Starts reading the file, to which the child has a descriptor of its own. Main thread: no other one may be within the C
- * library's locks when it forks. ENOMEM, errors of pipe(2) and fork(2).
+ * Starts reading the file, to which the child has a descriptor of its own. Main thread: no other one may be within the
+ * C library's locks when it forks. ENOMEM, errors of pipe(2) and fork(2).
  */
 MUST_CHECK errcode_t limited_reader_start(struct limited_reader *reader, int descriptor,
                                           const struct archive_kind *kind);
 
 /*
- * Ends the child, which has nothing more to do if error (of reading the pipe) is 0. Gives that error, or why the child has
- * failed, which then is the problem. name: of the archive. Also without a start.
+ * Ends the child, which has nothing more to do if error (of reading the pipe) is 0. Gives that error, or why the child
+ * has failed, which then is the problem. name: of the archive. Also without a start.
  */
 MUST_CHECK errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name,
                                         struct problem *problem);

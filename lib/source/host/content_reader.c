@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/host/content_reader.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct content_reader {
 	int stored;     /* of what holds the contents of one that is stored; borrowed, of the origin or of: */
 	int late;       /* one that is opened late, the last one; owned */
 	uint32_t late_origin;
-	uint32_t flags; /* of that */
+	uint32_t flags;        /* of that */
 	errcode_t flags_error; /* of asking for them */
 	struct opener opener;
 	struct open_directory directories[]; /* by origin */
@@ -35,8 +35,7 @@ struct content_reader {
 
 errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret)
 {
-	struct content_reader *reader =
-		calloc(1, sizeof(*reader) + tree->origin_count * sizeof(*reader->directories));
+	struct content_reader *reader = calloc(1, sizeof(*reader) + tree->origin_count * sizeof(*reader->directories));
 
 	*ret = reader;
 	if (!reader)
@@ -102,8 +101,8 @@ static errcode_t open_with_symlinks(int directory, const char *path, int flags, 
 
 /*
  * Filesystems answer for the flags of files and directories alone, and nearly always somebody wants to know them
- * (content_reader_flags()); so they are asked for here, which saves fstat(2), 4 % of all that a small file costs. Reading
- * tells a directory, but not of an empty file.
+ * (content_reader_flags()); so they are asked for here, which saves fstat(2), 4 % of all that a small file costs.
+ * Reading tells a directory, but not of an empty file.
  */
 static errcode_t examine(struct content_reader *reader)
 {
@@ -330,9 +329,9 @@ static bool is_as_it_was(const struct tree_origin *origin, const struct stat *st
 {
 	const struct file_version *version = &origin->version;
 
-	return origin->is_opened_late ? file_version_is(version, status) :
-	                                version->bytes == status->st_size &&
-	                                        times_are_equal(version->mtime, status->st_mtim);
+	return origin->is_opened_late ?
+	               file_version_is(version, status) :
+	               version->bytes == status->st_size && times_are_equal(version->mtime, status->st_mtim);
 }
 
 errcode_t content_reader_check(const struct tree *tree, struct problem *problem)

@@ -21,8 +21,8 @@ MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t
 int content_reader_descriptor(const struct content_reader *reader);
 
 /*
- * Where count bytes of that file, from offset on, lie side by side in a file of the host: its descriptor, and their place
- * there. False: they do not, or have been unpacked. Until the next one is opened.
+ * Where count bytes of that file, from offset on, lie side by side in a file of the host: its descriptor, and their
+ * place there. False: they do not, or have been unpacked. Until the next one is opened.
  */
 bool content_reader_lies_at(const struct content_reader *reader, uint64_t offset, uint64_t count, int *descriptor,
                             uint64_t *place);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/host/data_segments.h"
 
 #include <errno.h>
@@ -104,11 +104,11 @@ static errcode_t find_extents(struct data_segments *segments, int descriptor, ui
 	segments->count = 0;
 	while (at < size_bytes && !is_last) {
 		struct extent_query query = { .head = {
-			.fm_start = at,
-			.fm_length = size_bytes - at,
-			.fm_flags = FIEMAP_FLAG_SYNC,
-			.fm_extent_count = EXTENTS_AT_ONCE,
-		} };
+						      .fm_start = at,
+						      .fm_length = size_bytes - at,
+						      .fm_flags = FIEMAP_FLAG_SYNC,
+						      .fm_extent_count = EXTENTS_AT_ONCE,
+					      } };
 		uint64_t before = at;
 
 		if (ioctl(descriptor, FS_IOC_FIEMAP, &query) < 0)

@@ -31,12 +31,12 @@ struct data_segments {
  * Finds the data within the first size_bytes of an open file, which is all of it where the host cannot tell. ENOMEM,
  * EFBIG (2^32 segments), errors of lseek(2).
  *
- * With asks_for_holes, whatever has been read of the file before: on XFS and ext4, SEEK_DATA takes preallocated blocks that
- * were never written for data while their pages are cached. There the extents are asked for (FIEMAP), once what is still to
- * be written has been.
+ * With asks_for_holes, whatever has been read of the file before: on XFS and ext4, SEEK_DATA takes preallocated blocks
+ * that were never written for data while their pages are cached. There the extents are asked for (FIEMAP), once what is
+ * still to be written has been.
  */
-MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, const struct scan_options *options, int descriptor,
-                                        uint64_t size_bytes);
+MUST_CHECK errcode_t data_segments_find(struct data_segments *segments, const struct scan_options *options,
+                                        int descriptor, uint64_t size_bytes);
 
 /* All of a file of this size is data. ENOMEM. */
 MUST_CHECK errcode_t data_segments_set_whole(struct data_segments *segments, uint64_t size_bytes);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Listing a directory. */
 #include "source/host/large_directory.h"
 
@@ -34,8 +34,9 @@ static errcode_t hand_on(struct scan *scan, struct scan_worker *worker, uint32_t
 }
 
 /*
- * getdents64() itself: opendir() would cost two more calls and an allocation a directory. With scan->large, what the first
- * call gives is kept until the second one has told whether there is more: then all of it is handed on, and none is left.
+ * getdents64() itself: opendir() would cost two more calls and an allocation a directory. With scan->large, what the
+ * first call gives is kept until the second one has told whether there is more: then all of it is handed on, and none
+ * is left.
  */
 static errcode_t read_names(struct scan *scan, struct scan_worker *worker, uint32_t number, int descriptor, size_t *ret)
 {
@@ -125,7 +126,8 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 		return scan_problem(scan, number, NULL, EIO, "cannot read its file flags", problem);
 	directory->node->has_flags = true;
 	error = read_names(scan, worker, number, descriptor, &count);
-	/* A large one takes longer without being slow, and is shared out anyway; none is left of one whose names are handed on. */
+	/* A large one takes longer without being slow, and is shared out anyway; none is left of one whose names are
+	 * handed on. */
 	directory->is_slow = count && count <= SCAN_CHUNK && seconds_of(CLOCK_MONOTONIC) - begin > SCAN_SLOW_SECONDS;
 	if (!error)
 		error = make_children(worker, directory, count);
@@ -134,5 +136,6 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 	progress_find(scan->options->progress, &(struct found){ .names = directory->child_count, .listed = 1 });
 	if (directory->child_count > scan_chunk(directory))
 		return 0;
-	return scan_examine(scan, worker_number, number, descriptor, directory->children, directory->child_count, problem);
+	return scan_examine(scan, worker_number, number, descriptor, directory->children, directory->child_count,
+	                    problem);
 }

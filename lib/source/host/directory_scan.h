@@ -17,7 +17,8 @@
 
 /* Entries that a worker examines at a time. A directory with more is shared out among all of them. */
 #define SCAN_CHUNK 128
-/* The same of a slow directory, one whose names took so long to read: its entries are shared out however few they are. */
+/* The same of a slow directory, one whose names took so long to read: its entries are shared out however few they are.
+ */
 #define SCAN_SLOW_CHUNK 4
 #define SCAN_SLOW_SECONDS 1e-3
 
@@ -29,18 +30,18 @@
  *   all: xattrs a number of the xattr_table.
  */
 struct scan_directory {
-	struct tree_node *node;     /* its own: one of the parent's children, or the root's */
-	struct tree_node *children; /* sorted by name */
+	struct tree_node *node;       /* its own: one of the parent's children, or the root's */
+	struct tree_node *children;   /* sorted by name */
 	struct children_chunk *chunk; /* that holds them; NULL: there are none */
-	uint32_t parent;            /* directory number; the root is its own */
+	uint32_t parent;              /* directory number; the root is its own */
 	uint32_t child_count;
 	uint32_t first_subdirectory; /* directory number; they are a run, in order */
 	uint32_t subdirectory_count;
 	uint32_t first_node; /* set when nodes are numbered: the tree's number of children[0], */
 	uint32_t own_node;   /* and of the directory */
-	bool has_left_out; /* an entry */
-	bool is_slow;      /* to be read */
-	bool is_examined;  /* by large_directory, while it was listed */
+	bool has_left_out;   /* an entry */
+	bool is_slow;        /* to be read */
+	bool is_examined;    /* by large_directory, while it was listed */
 };
 
 /*
@@ -76,7 +77,7 @@ struct scan_unread {
 
 struct scan_worker {
 	alignas(128) struct descender descender;
-	struct arena memory;   /* becomes the tree's */
+	struct arena memory;          /* becomes the tree's */
 	struct children_chunk *chunk; /* in which there may be room; NULL: none */
 	struct host_xattrs xattrs;
 	struct xattr_table_memory last_set;
@@ -109,8 +110,8 @@ struct scan {
 	struct scan_worker *workers; /* one for each of them */
 	unsigned int worker_count;
 	struct xattr_table *xattr_table;
-	bool has_found_large; /* a directory; any worker sets it */
-	struct large_directories *large; /* of the level that is being listed; NULL: it has none */
+	bool has_found_large;               /* a directory; any worker sets it */
+	struct large_directories *large;    /* of the level that is being listed; NULL: it has none */
 	struct scan_directory *directories; /* by depth; [0] is the root */
 	size_t directory_count, directory_capacity;
 	struct tree_node root_node;

@@ -26,7 +26,8 @@ struct level {
 	uint32_t start, end;
 	struct chunk *chunks;
 	size_t chunk_count, chunk_capacity;
-	/* Of entries of large directories: the first, and its directory's number; there may be one in a directory before it. */
+	/* Of entries of large directories: the first, and its directory's number; there may be one in a directory
+	 * before it. */
 	struct problem failure;
 	uint32_t failed_directory; /* UINT32_MAX: none */
 };
@@ -64,8 +65,8 @@ static errcode_t list_with_helpers(struct level *level, struct problem *problem)
 	errcode_t error = large_directories_create(scan, count, &scan->large);
 
 	if (!error)
-		error = pool_run(scan->readers, count + (size_t)HELPERS_PER_WORKER * scan->worker_count, list_or_help_task, level,
-		                 problem);
+		error = pool_run(scan->readers, count + (size_t)HELPERS_PER_WORKER * scan->worker_count,
+		                 list_or_help_task, level, problem);
 	if (!error && !large_directories_failed(scan->large, &level->failed_directory, &level->failure))
 		error = large_directories_finish(scan->large, problem);
 	large_directories_destroy(TAKE(scan->large));
@@ -106,9 +107,8 @@ static errcode_t cut_large_directories(struct level *level)
 
 		if (directory->is_examined || child_count <= most)
 			continue;
-		errcode_t error =
-			vector_reserve(&level->chunks, &level->chunk_capacity,
-		                       level->chunk_count + child_count / most + 1, sizeof(*level->chunks));
+		errcode_t error = vector_reserve(&level->chunks, &level->chunk_capacity,
+		                                 level->chunk_count + child_count / most + 1, sizeof(*level->chunks));
 
 		if (error)
 			return error;
@@ -212,7 +212,8 @@ static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 
 		const struct scan_directory *parent = &scan->directories[directory->parent];
 
-		directory->own_node = number ? parent->first_node + (uint32_t)(directory->node - parent->children) : TREE_ROOT;
+		directory->own_node =
+			number ? parent->first_node + (uint32_t)(directory->node - parent->children) : TREE_ROOT;
 		directory->first_node = (uint32_t)next;
 		next += directory->child_count;
 		number = next_directory(scan, number);
@@ -429,7 +430,7 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 /* What others (skopeo) call by a prefix that is none of a source's, and what can be done about it. */
 static errcode_t open_problem(const char *path, errcode_t error, struct problem *problem)
 {
-	static const char *const transports[] = { "containers-storage", "dir",         "docker",
+	static const char *const transports[] = { "containers-storage", "dir",           "docker",
 		                                  "docker-archive",     "docker-daemon", "oci-archive" };
 	size_t prefix_bytes = strspn(path, "abcdefghijklmnopqrstuvwxyz-");
 

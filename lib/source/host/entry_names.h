@@ -5,8 +5,8 @@
 #include "source/host/directory_scan.h"
 
 /*
- * Adds the names in what getdents64() gave to a worker's `names`, of which there are `count` that take up `used` bytes of
- * its listing. ENAMETOOLONG, EOVERFLOW, ENOMEM.
+ * Adds the names in what getdents64() gave to a worker's `names`, of which there are `count` that take up `used` bytes
+ * of its listing. ENAMETOOLONG, EOVERFLOW, ENOMEM.
  */
 MUST_CHECK errcode_t scan_add_names(struct scan_worker *worker, const char *entries, size_t bytes, size_t *count,
                                     size_t *used);

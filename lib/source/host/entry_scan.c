@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Examining the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
 #include "source/host/large_directory.h"
 
@@ -41,7 +41,7 @@ struct place {
 	uint32_t directory;
 	int descriptor;         /* of the directory */
 	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
-	bool is_made_up; /* what the directory's files say of their sizes */
+	bool is_made_up;        /* what the directory's files say of their sizes */
 	struct problem *problem;
 };
 
@@ -192,17 +192,16 @@ static errcode_t note_link(const struct place *place, struct tree_node *node, co
 #define FUSE_CONTROL_MAGIC 0x65735543
 
 /*
- * Files of procfs, sysfs and their like say that they have 0 bytes, or a page, whatever can be read from them. Reading them
- * to see would wait for ever (trace_pipe) or take away what others should read (kmsg), so statfs(2) is asked.
+ * Files of procfs, sysfs and their like say that they have 0 bytes, or a page, whatever can be read from them. Reading
+ * them to see would wait for ever (trace_pipe) or take away what others should read (kmsg), so statfs(2) is asked.
  */
 static bool has_made_up_sizes(int descriptor)
 {
 	static const unsigned long types[] = {
-		PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
-		DEBUGFS_MAGIC,       TRACEFS_MAGIC,      SECURITYFS_MAGIC,   SELINUX_MAGIC,
-		SMACK_MAGIC,         BPF_FS_MAGIC,       BINFMTFS_MAGIC,     RDTGROUP_SUPER_MAGIC,
-		XENFS_SUPER_MAGIC,   NSFS_MAGIC,         AAFS_MAGIC,         CONFIGFS_MAGIC,
-		FUSE_CONTROL_MAGIC,  OPENPROM_SUPER_MAGIC,
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,          CGROUP_SUPER_MAGIC,   CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+		TRACEFS_MAGIC,    SECURITYFS_MAGIC,     SELINUX_MAGIC,        SMACK_MAGIC,         BPF_FS_MAGIC,
+		BINFMTFS_MAGIC,   RDTGROUP_SUPER_MAGIC, XENFS_SUPER_MAGIC,    NSFS_MAGIC,          AAFS_MAGIC,
+		CONFIGFS_MAGIC,   FUSE_CONTROL_MAGIC,   OPENPROM_SUPER_MAGIC,
 	};
 	struct statfs status;
 
@@ -319,8 +318,8 @@ static errcode_t begin_path(struct place *place)
 	return 0;
 }
 
-errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor,
-                       struct tree_node *nodes, uint32_t count, struct problem *problem)
+errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor, struct tree_node *nodes,
+                       uint32_t count, struct problem *problem)
 {
 	struct scan_directory *directory = &scan->directories[number];
 	SCOPE_FREE char *entry_path = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out, which is told:
- * they are computed by the host's filesystem (system.nfs4_acl, btrfs.compression) and ext4 cannot hold them.
+ * Reads the xattrs of the host's files: user.*, trusted.*, security.* and POSIX ACLs. Others are left out, which is
+ * told: they are computed by the host's filesystem (system.nfs4_acl, btrfs.compression) and ext4 cannot hold them.
  */
 #pragma once
 

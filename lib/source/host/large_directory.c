@@ -16,8 +16,9 @@
 /* How long one waits for a piece before looking whether the scan has been interrupted. */
 #define WAIT_SECONDS 0.002
 /*
- * So many pieces may wait, 20 MB; then the worker that lists examines some of them before it reads on, or all names would be in
- * memory twice. (With 256, how many names there are was known so late that at a fifth of the time the time left was off by 30 % instead of 18.)
+ * So many pieces may wait, 20 MB; then the worker that lists examines some of them before it reads on, or all names
+ * would be in memory twice. (With 256, how many names there are was known so late that at a fifth of the time the time
+ * left was off by 30 % instead of 18.)
  */
 #define MOST_WAITING 4096
 /* Nodes that a task moves. */
@@ -308,7 +309,8 @@ void large_directories_relieve(struct large_directories *large, unsigned int wor
 	} while (piece);
 }
 
-/* --- Merging -------------------------------------------------------------------------------------------------------- */
+/* --- Merging --------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_after(const struct item *one, const struct item *other)
 {
@@ -413,7 +415,8 @@ static errcode_t merge_runs(struct large_directories *large, struct problem *pro
 	return error;
 }
 
-/* --- Moving to the directories -------------------------------------------------------------------------------------- */
+/* --- Moving to the directories --------------------------------------------------------------------------------------
+ */
 
 /* A name that the host gave twice is one entry. */
 static void drop_double(struct scan_directory *directory, struct tree_node *node)
@@ -437,7 +440,8 @@ static errcode_t move_task(void *context, unsigned int worker, size_t index, str
 	(void)problem;
 	for (size_t i = first; i < run->count && i < first + MOVED_AT_ONCE; i++) {
 		directory->children[i] = *run->items[i].node;
-		if (i && run->items[i].prefix == run->items[i - 1].prefix && !is_after(&run->items[i], &run->items[i - 1]))
+		if (i && run->items[i].prefix == run->items[i - 1].prefix &&
+		    !is_after(&run->items[i], &run->items[i - 1]))
 			drop_double(directory, &directory->children[i]);
 	}
 	return 0;
@@ -451,8 +455,8 @@ static errcode_t move_nodes(struct large_directories *large, struct problem *pro
 		const struct run *run = &large->runs[i];
 		struct scan_directory *directory = &large->scan->directories[run->directory];
 
-		directory->children = children_chunk_take(&large->scan->workers[0], run->count * sizeof(*directory->children),
-		                                          &directory->chunk);
+		directory->children = children_chunk_take(&large->scan->workers[0],
+		                                          run->count * sizeof(*directory->children), &directory->chunk);
 		if (!directory->children)
 			return ENOMEM;
 		directory->child_count = (uint32_t)run->count;

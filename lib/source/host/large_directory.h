@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Large directories are examined while they are still being listed: getdents64() gives names one buffer after another, to one
- * thread, so whoever lists a directory hands on what it got, in pieces, and goes on reading. Others make nodes of a piece's
- * names and examine them. When all is listed, the pieces, each of which is sorted, are merged to the directory's children.
- * (A directory of 200 000 names takes 70 ms to list on tmpfs, in which the other threads waited.)
+ * Large directories are examined while they are still being listed: getdents64() gives names one buffer after another,
+ * to one thread, so whoever lists a directory hands on what it got, in pieces, and goes on reading. Others make nodes
+ * of a piece's names and examine them. When all is listed, the pieces, each of which is sorted, are merged to the
+ * directory's children. (A directory of 200 000 names takes 70 ms to list on tmpfs, in which the other threads waited.)
  *
- * Used for a level (directory_scan.h) in which a directory looks large and the pool has several threads. Which thread examines
- * which piece makes no difference to the result: of the pieces' failures the one of the first directory and name counts.
+ * Used for a level (directory_scan.h) in which a directory looks large and the pool has several threads. Which thread
+ * examines which piece makes no difference to the result: of the pieces' failures the one of the first directory and
+ * name counts.
  */
 #pragma once
 
@@ -38,7 +39,8 @@ void large_directories_listed(struct large_directories *large, errcode_t error);
 /* Examines pieces until there will be none any more. What fails is kept for large_directories_failed(). */
 void large_directories_help(struct large_directories *large, unsigned int worker);
 
-/* Has an entry failed? Then moves the first failure to *failure and says in which directory. Main thread, no job runs. */
+/* Has an entry failed? Then moves the first failure to *failure and says in which directory. Main thread, no job runs.
+ */
 bool large_directories_failed(struct large_directories *large, uint32_t *directory, struct problem *failure);
 
 /* Else gives the directories their children. ENOMEM, EINTR. Main thread, no job runs. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/layers/merge.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ struct merge {
 /* What the layers say of one name, looked at from the top. */
 struct pick {
 	const struct merge_layer *layer; /* NULL: nothing yet */
-	uint32_t node;             /* whose metadata (and content) count */
+	uint32_t node;                   /* whose metadata (and content) count */
 	const char *name;
 	bool is_whiteout;
 	bool is_closed; /* no layer further down matters */
@@ -222,7 +222,7 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 			node->is_implied = false;
 		if (pick->hides && merge->keeps_whiteouts)
 			error = whiteouts_intern_xattrs(layer, nodes[first].xattrs, true, merge->xattr_table,
-			                            &merge->last_set, &node->xattrs);
+			                                &merge->last_set, &node->xattrs);
 	} else {
 		node->links = 1;
 		if (nodes[first].links > 1)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image in an OCI image layout as a source: a directory as skopeo, umoci, buildah and buildkit write it. index.json
  * leads through further indexes to a manifest, and that to the layers, which are archives. All are files named by their
@@ -6,9 +6,9 @@
  *
  * The name is DIR or DIR:REF, where REF is what the annotation org.opencontainers.image.ref.name says; DIR has no
  * colon. Where several images are left, the one for linux and this host's processor is taken. The layers are read
- * through to check them, in parallel, and closed: there may be more than can be open. What is opened anew must be the file
- * that was checked, unchanged. The author of an image is not
- * trusted: a layer is read as a tar archive whatever its bytes are (archive_kind_layer).
+ * through to check them, in parallel, and closed: there may be more than can be open. What is opened anew must be the
+ * file that was checked, unchanged. The author of an image is not trusted: a layer is read as a tar archive whatever
+ * its bytes are (archive_kind_layer).
  *
  * EINVAL with a reason for what does not follow the specification, is damaged or cannot be chosen; errors of open(2).
  * The problem names the file.
@@ -52,7 +52,7 @@ struct oci_blob {
 	const char *digest; /* 64 digits */
 	uint64_t size_bytes;
 	char *path;                  /* owned */
-	struct oci_blob *first; /* of a layer: the first one that is the same file, which is read only once */
+	struct oci_blob *first;      /* of a layer: the first one that is the same file, which is read only once */
 	struct file_version version; /* of a layer, once it has been checked */
 };
 
@@ -106,8 +106,7 @@ static errcode_t describe(const char *directory, const char *document, const jso
 	    strspn(digest + strlen(algorithm), "0123456789abcdef") != DIGEST_DIGITS ||
 	    digest[strlen(algorithm) + DIGEST_DIGITS])
 		return problem_set_reason(problem, EINVAL, document, "cannot use",
-		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits",
-		                          digest);
+		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits", digest);
 	blob->media_type = media_type;
 	blob->digest = digest + strlen(algorithm);
 	blob->size_bytes = (uint64_t)json_object_get_int64(size);
@@ -457,8 +456,7 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 		layer->first = *known;
 		if (!IS_AMONG(layer->media_type, layer_types))
 			return problem_set_reason(problem, EINVAL, layer->path, "cannot use",
-			                          "unknown media type \"%.160s\" of a layer",
-			                          layer->media_type);
+			                          "unknown media type \"%.160s\" of a layer", layer->media_type);
 	}
 	return 0;
 }
@@ -491,11 +489,13 @@ static errcode_t check_directory(const char *directory, struct problem *problem)
 	if (stat(directory, &status))
 		return problem_set(problem, errno, directory, "cannot open");
 	if (!S_ISDIR(status.st_mode))
-		return problem_set_reason(problem, ENOTDIR, directory, "cannot read",
-		                          "an OCI image layout is a directory, and this is none: of an archive, skopeo copy "
-		                          "oci-archive:FILE oci:DIR (docker-archive: of docker save) makes one");
+		return problem_set_reason(
+			problem, ENOTDIR, directory, "cannot read",
+			"an OCI image layout is a directory, and this is none: of an archive, skopeo copy "
+			"oci-archive:FILE oci:DIR (docker-archive: of docker save) makes one");
 	/* Both are what skopeo writes there, and an OCI image layout has neither. */
-	if (!has_file(directory, "oci-layout") && has_file(directory, "manifest.json") && has_file(directory, "version"))
+	if (!has_file(directory, "oci-layout") && has_file(directory, "manifest.json") &&
+	    has_file(directory, "version"))
 		return problem_set_reason(problem, EINVAL, directory, "cannot read",
 		                          "it is what skopeo writes as dir:, not an OCI image layout: skopeo copy "
 		                          "dir:FOLDER oci:DIR makes one");

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/layers/whiteouts.h"
 
 #include <errno.h>
@@ -88,8 +88,8 @@ struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t d
 	range.start = tree_first_from(layer->tree, node->first_child, end, marker_prefix, strlen(marker_prefix));
 	range.end = tree_first_from(layer->tree, range.start, end, after_marker, strlen(after_marker));
 	range.own_start = tree_first_from(layer->tree, range.start, range.end, own_marker, strlen(own_marker));
-	range.own_end = tree_first_from(layer->tree, range.own_start, range.end, after_own_marker,
-	                                strlen(after_own_marker));
+	range.own_end =
+		tree_first_from(layer->tree, range.own_start, range.end, after_own_marker, strlen(after_own_marker));
 	return range;
 }
 
@@ -112,8 +112,8 @@ static bool is_before(const struct merge_layer *layer, uint32_t node, uint32_t b
 bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before)
 {
 	struct whiteout_range range = whiteouts_find(layer, directory);
-	uint32_t marker = tree_find_among(layer->tree, range.own_start, range.own_end, opaque_marker,
-	                                  strlen(opaque_marker));
+	uint32_t marker =
+		tree_find_among(layer->tree, range.own_start, range.own_end, opaque_marker, strlen(opaque_marker));
 
 	if (marker != TREE_ROOT)
 		return is_before(layer, marker, before);

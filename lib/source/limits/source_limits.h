@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much sources may hold that others have made: archives, layers of images and manifests. A kilobyte can be packed so
- * that it becomes millions of names; so everything is counted over all sources together, and before memory is taken.
+ * How much sources may hold that others have made: archives, layers of images and manifests. A kilobyte can be packed
+ * so that it becomes millions of names; so everything is counted over all sources together, and before memory is taken.
  * Directories of the host, which took as much of its disk already, are not counted.
  */
 #pragma once
@@ -34,8 +34,8 @@ struct source_counts {
 };
 
 /*
- * Each of these counts something that is about to be taken: EDQUOT where that is more than the limit; counts may be NULL.
- * source_counts_problem() says which it was.
+ * Each of these counts something that is about to be taken: EDQUOT where that is more than the limit; counts may be
+ * NULL. source_counts_problem() says which it was.
  */
 MUST_CHECK errcode_t source_counts_name(struct source_counts *counts, uint64_t metadata_bytes);
 MUST_CHECK errcode_t source_counts_metadata(struct source_counts *counts, uint64_t bytes);

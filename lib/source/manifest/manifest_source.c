@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A manifest, mtree(5), as a source: its lines are the tree, and regular files have the contents of files of the host.
  *
@@ -45,10 +45,10 @@ struct manifest {
 	struct tree_builder *builder;
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
-	struct timespec mtime; /* the manifest's own */
+	struct timespec mtime;     /* the manifest's own */
 	uint32_t directory_origin; /* where relative paths begin; contents at the lines' own paths */
 	uint32_t files_origin;     /* contents somewhere else */
-	struct name **names; /* by number; they lie in the tree's memory */
+	struct name **names;       /* by number; they lie in the tree's memory */
 	size_t name_count, name_capacity;
 	void *sorted_names; /* the same, for tsearch(3) */
 	struct opener opener;

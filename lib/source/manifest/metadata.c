@@ -213,7 +213,7 @@ static errcode_t check_entry(const struct metadata *metadata, const struct mtree
 	if (!entry->type)
 		*why = "is not in the source";
 	else if (tree_find_path(metadata->tree, directory, &node) ? !S_ISDIR(metadata->tree->nodes[node].mode) :
-	                                                           !makes_directory(metadata, directory))
+	                                                            !makes_directory(metadata, directory))
 		*why = "is in a directory that neither the source nor the manifest has";
 	else
 		*why = mtree_entry_lacks(entry, entry->type);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/mtree/digests.h"
 
 #include <errno.h>
@@ -100,9 +100,8 @@ static errcode_t check_file(const struct check *check, struct content_reader *re
 		mtree_digests[kind].hash->init(&states[kind]);
 	for (uint64_t at = 0; at < size_bytes; at += BUFFER_BYTES) {
 		size_t count = size_bytes - at < BUFFER_BYTES ? size_bytes - at : BUFFER_BYTES;
-		errcode_t error = interrupt_pending() ?
-		                          problem_set(problem, EINTR, NULL, "stopped") :
-		                          content_reader_read(reader, buffer, count, at, problem);
+		errcode_t error = interrupt_pending() ? problem_set(problem, EINTR, NULL, "stopped") :
+		                                        content_reader_read(reader, buffer, count, at, problem);
 
 		if (error)
 			return error;

@@ -52,9 +52,9 @@ struct mtree_entry {
 	const char *target;
 	uint32_t major, minor;
 	uint64_t size_bytes;
-	const char *contents;      /* the path of the file that has them */
+	const char *contents;                    /* the path of the file that has them */
 	const char *digests[MTREE_DIGEST_KINDS]; /* as many hexadecimal digits as each kind has, of either case */
-	struct tree_xattr *xattrs; /* in the order of the line */
+	struct tree_xattr *xattrs;               /* in the order of the line */
 	size_t xattr_count, xattr_capacity;
 };
 

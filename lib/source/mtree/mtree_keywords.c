@@ -26,9 +26,9 @@ static const char no_memory[] = "does not fit into memory";
 /* take() fills a field of an entry from a value, and gives the problem, or NULL. */
 struct keyword {
 	const char *name;
-	unsigned int given; /* 0: skipped, with or without a value */
+	unsigned int given;                         /* 0: skipped, with or without a value */
 	const char *(*take)(void *to, char *value); /* NULL: no value */
-	size_t field; /* where it is in the entry; 0: take() is given the entry */
+	size_t field;                               /* where it is in the entry; 0: take() is given the entry */
 };
 
 bool mtree_decode(char *text)

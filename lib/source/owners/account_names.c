@@ -12,8 +12,8 @@
 #include "support/vector.h"
 
 /*
- * The author of a layer decides how large they are. Debian's has some 2 KB, and this is room for 200 000 accounts or more;
- * a line has all members of a group.
+ * The author of a layer decides how large they are. Debian's has some 2 KB, and this is room for 200 000 accounts or
+ * more; a line has all members of a group.
  */
 #define MOST_BYTES ((uint64_t)16 << 20)
 #define MOST_LINE_BYTES ((size_t)1 << 20)
@@ -102,8 +102,8 @@ static errcode_t read_accounts(struct account_names *names, enum account_kind ki
 	struct content_reader *reader;
 
 	if (bytes > MOST_BYTES)
-		return problem_set_reason(problem, EFBIG, path, "cannot look up names",
-		                          "it has more than %u MiB", (unsigned int)(MOST_BYTES >> 20));
+		return problem_set_reason(problem, EFBIG, path, "cannot look up names", "it has more than %u MiB",
+		                          (unsigned int)(MOST_BYTES >> 20));
 	SCOPE_FREE char *text = malloc(bytes + 1);
 	errcode_t error = text ? content_reader_create(tree, &reader) : ENOMEM;
 

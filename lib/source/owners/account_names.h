@@ -37,7 +37,8 @@ void account_names_destroy(struct account_names *names);
 
 /*
  * The id of a name; the first line with it counts. ENOENT, with a reason and origin as what it concerns: there is no
- * such name, or no such file. Errors of reading that file name it; EFBIG with a reason: it, or one of its lines, is too large for a list of accounts.
+ * such name, or no such file. Errors of reading that file name it; EFBIG with a reason: it, or one of its lines, is too
+ * large for a list of accounts.
  */
 MUST_CHECK errcode_t account_names_find(struct account_names *names, enum account_kind kind, const char *name,
                                         const char *origin, uint32_t *id, struct problem *problem);

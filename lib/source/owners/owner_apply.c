@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules and ranges, applied to a whole tree: to the owners of its files and to the ids that their xattrs hold. */
 #include <endian.h>
 #include <errno.h>
@@ -35,8 +35,7 @@ static errcode_t map_by_range(const struct mapping *mapping, const char *action,
 
 	if (!ids->count)
 		return 0;
-	const struct id_range *range =
-		bsearch(id, ids->ranges, ids->count, sizeof(*ids->ranges), compare_to_range);
+	const struct id_range *range = bsearch(id, ids->ranges, ids->count, sizeof(*ids->ranges), compare_to_range);
 
 	if (range) {
 		*id = range->to + (*id - range->from);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/tree/name_table.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ uint32_t name_hash(uint64_t key, const char *name, size_t bytes)
 	return (uint32_t)mix(hash ^ word ^ (uint64_t)bytes << 56, 0xd1342543de82ef95u ^ key);
 }
 
-uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash, const char *name,
-                         size_t bytes)
+uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash,
+                         const char *name, size_t bytes)
 {
 	for (uint32_t at = hash; table->slot_count; at++) {
 		const struct name_slot *slot = &table->slots[at & (table->slot_count - 1)];

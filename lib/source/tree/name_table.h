@@ -25,8 +25,8 @@ struct name_table {
 uint32_t name_hash(uint64_t key, const char *name, size_t bytes);
 
 /* The entry that has a name; 0: none. */
-uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash, const char *name,
-                         size_t bytes);
+uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash,
+                         const char *name, size_t bytes);
 
 /* Asks for the memory that a name with this hash will need. */
 static inline void name_table_expect(const struct name_table *table, uint32_t hash)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/tree/node_order.h"
 
 #include <stdbool.h>
@@ -72,7 +72,8 @@ static void drop_chunk(struct tree_node *nodes, uint32_t chunk)
 
 /*
  * Into a new list, whose beginning takes the memory of what has been moved. An archive's order is nearly the tree's, so
- * this is read and written from front to back: 20 ns a node, where moves in place, which leap, waited 230 ns for memory.
+ * this is read and written from front to back: 20 ns a node, where moves in place, which leap, waited 230 ns for
+ * memory.
  */
 static void gather(struct tree_node *nodes, uint32_t count, const uint32_t *order, uint32_t order_count, uint32_t *left,
                    struct tree_node *to)

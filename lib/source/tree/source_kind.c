@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file that a source is, where it is not a directory. */
 #include "source/tree/source_kind.h"
 

@@ -73,7 +73,8 @@ struct source_kind {
 
 	/*
 	 * Reads the source into an empty tree, which then is as source/tree/tree.h promises: its xattr sets are made by
-	 * xattr_table.h, whether files have any or not. After a failure the caller destroys it. Errors name the source and, where one is concerned, the file within.
+	 * xattr_table.h, whether files have any or not. After a failure the caller destroys it. Errors name the source
+	 * and, where one is concerned, the file within.
 	 */
 	errcode_t (*scan)(struct source *source, const struct scan_options *options, struct pool *pool,
 	                  struct tree *tree, struct problem *problem);
@@ -107,5 +108,5 @@ const char *source_file_name(const struct source *source);
  * Opens the source as the first origin of an empty tree. EINVAL: it is the image itself; EBUSY: it is not what was
  * checked.
  */
-MUST_CHECK errcode_t source_file_open(const struct source *source, const struct scan_options *options, struct tree *tree,
-                                      struct problem *problem);
+MUST_CHECK errcode_t source_file_open(const struct source *source, const struct scan_options *options,
+                                      struct tree *tree, struct problem *problem);

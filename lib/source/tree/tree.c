@@ -65,7 +65,7 @@ char *path_from(const char *directory, const char *path)
 	if (*path == '/')
 		return strdup(path);
 	return asprintf(&text, "%s%s%s", directory, bytes && directory[bytes - 1] == '/' ? "" : "/", path) < 0 ? NULL :
-	                                                                                                       text;
+	                                                                                                         text;
 }
 
 struct ascent tree_ascend(const void *tree, uint32_t number)
@@ -198,8 +198,9 @@ errcode_t tree_add_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
 {
 	const uint32_t source = tree->origins[like].source;
 	int directory = fcntl(tree->origins[like].descriptor, F_DUPFD_CLOEXEC, 0);
-	errcode_t error = directory < 0 ? errno : tree_add_origin(tree, TREE_ORIGIN_FILES, tree->origins[like].path,
-	                                                          directory, ret);
+	errcode_t error = directory < 0 ?
+	                          errno :
+	                          tree_add_origin(tree, TREE_ORIGIN_FILES, tree->origins[like].path, directory, ret);
 
 	if (!error)
 		tree->origins[*ret].source = source;

@@ -55,18 +55,19 @@ enum tree_origin_kind {
 /* Where nodes come from. Those of one tree may come from several, where sources are merged. */
 struct tree_origin {
 	enum tree_origin_kind kind;
-	char *path;         /* of the source, for messages; owned */
-	uint32_t source;    /* which of those that were merged (source/sources.h); an archive may have two origins */
-	int descriptor;     /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
+	char *path;      /* of the source, for messages; owned */
+	uint32_t source; /* which of those that were merged (source/sources.h); an archive may have two origins */
+	int descriptor;  /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
 	                       directory, so that its path is never looked up again; -1: none, and no contents */
-	struct unpacked_store *unpacked; /* TREE_ORIGIN_STORED: contents are here, not in a file; owned; NULL: they are not */
+	struct unpacked_store
+		*unpacked; /* TREE_ORIGIN_STORED: contents are here, not in a file; owned; NULL: they are not */
 	/*
-	 * Of its files there, at most so many KiB, each aligned in its file, are zeros, and at most so many more may be a
-	 * part of a longer run of zeros with a hole or the end of a file in it.
+	 * Of its files there, at most so many KiB, each aligned in its file, are zeros, and at most so many more may be
+	 * a part of a longer run of zeros with a hole or the end of a file in it.
 	 */
 	uint64_t zero_pieces, zero_ends;
 	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
-	bool is_changeable; /* that file is the user's, and must stay as it was when it was opened: */
+	bool is_changeable;    /* that file is the user's, and must stay as it was when it was opened: */
 	struct file_version version;
 	bool is_opened_late; /* of many layers not all can stay open: readers open the path, while descriptor is -1 */
 };
@@ -86,10 +87,10 @@ struct tree_node {
 	                         that target says (source/layers/whiteouts.h) */
 	bool has_flags : 1;   /* flags are known; else those of a regular file of the host are still to be read, and
 	                         any other file has none */
-	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
+	bool has_lost_acl : 1;   /* the source has an NFSv4 ACL, which ext4 cannot store */
 	bool has_lost_xattr : 1; /* or an xattr that tree_xattr_is_kept() does not know */
-	uint16_t mode;        /* type and permissions, S_IF* */
-	uint32_t parent;      /* the root is its own */
+	uint16_t mode;           /* type and permissions, S_IF* */
+	uint32_t parent;         /* the root is its own */
 	union {
 		uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
 		uint32_t below_order; /* is_below: the order of the member that made the link, whatever name is first */
@@ -202,8 +203,8 @@ char *tree_path(const struct tree *tree, uint32_t node);
 char *tree_host_path(const struct tree *tree, uint32_t node);
 
 /*
- * As much of a path as messages show, which an archive's author may have made long: without the middle. The caller frees
- * it; NULL: no memory.
+ * As much of a path as messages show, which an archive's author may have made long: without the middle. The caller
+ * frees it; NULL: no memory.
  */
 char *path_shown(const char *path);
 

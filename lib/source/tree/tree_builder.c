@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/tree/tree_builder.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@
 /*
  * An entry is a node that has not been numbered yet; some of its fields hold something else meanwhile:
  *   parent, link_to: numbers of entries (link_to of a further name: the entry that has the attributes);
- *   first_child: of a directory, which table has its names; child_count: flags; links: 1 if it is the link_to of another.
+ *   first_child: of a directory, which table has its names; child_count: flags; links: 1 if it is the link_to of
+ * another.
  */
 struct tree_builder {
 	struct tree *tree;
@@ -118,8 +119,8 @@ static struct name_table *names_in(const struct tree_builder *builder, uint32_t 
 static void find_spot(const struct tree_builder *builder, struct spot *spot)
 {
 	spot->hash = name_hash(builder->hash_key, spot->name, spot->bytes);
-	spot->entry = name_table_find(names_in(builder, spot->parent), builder->entries, spot->hash, spot->name,
-	                              spot->bytes);
+	spot->entry =
+		name_table_find(names_in(builder, spot->parent), builder->entries, spot->hash, spot->name, spot->bytes);
 }
 
 /* Only when a directory gets its first name: of ten million entries, most may be directories. */

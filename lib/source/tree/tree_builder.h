@@ -25,8 +25,8 @@ MUST_CHECK errcode_t tree_builder_create(struct tree *tree, const struct exclude
 void tree_builder_destroy(struct tree_builder *builder);
 
 /*
- * A file is about to be put at path: asks for the memory that this takes, so that nobody waits for it. In a directory of
- * millions of names that wait is a tenth of what reading an archive takes.
+ * A file is about to be put at path: asks for the memory that this takes, so that nobody waits for it. In a directory
+ * of millions of names that wait is a tenth of what reading an archive takes.
  */
 void tree_builder_expect(const struct tree_builder *builder, const char *path);
 

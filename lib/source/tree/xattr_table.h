@@ -43,8 +43,7 @@ struct tree_xattr *xattr_list_copy(struct arena *memory, const struct tree_xattr
  * A further set, which may equal another for the time being: that of `like` with one xattr changed or, if it had none
  * of that name, added. name and value must be in the tree's memory. ENOMEM, EOVERFLOW.
  */
-MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, uint32_t like, const struct tree_xattr *xattr,
-                                    uint32_t *number);
+MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, uint32_t like, const struct tree_xattr *xattr, uint32_t *number);
 
 /*
  * Makes equal sets one, drops those that no node has, and numbers them in the order in which nodes use them, as

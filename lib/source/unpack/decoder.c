@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/unpack/decoder.h"
 
 #include <errno.h>
@@ -58,5 +58,8 @@ static errcode_t run_plain(struct decoder *decoder, uint8_t *bytes, size_t room,
 }
 
 const struct decoder_format plain_format = {
-	.name = "plain", .open = open_plain, .close = close_plain, .run = run_plain,
+	.name = "plain",
+	.open = open_plain,
+	.close = close_plain,
+	.run = run_plain,
 };

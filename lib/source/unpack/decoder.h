@@ -17,8 +17,8 @@ struct decoder_format {
 	bool (*begins)(const uint8_t *bytes, size_t count);
 
 	/*
-	 * Where the next member may begin among these bytes; at or after `count`: nowhere. It may be wrong: what it names is
-	 * a member only if another one ends there. NULL: there is always one.
+	 * Where the next member may begin among these bytes; at or after `count`: nowhere. It may be wrong: what it
+	 * names is a member only if another one ends there. NULL: there is always one.
 	 */
 	size_t (*find_member)(const uint8_t *bytes, size_t count);
 
@@ -27,9 +27,9 @@ struct decoder_format {
 	void (*close)(struct decoder *decoder);
 
 	/*
-	 * Unpacks into bytes until there is little room left, a member ends, or everything does. Damage is EBADMSG with a
-	 * reason; then *written says what comes before it. Checksums and lengths have been compared when a member has ended. EAGAIN before anything of a member is
-	 * unpacked: only where it is not speculative.
+	 * Unpacks into bytes until there is little room left, a member ends, or everything does. Damage is EBADMSG with
+	 * a reason; then *written says what comes before it. Checksums and lengths have been compared when a member has
+	 * ended. EAGAIN before anything of a member is unpacked: only where it is not speculative.
 	 */
 	errcode_t (*run)(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written);
 };
@@ -48,8 +48,8 @@ struct decoder {
 	struct packed_reader reader;
 	enum decoder_place place;
 	bool is_speculative; /* nobody knows yet whether a member begins where it does */
-	char reason[160]; /* of EBADMSG */
-	void *state; /* the format's */
+	char reason[160];    /* of EBADMSG */
+	void *state;         /* the format's */
 };
 
 extern const struct decoder_format gzip_format;

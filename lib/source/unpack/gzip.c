@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gzip (RFC 1952): members one after another, each with the checksum and the length of what it unpacks to. (libarchive
  * compares neither.) As gzip(1) and libarchive do, we leave alone what comes after the last member.
@@ -28,7 +28,7 @@ enum { HAS_CHECKSUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, RESERVED
 struct gzip {
 	struct inflater *inflater;
 	uint32_t checksum;
-	uint32_t length; /* modulo 2^32, as in the trailer */
+	uint32_t length;   /* modulo 2^32, as in the trailer */
 	size_t step_bytes; /* of a step that is not whole, since its input was not at hand as a whole */
 	bool is_broken;    /* what there is of this step depends on how its input came */
 	bool may_be_short; /* the last member was short enough to be unpacked at once */
@@ -57,9 +57,7 @@ static size_t header_bytes(const uint8_t *bytes, size_t count)
 		at += 2 + (size_t)(bytes[at] | bytes[at + 1] << 8);
 	}
 	for (unsigned int flag = HAS_NAME; flag <= HAS_COMMENT; flag <<= 1) {
-		const uint8_t *end = !(bytes[3] & flag) ? NULL :
-		                     at < count         ? memchr(bytes + at, 0, count - at) :
-		                                          NULL;
+		const uint8_t *end = !(bytes[3] & flag) ? NULL : at < count ? memchr(bytes + at, 0, count - at) : NULL;
 
 		if (bytes[3] & flag && !end)
 			return 0;
@@ -206,8 +204,7 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 	const struct gzip *gzip = decoder->state;
 	errcode_t error = decoder->place == DECODER_BEFORE_MEMBER ? begin_member(decoder) : 0;
 
-	while (!error && decoder->place == DECODER_IN_MEMBER &&
-	       (gzip->step_bytes || room - *written >= STEP_BYTES)) {
+	while (!error && decoder->place == DECODER_IN_MEMBER && (gzip->step_bytes || room - *written >= STEP_BYTES)) {
 		size_t part;
 		bool is_end;
 
@@ -221,5 +218,10 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 }
 
 const struct decoder_format gzip_format = {
-	.name = "gzip", .begins = begins, .find_member = find_member, .open = open_state, .close = close_state, .run = run,
+	.name = "gzip",
+	.begins = begins,
+	.find_member = find_member,
+	.open = open_state,
+	.close = close_state,
+	.run = run,
 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/unpack/packed_reader.h"
 
 #include <errno.h>
@@ -109,8 +109,7 @@ errcode_t packed_reader_fill(struct packed_reader *reader, size_t least)
 
 		poison_show(reader->buffer, INFLATE_KEPT_BYTES + PACKED_READER_BYTES);
 		make_room(reader);
-		errcode_t error = packed_file_read(reader->file,
-		                                   reader->buffer + INFLATE_KEPT_BYTES + reader->count,
+		errcode_t error = packed_file_read(reader->file, reader->buffer + INFLATE_KEPT_BYTES + reader->count,
 		                                   PACKED_READER_BYTES - reader->count, reader->next, &got);
 
 		if (error)

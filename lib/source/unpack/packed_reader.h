@@ -25,9 +25,10 @@ struct packed_file {
 	uint64_t size_bytes;   /* of a regular file: of the packed bytes */
 	const void *beginning; /* else: what has been read of it already; borrowed, like the file */
 	size_t beginning_bytes;
-	struct window_budget *windows; /* borrowed; NULL: as many as it wants */
+	struct window_budget *windows;    /* borrowed; NULL: as many as it wants */
 	struct packed_position *position; /* borrowed; NULL: nobody wants to know */
-	atomic_bool is_stopped; /* nobody wants more: reading ends with ECANCELED, also where a pipe's writer writes nothing */
+	atomic_bool is_stopped; /* nobody wants more: reading ends with ECANCELED, also where a pipe's writer writes
+	                           nothing */
 };
 
 /*

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/unpack/unpack_stream.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct unit {
 	size_t successor; /* 0: none */
 	uint64_t restart; /* where the last member begins, if nothing has been made of it */
 	errcode_t error;  /* EAGAIN: what begins at restart is only unpacked once it is known to be a member */
-	char *reason; /* owned */
+	char *reason;     /* owned */
 	struct waiting_piece waiting[UNPACK_WAITING_PIECES];
 	size_t first, count; /* of those that wait, a ring */
 	bool is_left;        /* by its thread */
@@ -37,12 +37,12 @@ struct unit {
 
 struct unpack_stream {
 	struct unpack_source source;
-	uint64_t unit_bytes; /* of the packed file */
+	uint64_t unit_bytes;    /* of the packed file */
 	struct decoder decoder; /* of the caller, without threads; its format is NULL with them */
 	errcode_t alone_error;  /* of it, after what it has given */
 	char *damage;           /* why a unit is damaged; owned */
 
-	pthread_mutex_t lock;    /* of all that follows, but for what belongs to a unit's thread */
+	pthread_mutex_t lock; /* of all that follows, but for what belongs to a unit's thread */
 	pthread_cond_t changed;
 	pthread_t *threads;
 	unsigned int thread_count;

@@ -6,9 +6,9 @@
  * The members of gzip and the frames of zstd can be unpacked side by side, but nothing says where they begin. So the
  * file is cut into units. A thread looks in one of them for what may be the beginning of a member, and unpacks from
  * there to the first end of a member that lies beyond the unit. It was right if and only if a member of the unit before
- * ends exactly there. Else what it has made is dropped, and the thread of the unit before goes on through this one. This
- * begins once the first member has ended, so a file with a single member is read once and by one thread. What comes
- * out, and what is refused, is the same for any number of threads.
+ * ends exactly there. Else what it has made is dropped, and the thread of the unit before goes on through this one.
+ * This begins once the first member has ended, so a file with a single member is read once and by one thread. What
+ * comes out, and what is refused, is the same for any number of threads.
  */
 #pragma once
 
@@ -23,12 +23,12 @@ struct unpack_stream;
 
 struct unpack_source {
 	const struct decoder_format *format;
-	void *context; /* for the format; it is used by the thread that unpacks the first unit */
-	struct packed_file *file; /* borrowed; its is_stopped is set when the stream is closed */
+	void *context;                /* for the format; it is used by the thread that unpacks the first unit */
+	struct packed_file *file;     /* borrowed; its is_stopped is set when the stream is closed */
 	struct unpacked_store *store; /* borrowed */
-	unsigned int threads; /* that unpack; 0: the caller's own does */
+	unsigned int threads;         /* that unpack; 0: the caller's own does */
 	struct source_counts *counts; /* borrowed; NULL: nobody counts what is unpacked */
-	uint64_t unit_bytes; /* 0: UNPACK_UNIT_BYTES */
+	uint64_t unit_bytes;          /* 0: UNPACK_UNIT_BYTES */
 };
 
 /*

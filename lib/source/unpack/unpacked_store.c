@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/unpack/unpacked_store.h"
 
 #include <errno.h>
@@ -40,9 +40,9 @@ struct unpacked_store {
 	const char *directory;
 	struct piece *pieces; /* ascending, without gaps; never an empty one */
 	size_t count, capacity;
-	bool last_is_settled; /* the last piece either stays in memory or is in the file */
+	bool last_is_settled;     /* the last piece either stays in memory or is in the file */
 	struct spool_file *spool; /* NULL: no temporary file yet */
-	uint8_t *copied; /* a buffer for unpacked_store_copy(): the last piece's, or NULL */
+	uint8_t *copied;          /* a buffer for unpacked_store_copy(): the last piece's, or NULL */
 
 	pthread_mutex_t lock; /* of what follows */
 	uint8_t **slabs;
@@ -97,8 +97,8 @@ void unpacked_store_destroy(struct unpacked_store *store)
 
 static errcode_t add_slab(struct unpacked_store *store)
 {
-	errcode_t error = vector_reserve(&store->slabs, &store->slab_capacity, store->slab_count + 1,
-	                                 sizeof(*store->slabs));
+	errcode_t error =
+		vector_reserve(&store->slabs, &store->slab_capacity, store->slab_count + 1, sizeof(*store->slabs));
 
 	if (error)
 		return error;
@@ -301,7 +301,8 @@ errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size
 	return 0;
 }
 
-/* The addresses stay the store's own: unmapped, a thread's stack could come to lie there before the slab goes as a whole. */
+/* The addresses stay the store's own: unmapped, a thread's stack could come to lie there before the slab goes as a
+ * whole. */
 static void empty(uint8_t *from, const uint8_t *end)
 {
 	if (from < end)
@@ -427,7 +428,8 @@ void unpacked_store_release(const struct unpacked_store *store, uint64_t at, siz
 		if (!part.piece)
 			return;
 		/* Others have read the rest of it before. */
-		if (atomic_fetch_sub_explicit(&part.piece->wanted_bytes, part.bytes, memory_order_acq_rel) == part.bytes)
+		if (atomic_fetch_sub_explicit(&part.piece->wanted_bytes, part.bytes, memory_order_acq_rel) ==
+		    part.bytes)
 			give_up(store, part.piece);
 	}
 }

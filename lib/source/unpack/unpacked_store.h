@@ -32,7 +32,8 @@ struct unpacked_store;
 /* With less, threads hand over more often; with more, less is at hand at the end of a member. */
 #define UNPACKED_PIECE_BYTES ((size_t)BUFFER_SIZE(512, 16) << 10)
 
-/* budget and directory are borrowed until the last byte is added; NULL: no memory is kept, and a file of its own. ENOMEM. */
+/* budget and directory are borrowed until the last byte is added; NULL: no memory is kept, and a file of its own.
+ * ENOMEM. */
 MUST_CHECK errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory,
                                            struct unpacked_store **ret);
 void unpacked_store_destroy(struct unpacked_store *store);
@@ -42,8 +43,8 @@ uint8_t *unpacked_store_buffer(struct unpacked_store *store);
 void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer);
 
 /*
- * Lets the kernel find memory for a further buffer, so that who asks for one next does not wait for that: of 1299 MiB it
- * took 0.6 s of 2.4 s. False: there are enough.
+ * Lets the kernel find memory for a further buffer, so that who asks for one next does not wait for that: of 1299 MiB
+ * it took 0.6 s of 2.4 s. False: there are enough.
  */
 bool unpacked_store_prepare(struct unpacked_store *store);
 
@@ -56,8 +57,8 @@ MUST_CHECK errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *b
                                         struct problem *problem);
 
 /*
- * Of the last two pieces, these bytes will be read once more. A piece of which nothing is wanted when two more have come
- * is gone; its buffer is used again, which saves the kernel the search for memory, too.
+ * Of the last two pieces, these bytes will be read once more. A piece of which nothing is wanted when two more have
+ * come is gone; its buffer is used again, which saves the kernel the search for memory, too.
  */
 void unpacked_store_want(struct unpacked_store *store, uint64_t at, size_t count);
 
@@ -76,8 +77,8 @@ uint64_t unpacked_store_end(const struct unpacked_store *store);
 
 /*
  * Bytes that were wanted have been read for the last time; from any thread, while nothing is added. A piece of which
- * nothing is wanted any more is gone, and what it took goes back to the system at once: the image grows in memory that is
- * at hand, instead of memory that the system has to find, and the end has little left to free.
+ * nothing is wanted any more is gone, and what it took goes back to the system at once: the image grows in memory that
+ * is at hand, instead of memory that the system has to find, and the end has little left to free.
  */
 void unpacked_store_release(const struct unpacked_store *store, uint64_t at, size_t count);
 

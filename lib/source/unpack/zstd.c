@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* zstd (RFC 8878): frames one after another. libzstd compares their checksums, where they have any. */
 #include "source/unpack/decoder.h"
 
@@ -163,8 +163,8 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 	const struct state *state = decoder->state;
 
 	while (*written < room) {
-		errcode_t error = decoder->place == DECODER_BEFORE_MEMBER ? take_window(decoder) :
-		                                                            packed_reader_fill(reader, 1);
+		errcode_t error =
+			decoder->place == DECODER_BEFORE_MEMBER ? take_window(decoder) : packed_reader_fill(reader, 1);
 
 		if (error)
 			return error;
@@ -191,7 +191,12 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 }
 
 static const struct decoder_format format = {
-	.name = "zstd", .begins = begins, .find_member = find_member, .open = open_state, .close = close_state, .run = run,
+	.name = "zstd",
+	.begins = begins,
+	.find_member = find_member,
+	.open = open_state,
+	.close = close_state,
+	.run = run,
 };
 
 const struct decoder_format *const zstd_format = &format;

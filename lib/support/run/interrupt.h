@@ -18,8 +18,8 @@
 void interrupt_install(void);
 
 /*
- * A file that the second signal removes, since nobody else will; path must last until it is kept. (A fifth one at a time would
- * stay.) Any thread.
+ * A file that the second signal removes, since nobody else will; path must last until it is kept. (A fifth one at a
+ * time would stay.) Any thread.
  */
 void interrupt_removes(const char *path);
 void interrupt_keeps(const char *path);

@@ -26,7 +26,8 @@
 #define LARGEST_STEP 16
 #define STEPS_PER_WORKER 64
 
-/* How long is measured before workers are added: so many times what a thread may run before another gets the processor. */
+/* How long is measured before workers are added: so many times what a thread may run before another gets the processor.
+ */
 #define WINDOW_SECONDS 0.01
 /* Blocked for more than this part of it, workers are doubled; for less than that one, the next job begins with half. */
 #define BLOCKED_PART 0.6
@@ -81,7 +82,7 @@ struct pool {
 struct worker {
 	struct pool *pool;
 	pthread_t thread;
-	_Atomic pid_t id; /* 0: it has not begun yet */
+	_Atomic pid_t id;          /* 0: it has not begun yet */
 	double processor, delayed; /* seconds, when the window of an elastic pool began */
 };
 
@@ -183,7 +184,9 @@ static errcode_t create(unsigned int threads, unsigned int most, bool is_elastic
 	*ret = NULL;
 	if (!pool)
 		return ENOMEM;
-	*pool = (struct pool){ .workers = most ? most : 1, .is_elastic = is_elastic, .least = threads, .active = threads };
+	*pool = (struct pool){
+		.workers = most ? most : 1, .is_elastic = is_elastic, .least = threads, .active = threads
+	};
 	pthread_mutex_init(&pool->failure_lock, NULL);
 	sem_init(&pool->work, 0, 0);
 	sem_init(&pool->done, 0, 0);
@@ -350,7 +353,8 @@ static void wait_and_look(struct pool *pool)
 		const struct timespec until = seconds_timespec(seconds_of(CLOCK_MONOTONIC) + wait);
 
 		if (!sem_clockwait(&pool->done, CLOCK_MONOTONIC, &until)) {
-			/* ThreadSanitizer (GCC 12) does not know sem_clockwait(): what the workers did is seen by this, too. */
+			/* ThreadSanitizer (GCC 12) does not know sem_clockwait(): what the workers did is seen by this,
+			 * too. */
 			(void)atomic_load_explicit(&pool->busy, memory_order_acquire);
 			return;
 		}

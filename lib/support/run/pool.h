@@ -24,10 +24,10 @@ typedef errcode_t (*pool_task)(void *context, unsigned int worker, size_t index,
 MUST_CHECK errcode_t pool_create(unsigned int threads, struct pool **ret);
 
 /*
- * The same for work that may wait for something else than a processor: begins with `threads` workers, at least 1, and doubles
- * them, up to `most`, whenever those that run have spent most of some milliseconds blocked. Those that wait for a processor do
- * not count as blocked, so that other work on the machine adds none. pool_workers() is `most`: what there is one of for each
- * worker should cost little until it is used.
+ * The same for work that may wait for something else than a processor: begins with `threads` workers, at least 1, and
+ * doubles them, up to `most`, whenever those that run have spent most of some milliseconds blocked. Those that wait for
+ * a processor do not count as blocked, so that other work on the machine adds none. pool_workers() is `most`: what
+ * there is one of for each worker should cost little until it is used.
  */
 MUST_CHECK errcode_t pool_create_elastic(unsigned int threads, unsigned int most, struct pool **ret);
 
@@ -53,8 +53,8 @@ unsigned int pool_workers(const struct pool *pool);
 MUST_CHECK errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *context, struct problem *problem);
 
 /*
- * How long jobs have run since the pool was made, in seconds that went by. Jobs of one index are left out: they occupy one
- * thread, so what is not counted here is the serial part. For the thread that calls pool_run(), between jobs.
+ * How long jobs have run since the pool was made, in seconds that went by. Jobs of one index are left out: they occupy
+ * one thread, so what is not counted here is the serial part. For the thread that calls pool_run(), between jobs.
  */
 double pool_seconds(const struct pool *pool);
 

@@ -41,15 +41,15 @@ struct progress {
 	alignas(128) FILE *stream;
 	bool json;
 	pthread_t thread;
-	sem_t ending; /* posted when the thread is to end */
+	sem_t ending;         /* posted when the thread is to end */
 	pthread_mutex_t lock; /* what follows */
-	const char *stage; /* NULL before the first one */
+	const char *stage;    /* NULL before the first one */
 	uint64_t total_bytes, total_files;
 	double begin, start; /* of the stage, and of all */
 	struct time_left left;
-	struct work whole;   /* what there is to do, as far as it is known */
+	struct work whole; /* what there is to do, as far as it is known */
 	struct survey survey;
-	bool is_known;       /* all of that */
+	bool is_known; /* all of that */
 };
 
 /* What is drawn, read once so that the numbers of a line belong together. */
@@ -57,8 +57,8 @@ struct picture {
 	const char *stage;
 	uint64_t bytes, files, total_bytes, total_files;
 	double seconds, seconds_all; /* since the stage began, and since all did */
-	double fraction; /* done; negative: unknown */
-	double seconds_left; /* negative: unknown */
+	double fraction;             /* done; negative: unknown */
+	double seconds_left;         /* negative: unknown */
 };
 
 static struct found read_found(struct progress *progress)
@@ -85,8 +85,8 @@ static void survey(struct progress *progress, const struct picture *picture)
 }
 
 /*
- * Of what a name costs: 200 000 in one directory are listed in 0.07 s by one thread, while others examine them, which takes
- * 0.28 s of one (bench/progress).
+ * Of what a name costs: 200 000 in one directory are listed in 0.07 s by one thread, while others examine them, which
+ * takes 0.28 s of one (bench/progress).
  */
 #define LISTING_PART 0.2
 
@@ -181,8 +181,7 @@ static void put_time_left(struct line *line, const struct picture *picture)
 {
 	if (picture->seconds_left < 0 || picture->seconds_all < LEAST_SHOWN)
 		return;
-	unsigned long seconds =
-		picture->seconds_left < 360000 ? (unsigned long)(picture->seconds_left + 0.5) : 359999;
+	unsigned long seconds = picture->seconds_left < 360000 ? (unsigned long)(picture->seconds_left + 0.5) : 359999;
 
 	if (seconds >= 3600)
 		put(line, PART_LEFT, "  %lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -222,8 +221,7 @@ static void put_bytes(struct line *line, const struct picture *picture)
 	else
 		put(line, PART_BYTES, "  %s", units_bytes(picture->bytes).text);
 	if (picture->seconds >= 0.1)
-		put(line, PART_RATE, "  %s/s",
-		    units_bytes((uint64_t)((double)picture->bytes / picture->seconds)).text);
+		put(line, PART_RATE, "  %s/s", units_bytes((uint64_t)((double)picture->bytes / picture->seconds)).text);
 }
 
 /* Beside bytes they would say less: the large ones come first, so that for a long time hardly any is done. */
@@ -334,9 +332,9 @@ errcode_t progress_start(FILE *stream, enum progress_style style, struct progres
 
 	if (!progress)
 		return ENOMEM;
-	*progress = (struct progress){
-		.stream = stream, .json = style == PROGRESS_JSON, .start = seconds_of(CLOCK_MONOTONIC)
-	};
+	*progress = (struct progress){ .stream = stream,
+		                       .json = style == PROGRESS_JSON,
+		                       .start = seconds_of(CLOCK_MONOTONIC) };
 	time_left_init(&progress->left, NULL, 0);
 	pthread_mutex_init(&progress->lock, NULL);
 	sem_init(&progress->ending, 0, 0);

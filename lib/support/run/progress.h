@@ -27,8 +27,8 @@ enum progress_style {
 MUST_CHECK errcode_t progress_start(FILE *stream, enum progress_style style, struct progress **ret);
 
 /*
- * The stages that are to come, and what each costs, so that the time left is that of all of them; without a plan it is that
- * of the stage. Borrowed. Main thread only.
+ * The stages that are to come, and what each costs, so that the time left is that of all of them; without a plan it is
+ * that of the stage. Borrowed. Main thread only.
  */
 void progress_plan(struct progress *progress, const struct stage_cost *costs, size_t count);
 
@@ -45,8 +45,8 @@ void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes);
 void progress_total(struct progress *progress, uint64_t bytes);
 
 /*
- * What a stage finds that later ones have to do, as struct survey counts it, while that is not known: any thread. The tree
- * is read level by level; progress_survey_level() begins one. Main thread only.
+ * What a stage finds that later ones have to do, as struct survey counts it, while that is not known: any thread. The
+ * tree is read level by level; progress_survey_level() begins one. Main thread only.
  */
 void progress_find(struct progress *progress, const struct found *more);
 void progress_survey_level(struct progress *progress);

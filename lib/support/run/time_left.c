@@ -49,7 +49,9 @@ struct work survey_expect(const struct survey *survey)
 
 void time_left_init(struct time_left *left, const struct stage_cost *costs, size_t count)
 {
-	*left = (struct time_left){ .costs = costs, .count = count, .stage = count, .files_speed = 1, .bytes_speed = 1 };
+	*left = (struct time_left){
+		.costs = costs, .count = count, .stage = count, .files_speed = 1, .bytes_speed = 1
+	};
 }
 
 static void fit_add(struct time_fit *fit, double seconds, double files, double bytes)
@@ -67,8 +69,8 @@ static void fit_add(struct time_fit *fit, double seconds, double files, double b
 }
 
 /*
- * The variance of a period's length, by what least squares leave over. Where files and bytes have always come in the same
- * proportion there is nothing to solve.
+ * The variance of a period's length, by what least squares leave over. Where files and bytes have always come in the
+ * same proportion there is nothing to solve.
  */
 static double noise(const struct time_fit *fit)
 {
@@ -80,15 +82,16 @@ static double noise(const struct time_fit *fit)
 		double bytes = fit->bytes_seconds * fit->files_files - fit->files_seconds * fit->files_bytes;
 
 		left = fmax(fit->seconds_seconds -
-		            (files * fit->files_seconds + bytes * fit->bytes_seconds) / determinant, 0);
+		                    (files * fit->files_seconds + bytes * fit->bytes_seconds) / determinant,
+		            0);
 	}
 	return (left + 3 * part / fit->periods) / fit->periods;
 }
 
 /*
- * Least squares over the periods between updates, held near what was known before as far as the noise covers them: a few
- * large files tell nothing about the cost of a file. That leaves out the time of periods in which nothing was counted, so
- * both speeds are scaled in the end until the sum is what has gone by.
+ * Least squares over the periods between updates, held near what was known before as far as the noise covers them: a
+ * few large files tell nothing about the cost of a file. That leaves out the time of periods in which nothing was
+ * counted, so both speeds are scaled in the end until the sum is what has gone by.
  */
 static struct speeds fit_speeds(const struct time_fit *fit, struct speeds before, double trust_seconds)
 {
@@ -99,7 +102,8 @@ static struct speeds fit_speeds(const struct time_fit *fit, struct speeds before
 	/* What was known before says how the two compare; how fast both are, this stage shows by itself. */
 	double scale = fit->seconds / expected, variance = noise(fit);
 	struct speeds known = { before.files * scale, before.bytes * scale };
-	double files_ridge = variance / (known.files * known.files), bytes_ridge = variance / (known.bytes * known.bytes);
+	double files_ridge = variance / (known.files * known.files),
+	       bytes_ridge = variance / (known.bytes * known.bytes);
 	double files_files = fit->files_files + files_ridge, bytes_bytes = fit->bytes_bytes + bytes_ridge;
 	double files_seconds = fit->files_seconds + files_ridge * known.files;
 	double bytes_seconds = fit->bytes_seconds + bytes_ridge * known.bytes;
@@ -108,8 +112,10 @@ static struct speeds fit_speeds(const struct time_fit *fit, struct speeds before
 	if (!(determinant > 0))
 		return known;
 	struct speeds speeds = {
-		fmax((files_seconds * bytes_bytes - bytes_seconds * fit->files_bytes) / determinant, LEAST_SPEED * known.files),
-		fmax((bytes_seconds * files_files - files_seconds * fit->files_bytes) / determinant, LEAST_SPEED * known.bytes),
+		fmax((files_seconds * bytes_bytes - bytes_seconds * fit->files_bytes) / determinant,
+		     LEAST_SPEED * known.files),
+		fmax((bytes_seconds * files_files - files_seconds * fit->files_bytes) / determinant,
+		     LEAST_SPEED * known.bytes),
 	};
 	double trust = trust_seconds / (trust_seconds + fit->files + fit->bytes);
 
@@ -208,7 +214,8 @@ double time_left_update(struct time_left *left, double seconds, struct work done
 	const struct speeds speeds = speeds_of_all(left);
 
 	for (size_t number = left->next; number < left->count; number++)
-		sum += left->costs[number].once * speeds.files + left->costs[number].per_file * whole.files * speeds.files +
+		sum += left->costs[number].once * speeds.files +
+		       left->costs[number].per_file * whole.files * speeds.files +
 		       left->costs[number].per_byte * whole.bytes * speeds.bytes;
 	return sum;
 }

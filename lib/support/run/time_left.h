@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How long work that consists of stages will still take. What files and bytes cost is fitted to the time that has gone by;
- * what the stages to come cost beside those is a table's. Nothing here reads a clock, so that tests can replay what was
- * recorded.
+ * How long work that consists of stages will still take. What files and bytes cost is fitted to the time that has gone
+ * by; what the stages to come cost beside those is a table's. Nothing here reads a clock, so that tests can replay what
+ * was recorded.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct work {
 
 /* What has been found of a tree that is being read. */
 struct found {
-	uint64_t names, bytes; /* bytes of contents, of the names that have been examined */
+	uint64_t names, bytes;    /* bytes of contents, of the names that have been examined */
 	uint64_t folders, listed; /* folders that were found, and of these, those whose names are among the names */
 };
 
@@ -44,12 +44,12 @@ struct time_fit {
 struct time_left {
 	const struct stage_cost *costs; /* in their order; borrowed */
 	size_t count;
-	size_t stage; /* the one that runs; count: one that is not in the table */
-	size_t next;  /* in the table: all from here on are still to come */
-	struct time_fit all, own; /* since the beginning, and of this stage */
+	size_t stage;                    /* the one that runs; count: one that is not in the table */
+	size_t next;                     /* in the table: all from here on are still to come */
+	struct time_fit all, own;        /* since the beginning, and of this stage */
 	double files_speed, bytes_speed; /* of what came before this stage: seconds for one of the table's */
-	double seconds;           /* at the last update, since the stage began */
-	struct work done;         /* by then */
+	double seconds;                  /* at the last update, since the stage began */
+	struct work done;                /* by then */
 };
 
 /* costs may be NULL with a count of 0: then stages are estimated one by one. */
@@ -59,7 +59,7 @@ void time_left_init(struct time_left *left, const struct stage_cost *costs, size
 void time_left_begin(struct time_left *left, const char *stage);
 
 /*
- * Seconds that all is expected to take from now on; negative: unknown. seconds: since the stage began; done and total: of
- * the stage, where 0 in total is unknown; whole: what the stages to come will have to do.
+ * Seconds that all is expected to take from now on; negative: unknown. seconds: since the stage began; done and total:
+ * of the stage, where 0 in total is unknown; whole: what the stages to come will have to do.
  */
 double time_left_update(struct time_left *left, double seconds, struct work done, struct work total, struct work whole);

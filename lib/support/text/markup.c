@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-or-later
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "support/text/markup.h"
 
 void markup_print(const char *text, size_t count, FILE *stream)
