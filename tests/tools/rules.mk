@@ -31,6 +31,7 @@ tests/tools/transaction_crash: tests/tools/crash_judge.o tests/tools/recorded_di
 
 # Libraries that are preloaded into what is tested.
 preloaded := \
+	endless_xar \
 	fail_allocation \
 	fail_writes \
 	no_waiting
