@@ -142,7 +142,8 @@ static errcode_t read_flags(const struct wish *wish, uint64_t *value, struct pro
 	return 0;
 }
 
-static errcode_t take_blocks(struct shell *shell, const struct wish *wish, uint64_t value, struct ext2mb_extent *extent)
+static errcode_t alloc_blocks(struct shell *shell, const struct wish *wish, uint64_t value,
+                              struct ext2mb_extent *extent)
 {
 	const struct ext2mb_request request = {
 		.struct_bytes = sizeof(request),
@@ -155,8 +156,8 @@ static errcode_t take_blocks(struct shell *shell, const struct wish *wish, uint6
 }
 
 /* The file's next blocks, as if it grew. */
-static errcode_t take_for_file(struct shell *shell, const struct wish *wish, uint64_t value,
-                               struct ext2mb_extent *extent)
+static errcode_t alloc_for_file(struct shell *shell, const struct wish *wish, uint64_t value,
+                                struct ext2mb_extent *extent)
 {
 	struct open_file *file;
 	errcode_t error = filesystem_file(&shell->filesystem, (ext2_ino_t)wish->ino, (ext2_ino_t)wish->parent, &file);
@@ -191,8 +192,8 @@ errcode_t request_alloc(struct shell *shell, int count, char **words, struct pro
 	if (!error)
 		error = read_flags(&wish, &value, problem);
 	if (!error)
-		error = wish.ino ? take_for_file(shell, &wish, value, &extent) :
-		                   take_blocks(shell, &wish, value, &extent);
+		error = wish.ino ? alloc_for_file(shell, &wish, value, &extent) :
+		                   alloc_blocks(shell, &wish, value, &extent);
 	if (error)
 		return error;
 	shell->filesystem.is_changed = true;
@@ -227,7 +228,7 @@ errcode_t request_free(struct shell *shell, int count, char **words, struct prob
 static ext2_ino_t inode_of(const struct open_file *file, uint64_t position)
 {
 	for (; file; file = file->next) {
-		const struct preallocation_list *list = &file->file->own.list;
+		const struct preallocation_list *list = &file->file->owner.list;
 
 		for (uint32_t index = 0; index < list->count; index++)
 			if (list->items[index].position == position)

@@ -7,7 +7,7 @@
 
 #include <ss/ss.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "misc/command_line.h"
 #include "requests.h"
 #include "support/io/whole_io.h"
@@ -195,7 +195,7 @@ static int run(struct shell *shell, const struct command *command)
 		run_all(shell, command);
 	if (filesystem_close(&shell->filesystem, &problem))
 		shell_fail(shell, print_problem(&problem));
-	own_library_unload(shell->own);
+	user_library_unload(shell->user);
 	ss_delete_invocation(shell->invocation);
 	errcode_t error = shell->is_output_lost ? 0 : flush_output(stdout);
 

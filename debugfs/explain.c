@@ -54,11 +54,11 @@ struct looks {
 struct explanation {
 	struct ext2mb *mb;
 	struct looks looks;
-	struct search searches[CRITERIA]; /* as each criterion looked for the last time */
-	uint64_t failures[CRITERIA];      /* that each had before */
-	enum criterion criterion;         /* of the last look, */
-	uint32_t group;                   /* at this group: */
-	bool has_group;                   /* whether it takes from it is not known yet */
+	struct free_search searches[CRITERIA]; /* as each criterion looked for the last time */
+	uint64_t failures[CRITERIA];           /* that each had before */
+	enum criterion criterion;              /* of the last look, */
+	uint32_t group;                        /* at this group: */
+	bool has_group;                        /* whether it takes from it is not known yet */
 };
 
 /* Looks with the same result at one group after the other become one. */
@@ -78,7 +78,7 @@ static void note(struct looks *looks, const struct look *look)
 }
 
 /* What is said of a group that was not taken from, by what is known of it. */
-static struct look judge(const struct search *search, uint32_t number)
+static struct look judge(const struct free_search *search, uint32_t number)
 {
 	const struct geometry *geometry = &search->mb->geometry;
 	struct group_summary summary = group_summary_read(&search->mb->groups[number]);
@@ -152,7 +152,7 @@ static void begin(struct explanation *explanation)
 		explanation->failures[criterion] = failures_of(explanation->mb, criterion);
 }
 
-static void consider(void *context, const struct search *search, uint32_t group)
+static void consider(void *context, const struct free_search *search, uint32_t group)
 {
 	struct explanation *explanation = context;
 
@@ -357,7 +357,7 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 	struct ext2mb_extent extent;
 
 	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++)
-		explanation.searches[criterion] = (struct search){
+		explanation.searches[criterion] = (struct free_search){
 			.mb = mb,
 			.criterion = criterion,
 			.wanted = wanted < per_group ? (uint32_t)wanted : per_group,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "compare/tunables.h"
 #include "listing.h"
 #include "requests.h"
@@ -39,7 +39,7 @@ static errcode_t attach(struct shell *shell, const struct tunable *tunable, uint
 {
 	errcode_t error = filesystem_attach(&shell->filesystem, &shell->policy);
 
-	own_library_explain(shell->policy.own, error, problem);
+	user_library_explain(shell->policy.user, error, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "policy");
 	return tunable ? tunable_verify(tunable, shell->filesystem.mb, &shell->policy, value, problem) : 0;
@@ -96,23 +96,23 @@ static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint6
 static errcode_t use_library(struct shell *shell, const char *path, struct problem *problem)
 {
 	struct policy_options options = shell->policy;
-	struct own_library *library;
+	struct user_library *library;
 	errcode_t error = refuse_changed(shell, problem);
 
 	if (!error)
-		error = own_library_load(path, &library, problem);
+		error = user_library_load(path, &library, problem);
 	if (error)
 		return error;
-	options.policy = POLICY_OWN;
-	options.own = library;
+	options.policy = POLICY_USER;
+	options.user = library;
 	error = change(shell, &options, NULL, 0, problem);
 	if (!error) {
-		struct own_library *before = shell->own;
+		struct user_library *before = shell->user;
 
-		shell->own = library;
+		shell->user = library;
 		library = before;
 	}
-	own_library_unload(library);
+	user_library_unload(library);
 	return error;
 }
 
@@ -120,7 +120,7 @@ errcode_t request_policy(struct shell *shell, int count, char **words, struct pr
 {
 	if (count == 1)
 		return list(shell);
-	if (own_library_is_path(words[1]))
+	if (user_library_is_path(words[1]))
 		return use_library(shell, words[1], problem);
 	SCOPE_FREE char *name = strdup(words[1]);
 	if (!name)

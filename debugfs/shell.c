@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "misc/tool.h"
 #include "requests.h"
 #include "words.h"
@@ -40,5 +40,5 @@ errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struc
 	if (!failure || error == WRONG_USAGE || error == FAILURE_IS_TOLD)
 		return error;
 	problem_clear(problem);
-	return problem_set_reason(problem, ELIBBAD, shell->policy.own->path, "wrong answer", "%s", failure);
+	return problem_set_reason(problem, ELIBBAD, shell->policy.user->path, "wrong answer", "%s", failure);
 }

@@ -7,7 +7,7 @@
 struct shell {
 	struct filesystem filesystem;
 	struct policy_options policy; /* of the next allocator */
-	struct own_library *own;      /* owned; that has a policy, or had one; NULL: none */
+	struct user_library *user;    /* owned; that has a policy, or had one; NULL: none */
 	struct ext2mb_stats counted;  /* by this allocator when stats -r was given last */
 	int invocation;               /* libss's number of the shell */
 	int status;                   /* the exit status: that of the first command that failed */

@@ -22,23 +22,23 @@
 /* What getopt_long(3) returns for an option that was given by its name: beyond every letter. */
 #define FIRST_NAME 256
 
-static void take_help(struct command *command, const struct taken_option *option);
-static void take_version(struct command *command, const struct taken_option *option);
-static void take_completion(struct command *command, const struct taken_option *option);
+static void choose_help(struct command *command, const struct taken_option *option);
+static void choose_version(struct command *command, const struct taken_option *option);
+static void choose_completion(struct command *command, const struct taken_option *option);
 
 static const struct option_row standard_rows[] = {
 	{ .heading = "Help" },
-	{ .name = "help", .letter = 'h', .take = take_help, .help = "this text" },
+	{ .name = "help", .letter = 'h', .set = choose_help, .help = "this text" },
 	{ .name = "version",
 	  .letter = 'V',
-	  .take = take_version,
+	  .set = choose_version,
 	  .help = "the versions of the tool and of its library" },
 	/* For the make file. No other option begins with --sh, so that abbreviations stay what they are. */
 	{ .name = "shell-completion",
 	  .argument = "SHELL",
 	  .kind = ARGUMENT_WORDS,
 	  .words = COMPLETION_SHELLS,
-	  .take = take_completion },
+	  .set = choose_completion },
 	{ 0 },
 };
 
@@ -138,7 +138,7 @@ void command_line_describe(const struct option_row *rows)
 	}
 }
 
-static void take_help(struct command *command, const struct taken_option *option)
+static void choose_help(struct command *command, const struct taken_option *option)
 {
 	static char buffer[1 << 16];
 
@@ -157,14 +157,14 @@ static void take_help(struct command *command, const struct taken_option *option
 	exit_after_printing();
 }
 
-static void take_completion(struct command *command, const struct taken_option *option)
+static void choose_completion(struct command *command, const struct taken_option *option)
 {
 	(void)command;
 	completion_print(current, standard_rows, (enum completion_shell)option->value);
 	exit_after_printing();
 }
 
-static void take_version(struct command *command, const struct taken_option *option)
+static void choose_version(struct command *command, const struct taken_option *option)
 {
 	const char *version, *date;
 
@@ -303,7 +303,7 @@ static void store(struct command *command, const struct taken_option *option)
 		memcpy(field, &option->value, sizeof(option->value));
 }
 
-static void take_option(const struct option_row *row, char *argument, struct command *command)
+static void read_option(const struct option_row *row, char *argument, struct command *command)
 {
 	const struct taken_option option = {
 		.row = row,
@@ -313,8 +313,8 @@ static void take_option(const struct option_row *row, char *argument, struct com
 
 	if (row->field_bytes && (argument || !row->is_optional))
 		store(command, &option);
-	if (row->take)
-		row->take(command, &option);
+	if (row->set)
+		row->set(command, &option);
 }
 
 int command_line_read(const struct command_line *line, int argument_count, char **arguments, struct command *command)
@@ -331,7 +331,7 @@ int command_line_read(const struct command_line *line, int argument_count, char 
 			usage_error("%s", line->advice);
 		if (!row)
 			exit_for_usage();
-		take_option(row, optarg, command);
+		read_option(row, optarg, command);
 	}
 	return optind;
 }

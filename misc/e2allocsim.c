@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "e2allocsim_options.h"
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "simulate/results/report.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
@@ -88,9 +88,9 @@ static errcode_t run(struct command *command, struct problem *problem)
 	struct measurement *measurements = NULL;
 	size_t count = 0;
 
-	if (command->own && watch_end())
+	if (command->user && watch_end())
 		return problem_set(problem, ENOMEM, NULL, "cannot start");
-	asked_library = command->own ? command->own->path : NULL;
+	asked_library = command->user ? command->user->path : NULL;
 	errcode_t error = make_and_simulate(command, &measurements, &count, problem);
 
 	asked_library = NULL;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "compare/tunables.h"
 #include "simulate/results/shown.h"
 #include "support/text/units.h"
@@ -42,7 +42,7 @@ static const char examples[] =
 	"  e2allocsim replay trace.txt before.img               beside what the kernel did, each policy\n"
 	"  e2allocsim all --html=all.html --quick               every workload, in small: a page with charts\n";
 
-static void take_choices(const struct taken_option *option, uint32_t *choices)
+static void set_choices(const struct taken_option *option, uint32_t *choices)
 {
 	errcode_t error = configuration_parse_choices(option->argument, choices);
 
@@ -51,34 +51,34 @@ static void take_choices(const struct taken_option *option, uint32_t *choices)
 		            option->row->name, option->argument);
 }
 
-static void take_policy(struct command *command, const struct taken_option *option)
+static void set_policy(struct command *command, const struct taken_option *option)
 {
 	struct problem problem = { 0 };
 
-	if (!own_library_is_path(option->argument)) {
+	if (!user_library_is_path(option->argument)) {
 		if (policy_find(option->argument, &command->policy.policy))
 			usage_error("--policy: %s: there is no such policy; a library's name has a slash, as ./mine.so",
 			            option->argument);
 		return;
 	}
-	own_library_unload(TAKE(command->own));
-	if (own_library_load(option->argument, &command->own, &problem))
+	user_library_unload(TAKE(command->user));
+	if (user_library_load(option->argument, &command->user, &problem))
 		exit(print_problem(&problem));
-	command->policy.policy = POLICY_OWN;
-	command->policy.own = command->own;
+	command->policy.policy = POLICY_USER;
+	command->policy.user = command->user;
 }
 
-static void take_add(struct command *command, const struct taken_option *option)
+static void add_choices(struct command *command, const struct taken_option *option)
 {
-	take_choices(option, &command->policy.choices_added);
+	set_choices(option, &command->policy.choices_added);
 }
 
-static void take_drop(struct command *command, const struct taken_option *option)
+static void drop_choices(struct command *command, const struct taken_option *option)
 {
-	take_choices(option, &command->policy.choices_dropped);
+	set_choices(option, &command->policy.choices_dropped);
 }
 
-static void take_stripe(struct command *command, const struct taken_option *option)
+static void set_stripe(struct command *command, const struct taken_option *option)
 {
 	if (!option->value)
 		command->policy.allocator.stripe_blocks = EXT2MB_NO_STRIPE;
@@ -94,7 +94,7 @@ static bool is_set(const struct command *command, const struct tunable *wanted)
 }
 
 /* NAME=VALUE, as often as is wanted. */
-static void take_set(struct command *command, const struct taken_option *option)
+static void set_set(struct command *command, const struct taken_option *option)
 {
 	char *value = strchr(option->argument, '=');
 	struct problem problem = { 0 };
@@ -112,14 +112,14 @@ static void take_set(struct command *command, const struct taken_option *option)
 }
 
 /* As Linux presets mb_max_linear_groups there. */
-static void take_rotational(struct command *command, const struct taken_option *option)
+static void set_rotational(struct command *command, const struct taken_option *option)
 {
 	(void)option;
 	if (!is_set(command, tunable_find("mb_max_linear_groups")))
 		command->policy.linear_groups = LINEAR_GROUPS_ROTATIONAL;
 }
 
-static void take_show(struct command *command, const struct taken_option *option)
+static void set_show(struct command *command, const struct taken_option *option)
 {
 	errcode_t error = shown_parse(option->argument, &command->options.shown);
 
@@ -162,13 +162,13 @@ static void check_compared(struct command *command)
 			"--orphans: the runs that are compared differ in it: leave it out, or compare something else");
 }
 
-static void take_compare(struct command *command, const struct taken_option *option)
+static void set_compare(struct command *command, const struct taken_option *option)
 {
 	command->comparison = (enum comparison)(COMPARE_NOTHING + 1 + option->value);
 }
 
 /* "1,2,4,8" */
-static void take_list(const struct taken_option *option, unsigned int **list, size_t *count)
+static void set_list(const struct taken_option *option, unsigned int **list, size_t *count)
 {
 	char *rest = option->argument, *word;
 	size_t capacity = 0;
@@ -182,17 +182,17 @@ static void take_list(const struct taken_option *option, unsigned int **list, si
 	}
 }
 
-static void take_threads(struct command *command, const struct taken_option *option)
+static void set_threads(struct command *command, const struct taken_option *option)
 {
-	take_list(option, &command->threads, &command->options.thread_count);
+	set_list(option, &command->threads, &command->options.thread_count);
 }
 
-static void take_processors(struct command *command, const struct taken_option *option)
+static void set_processors(struct command *command, const struct taken_option *option)
 {
-	take_list(option, &command->processors, &command->processor_count);
+	set_list(option, &command->processors, &command->processor_count);
 }
 
-static void take_machine(struct command *command, const struct taken_option *option)
+static void choose_machine(struct command *command, const struct taken_option *option)
 {
 	/* Where calls take no time no clock goes on, and fallocate2 would never be late. */
 	if (machine_parse(option->argument, &command->machine) || !command->machine.call)
@@ -209,7 +209,7 @@ static const char *machine_word(unsigned int index)
 	return machine ? machine->name : NULL;
 }
 
-static void take_directory(struct command *command, const struct taken_option *option)
+static void set_directory(struct command *command, const struct taken_option *option)
 {
 	const char *name = option->argument;
 
@@ -219,7 +219,7 @@ static void take_directory(struct command *command, const struct taken_option *o
 		usage_error("--directory: %s cannot be the name of a directory", name);
 }
 
-void take_mke2fs_option(struct command *command, const struct taken_option *option)
+void set_mke2fs_option(struct command *command, const struct taken_option *option)
 {
 	char letter = option->row->letter;
 
@@ -247,18 +247,18 @@ static const struct option_row compared_rows[] = {
 	  .argument = "POLICY",
 	  .kind = ARGUMENT_TEXT,
 	  .words = "ext2mb|series|base",
-	  .take = take_policy,
+	  .set = set_policy,
 	  .help = "base (Linux before the series), series (Linux with it), ext2mb (default),\n"
 	          "or a library with one of your own, ./NAME.so: see ext2mb_policy.h" },
 	{ .name = "add",
 	  .argument = "CHOICES",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_add,
+	  .set = add_choices,
 	  .help = "add single choices or numbers of the series' patches: try-lock,4,8-10" },
 	{ .name = "drop",
 	  .argument = "CHOICES",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_drop,
+	  .set = drop_choices,
 	  .help = "leave out single choices or patches" },
 	{ .name = "scan",
 	  .argument = "SCAN",
@@ -294,7 +294,7 @@ static const struct option_row compared_rows[] = {
 	  .help = "with base and series: warm (default): all groups' bitmaps have been read; cold: none,\n"
 	          "as right after a mount with no_prefetch_block_bitmaps" },
 	{ .name = "rotational",
-	  .take = take_rotational,
+	  .set = set_rotational,
 	  .help = "with base and series: the disk turns, and Linux looks into four groups before it goes\n"
 	          "by its index (default: an SSD)" },
 	{ .name = "stripe",
@@ -302,20 +302,20 @@ static const struct option_row compared_rows[] = {
 	  .kind = ARGUMENT_NUMBER,
 	  .maximum = UINT32_MAX - 1,
 	  FIELD(policy.allocator.stripe_blocks),
-	  .take = take_stripe,
+	  .set = set_stripe,
 	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },
 	{ .name = "set",
 	  .argument = "NAME=VALUE",
 	  .kind = ARGUMENT_TEXT,
 	  .word = tunable_word,
-	  .take = take_set,
+	  .set = set_set,
 	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times;\n"
 	          "e2allocsim(8) lists them" },
 	{ .name = "compare",
 	  .argument = "WHAT",
 	  .kind = ARGUMENT_WORDS,
 	  .words = "policies|normalizations|windows|patches|main|orphans",
-	  .take = take_compare,
+	  .set = set_compare,
 	  .help = "policies, patches, normalizations, windows, orphans or main (base, series, ext2mb, and\n"
 	          "that with Linux's normalization): several runs, one table; the image stays as it is" },
 	{ 0 },
@@ -326,7 +326,7 @@ static const struct option_row compared_rows[] = {
 	  .argument = "WHAT[,WHAT]...",                                                                                \
 	  .kind = ARGUMENT_TEXT,                                                                                       \
 	  .word = shown_word,                                                                                          \
-	  .take = take_show,                                                                                           \
+	  .set = set_show,                                                                                             \
 	  .help = "what the kernel would show after each run: mb_stats, mb_groups,\nmb_structs_summary" },             \
 	{                                                                                                              \
 		.name = "json", FIELD(json), .help = "results as JSON"                                                 \
@@ -338,7 +338,7 @@ static const struct option_row run_rows[] = {
 	  .argument = "N[,N]...",
 	  .kind = ARGUMENT_TEXT,
 	  .maximum = MOST_THREADS,
-	  .take = take_threads,
+	  .set = set_threads,
 	  .help = "0 (default): one thread runs the streams in turn, in an order that the seed decides" },
 	{ .name = "checksums",
 	  FIELD(options.checksums),
@@ -357,14 +357,14 @@ static const struct option_row run_rows[] = {
 	  .kind = ARGUMENT_TEXT,
 	  .minimum = 1,
 	  .maximum = MOST_PROCESSORS,
-	  .take = take_processors,
+	  .set = set_processors,
 	  .help = "modelled CPUs in single-threaded runs: groups that another one uses count as\n"
 	          "busy (default: 64)" },
 	{ .name = "machine",
 	  .argument = "MACHINE",
 	  .kind = ARGUMENT_TEXT,
 	  .word = machine_word,
-	  .take = take_machine,
+	  .set = choose_machine,
 	  .help = "model what each of --processors takes there and waits for locks: kunpeng-920,\n"
 	          "amd-9654 (fallocate2, append), xeon-truncate, xeon-creat-clo, or numbers" },
 	{ .name = "cpu-limit",
@@ -378,7 +378,7 @@ static const struct option_row run_rows[] = {
 	  .argument = "NAME",
 	  .kind = ARGUMENT_TEXT,
 	  FIELD(options.directory),
-	  .take = take_directory,
+	  .set = set_directory,
 	  .help = "directory for the files, made in the image's root (default: the workload's name)" },
 	{ .letter = 'n', FIELD(options.dry_run), .help = "leave the image as it is" },
 	{ .name = "aged",
@@ -473,7 +473,7 @@ static void print_workloads(void)
 }
 
 /* TRACE IMAGE */
-static void take_input(struct command *command, int count, char **arguments)
+static void set_input(struct command *command, int count, char **arguments)
 {
 	const char *input = command->options.workload->input;
 
@@ -485,7 +485,7 @@ static void take_input(struct command *command, int count, char **arguments)
 	command->options.image = arguments[1];
 }
 
-static void take_image(struct command *command, int count, char **arguments)
+static void set_image(struct command *command, int count, char **arguments)
 {
 	if (!count)
 		usage_error("IMAGE is missing");
@@ -509,7 +509,7 @@ static void take_image(struct command *command, int count, char **arguments)
 		mke2fs_arguments_add(&command->mke2fs, 'E', "hash_seed=00000000-0000-4000-8000-000000000000");
 }
 
-static void take_all(struct command *command, int count, char **arguments)
+static void set_all(struct command *command, int count, char **arguments)
 {
 	if (count)
 		usage_error("%s: all makes images of its own: leave the name out", arguments[0]);
@@ -666,15 +666,15 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	char **operands = arguments + argument_count - left;
 
 	if (command->is_all) {
-		take_all(command, left, operands);
+		set_all(command, left, operands);
 		return;
 	}
 	if (is_option)
 		usage_error("%s", workload_is_first);
 	if (workload && workload->input)
-		take_input(command, left, operands);
+		set_input(command, left, operands);
 	else
-		take_image(command, left, operands);
+		set_image(command, left, operands);
 	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");
 	check_compared(command);
@@ -697,7 +697,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 void command_free(struct command *command)
 {
 	mke2fs_arguments_free(&command->mke2fs);
-	own_library_unload(command->own);
+	user_library_unload(command->user);
 	free(command->configurations);
 	free(command->threads);
 	free(command->processors);

@@ -12,7 +12,7 @@ struct command {
 	struct simulate_options options;
 	struct setting settings[WORKLOAD_MOST_OPTIONS];
 	struct policy_options policy;
-	struct own_library *own; /* owned; NULL: the policy is one of those that are built in */
+	struct user_library *user; /* owned; NULL: the policy is one of those that are built in */
 	enum comparison comparison;
 	struct configuration *configurations; /* owned */
 	unsigned int *threads;                /* owned */

@@ -244,12 +244,12 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 }
 
 /* A saved report has what it was asked for when it was made. */
-static errcode_t take_figures(const struct command *command, const struct subject *subject, const char *name,
-                              struct compared *compared, struct problem *problem)
+static errcode_t compute_figures(const struct command *command, const struct subject *subject, const char *name,
+                                 struct compared *compared, struct problem *problem)
 {
 	*compared = (struct compared){ .report = subject->report, .saved = subject->saved.text };
 	if (!subject->saved.text) {
-		figures_take(subject->report, &compared->figures);
+		figures_compute(subject->report, &compared->figures);
 		return 0;
 	}
 	compared->figures = subject->saved.figures;
@@ -269,10 +269,10 @@ static errcode_t print_comparison(struct command *command, const struct subject 
                                   struct problem *problem)
 {
 	struct compared before, after;
-	errcode_t error = take_figures(command, first, command->name, &before, problem);
+	errcode_t error = compute_figures(command, first, command->name, &before, problem);
 
 	if (!error)
-		error = take_figures(command, second, command->compare, &after, problem);
+		error = compute_figures(command, second, command->compare, &after, problem);
 	if (!error && command->html)
 		error = page_write(command, first->report, second->report, problem);
 	if (error)

@@ -24,12 +24,12 @@ static const char *form_name(unsigned int index)
 	return form ? form->name : NULL;
 }
 
-static void take_format(struct command *command, const struct taken_option *option)
+static void set_format(struct command *command, const struct taken_option *option)
 {
 	command->form = form_get((unsigned int)option->value);
 }
 
-static void take_json(struct command *command, const struct taken_option *option)
+static void set_json(struct command *command, const struct taken_option *option)
 {
 	(void)option;
 	for (unsigned int index = 0; form_get(index); index++)
@@ -37,7 +37,7 @@ static void take_json(struct command *command, const struct taken_option *option
 			command->form = form_get(index);
 }
 
-static void take_only(struct command *command, const struct taken_option *option)
+static void set_only(struct command *command, const struct taken_option *option)
 {
 	bool is_files = option->value;
 
@@ -47,14 +47,14 @@ static void take_only(struct command *command, const struct taken_option *option
 	command->options.without_files = !is_files;
 }
 
-static void take_chunk(struct command *command, const struct taken_option *option)
+static void set_chunk(struct command *command, const struct taken_option *option)
 {
 	if (command->chunk_kilobytes & (command->chunk_kilobytes - 1))
 		usage_error("-c: %s is not a power of two", option->argument);
 }
 
 /* "30" or "12.5": the score is compared as it would be shown with as many decimals. */
-static void take_max_score(struct command *command, const struct taken_option *option)
+static void set_max_score(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
 	size_t digits = strspn(argument, "0123456789"), decimals = 0;
@@ -72,19 +72,19 @@ static void take_max_score(struct command *command, const struct taken_option *o
 	command->score_decimals = (unsigned int)decimals;
 }
 
-static void take_by_directory(struct command *command, const struct taken_option *option)
+static void set_by_directory(struct command *command, const struct taken_option *option)
 {
 	(void)option;
 	command->parts.by_directory = true;
 }
 
-static void take_unlink_cost(struct command *command, const struct taken_option *option)
+static void set_unlink_cost(struct command *command, const struct taken_option *option)
 {
 	(void)option;
 	command->parts.unlink = true;
 }
 
-static void take_quick(struct command *command, const struct taken_option *option)
+static void set_quick(struct command *command, const struct taken_option *option)
 {
 	if (!option->argument)
 		command->options.quick_seconds = DEFAULT_QUICK_SECONDS;
@@ -96,14 +96,14 @@ static const struct option_row options[] = {
 	  .argument = "FORM",
 	  .kind = ARGUMENT_WORDS,
 	  .word = form_name,
-	  .take = take_format,
+	  .set = set_format,
 	  .help = "the form of the report (default: text; filefrag needs --path):\n" },
-	{ .name = "json", .take = take_json, .help = "the same as --format=json" },
+	{ .name = "json", .set = set_json, .help = "the same as --format=json" },
 	{ .name = "only",
 	  .argument = "PART",
 	  .kind = ARGUMENT_WORDS,
 	  .words = "free|files",
-	  .take = take_only,
+	  .set = set_only,
 	  .help = "free or files: leave out the other" },
 	{ .letter = 'c',
 	  .argument = "KIB",
@@ -111,7 +111,7 @@ static const struct option_row options[] = {
 	  .minimum = 1,
 	  .maximum = UINT64_C(1) << 40,
 	  FIELD(chunk_kilobytes),
-	  .take = take_chunk,
+	  .set = set_chunk,
 	  .help = "also count the free chunks of KIB kibibytes, a power of two" },
 	{ .name = "groups",
 	  FIELD(parts.groups),
@@ -128,7 +128,7 @@ static const struct option_row options[] = {
 	  .is_optional = true,
 	  .maximum = MOST_DEPTH,
 	  FIELD(options.directory_depth),
-	  .take = take_by_directory,
+	  .set = set_by_directory,
 	  .help = "also show totals for directories, down to DEPTH (default 1) below the root" },
 	{ .name = "unlink-cost",
 	  .argument = "FILES",
@@ -137,7 +137,7 @@ static const struct option_row options[] = {
 	  .minimum = 1,
 	  .maximum = UINT32_MAX,
 	  FIELD(options.unlink_batch_files),
-	  .take = take_unlink_cost,
+	  .set = set_unlink_cost,
 	  .help = "also show which bitmaps deleting the files of each directory would write, in\n"
 	          "transactions of FILES files (default 1000)" },
 	{ .name = "path",
@@ -163,12 +163,12 @@ static const struct option_row options[] = {
 	  .minimum = 1,
 	  .maximum = MOST_QUICK_SECONDS,
 	  FIELD(options.quick_seconds),
-	  .take = take_quick,
+	  .set = set_quick,
 	  .help = "read for SECONDS (default 10) at most, and 32 MiB for each of them; says what is\nleft out" },
 	{ .name = "max-score",
 	  .argument = "N",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_max_score,
+	  .set = set_max_score,
 	  .help = "exit with status 3 if e4defrag's score is above N, which may have decimals" },
 	{ .heading = "Where the filesystem is" },
 	{ .name = "offset",

@@ -325,7 +325,7 @@ static int run(struct command *command)
 }
 
 /* Invoked as mkfs.extN: take the type from our name. Messages have the name that the caller knows. */
-static void take_name(const char *name, struct command *command)
+static void use_name(const char *name, struct command *command)
 {
 	static const char *const types[] = { "ext2", "ext3", "ext4" };
 
@@ -375,7 +375,7 @@ int main(int argument_count, char **arguments)
 		                                       .unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES } };
 	char *name = argument_count > 0 ? basename(arguments[0]) : (char *)"";
 
-	take_name(name, &command);
+	use_name(name, &command);
 	tool_start(argument_count, arguments);
 	if (argument_count < 2 && !is_stand_in(&command))
 		usage_error("-d SOURCE and IMAGE are missing");

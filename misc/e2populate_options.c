@@ -63,7 +63,7 @@ static void check(struct command *command, errcode_t error, int status)
 	exit(status);
 }
 
-static void take_source(struct command *command, const struct taken_option *option)
+static void add_source(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
 	bool is_input = source_is_standard_input(argument);
@@ -84,23 +84,23 @@ static struct exclude *needed_exclude(struct command *command)
 	return command->exclude;
 }
 
-static void take_exclude(struct command *command, const struct taken_option *option)
+static void add_exclude(struct command *command, const struct taken_option *option)
 {
 	check(command, exclude_add(needed_exclude(command), option->argument, "--exclude", &command->problem),
 	      EXIT_USAGE);
 }
 
-static void take_exclude_from(struct command *command, const struct taken_option *option)
+static void add_excludes_from(struct command *command, const struct taken_option *option)
 {
 	check(command, exclude_add_file(needed_exclude(command), option->argument, &command->problem), EXIT_FAILURE);
 }
 
-static void take_owner_map(struct command *command, const struct taken_option *option)
+static void set_owner_map(struct command *command, const struct taken_option *option)
 {
 	check(command, owner_map_add_file(&command->owners, option->argument, &command->problem), EXIT_FAILURE);
 }
 
-static void take_id_map(struct command *command, const struct taken_option *option)
+static void set_id_map(struct command *command, const struct taken_option *option)
 {
 	bool is_user = strcmp(option->row->name, "uid-map") == 0;
 
@@ -125,19 +125,19 @@ static const char *whiteouts_name(unsigned int index)
 	return index < sizeof(whiteouts) / sizeof(*whiteouts) ? whiteouts[index].name : NULL;
 }
 
-static void take_whiteouts(struct command *command, const struct taken_option *option)
+static void set_whiteouts(struct command *command, const struct taken_option *option)
 {
 	command->options.layering = whiteouts[option->value].layering;
 }
 
-static void take_metadata(struct command *command, const struct taken_option *option)
+static void set_metadata(struct command *command, const struct taken_option *option)
 {
 	if (command->options.metadata)
 		usage_error("--metadata is given twice: put all lines into one file");
 	command->options.metadata = option->argument;
 }
 
-static void take_free(struct command *command, const struct taken_option *option)
+static void set_free(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
 	struct populate_options *options = &command->options;
@@ -156,7 +156,7 @@ static void take_free(struct command *command, const struct taken_option *option
 	}
 }
 
-static void take_memory(struct command *command, const struct taken_option *option)
+static void set_memory(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
 	size_t length = strlen(argument);
@@ -187,7 +187,7 @@ static const struct limit_word {
 
 #define LIMIT_WORDS "names=|unpacked=|metadata=|path="
 
-static void take_one_limit(struct command *command, const char *text)
+static void set_one_limit(struct command *command, const char *text)
 {
 	const struct limit_word *word = limit_words;
 	const struct limit_word *end = limit_words + sizeof(limit_words) / sizeof(*limit_words);
@@ -209,7 +209,7 @@ static void take_one_limit(struct command *command, const char *text)
 	command->metadata_limit_given |= word->at == offsetof(struct source_limits, metadata_bytes);
 }
 
-static void take_limit(struct command *command, const struct taken_option *option)
+static void set_limit(struct command *command, const struct taken_option *option)
 {
 	SCOPE_FREE char *list = strdup(option->argument);
 	char *rest = list, *word;
@@ -217,10 +217,10 @@ static void take_limit(struct command *command, const struct taken_option *optio
 	if (!list)
 		exit_without_memory();
 	while ((word = strsep(&rest, ",")))
-		take_one_limit(command, word);
+		set_one_limit(command, word);
 }
 
-static void take_reflink(struct command *command, const struct taken_option *option)
+static void set_reflink(struct command *command, const struct taken_option *option)
 {
 	command->reflink_given = option->argument;
 }
@@ -263,7 +263,7 @@ static void check_length(const struct command *command, int option, const char *
 	fprintf(stderr, "%s: -%c: longer than %zu bytes, and cut there\n", tool_name, option, most_bytes);
 }
 
-void take_mke2fs_option(struct command *command, const struct taken_option *option)
+void set_mke2fs_option(struct command *command, const struct taken_option *option)
 {
 	const char letter = option->row->letter;
 	const char *argument = option->argument;
@@ -326,7 +326,7 @@ static const struct option_row own_rows[] = {
 	  .argument = "SOURCE",
 	  .kind = ARGUMENT_FILE,
 	  FIELD(sources),
-	  .take = take_source,
+	  .set = add_source,
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	          "mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
@@ -334,12 +334,12 @@ static const struct option_row own_rows[] = {
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_exclude,
+	  .set = add_exclude,
 	  .help = "leave out what matches, as in .gitignore; repeatable" },
 	{ .name = "exclude-from",
 	  .argument = "FILE",
 	  .kind = ARGUMENT_FILE,
-	  .take = take_exclude_from,
+	  .set = add_excludes_from,
 	  .help = "the same for each line of FILE" },
 	{ .name = "one-file-system",
 	  FIELD(options.one_file_system),
@@ -362,7 +362,7 @@ static const struct option_row own_rows[] = {
 	  .argument = "LIST",
 	  .kind = ARGUMENT_TEXT,
 	  .words = LIMIT_WORDS,
-	  .take = take_limit,
+	  .set = set_limit,
 	  .help = "how much archives, manifests and layers may hold, all together: names=N\n"
 	          "(20000000), unpacked=SIZE (1T), metadata=SIZE (25% of the memory available);\n"
 	          "and path=N, bytes of one path (4095); none for a limit takes it away" },
@@ -370,32 +370,32 @@ static const struct option_row own_rows[] = {
 	  .argument = "FORM",
 	  .kind = ARGUMENT_WORDS,
 	  .word = whiteouts_name,
-	  .take = take_whiteouts,
+	  .set = set_whiteouts,
 	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"
 	          "kept as overlayfs's own): " },
 	{ .heading = "Owners and metadata" },
 	{ .name = "owner-map",
 	  .argument = "FILE",
 	  .kind = ARGUMENT_FILE,
-	  .take = take_owner_map,
+	  .set = set_owner_map,
 	  .help = "other owners by rules, lines of FROM TO, each USER, USER:GROUP or\n"
 	          ":GROUP; names are those of SOURCE/etc/passwd and group" },
 	{ .name = "uid-map",
 	  .argument = "FROM:TO:COUNT",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_id_map,
+	  .set = set_id_map,
 	  .help = "users by ranges, as in a user namespace; repeatable" },
 	{ .name = "gid-map",
 	  .argument = "FROM:TO:COUNT",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_id_map,
+	  .set = set_id_map,
 	  .help = "the same for groups" },
 	{ .name = "root-owned", FIELD(owners.root_owned), .help = "everything belongs to 0:0 (also --all-root)" },
 	{ .name = "all-root", FIELD(owners.root_owned) },
 	{ .name = "metadata",
 	  .argument = "FILE",
 	  .kind = ARGUMENT_FILE,
-	  .take = take_metadata,
+	  .set = set_metadata,
 	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
 	          "devices, directories and links that SOURCE lacks are made" },
 	{ .name = "casefold",
@@ -408,7 +408,7 @@ static const struct option_row own_rows[] = {
 	{ .name = "free",
 	  .argument = "SIZE|N%",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_free,
+	  .set = set_free,
 	  .help = "space that is left for anyone (as df shows it), in bytes, with a\n"
 	          "suffix K, M, G, T, or in percent of the filesystem" },
 	{ .name = "free-inodes",
@@ -419,7 +419,7 @@ static const struct option_row own_rows[] = {
 	  .help = "inodes that are left" },
 	{ .name = "size-only", FIELD(options.size_only), .help = "print how large it would be, and write nothing" },
 	{ .heading = "Work and output" },
-	{ .letter = 'F', .take = take_mke2fs_option, .help = "do not ask before what IMAGE holds is lost" },
+	{ .letter = 'F', .set = set_mke2fs_option, .help = "do not ask before what IMAGE holds is lost" },
 	{ .name = "in-place",
 	  FIELD(options.in_place),
 	  .help = "write into IMAGE if it is a file that exists, as mke2fs does, instead of\nmaking a new one" },
@@ -434,7 +434,7 @@ static const struct option_row own_rows[] = {
 	{ .name = "memory",
 	  .argument = "SIZE|N%",
 	  .kind = ARGUMENT_TEXT,
-	  .take = take_memory,
+	  .set = set_memory,
 	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
 	          "suffix, or in percent of the memory available (25%); the rest goes\n"
 	          "to a temporary file" },
@@ -450,7 +450,7 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_WORDS,
 	  .words = "auto|always|never",
 	  FIELD(options.reflink),
-	  .take = take_reflink,
+	  .set = set_reflink,
 	  .help = "with --zeros=source, IMAGE shares blocks with SOURCE where both are on\n"
 	          "one filesystem that can do this, as XFS and btrfs (auto, the default);\n"
 	          "always fails where it cannot" },
@@ -472,7 +472,7 @@ static const struct option_row own_rows[] = {
 #define OTHER(character, what, words)                                                                                  \
 	{                                                                                                              \
 		.letter = (character), .argument = (what), .kind = (what) ? ARGUMENT_TEXT : ARGUMENT_NONE,             \
-		.take = take_mke2fs_option, .help = (words)                                                            \
+		.set = set_mke2fs_option, .help = (words)                                                              \
 	}
 
 /* Without words: refused. */
@@ -485,7 +485,7 @@ static const struct option_row other_mke2fs_rows[] = {
 	  .argument = "ERRORS",
 	  .kind = ARGUMENT_TEXT,
 	  .words = "continue|remount-ro|panic",
-	  .take = take_mke2fs_option,
+	  .set = set_mke2fs_option,
 	  .help = "what the kernel does on errors" },
 	OTHER('j', NULL, "with a journal"),
 	OTHER('r', "REVISION", "of the filesystem's format"),
@@ -554,7 +554,7 @@ static void drop_extended(struct command *command, const char *name)
 }
 
 /* -E offset concerns mke2fs only when the image itself is formatted, and not where sizes are tried. */
-static void take_offset(struct command *command)
+static void set_offset(struct command *command)
 {
 	SCOPE_FREE char *value = NULL;
 
@@ -568,7 +568,7 @@ static void take_offset(struct command *command)
 }
 
 /* Ours: mke2fs as Debian builds it cannot write that format. */
-static void take_android_sparse(struct command *command)
+static void set_android_sparse(struct command *command)
 {
 	if (!extended_has(command->extended, "android_sparse"))
 		return;
@@ -614,8 +614,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 	if (!command->sources.count)
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
-	take_offset(command);
-	take_android_sparse(command);
+	set_offset(command);
+	set_android_sparse(command);
 	if (is_stand_in(command))
 		command->options.in_place = true;
 	else

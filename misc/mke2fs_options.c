@@ -7,7 +7,7 @@
 /* Numbers and sizes are as mke2fs reads them, which checks them, too. */
 #define PASSED_ON(character, what, words)                                                                              \
 	{                                                                                                              \
-		.letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .take = take_mke2fs_option,          \
+		.letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .set = set_mke2fs_option,            \
 		.help = (words)                                                                                        \
 	}
 
@@ -17,7 +17,7 @@ const struct option_row mke2fs_options[] = {
 	  .argument = "TYPE",
 	  .kind = ARGUMENT_TEXT,
 	  .words = "ext2|ext3|ext4",
-	  .take = take_mke2fs_option,
+	  .set = set_mke2fs_option,
 	  .help = "ext2, ext3 or ext4" },
 	PASSED_ON('b', "BLOCK-SIZE", "in bytes"),
 	PASSED_ON('I', "INODE-SIZE", "in bytes"),

@@ -8,7 +8,7 @@
 extern const struct option_row mke2fs_options[];
 
 /* Takes one of them; each tool that has them in its tables defines its own. */
-void take_mke2fs_option(struct command *command, const struct taken_option *option);
+void set_mke2fs_option(struct command *command, const struct taken_option *option);
 
 /*
  * Adds "-bARGUMENT" to what is passed on, argument being NULL for an option that takes none. Ends the program where

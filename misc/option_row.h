@@ -42,7 +42,7 @@ struct option_row {
 	const char *(*word)(unsigned int index); /* instead, for words of a table: NULL after the last one */
 	uint64_t minimum, maximum;
 	size_t field_offset, field_bytes; /* FIELD(), where the value or the argument goes; or none */
-	void (*take)(struct command *command, const struct taken_option *option); /* NULL: the field is all */
+	void (*set)(struct command *command, const struct taken_option *option); /* NULL: the field is all */
 	const char *help; /* further lines after \n; NULL: another name of the option before it */
 };
 

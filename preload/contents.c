@@ -14,12 +14,12 @@
 #include "preload/program.h"
 #include "preload/steps.h"
 
-struct run {
+struct named_run {
 	blk64_t start;
 	blk64_t count;
 };
 
-static void name_run(struct handle *handle, struct run *run)
+static void name_run(struct handle *handle, struct named_run *run)
 {
 	/* What cannot be named is journalled. */
 	if (run->count)
@@ -49,7 +49,7 @@ static void name_overwritten(struct handle *handle, ext2_file_t file, unsigned i
 {
 	const struct ext2_inode *inode = ext2fs_file_get_inode(file);
 	unsigned int block_bytes = handle->fs->blocksize;
-	struct run run = { 0 };
+	struct named_run run = { 0 };
 	__u64 position;
 
 	if (!bytes || !is_plain(inode) || ext2fs_file_llseek(file, 0, EXT2_SEEK_CUR, &position))

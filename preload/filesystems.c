@@ -13,7 +13,7 @@
 #include "preload/steps.h"
 
 /* fs: opened to be written. */
-static errcode_t take_on(ext2_filsys fs, bool is_journalled)
+static errcode_t adopt(ext2_filsys fs, bool is_journalled)
 {
 	struct handle *handle = handle_add(fs);
 
@@ -53,7 +53,7 @@ static errcode_t open_journalled(const char *name, const char *io_options, int f
 		say("%s: cannot be opened with --journal: %s", name, error_message(error));
 		return error;
 	}
-	error = take_on(*fs, true);
+	error = adopt(*fs, true);
 	if (error) {
 		say("%s: %s", name, error_message(error));
 		NEXT(ext2fs_free)(*fs);
@@ -74,7 +74,7 @@ errcode_t ext2fs_open2(const char *name, const char *io_options, int flags, int 
 		return open_journalled(name, io_options, flags, superblock, block_size, manager, fs);
 	errcode_t error = NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size, manager, fs);
 
-	if (!error && take_on(*fs, false))
+	if (!error && adopt(*fs, false))
 		say("%s: libext2fs allocates by itself: %s", name, error_message(ENOMEM));
 	return error;
 }

@@ -11,7 +11,7 @@
 #include "preload/program.h"
 
 /* Programs mark what they were given. One that failed in between did not, and libext2fs would give the same again. */
-static void take_back(struct handle *handle)
+static void return_number(struct handle *handle)
 {
 	if (handle->given && !ext2fs_fast_test_inode_bitmap2(handle->fs->inode_map, handle->given))
 		(void)!ext2mb_inode_free(handle->worker, handle->given, handle->is_directory);
@@ -83,7 +83,7 @@ errcode_t ext2fs_new_inode(ext2_filsys fs, ext2_ino_t directory, int mode, ext2f
 		handle_attach(handle);
 	if (!handle || !handle->mb || (map && map != fs->inode_map))
 		return NEXT(ext2fs_new_inode)(fs, directory, mode, map, ino);
-	take_back(handle);
+	return_number(handle);
 	errcode_t error = propose(handle, directory, mode, ino);
 
 	if (!error)

@@ -26,7 +26,7 @@ const struct policy allocator_policy = {
 	.goals = &stream_goals_padded,
 	.search = &scan_operations,
 	.small_file_goal = file_goal_in_share,
-	.small_file_take = locality_group_take,
+	.small_file_alloc = locality_group_alloc,
 	.inodes = &inodes_in_shares,
 	.normalization = EXT2MB_NORMALIZE_EXT2MB,
 	.locality = EXT2MB_LOCALITY_DIRECTORY,
@@ -130,10 +130,10 @@ static void destroy(struct ext2mb *mb)
 /* With two claims two processes could have one each, and neither would go on. */
 static errcode_t open_claim(struct ext2mb *mb, ext2_filsys fs)
 {
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 
-	mb->claim = transaction ? &transaction->claim : &mb->own_claim;
-	return transaction ? 0 : process_claim_open(mb->claim);
+	mb->claim = state ? &state->claim : &mb->own_claim;
+	return state ? 0 : process_claim_open(mb->claim);
 }
 
 static errcode_t open_rooms(ext2_filsys fs, const struct ext2mb_options *options, const struct policy *policy,

@@ -93,16 +93,17 @@ static errcode_t read_request(const struct geometry *geometry, const struct ext2
 	return 0;
 }
 
-static errcode_t take(struct ext2mb_worker *worker, const struct scan_request *scan, uint64_t *start, uint32_t *taken)
+static errcode_t alloc_request(struct ext2mb_worker *worker, const struct scan_request *scan, uint64_t *start,
+                               uint32_t *taken)
 {
 	errcode_t error;
 
 	if (scan->flags & EXT2MB_ALLOC_GOAL_ONLY)
-		error = scan_take(worker, scan, start, taken);
+		error = scan_alloc(worker, scan, start, taken);
 	else if (scan->least && !(scan->flags & EXT2MB_ALLOC_PACK))
-		error = reclaim_take_whole(worker, scan, start, taken);
+		error = reclaim_alloc_whole(worker, scan, start, taken);
 	else
-		error = reclaim_take(worker, scan, start, taken);
+		error = reclaim_alloc(worker, scan, start, taken);
 	if (scan->least > 1) {
 		stats_add(&worker->stats, COUNT_LEAST_REQUESTS, 1);
 		stats_add(&worker->stats, COUNT_LEAST_REFUSALS, error == EXT2MB_ET_NO_SPACE);
@@ -111,13 +112,13 @@ static errcode_t take(struct ext2mb_worker *worker, const struct scan_request *s
 }
 
 /* One extent, whatever the program has marked there. */
-static errcode_t take_extent(struct ext2mb_worker *worker, const struct scan_request *scan,
-                             struct ext2mb_extent *extent)
+static errcode_t alloc_extent(struct ext2mb_worker *worker, const struct scan_request *scan,
+                              struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	uint64_t start;
 	uint32_t taken;
-	errcode_t error = take(worker, scan, &start, &taken);
+	errcode_t error = alloc_request(worker, scan, &start, &taken);
 
 	if (error)
 		return error;
@@ -148,7 +149,7 @@ errcode_t ext2mb_alloc(struct ext2mb_worker *worker, const struct ext2mb_request
 		return error;
 	stats_add(&worker->stats, COUNT_REQUESTS, 1);
 	do {
-		error = take_extent(worker, &scan, extent);
+		error = alloc_extent(worker, &scan, extent);
 		if (error)
 			return error;
 	} while (worker->has_none_marked && !worker->has_none_marked(worker, extent));
@@ -203,7 +204,7 @@ errcode_t ext2mb_mark_used(struct ext2mb_worker *worker, uint64_t start, uint64_
 
 	if (!is_range(geometry, start, count))
 		return EXT2MB_ET_BAD_RANGE;
-	return block_range_take(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
+	return block_range_alloc(worker, position_of(geometry, start), geometry_to_clusters(geometry, count));
 }
 
 errcode_t ext2mb_query_blocks(struct ext2mb *mb, uint64_t start, uint64_t count, enum ext2mb_block_use *use,

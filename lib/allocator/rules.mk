@@ -4,7 +4,7 @@ ext2mb_sources += \
 	lib/allocator/attach/attach.c \
 	lib/allocator/attach/attached_files.c \
 	lib/allocator/attach/follow.c \
-	lib/allocator/attach/take.c \
+	lib/allocator/attach/alloc.c \
 	lib/allocator/check/check.c \
 	lib/allocator/core/bits.c \
 	lib/allocator/core/buddy.c \

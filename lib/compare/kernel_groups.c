@@ -66,7 +66,7 @@ errcode_t kernel_groups_warm(struct ext2mb *mb)
 	return error;
 }
 
-static bool is_cheap(const struct search *search)
+static bool is_cheap(const struct free_search *search)
 {
 	return search->criterion < GOAL_LENGTH_SLOW;
 }
@@ -96,7 +96,7 @@ uint32_t kernel_read_ahead_most(const struct ext2mb *mb)
 }
 
 /* To the end of the flex group. A group is read once only. */
-static void read_ahead(struct search *search, uint32_t number)
+static void read_ahead(struct free_search *search, uint32_t number)
 {
 	struct ext2mb *mb = search->mb;
 	struct read_ahead *ahead = &search->read_ahead;
@@ -115,14 +115,14 @@ static void read_ahead(struct search *search, uint32_t number)
 	}
 }
 
-void kernel_begin_criterion(struct search *search)
+void kernel_begin_criterion(struct free_search *search)
 {
 	search->read_ahead.next = search->start_group;
 	search->read_ahead.groups = 0;
 }
 
 /* By its descriptor. */
-static bool may_be_loaded(const struct search *search, uint32_t number)
+static bool may_be_loaded(const struct free_search *search, uint32_t number)
 {
 	const struct ext2mb *mb = search->mb;
 	uint32_t flex = mb->geometry.flex_groups, free_clusters = group_free_clusters(&mb->groups[number]);
@@ -132,7 +132,7 @@ static bool may_be_loaded(const struct search *search, uint32_t number)
 	return !is_cheap(search) || (flex > 1 && number % flex == 0) || fs_state_is_block_uninit(mb->fs_state, number);
 }
 
-errcode_t kernel_visit(struct search *search, uint32_t number, bool waits)
+errcode_t kernel_visit(struct free_search *search, uint32_t number, bool waits)
 {
 	struct ext2mb *mb = search->mb;
 
@@ -151,7 +151,7 @@ errcode_t kernel_visit(struct search *search, uint32_t number, bool waits)
 	return search_group(search, number, waits);
 }
 
-errcode_t kernel_end(struct search *search)
+errcode_t kernel_end(struct free_search *search)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t number = search->read_ahead.next;

@@ -12,7 +12,7 @@
 #include "allocator/search/group_search.h"
 #include "allocator/search/stream_goals.h"
 
-struct own_policy;
+struct user_policy;
 struct kernel_record;
 struct kernel_tree;
 
@@ -57,7 +57,7 @@ struct kernel_policy {
 	_Atomic uint64_t pending_clusters;
 	struct kernel_tree *trees; /* one for each group, under the group's lock; NULL: our way */
 
-	struct own_policy *own; /* own_policy.h; NULL: none */
+	struct user_policy *user; /* user_policy.h; NULL: none */
 };
 
 /* Of an allocator that policy_open() has opened. */
@@ -110,24 +110,24 @@ MUST_CHECK errcode_t kernel_groups_warm(struct ext2mb *mb);
 
 /* search_group(), as the kernel comes to a group: it reads ahead, and in cheap criteria passes over what is not loaded.
  */
-MUST_CHECK errcode_t kernel_visit(struct search *search, uint32_t number, bool waits);
+MUST_CHECK errcode_t kernel_visit(struct free_search *search, uint32_t number, bool waits);
 
 /* A criterion begins: what is read ahead begins with its first group. */
-void kernel_begin_criterion(struct search *search);
+void kernel_begin_criterion(struct free_search *search);
 
 /* After the criteria: what was read ahead last is loaded. */
-MUST_CHECK errcode_t kernel_end(struct search *search);
+MUST_CHECK errcode_t kernel_end(struct free_search *search);
 
 /* Measures runs buddy by buddy, until one is long enough: a run is then more than one. */
-void kernel_walk(struct search *search, uint32_t number);
+void kernel_walk(struct free_search *search, uint32_t number);
 
 /* A small file's clusters: from the locality group, or by a search from its own group on; fallocate makes nothing. */
-MUST_CHECK errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct locality_group *pool,
-                                            const struct small_request *request, struct preallocation *taken);
+MUST_CHECK errcode_t kernel_small_file_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
+                                             const struct small_request *request, struct preallocation *taken);
 
 /* How the sets were gone through before patches 15, 16 and 17, in any combination, and in the series. */
-MUST_CHECK errcode_t kernel_sweep(struct search *search);
+MUST_CHECK errcode_t kernel_sweep(struct free_search *search);
 
 /* All groups from the start group on. */
-MUST_CHECK errcode_t kernel_sweep_all(struct search *search, bool waits);
-bool kernel_meet_busy(struct search *search, uint32_t number);
+MUST_CHECK errcode_t kernel_sweep_all(struct free_search *search, bool waits);
+bool kernel_meet_busy(struct free_search *search, uint32_t number);

@@ -15,17 +15,17 @@ static errcode_t search_from(struct ext2mb_worker *worker, const struct small_re
 		.falls_back = true,
 	};
 
-	return preallocation_take(worker, &scan, found);
+	return preallocation_alloc(worker, &scan, found);
 }
 
-errcode_t kernel_small_file_take(struct ext2mb_worker *worker, struct locality_group *pool,
-                                 const struct small_request *request, struct preallocation *taken)
+errcode_t kernel_small_file_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
+                                  const struct small_request *request, struct preallocation *taken)
 {
 	const struct ext2mb *mb = worker->mb;
-	struct preallocation_list *list = &pool->own.list;
+	struct preallocation_list *list = &pool->owner.list;
 	uint64_t goal = request->left && request->left < mb->geometry.clusters ? request->left : request->goal;
 
-	if (group_pa_take(list, request->count, request->count, goal, taken))
+	if (group_pa_alloc(list, request->count, request->count, goal, taken))
 		return 0;
 	errcode_t error = preallocation_list_reserve(list, 1);
 	if (!error)

@@ -4,7 +4,7 @@
 #include "allocator/group/group.h"
 #include "allocator/search/scan.h"
 
-static bool chooses(const struct search *search, uint32_t choice)
+static bool chooses(const struct free_search *search, uint32_t choice)
 {
 	return kernel_chooses(search->mb, choice);
 }
@@ -27,7 +27,7 @@ struct route {
 	bool is_in_one_direction; /* one part of all sets and then the next; else all of a set and then the next */
 };
 
-static struct route plan(const struct search *search)
+static struct route plan(const struct free_search *search)
 {
 	const struct ext2mb *mb = search->mb;
 	struct route route = { .most = search->wanted,
@@ -68,7 +68,7 @@ static void advance(const struct route *route, struct step *step)
 		*step = (struct step){ .set = step->set + 1 };
 }
 
-static struct place place_at(const struct search *search, const struct route *route, const struct step *step)
+static struct place place_at(const struct free_search *search, const struct route *route, const struct step *step)
 {
 	struct place place = route->first;
 
@@ -89,7 +89,7 @@ static struct place place_at(const struct search *search, const struct route *ro
  * Goes over sets that have no members in any part. There are many: of the 14 that a request for one cluster names, on a
  * young filesystem only the last has any.
  */
-static void skip_empty(const struct search *search, const struct route *route, struct step *step)
+static void skip_empty(const struct free_search *search, const struct route *route, struct step *step)
 {
 	unsigned int first = route->first.order;
 
@@ -103,7 +103,8 @@ static void skip_empty(const struct search *search, const struct route *route, s
 }
 
 /* The next place; false: there is none left. */
-static bool next_place(const struct search *search, const struct route *route, struct step *step, struct place *place)
+static bool next_place(const struct free_search *search, const struct route *route, struct step *step,
+                       struct place *place)
 {
 	if (step->set < route->sets && step->part < route->parts)
 		skip_empty(search, route, step);
@@ -114,12 +115,12 @@ static bool next_place(const struct search *search, const struct route *route, s
 	return true;
 }
 
-static uint32_t next_in(const struct search *search, const struct place *place, uint32_t after)
+static uint32_t next_in(const struct free_search *search, const struct place *place, uint32_t after)
 {
 	return kernel_index.next(search->mb, place->kind, place->order, after, place->from, place->end);
 }
 
-static errcode_t scan_place(struct search *search, const struct place *place)
+static errcode_t scan_place(struct free_search *search, const struct place *place)
 {
 	errcode_t error = 0;
 
@@ -133,7 +134,7 @@ static errcode_t scan_place(struct search *search, const struct place *place)
 }
 
 /* What looks right and, since patch 1, not busy. The group may be neither when it is looked into. */
-static uint32_t choose_in(struct search *search, const struct place *place)
+static uint32_t choose_in(struct free_search *search, const struct place *place)
 {
 	struct stats *stats = &search->worker->stats;
 
@@ -149,7 +150,7 @@ static uint32_t choose_in(struct search *search, const struct place *place)
 	return ORDER_SET_NONE;
 }
 
-static uint32_t choose(struct search *search, const struct route *route)
+static uint32_t choose(struct free_search *search, const struct route *route)
 {
 	uint32_t number = ORDER_SET_NONE;
 	struct step step = { 0 };
@@ -166,7 +167,7 @@ static uint32_t choose(struct search *search, const struct route *route)
  * Before patch 16: a group is chosen, then tried; in vain, and the choice begins anew from the first set, where it
  * may fall on the same group again ("bouncing"). No more often than there are groups.
  */
-static errcode_t choose_then_scan(struct search *search, const struct route *route)
+static errcode_t choose_then_scan(struct free_search *search, const struct route *route)
 {
 	errcode_t error = 0;
 
@@ -184,7 +185,7 @@ static errcode_t choose_then_scan(struct search *search, const struct route *rou
 }
 
 /* Since patch 16: groups are tried in the order in which they are met. */
-static errcode_t scan_in_place(struct search *search, const struct route *route)
+static errcode_t scan_in_place(struct free_search *search, const struct route *route)
 {
 	struct step step = { 0 };
 	struct place place;
@@ -197,7 +198,7 @@ static errcode_t scan_in_place(struct search *search, const struct route *route)
 	return error;
 }
 
-bool kernel_meet_busy(struct search *search, uint32_t number)
+bool kernel_meet_busy(struct free_search *search, uint32_t number)
 {
 	if (!chooses(search, CHOICE_TRY_LOCK)) {
 		group_lock(&search->mb->groups[number]);
@@ -213,14 +214,14 @@ bool kernel_meet_busy(struct search *search, uint32_t number)
  * The kernel notes a request's length before it makes it a locality group's preallocation, and that is what it comes
  * back to when no trimmed length has been found.
  */
-static void fall_back(struct search *search)
+static void fall_back(struct free_search *search)
 {
 	if (search->falls_back && search->criterion == BEST_AVAILABLE && search->status == SEARCH_GOES_ON)
 		search->wanted = search->original;
 }
 
 /* So many groups from the start group on; *next is the one after them. */
-static errcode_t sweep_linear(struct search *search, uint32_t count, bool waits, uint32_t *next)
+static errcode_t sweep_linear(struct free_search *search, uint32_t count, bool waits, uint32_t *next)
 {
 	uint32_t groups = search->mb->geometry.groups, number = search->start_group;
 	errcode_t error = 0;
@@ -233,7 +234,7 @@ static errcode_t sweep_linear(struct search *search, uint32_t count, bool waits,
 	return error;
 }
 
-errcode_t kernel_sweep_all(struct search *search, bool waits)
+errcode_t kernel_sweep_all(struct free_search *search, bool waits)
 {
 	uint32_t next;
 
@@ -245,7 +246,7 @@ errcode_t kernel_sweep_all(struct search *search, bool waits)
 	return error;
 }
 
-static errcode_t sweep(struct search *search)
+static errcode_t sweep(struct free_search *search)
 {
 	uint32_t wanted = search->wanted, start = search->start_group, after_linear = start;
 	errcode_t error = 0;
@@ -270,7 +271,7 @@ static errcode_t sweep(struct search *search)
 	return error;
 }
 
-errcode_t kernel_sweep(struct search *search)
+errcode_t kernel_sweep(struct free_search *search)
 {
 	const uint32_t ours = CHOICE_ORDERED_SETS | CHOICE_SCAN_IN_PLACE | CHOICE_ONE_DIRECTION | CHOICE_GOAL_FIRST;
 

@@ -4,14 +4,14 @@
 #include "allocator/group/group.h"
 
 /* A maximal run of free clusters, cut into the buddies that it consists of. */
-struct run {
+struct free_run {
 	uint32_t start;
 	uint32_t end;
 	unsigned int top_order;
 };
 
 /* Where the free buddy ends that the cluster lies in: the longest that is aligned and within the run. */
-static uint32_t buddy_end(const struct run *run, uint32_t cluster)
+static uint32_t buddy_end(const struct free_run *run, uint32_t cluster)
 {
 	unsigned int order = 0;
 
@@ -26,7 +26,7 @@ static uint32_t buddy_end(const struct run *run, uint32_t cluster)
 }
 
 /* From the cluster on, buddy by buddy, until it has what is wanted or the run is over. */
-static uint32_t extent_end(const struct run *run, uint32_t start, uint32_t wanted)
+static uint32_t extent_end(const struct free_run *run, uint32_t start, uint32_t wanted)
 {
 	uint32_t end = buddy_end(run, start);
 
@@ -36,7 +36,7 @@ static uint32_t extent_end(const struct run *run, uint32_t start, uint32_t wante
 }
 
 /* Whether enough extents have been seen: for any request, or for one that has what is long enough. */
-static void check_limits(struct search *search, bool group_is_over)
+static void check_limits(struct free_search *search, bool group_is_over)
 {
 	const struct search_limits *limits = &search->mb->policy.limits;
 
@@ -46,11 +46,11 @@ static void check_limits(struct search *search, bool group_is_over)
 		search->status = SEARCH_IS_OVER;
 		stats_add(&search->worker->stats, COUNT_BREAKS, 1);
 	} else if (search->best.count >= search->wanted && (group_is_over || search->found > limits->least_to_scan)) {
-		search_take_best(search);
+		search_alloc_best(search);
 	}
 }
 
-static void measure(struct search *search, const struct group_piece *extent)
+static void measure(struct free_search *search, const struct group_piece *extent)
 {
 	struct group_piece *best = &search->best;
 	bool is_first = !best->count;
@@ -60,7 +60,7 @@ static void measure(struct search *search, const struct group_piece *extent)
 		if (extent->count == search->wanted)
 			stats_add(&search->worker->stats, COUNT_LENGTH_HITS, 1);
 		*best = *extent;
-		search_take_best(search);
+		search_alloc_best(search);
 		return;
 	}
 	if (best->count < search->wanted ? extent->count > best->count :
@@ -70,12 +70,12 @@ static void measure(struct search *search, const struct group_piece *extent)
 		check_limits(search, false);
 }
 
-void kernel_walk(struct search *search, uint32_t number)
+void kernel_walk(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	uint32_t shortest = search->criterion < GOAL_LENGTH_SLOW ? search->wanted : 1;
 	uint32_t left = buddy->free_clusters, found_before = search->found;
-	struct run run = { .top_order = buddy->orders - 1 };
+	struct free_run run = { .top_order = buddy->orders - 1 };
 
 	/* All or nothing (EXT2MB_ALLOC_WHOLE): the kernel knows no such requests. */
 	if (search->least > 1) {

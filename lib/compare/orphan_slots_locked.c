@@ -17,7 +17,7 @@ static void set_count(struct orphan_slots *slots, uint32_t block, uint32_t count
 	atomic_store_explicit(&slots->block[block].free, count, memory_order_relaxed);
 }
 
-static errcode_t take_with_lock(struct orphan_slots *slots, uint32_t ino, uint32_t *index)
+static errcode_t claim_with_lock(struct orphan_slots *slots, uint32_t ino, uint32_t *index)
 {
 	uint32_t block = 0;
 
@@ -39,11 +39,11 @@ static errcode_t take_with_lock(struct orphan_slots *slots, uint32_t ino, uint32
 	return 0;
 }
 
-static errcode_t take_locked(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
+static errcode_t claim_locked(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
 {
 	(void)worker;
 	pthread_mutex_lock(&slots->lock);
-	errcode_t error = take_with_lock(slots, ino, index);
+	errcode_t error = claim_with_lock(slots, ino, index);
 	pthread_mutex_unlock(&slots->lock);
 	return error;
 }
@@ -71,7 +71,7 @@ static errcode_t put_locked(struct orphan_slots *slots, uint32_t index, uint32_t
 	return error;
 }
 
-const struct orphan_slots_twin orphan_slots_locked = { take_locked, put_locked };
+const struct orphan_slots_twin orphan_slots_locked = { claim_locked, put_locked };
 
 errcode_t orphan_open_locked(ext2_filsys fs, const struct ext2mb_orphan_options *options, char *why, size_t why_bytes,
                              struct ext2mb_orphans **ret)

@@ -6,7 +6,7 @@
 
 #include "allocator/allocator.h"
 #include "compare/kernel_policy.h"
-#include "compare/own_policy.h"
+#include "compare/user_policy.h"
 #include "ext2fs/messages.h"
 #include "allocator/fs/fs_state.h"
 #include "allocator/inode/orlov.h"
@@ -28,7 +28,7 @@ static const struct {
 	[POLICY_EXT2MB] = { "ext2mb", SERIES | OURS | CHOICE_RULES },
 	[POLICY_SERIES] = { "series", SERIES | CHOICE_RULES },
 	[POLICY_BASE] = { "base", CHOICE_GOAL_FIRST | CHOICE_RULES },
-	[POLICY_OWN] = { NULL, SERIES | CHOICE_RULES }, /* it goes by the library's path */
+	[POLICY_USER] = { NULL, SERIES | CHOICE_RULES }, /* it goes by the library's path */
 };
 
 #define RULE(rule, name, subject)                                                                                      \
@@ -112,7 +112,7 @@ static errcode_t create(struct ext2mb *mb)
 	kernel->goal_starts = calloc(mb->goals->count, sizeof(*kernel->goal_starts));
 	if (!error && (!kernel->goal_groups || !kernel->goal_starts))
 		error = ENOMEM;
-	return !error && kernel->own ? own_policy_open(mb, kernel->own) : error;
+	return !error && kernel->user ? user_policy_open(mb, kernel->user) : error;
 }
 
 static void destroy(void *state)
@@ -122,8 +122,8 @@ static void destroy(void *state)
 	for (unsigned int kind = 0; kind < INDEX_KINDS; kind++)
 		kernel_lists_destroy(kernel->lists[kind]);
 	kernel_pending_destroy(kernel);
-	own_policy_close(kernel->own);
-	free(kernel->own);
+	user_policy_close(kernel->user);
+	free(kernel->user);
 	free((void *)kernel->was_read);
 	free((void *)kernel->goal_groups);
 	free((void *)kernel->goal_starts);
@@ -168,9 +168,9 @@ static void store_goal(struct ext2mb *mb, uint64_t stream, uint32_t group, uint3
 	leave_goals(kernel);
 }
 
-static errcode_t take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
+static errcode_t alloc_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
 {
-	return orlov_take_for_directory(search, request, inode_search_groups);
+	return orlov_alloc_for_directory(search, request, inode_search_groups);
 }
 
 /* Directories by flex groups, without shares. */
@@ -179,10 +179,10 @@ static uint32_t hash_name(const struct ext2mb *mb, const char *name)
 	return fs_state_hash_name(mb->fs_state, name);
 }
 
-static const struct inode_operations kernel_inodes = { take_for_directory, orlov_take_for_file, hash_name };
+static const struct inode_operations kernel_inodes = { alloc_for_directory, orlov_alloc_for_file, hash_name };
 
 /* Before all criteria: nothing. */
-static errcode_t begin_nowhere(struct search *search)
+static errcode_t begin_nowhere(struct free_search *search)
 {
 	(void)search;
 	return 0;
@@ -227,16 +227,16 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	policy.rules = (choices & CHOICE_RULES) >> CHOICE_RULE_SHIFT;
 	if (is_kernels) {
 		policy.small_file_goal = file_goal_near_inode;
-		policy.small_file_take = kernel_small_file_take;
+		policy.small_file_alloc = kernel_small_file_alloc;
 		policy.normalization = EXT2MB_NORMALIZE_TABLE;
 		policy.locality = EXT2MB_LOCALITY_THREAD;
 		policy.least_groups = KERNEL_LEAST_GROUPS;
 	}
-	if (kernel->own) {
-		kernel->own->small_file_goal = policy.small_file_goal;
-		policy.small_file_goal = own_policy_small_goal;
-		policy.own = &own_operations;
-		kernel->search_operations.own = own_policy_search;
+	if (kernel->user) {
+		kernel->user->small_file_goal = policy.small_file_goal;
+		policy.small_file_goal = user_policy_small_goal;
+		policy.user = &user_operations;
+		kernel->search_operations.user = user_policy_search;
 	}
 	return policy;
 }
@@ -252,7 +252,7 @@ static errcode_t open_policy(ext2_filsys fs, const struct policy_options *option
 {
 	struct ext2mb_options allocator = options->allocator;
 
-	if ((unsigned int)options->policy >= POLICIES || (options->policy == POLICY_OWN && !options->own) ||
+	if ((unsigned int)options->policy >= POLICIES || (options->policy == POLICY_USER && !options->user) ||
 	    (options->choices_added | options->choices_dropped) & ~(SERIES | OURS | CHOICE_RULES) ||
 	    options->choices_added & options->choices_dropped)
 		return EXT2MB_ET_BAD_ARGUMENT;
@@ -271,13 +271,13 @@ static errcode_t open_policy(ext2_filsys fs, const struct policy_options *option
 	bool is_kernels = options->policy != POLICY_EXT2MB;
 
 	kernel->choices = choices;
-	if (options->policy == POLICY_OWN) {
-		kernel->own = calloc(1, sizeof(*kernel->own));
-		if (!kernel->own) {
+	if (options->policy == POLICY_USER) {
+		kernel->user = calloc(1, sizeof(*kernel->user));
+		if (!kernel->user) {
 			free(kernel);
 			return ENOMEM;
 		}
-		kernel->own->library = options->own;
+		kernel->user->library = options->user;
 	}
 	kernel->lists_loaded_only = is_kernels;
 	kernel->loading = is_kernels ? options->loading : GROUPS_WARM;
@@ -314,7 +314,7 @@ const char *policy_failure(const struct ext2mb *mb)
 {
 	struct kernel_policy *kernel = kernel_policy_of(mb);
 
-	return kernel ? own_policy_failure(kernel->own) : NULL;
+	return kernel ? user_policy_failure(kernel->user) : NULL;
 }
 
 void contention_simulate(struct ext2mb *mb, const struct contention *contention)

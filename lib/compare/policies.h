@@ -15,7 +15,7 @@ enum policy_name {
 	POLICY_EXT2MB, /* the default: the series and what goes beyond it */
 	POLICY_SERIES, /* the kernel with the 17 patches of 2025 */
 	POLICY_BASE,   /* the kernel before them */
-	POLICY_OWN,    /* a library's; where it passes, the series */
+	POLICY_USER,   /* a library's; where it passes, the series */
 };
 
 #define CHOICE_TRY_LOCK 0x00001u          /* 1: skip busy groups */
@@ -68,9 +68,9 @@ enum group_loading {
 
 struct policy_options {
 	enum policy_name policy;
-	uint32_t choices_added;   /* to those of the policy */
-	uint32_t choices_dropped; /* from them; none may be in both */
-	struct own_library *own;  /* own_library.h, of POLICY_OWN; stays loaded as long as the allocator is open */
+	uint32_t choices_added;    /* to those of the policy */
+	uint32_t choices_dropped;  /* from them; none may be in both */
+	struct user_library *user; /* user_library.h, of POLICY_USER; stays loaded as long as the allocator is open */
 	enum group_loading loading;
 	bool ignores_flex_groups; /* inodes and blocks are placed as in a filesystem without flex_bg: ext3's way */
 	uint32_t linear_groups; /* mb_max_linear_groups: so many are tried before the index is asked; base and series */
@@ -92,7 +92,7 @@ struct policy_options {
 MUST_CHECK errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret);
 
 /*
- * What the library of POLICY_OWN has answered that cannot be, from when on every search fails with ELIBBAD:
+ * What the library of POLICY_USER has answered that cannot be, from when on every search fails with ELIBBAD:
  * "ext2mb_policy_goal: ...". NULL: nothing.
  */
 const char *policy_failure(const struct ext2mb *mb);

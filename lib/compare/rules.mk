@@ -10,7 +10,7 @@ compare_sources := \
 	lib/compare/kernel_sweep.c \
 	lib/compare/kernel_walk.c \
 	lib/compare/orphan_slots_locked.c \
-	lib/compare/own_library.c \
-	lib/compare/own_policy.c \
+	lib/compare/user_library.c \
+	lib/compare/user_policy.c \
 	lib/compare/policies.c \
 	lib/compare/tunables.c

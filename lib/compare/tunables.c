@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compare/kernel_policy.h"
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "allocator/core/allocator.h"
 #include "allocator/preallocation/preallocation.h"
 #include "allocator/search/stream_goals.h"
@@ -30,9 +30,9 @@ static uint64_t get_policy(const struct ext2mb *mb, const struct policy_options 
 	return options->policy;
 }
 
-static const char *own_policy_name(const struct policy_options *options)
+static const char *user_policy_name(const struct policy_options *options)
 {
-	return options->policy == POLICY_OWN ? own_library_name(options->own) : NULL;
+	return options->policy == POLICY_USER ? user_library_name(options->user) : NULL;
 }
 
 static void set_policy(struct policy_options *options, uint64_t value)
@@ -183,7 +183,7 @@ static const char no_read_ahead[] = "the policy ext2mb does not read ahead, all 
 #define NUMBER(function) .get = get_##function, .set = set_##function, .maximum = UINT32_MAX
 
 static const struct tunable tunables[] = {
-	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = own_policy_name },
+	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = user_policy_name },
 	{ .name = "normalization", .get = get_normalization, .set = set_normalization, .words = normalizations },
 	{ .name = "locality", .get = get_locality, .set = set_locality, .words = localities },
 	{ .name = "streams",

@@ -87,7 +87,7 @@ void process_claim_close(struct process_claim *claim)
 	claim->page = NULL;
 }
 
-bool process_claim_take(struct process_claim *claim)
+bool process_claim_acquire(struct process_claim *claim)
 {
 	uint32_t holder = atomic_load(&claim->page->holder);
 

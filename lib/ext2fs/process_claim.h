@@ -22,7 +22,7 @@ MUST_CHECK errcode_t process_claim_open(struct process_claim *claim);
 void process_claim_close(struct process_claim *claim);
 
 /* Whether this process has it, or has taken it now as nobody has since fork(). Any thread; two loads as a rule. */
-bool process_claim_take(struct process_claim *claim);
+bool process_claim_acquire(struct process_claim *claim);
 
 /* Whether this process has it, for what is no reason to take it: letting go. */
 bool process_claim_has(const struct process_claim *claim);

@@ -162,7 +162,7 @@ errcode_t ext2mb_orphan_add(struct ext2mb_orphans *orphans, unsigned int worker,
 		return EXT2MB_ET_BAD_ARGUMENT;
 	if (ino < orphans->first_ino || ino > orphans->last_ino)
 		return EXT2MB_ET_BAD_RANGE;
-	if (orphans->disk.blocks && !orphan_slots_take(&orphans->slots, worker, ino, index))
+	if (orphans->disk.blocks && !orphan_slots_claim(&orphans->slots, worker, ino, index))
 		return 0;
 	return add_to_list(orphans, ino, index);
 }

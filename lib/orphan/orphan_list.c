@@ -21,7 +21,7 @@ void orphan_list_destroy(struct orphan_list *list)
 	free(list->nodes);
 }
 
-static errcode_t take_node(struct orphan_list *list, uint32_t *number)
+static errcode_t alloc_node(struct orphan_list *list, uint32_t *number)
 {
 	if (list->unused != ORPHAN_LIST_NONE) {
 		*number = list->unused;
@@ -51,7 +51,7 @@ static uint32_t *newer_than(struct orphan_list *list, uint32_t number)
 /* Between the nodes that it names. */
 static errcode_t insert(struct orphan_list *list, struct orphan_node node, uint32_t *number)
 {
-	errcode_t error = take_node(list, number);
+	errcode_t error = alloc_node(list, number);
 
 	if (error)
 		return error;

@@ -156,7 +156,7 @@ static bool fill(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint3
 	return false;
 }
 
-static bool take_reserved(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
+static bool claim_reserved(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
 {
 	if (!reserve(&slots->block[block]))
 		return false;
@@ -169,7 +169,7 @@ static bool take_reserved(struct orphan_slots *slots, uint32_t block, uint32_t i
 }
 
 /* A kept slot comes with its reservation. */
-static inline bool take_kept(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
+static inline bool claim_kept(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
 {
 	uint32_t slot = atomic_load_explicit(&slots->block[block].kept, memory_order_relaxed);
 	_Atomic uint32_t *entry = &orphan_slots_entries(slots, block)[slot];
@@ -183,11 +183,11 @@ static inline bool take_kept(struct orphan_slots *slots, uint32_t block, uint32_
 }
 
 /* From block on, around all of them. */
-static bool take_from_any(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index,
-                          bool (*take)(struct orphan_slots *, uint32_t, uint32_t, uint32_t *))
+static bool claim_from_any(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index,
+                           bool (*claim)(struct orphan_slots *, uint32_t, uint32_t, uint32_t *))
 {
 	for (uint32_t looks = slots->blocks; looks; looks--) {
-		if (take(slots, block, ino, index)) {
+		if (claim(slots, block, ino, index)) {
 			tell_change(&slots->block[block]);
 			return true;
 		}
@@ -198,21 +198,21 @@ static bool take_from_any(struct orphan_slots *slots, uint32_t block, uint32_t i
 }
 
 /* Not inline: the usual way, below, has no registers to save then, which is a fifth of its instructions. */
-static __attribute__((noinline)) errcode_t take_unkept(struct orphan_slots *slots, uint32_t block, uint32_t ino,
-                                                       uint32_t *index)
+static __attribute__((noinline)) errcode_t claim_unkept(struct orphan_slots *slots, uint32_t block, uint32_t ino,
+                                                        uint32_t *index)
 {
-	return take_from_any(slots, block, ino, index, take_reserved) ||
-	                       take_from_any(slots, block, ino, index, take_kept) ?
+	return claim_from_any(slots, block, ino, index, claim_reserved) ||
+	                       claim_from_any(slots, block, ino, index, claim_kept) ?
 	               0 :
 	               ENOSPC;
 }
 
-static errcode_t take_lockless(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
+static errcode_t claim_lockless(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
 {
 	uint32_t block = worker < slots->blocks ? worker : worker % slots->blocks;
 
-	if (!take_kept(slots, block, ino, index))
-		return take_unkept(slots, block, ino, index);
+	if (!claim_kept(slots, block, ino, index))
+		return claim_unkept(slots, block, ino, index);
 	tell_change(&slots->block[block]);
 	return 0;
 }
@@ -259,4 +259,4 @@ static errcode_t put_lockless(struct orphan_slots *slots, uint32_t index, uint32
 	return 0;
 }
 
-const struct orphan_slots_twin orphan_slots_lockless = { take_lockless, put_lockless };
+const struct orphan_slots_twin orphan_slots_lockless = { claim_lockless, put_lockless };

@@ -12,7 +12,7 @@
  * inode that comes and goes, as truncations do, costs two locked instructions that way instead of four. Who finds all
  * counts at zero takes what other blocks keep, so a slot that is kept is never one that is missing.
  *
- * Any number of threads may take, put, look and collect at the same time; create, load and destroy are for one.
+ * Any number of threads may claim, put, look and collect at the same time; create, load and destroy are for one.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct orphan_slots;
 
 struct orphan_slots_twin {
 	/* ENOSPC. */
-	errcode_t (*take)(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index);
+	errcode_t (*claim)(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index);
 	/* EXT2MB_ET_ORPHAN_ABSENT, and nothing done, when the slot does not hold ino. */
 	errcode_t (*put)(struct orphan_slots *slots, uint32_t index, uint32_t ino);
 };
@@ -97,10 +97,10 @@ static inline uint32_t orphan_slots_block_of(const struct orphan_slots *slots, u
  * Takes a slot for ino. worker: threads with different ones begin in different blocks. ENOSPC: no
  * block had a free slot when it was looked at.
  */
-MUST_CHECK static inline errcode_t orphan_slots_take(struct orphan_slots *slots, uint32_t worker, uint32_t ino,
-                                                     uint32_t *index)
+MUST_CHECK static inline errcode_t orphan_slots_claim(struct orphan_slots *slots, uint32_t worker, uint32_t ino,
+                                                      uint32_t *index)
 {
-	return slots->twin->take(slots, worker, ino, index);
+	return slots->twin->claim(slots, worker, ino, index);
 }
 
 /* EXT2MB_ET_ORPHAN_ABSENT, and nothing done, when ino is not there. */

@@ -50,7 +50,7 @@ struct attempt {
 };
 
 /* One run of populate(). */
-struct run {
+struct populating {
 	struct build build;
 	struct output output;
 	struct attempt attempt;
@@ -67,7 +67,7 @@ static double shared_seconds(const struct build *build)
 }
 
 /* Notes how long the stage that ends has taken, and each worker in it. */
-static void end_stage(const struct run *run)
+static void end_stage(const struct populating *run)
 {
 	struct populate_report *report = run->report;
 	const struct pool *pool = run->build.pool, *readers = run->build.readers;
@@ -86,7 +86,7 @@ static void end_stage(const struct run *run)
 	}
 }
 
-static void begin_stage(struct run *run, enum populate_stage stage)
+static void begin_stage(struct populating *run, enum populate_stage stage)
 {
 	uint64_t bytes = stage == POPULATE_VERIFY ? run->build.data_bytes : 0;
 	uint64_t files = stage == POPULATE_SEAL ? run->build.inode_count : 0;
@@ -101,7 +101,7 @@ static void begin_stage(struct run *run, enum populate_stage stage)
 		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, files);
 }
 
-static errcode_t examine_output(struct run *run)
+static errcode_t examine_output(struct populating *run)
 {
 	struct build *build = &run->build;
 	const struct populate_options *options = build->options;
@@ -142,7 +142,7 @@ static errcode_t check_filesystem(const struct build *build, const struct filesy
 }
 
 /* What is known once the size is. */
-static void report_size(const struct run *run)
+static void report_size(const struct populating *run)
 {
 	const struct build *build = &run->build;
 	const struct filesystem_room *room = &run->attempt.size.room;
@@ -162,7 +162,7 @@ static void report_size(const struct run *run)
 }
 
 /* Looks for zeros, and chooses a size without those that it finds. size_error: what the size with them has come to. */
-static errcode_t choose_without_zeros(struct run *run, errcode_t (*search)(struct build *), errcode_t size_error)
+static errcode_t choose_without_zeros(struct populating *run, errcode_t (*search)(struct build *), errcode_t size_error)
 {
 	struct build *build = &run->build;
 	uint64_t known_zero_bytes = build->known_zero_bytes;
@@ -186,7 +186,7 @@ static errcode_t choose_without_zeros(struct run *run, errcode_t (*search)(struc
  * for, which takes reading everything, where the size is too small with the others, and on a device, which would have
  * to be written twice. If holes that pay do not suffice for the size, all become holes.
  */
-static errcode_t choose_first_size(struct run *run)
+static errcode_t choose_first_size(struct populating *run)
 {
 	struct build *build = &run->build;
 	bool finds_all = run->output.is_device || (build->base && !build->options->own_defaults);
@@ -216,7 +216,7 @@ static void release_attempt(struct build *build)
 }
 
 /* Chooses a size; the first time it also opens the output. */
-static errcode_t prepare_attempt(struct run *run)
+static errcode_t prepare_attempt(struct populating *run)
 {
 	struct build *build = &run->build;
 	bool is_first = run->output.descriptor < 0;
@@ -240,7 +240,7 @@ static errcode_t prepare_attempt(struct run *run)
 	return error ? error : block_sharing_check(build);
 }
 
-static errcode_t format(struct run *run)
+static errcode_t format(struct populating *run)
 {
 	struct build *build = &run->build;
 	errcode_t error = size_format(build, &run->output, &run->attempt.size);
@@ -252,7 +252,7 @@ static errcode_t format(struct run *run)
 	return error ? error : output_hide_superblock(&run->output, build->problem);
 }
 
-static errcode_t plan(struct run *run)
+static errcode_t plan(struct populating *run)
 {
 	struct build *build = &run->build;
 
@@ -294,7 +294,7 @@ static uint64_t most_zero_blocks(const struct build *build)
 }
 
 /* Inline data are read once more, but not copied. */
-static bool reads_contents_last(const struct run *run)
+static bool reads_contents_last(const struct populating *run)
 {
 	const struct build *build = &run->build;
 
@@ -304,7 +304,7 @@ static bool reads_contents_last(const struct run *run)
 	       !are_many_zeros(build, most_zero_blocks(build));
 }
 
-static errcode_t copy(struct run *run)
+static errcode_t copy(struct populating *run)
 {
 	struct build *build = &run->build;
 
@@ -322,7 +322,7 @@ static errcode_t copy(struct run *run)
 #define FIRST_ENLARGEMENT_PART 1024
 
 /* False: the size is not ours to choose, or that was tried often enough. */
-static bool enlarge(struct run *run)
+static bool enlarge(struct populating *run)
 {
 	struct attempt *attempt = &run->attempt;
 	uint64_t *extra_blocks = &attempt->size.extra_blocks;
@@ -343,7 +343,7 @@ static bool enlarge(struct run *run)
  * Zeros that are found only when they are copied keep their blocks, unless so many of these would be holes that pay
  * that another attempt does, too, which knows them.
  */
-static bool next_attempt(struct run *run, errcode_t *error)
+static bool next_attempt(struct populating *run, errcode_t *error)
 {
 	struct build *build = &run->build;
 	struct attempt *attempt = &run->attempt;
@@ -374,7 +374,7 @@ static bool next_attempt(struct run *run, errcode_t *error)
 	return !*error;
 }
 
-static errcode_t seal(struct run *run)
+static errcode_t seal(struct populating *run)
 {
 	struct build *build = &run->build;
 	struct populate_report *report = run->report;
@@ -399,7 +399,7 @@ static errcode_t seal(struct run *run)
 }
 
 /* What is done with an image that is whole: verifying it, putting it into another form, and giving it its name. */
-static errcode_t finish(struct run *run)
+static errcode_t finish(struct populating *run)
 {
 	struct build *build = &run->build;
 	errcode_t error = 0;
@@ -418,7 +418,7 @@ static errcode_t finish(struct run *run)
 	return error ? error : output_finish(&run->output, build->problem);
 }
 
-static void expect_work(const struct run *run)
+static void expect_work(const struct populating *run)
 {
 	uint64_t bytes = 0;
 
@@ -427,7 +427,7 @@ static void expect_work(const struct run *run)
 	progress_expect(run->build.options->progress, run->build.tree->node_count, bytes);
 }
 
-static errcode_t make_image(struct run *run)
+static errcode_t make_image(struct populating *run)
 {
 	errcode_t error;
 
@@ -455,7 +455,7 @@ static errcode_t make_image(struct run *run)
 	return error ? error : finish(run);
 }
 
-static void release(struct run *run)
+static void release(struct populating *run)
 {
 	struct build *build = &run->build;
 
@@ -487,7 +487,7 @@ static errcode_t create_pools(struct build *build)
 
 errcode_t populate(const struct populate_options *options, struct populate_report *report, struct problem *problem)
 {
-	struct run run = {
+	struct populating run = {
 		.build = { .options = options, .problem = problem, .image.descriptor = -1 },
 		.output.descriptor = -1,
 		.attempt.reuses_layout = true,

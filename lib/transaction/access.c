@@ -15,9 +15,9 @@ struct part {
 	uint32_t bytes;
 };
 
-static struct part part_at(const struct transaction *transaction, uint64_t offset, uint64_t bytes)
+static struct part part_at(const struct channel_state *state, uint64_t offset, uint64_t bytes)
 {
-	uint32_t block_bytes = transaction->layout.block_bytes;
+	uint32_t block_bytes = state->layout.block_bytes;
 	struct part part = { offset / block_bytes, (uint32_t)(offset % block_bytes), 0 };
 
 	part.bytes = block_bytes - part.within;
@@ -26,28 +26,28 @@ static struct part part_at(const struct transaction *transaction, uint64_t offse
 	return part;
 }
 
-static bool is_whole(const struct transaction *transaction, const struct part *part)
+static bool is_whole(const struct channel_state *state, const struct part *part)
 {
-	return part->bytes == transaction->layout.block_bytes;
+	return part->bytes == state->layout.block_bytes;
 }
 
 /* A block as the program is to see it. */
-static errcode_t read_block(struct transaction *transaction, uint64_t block, uint8_t *data)
+static errcode_t read_block(struct channel_state *state, uint64_t block, uint8_t *data)
 {
-	errcode_t error = io_channel_read_blk64(transaction->backing, block, 1, data);
+	errcode_t error = io_channel_read_blk64(state->backing, block, 1, data);
 
-	if (!error && block == transaction_super_block(transaction))
-		superblock_set_needs_recovery(data + transaction_super_offset(transaction), false);
+	if (!error && block == channel_super_block(state))
+		superblock_set_needs_recovery(data + channel_super_offset(state), false);
 	return error;
 }
 
-static errcode_t read_part(struct transaction *transaction, const struct part *part, void *data)
+static errcode_t read_part(struct channel_state *state, const struct part *part, void *data)
 {
-	SCOPE_FREE uint8_t *copy = malloc(transaction->layout.block_bytes);
+	SCOPE_FREE uint8_t *copy = malloc(state->layout.block_bytes);
 
 	if (!copy)
 		return ENOMEM;
-	errcode_t error = read_block(transaction, part->block, copy);
+	errcode_t error = read_block(state, part->block, copy);
 
 	if (!error)
 		memcpy(data, copy + part->within, part->bytes);
@@ -55,27 +55,26 @@ static errcode_t read_part(struct transaction *transaction, const struct part *p
 }
 
 /* How many whole blocks from here on come from the backing channel as they are. */
-static uint64_t plain_blocks(const struct transaction *transaction, uint64_t block, uint64_t most)
+static uint64_t plain_blocks(const struct channel_state *state, uint64_t block, uint64_t most)
 {
 	uint64_t count = 0;
 
-	while (count < most && count < MOST_BLOCKS && block + count != transaction_super_block(transaction) &&
-	       !held_blocks_find(&transaction->held, block + count))
+	while (count < most && count < MOST_BLOCKS && block + count != channel_super_block(state) &&
+	       !held_blocks_find(&state->held, block + count))
 		count++;
 	return count;
 }
 
-errcode_t access_read(struct transaction *transaction, uint64_t offset, uint64_t bytes, void *data)
+errcode_t access_read(struct channel_state *state, uint64_t offset, uint64_t bytes, void *data)
 {
-	const uint32_t block_bytes = transaction->layout.block_bytes;
+	const uint32_t block_bytes = state->layout.block_bytes;
 	uint8_t *to = data;
 
 	while (bytes) {
-		struct part part = part_at(transaction, offset, bytes);
-		const struct held_block *held = held_blocks_find(&transaction->held, part.block);
+		struct part part = part_at(state, offset, bytes);
+		const struct held_block *held = held_blocks_find(&state->held, part.block);
 		uint64_t done = part.bytes;
-		uint64_t plain =
-			is_whole(transaction, &part) ? plain_blocks(transaction, part.block, bytes / block_bytes) : 0;
+		uint64_t plain = is_whole(state, &part) ? plain_blocks(state, part.block, bytes / block_bytes) : 0;
 		errcode_t error = 0;
 
 		/* The superblock is read by parts. */
@@ -83,9 +82,9 @@ errcode_t access_read(struct transaction *transaction, uint64_t offset, uint64_t
 			memcpy(to, held->data + part.within, part.bytes);
 		} else if (plain) {
 			done = plain * block_bytes;
-			error = io_channel_read_blk64(transaction->backing, part.block, (int)plain, to);
+			error = io_channel_read_blk64(state->backing, part.block, (int)plain, to);
 		} else {
-			error = read_part(transaction, &part, to);
+			error = read_part(state, &part, to);
 		}
 		if (error)
 			return error;
@@ -97,9 +96,9 @@ errcode_t access_read(struct transaction *transaction, uint64_t offset, uint64_t
 }
 
 /* The journal's inode: what it maps must stay. */
-static errcode_t check_journal_inode(struct transaction *transaction, const struct held_block *held)
+static errcode_t check_journal_inode(struct channel_state *state, const struct held_block *held)
 {
-	const struct layout *layout = &transaction->layout;
+	const struct layout *layout = &state->layout;
 	static const struct {
 		size_t offset, bytes;
 	} kept[] = {
@@ -110,25 +109,25 @@ static errcode_t check_journal_inode(struct transaction *transaction, const stru
 
 	if (!layout->has_journal || held->block != layout->journal_inode_block)
 		return 0;
-	errcode_t error = io_channel_read_blk64(transaction->backing, held->block, 1, transaction->bounce);
+	errcode_t error = io_channel_read_blk64(state->backing, held->block, 1, state->bounce);
 	if (error)
 		return error;
 	for (size_t index = 0; index < sizeof(kept) / sizeof(*kept); index++) {
 		size_t at = layout->journal_inode_offset + kept[index].offset;
 
-		if (memcmp(held->data + at, transaction->bounce + at, kept[index].bytes))
+		if (memcmp(held->data + at, state->bounce + at, kept[index].bytes))
 			return EXT2MB_ET_JOURNAL_WRITE;
 	}
 	return 0;
 }
 
 /* What the program has put there may not change what transactions rest on. */
-static errcode_t check_held(struct transaction *transaction, struct held_block *held)
+static errcode_t check_held(struct channel_state *state, struct held_block *held)
 {
-	if (held->block != transaction_super_block(transaction))
-		return check_journal_inode(transaction, held);
-	uint8_t *super = held->data + transaction_super_offset(transaction);
-	errcode_t error = superblock_may_become(transaction->super, super);
+	if (held->block != channel_super_block(state))
+		return check_journal_inode(state, held);
+	uint8_t *super = held->data + channel_super_offset(state);
+	errcode_t error = superblock_may_become(state->super, super);
 
 	if (!error)
 		superblock_set_needs_recovery(super, false);
@@ -143,46 +142,44 @@ static void put(void *to, const void *data, uint32_t bytes)
 		memset(to, 0, bytes);
 }
 
-static errcode_t hold(struct transaction *transaction, const struct part *part, const void *data)
+static errcode_t hold(struct channel_state *state, const struct part *part, const void *data)
 {
-	struct held_block *held = held_blocks_find(&transaction->held, part->block);
+	struct held_block *held = held_blocks_find(&state->held, part->block);
 
 	if (!held) {
-		errcode_t error = held_blocks_add(&transaction->held, part->block, &held);
+		errcode_t error = held_blocks_add(&state->held, part->block, &held);
 
 		if (error)
 			return error;
-		if (!is_whole(transaction, part))
-			error = read_block(transaction, part->block, held->data);
+		if (!is_whole(state, part))
+			error = read_block(state, part->block, held->data);
 		if (error) {
-			held_blocks_drop(&transaction->held, held);
+			held_blocks_drop(&state->held, held);
 			return error;
 		}
 	}
 	put(held->data + part->within, data, part->bytes);
-	return check_held(transaction, held);
+	return check_held(state, held);
 }
 
-static errcode_t write_direct(struct transaction *transaction, const struct part *part, const void *data,
-                              uint64_t count)
+static errcode_t write_direct(struct channel_state *state, const struct part *part, const void *data, uint64_t count)
 {
-	transaction->has_unflushed = true;
-	transaction->counts.direct_blocks += count;
-	if (data && is_whole(transaction, part))
-		return io_channel_write_blk64(transaction->backing, part->block, (int)count, data);
-	if (!data && is_whole(transaction, part) && !io_channel_zeroout(transaction->backing, part->block, count))
+	state->has_unflushed = true;
+	state->counts.direct_blocks += count;
+	if (data && is_whole(state, part))
+		return io_channel_write_blk64(state->backing, part->block, (int)count, data);
+	if (!data && is_whole(state, part) && !io_channel_zeroout(state->backing, part->block, count))
 		return 0;
 
 	for (uint64_t index = 0; index < count; index++) {
-		errcode_t error = is_whole(transaction, part) ?
+		errcode_t error = is_whole(state, part) ?
 		                          0 :
-		                          io_channel_read_blk64(transaction->backing, part->block + index, 1,
-		                                                transaction->bounce);
+		                          io_channel_read_blk64(state->backing, part->block + index, 1, state->bounce);
 
 		if (error)
 			return error;
-		put(transaction->bounce + part->within, data, part->bytes);
-		error = io_channel_write_blk64(transaction->backing, part->block + index, 1, transaction->bounce);
+		put(state->bounce + part->within, data, part->bytes);
+		error = io_channel_write_blk64(state->backing, part->block + index, 1, state->bounce);
 		if (error)
 			return error;
 	}
@@ -190,40 +187,39 @@ static errcode_t write_direct(struct transaction *transaction, const struct part
 }
 
 /* Only while it is told of: a block that was freed, and given out again, is nobody's contents on disk. */
-static bool is_named_data(const struct transaction *transaction, uint64_t block)
+static bool is_named_data(const struct channel_state *state, uint64_t block)
 {
-	if (!block_ranges_has(&transaction->data, block))
+	if (!block_ranges_has(&state->data, block))
 		return false;
-	ext2_filsys fs = transaction_filesystem(transaction);
+	ext2_filsys fs = channel_filesystem(state);
 
-	return fs && transaction_hears_frees(transaction, fs);
+	return fs && channel_hears_frees(state, fs);
 }
 
 /* Whether it goes where it belongs at once: nobody refers to it before the commit, or it is data, or MMP's. */
-static errcode_t may_go_down(struct transaction *transaction, uint64_t block, bool *is_direct)
+static errcode_t may_go_down(struct channel_state *state, uint64_t block, bool *is_direct)
 {
-	const struct layout *layout = &transaction->layout;
+	const struct layout *layout = &state->layout;
 
 	*is_direct = layout->mmp_block && block == layout->mmp_block;
 	if (block >= layout->blocks)
 		return EXT2MB_ET_BAD_RANGE;
 	if (block_ranges_has(&layout->journal, block))
 		return EXT2MB_ET_JOURNAL_WRITE;
-	if (*is_direct || held_blocks_find(&transaction->held, block))
+	if (*is_direct || held_blocks_find(&state->held, block))
 		return 0;
-	*is_direct = is_named_data(transaction, block);
-	return *is_direct ? 0 :
-	                    committed_bitmap_is_free(&transaction->committed, transaction->backing, block, is_direct);
+	*is_direct = is_named_data(state, block);
+	return *is_direct ? 0 : committed_bitmap_is_free(&state->committed, state->backing, block, is_direct);
 }
 
 /* How many whole blocks from here on go down at once; the first one does. */
-static errcode_t direct_blocks(struct transaction *transaction, uint64_t block, uint64_t most, uint64_t *count)
+static errcode_t direct_blocks(struct channel_state *state, uint64_t block, uint64_t most, uint64_t *count)
 {
 	bool is_direct = true;
 	errcode_t error = 0;
 
 	for (*count = 1; *count < most && *count < MOST_BLOCKS; ++*count) {
-		error = may_go_down(transaction, block + *count, &is_direct);
+		error = may_go_down(state, block + *count, &is_direct);
 		if (error || !is_direct)
 			break;
 	}
@@ -235,34 +231,33 @@ static errcode_t direct_blocks(struct transaction *transaction, uint64_t block, 
  * The journal is ours alone. What changes nothing there is done: fuse2fs 1.47.4 writes the journal's superblock as it
  * has read it, when it mounts.
  */
-static errcode_t write_to_journal(struct transaction *transaction, const struct part *part, const void *data)
+static errcode_t write_to_journal(struct channel_state *state, const struct part *part, const void *data)
 {
-	errcode_t error = io_channel_read_blk64(transaction->backing, part->block, 1, transaction->bounce);
+	errcode_t error = io_channel_read_blk64(state->backing, part->block, 1, state->bounce);
 
 	if (error)
 		return error;
-	return data && !memcmp(transaction->bounce + part->within, data, part->bytes) ? 0 : EXT2MB_ET_JOURNAL_WRITE;
+	return data && !memcmp(state->bounce + part->within, data, part->bytes) ? 0 : EXT2MB_ET_JOURNAL_WRITE;
 }
 
-errcode_t access_write(struct transaction *transaction, uint64_t offset, uint64_t bytes, const void *data)
+errcode_t access_write(struct channel_state *state, uint64_t offset, uint64_t bytes, const void *data)
 {
 	const uint8_t *from = data;
 
 	while (bytes) {
-		struct part part = part_at(transaction, offset, bytes);
+		struct part part = part_at(state, offset, bytes);
 		uint64_t count = 1, done;
 		bool is_direct;
-		errcode_t error = may_go_down(transaction, part.block, &is_direct);
+		errcode_t error = may_go_down(state, part.block, &is_direct);
 
-		if (!error && is_direct && is_whole(transaction, &part))
-			error = direct_blocks(transaction, part.block, bytes / part.bytes, &count);
+		if (!error && is_direct && is_whole(state, &part))
+			error = direct_blocks(state, part.block, bytes / part.bytes, &count);
 		if (!error)
-			error = block_ranges_remove(&transaction->discards, part.block, count);
+			error = block_ranges_remove(&state->discards, part.block, count);
 		if (!error)
-			error = is_direct ? write_direct(transaction, &part, from, count) :
-			                    hold(transaction, &part, from);
+			error = is_direct ? write_direct(state, &part, from, count) : hold(state, &part, from);
 		else if (error == EXT2MB_ET_JOURNAL_WRITE)
-			error = write_to_journal(transaction, &part, from);
+			error = write_to_journal(state, &part, from);
 		if (error)
 			return error;
 		done = (uint64_t)part.bytes * count;

@@ -13,26 +13,26 @@
 
 static errcode_t channel_close(io_channel channel);
 
-struct transaction *channel_transaction(io_channel channel)
+struct channel_state *channel_state_of(io_channel channel)
 {
 	return channel->manager->close == channel_close ? channel->private_data : NULL;
 }
 
-static void destroy(struct transaction *transaction)
+static void destroy(struct channel_state *state)
 {
-	committed_bitmap_destroy(&transaction->committed);
-	held_blocks_clear(&transaction->held);
-	block_ranges_clear(&transaction->discards);
-	block_ranges_clear(&transaction->data);
-	layout_free(&transaction->layout);
-	process_claim_close(&transaction->claim);
-	pthread_rwlock_destroy(&transaction->lock);
-	if (transaction->lock_descriptor >= 0)
-		close(transaction->lock_descriptor);
-	free(transaction->bounce);
-	free(transaction->io_options);
-	free(transaction->name);
-	free(transaction);
+	committed_bitmap_destroy(&state->committed);
+	held_blocks_clear(&state->held);
+	block_ranges_clear(&state->discards);
+	block_ranges_clear(&state->data);
+	layout_free(&state->layout);
+	process_claim_close(&state->claim);
+	pthread_rwlock_destroy(&state->lock);
+	if (state->lock_descriptor >= 0)
+		close(state->lock_descriptor);
+	free(state->bounce);
+	free(state->io_options);
+	free(state->name);
+	free(state);
 }
 
 static void destroy_channel(io_channel channel)
@@ -43,32 +43,32 @@ static void destroy_channel(io_channel channel)
 }
 
 /* What ext2fs_get_mem() gives is malloc(3)'s. */
-static errcode_t make_channel(const char *name, const struct transaction_manager *manager, io_channel *ret)
+static errcode_t make_channel(const char *name, const struct channel_manager *manager, io_channel *ret)
 {
-	struct transaction *transaction = calloc(1, sizeof(*transaction));
+	struct channel_state *state = calloc(1, sizeof(*state));
 	io_channel channel = calloc(1, sizeof(*channel));
 
-	if (!transaction || !channel || pthread_rwlock_init(&transaction->lock, NULL)) {
-		free(transaction);
+	if (!state || !channel || pthread_rwlock_init(&state->lock, NULL)) {
+		free(state);
 		free(channel);
 		return ENOMEM;
 	}
-	transaction->manager = manager;
-	transaction->channel = channel;
-	transaction->lock_descriptor = -1;
-	transaction->name = strdup(name);
-	transaction->io_options = strdup("");
+	state->manager = manager;
+	state->channel = channel;
+	state->lock_descriptor = -1;
+	state->name = strdup(name);
+	state->io_options = strdup("");
 	*channel = (struct struct_io_channel){
 		.magic = EXT2_ET_MAGIC_IO_CHANNEL,
 		.manager = manager->functions,
 		.name = strdup(name),
 		.block_size = SUPERBLOCK_BYTES,
 		.refcount = 1,
-		.private_data = transaction,
+		.private_data = state,
 	};
-	errcode_t error = process_claim_open(&transaction->claim);
+	errcode_t error = process_claim_open(&state->claim);
 
-	if (error || !transaction->name || !transaction->io_options || !channel->name) {
+	if (error || !state->name || !state->io_options || !channel->name) {
 		destroy_channel(channel);
 		return error ? error : ENOMEM;
 	}
@@ -76,74 +76,74 @@ static errcode_t make_channel(const char *name, const struct transaction_manager
 	return 0;
 }
 
-errcode_t channel_open(const char *name, int flags, const struct transaction_manager *manager, io_channel *ret)
+errcode_t channel_open(const char *name, int flags, const struct channel_manager *manager, io_channel *ret)
 {
 	io_channel channel;
 	errcode_t error = make_channel(name, manager, &channel);
 
 	if (error)
 		return error;
-	struct transaction *transaction = channel->private_data;
+	struct channel_state *state = channel->private_data;
 
 	/* Threads may share it, and so what is below. */
-	transaction->open_flags = flags | IO_FLAG_THREADS;
-	error = start_backing(transaction);
+	state->open_flags = flags | IO_FLAG_THREADS;
+	error = start_backing(state);
 	if (error) {
 		destroy_channel(channel);
 		return error;
 	}
 	/* Discards wait, so what is discarded does not read as zeros. */
-	channel->flags = (transaction->backing->flags & ~CHANNEL_FLAGS_DISCARD_ZEROES) | CHANNEL_FLAGS_THREADS;
-	channel->align = transaction->backing->align;
+	channel->flags = (state->backing->flags & ~CHANNEL_FLAGS_DISCARD_ZEROES) | CHANNEL_FLAGS_THREADS;
+	channel->align = state->backing->align;
 	*ret = channel;
 	return 0;
 }
 
 /* Starts it if this is the first request, with the lock for writing. */
-static errcode_t lock_alone(struct transaction *transaction)
+static errcode_t lock_alone(struct channel_state *state)
 {
-	pthread_rwlock_wrlock(&transaction->lock);
-	if (!transaction->backing)
+	pthread_rwlock_wrlock(&state->lock);
+	if (!state->backing)
 		return EIO;
-	if (transaction->state != TRANSACTION_UNREAD)
+	if (state->phase != TRANSACTION_UNREAD)
 		return 0;
 	/* The filesystem is told to its channel by libext2fs, which reads only then. */
-	if (transaction->channel->app_data && transaction->manager->listen)
-		transaction->manager->listen(transaction->channel->app_data);
-	return start_transaction(transaction);
+	if (state->channel->app_data && state->manager->listen)
+		state->manager->listen(state->channel->app_data);
+	return start_transaction(state);
 }
 
-static errcode_t lock_for_reading(struct transaction *transaction)
+static errcode_t lock_for_reading(struct channel_state *state)
 {
-	pthread_rwlock_rdlock(&transaction->lock);
-	if (transaction->state != TRANSACTION_UNREAD)
+	pthread_rwlock_rdlock(&state->lock);
+	if (state->phase != TRANSACTION_UNREAD)
 		return 0;
-	pthread_rwlock_unlock(&transaction->lock);
-	errcode_t error = lock_alone(transaction);
+	pthread_rwlock_unlock(&state->lock);
+	errcode_t error = lock_alone(state);
 
-	pthread_rwlock_unlock(&transaction->lock);
-	pthread_rwlock_rdlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
+	pthread_rwlock_rdlock(&state->lock);
 	return error;
 }
 
 /* A close that drops a step is told so. */
-static errcode_t over(const struct transaction *transaction)
+static errcode_t over(const struct channel_state *state)
 {
-	return transaction->why_over == EXT2MB_ET_IN_STEP ? EXT2MB_ET_IN_STEP : EXT2MB_ET_TRANSACTION_OVER;
+	return state->why_over == EXT2MB_ET_IN_STEP ? EXT2MB_ET_IN_STEP : EXT2MB_ET_TRANSACTION_OVER;
 }
 
 /* What may be written: the handle of one that is over writes nothing, because libext2fs's memory is stale. */
-static errcode_t lock_for_writing(struct transaction *transaction)
+static errcode_t lock_for_writing(struct channel_state *state)
 {
-	errcode_t error = lock_alone(transaction);
+	errcode_t error = lock_alone(state);
 
 	if (error)
 		return error;
-	if (transaction->state == TRANSACTION_PASSED)
-		return transaction->open_flags & IO_FLAG_RW ? EXT2_ET_BAD_MAGIC : EXT2_ET_RO_FILSYS;
-	if (transaction->state == TRANSACTION_OVER)
-		return over(transaction);
-	return process_claim_take(&transaction->claim) ? 0 : EXT2MB_ET_FORKED;
+	if (state->phase == TRANSACTION_PASSED)
+		return state->open_flags & IO_FLAG_RW ? EXT2_ET_BAD_MAGIC : EXT2_ET_RO_FILSYS;
+	if (state->phase == TRANSACTION_OVER)
+		return over(state);
+	return process_claim_acquire(&state->claim) ? 0 : EXT2MB_ET_FORKED;
 }
 
 static uint64_t bytes_of(io_channel channel, int count)
@@ -153,18 +153,18 @@ static uint64_t bytes_of(io_channel channel, int count)
 
 static errcode_t channel_read(io_channel channel, unsigned long long block, int count, void *data)
 {
-	struct transaction *transaction = channel->private_data;
+	struct channel_state *state = channel->private_data;
 	uint64_t offset = block * (uint64_t)channel->block_size;
 	uint64_t bytes = bytes_of(channel, count);
-	errcode_t error = lock_for_reading(transaction);
+	errcode_t error = lock_for_reading(state);
 
-	if (!error && transaction->state == TRANSACTION_PASSED) {
-		transaction->backing->block_size = channel->block_size;
-		error = io_channel_read_blk64(transaction->backing, block, count, data);
+	if (!error && state->phase == TRANSACTION_PASSED) {
+		state->backing->block_size = channel->block_size;
+		error = io_channel_read_blk64(state->backing, block, count, data);
 	} else if (!error) {
-		error = access_read(transaction, offset, bytes, data);
+		error = access_read(state, offset, bytes, data);
 	}
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	if (error && channel->read_error)
 		error = channel->read_error(channel, (unsigned long)block, count, data, bytes, 0, error);
 	return error;
@@ -177,16 +177,16 @@ static errcode_t channel_read_old(io_channel channel, unsigned long block, int c
 
 static errcode_t write_bytes(io_channel channel, uint64_t offset, uint64_t bytes, const void *data)
 {
-	struct transaction *transaction = channel->private_data;
-	errcode_t error = lock_for_writing(transaction);
+	struct channel_state *state = channel->private_data;
+	errcode_t error = lock_for_writing(state);
 
 	if (!error) {
-		error = access_write(transaction, offset, bytes, data);
+		error = access_write(state, offset, bytes, data);
 		/* A step without one of its writes must never be committed. */
 		if (error)
-			error = transaction_fail(transaction, error);
+			error = channel_fail(state, error);
 	}
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
@@ -218,32 +218,32 @@ static errcode_t channel_zeroout(io_channel channel, unsigned long long block, u
 /* Whole blocks of the filesystem only: a discard is a hint. */
 static errcode_t channel_discard(io_channel channel, unsigned long long block, unsigned long long count)
 {
-	struct transaction *transaction = channel->private_data;
-	errcode_t error = lock_for_writing(transaction);
+	struct channel_state *state = channel->private_data;
+	errcode_t error = lock_for_writing(state);
 
 	if (!error) {
-		uint32_t block_bytes = transaction->layout.block_bytes;
+		uint32_t block_bytes = state->layout.block_bytes;
 		uint64_t start = block * (uint64_t)channel->block_size;
 		uint64_t first = (start + block_bytes - 1) / block_bytes;
 		uint64_t end = (start + count * (uint64_t)channel->block_size) / block_bytes;
 
-		if (end > transaction->layout.blocks)
-			end = transaction->layout.blocks;
+		if (end > state->layout.blocks)
+			end = state->layout.blocks;
 		if (first < end)
-			error = block_ranges_add(&transaction->discards, first, end - first);
+			error = block_ranges_add(&state->discards, first, end - first);
 	}
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
 /* Not a commit: ext2fs_flush2() flushes in the middle of an update. */
 static errcode_t channel_flush(io_channel channel)
 {
-	struct transaction *transaction = channel->private_data;
+	struct channel_state *state = channel->private_data;
 
-	pthread_rwlock_rdlock(&transaction->lock);
-	errcode_t error = transaction->state == TRANSACTION_OVER ? over(transaction) : 0;
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_rdlock(&state->lock);
+	errcode_t error = state->phase == TRANSACTION_OVER ? over(state) : 0;
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
@@ -253,35 +253,35 @@ static errcode_t channel_set_block_size(io_channel channel, int block_size)
 	return 0;
 }
 
-static errcode_t add_option(struct transaction *transaction, const char *option, const char *value)
+static errcode_t add_option(struct channel_state *state, const char *option, const char *value)
 {
 	char *options = NULL;
 
-	if (asprintf(&options, "%s%s%s%s%s", transaction->io_options, *transaction->io_options ? "&" : "", option,
-	             value ? "=" : "", value ? value : "") < 0)
+	if (asprintf(&options, "%s%s%s%s%s", state->io_options, *state->io_options ? "&" : "", option, value ? "=" : "",
+	             value ? value : "") < 0)
 		return ENOMEM;
-	free(transaction->io_options);
-	transaction->io_options = options;
+	free(state->io_options);
+	state->io_options = options;
 	return 0;
 }
 
 /* The cache stays off; fuse2fs says how large it should be once the filesystem is open, and ends if it may not. */
 static errcode_t channel_set_option(io_channel channel, const char *option, const char *value)
 {
-	struct transaction *transaction = channel->private_data;
-	io_manager backing = *transaction->manager->backing;
+	struct channel_state *state = channel->private_data;
+	io_manager backing = *state->manager->backing;
 	errcode_t error = 0;
 
 	if (!strcmp(option, "cache") || !strcmp(option, "cache_blocks"))
 		return 0;
-	pthread_rwlock_wrlock(&transaction->lock);
-	if (transaction->state != TRANSACTION_UNREAD || !transaction->backing || !backing->set_option)
+	pthread_rwlock_wrlock(&state->lock);
+	if (state->phase != TRANSACTION_UNREAD || !state->backing || !backing->set_option)
 		error = EXT2_ET_INVALID_ARGUMENT;
 	if (!error)
-		error = backing->set_option(transaction->backing, option, value);
+		error = backing->set_option(state->backing, option, value);
 	if (!error)
-		error = add_option(transaction, option, value);
-	pthread_rwlock_unlock(&transaction->lock);
+		error = add_option(state, option, value);
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
@@ -292,27 +292,27 @@ static errcode_t channel_set_option(io_channel channel, const char *option, cons
  */
 static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 {
-	struct transaction *transaction = channel->private_data;
-	io_manager backing = *transaction->manager->backing;
+	struct channel_state *state = channel->private_data;
+	io_manager backing = *state->manager->backing;
 
-	if (!transaction->backing || !backing->get_stats)
+	if (!state->backing || !backing->get_stats)
 		return EXT2_ET_OP_NOT_SUPPORTED;
-	errcode_t error = backing->get_stats(transaction->backing, stats);
+	errcode_t error = backing->get_stats(state->backing, stats);
 
 	/* A copy of the handle, which is closed, leaves the step to the others. */
 	if (error || !stats || channel->refcount > 1)
 		return error;
-	pthread_rwlock_wrlock(&transaction->lock);
+	pthread_rwlock_wrlock(&state->lock);
 	/* To another process that has it the flush is refused. */
-	if (transaction->state == TRANSACTION_OPEN)
-		(void)process_claim_take(&transaction->claim);
-	if (transaction->state == TRANSACTION_OPEN && transaction->is_in_step) {
-		transaction_fail(transaction, EXT2MB_ET_IN_STEP);
-		transaction->closing_stats = **stats;
-		transaction->closing_stats.bytes_written++;
-		*stats = &transaction->closing_stats;
+	if (state->phase == TRANSACTION_OPEN)
+		(void)process_claim_acquire(&state->claim);
+	if (state->phase == TRANSACTION_OPEN && state->is_in_step) {
+		channel_fail(state, EXT2MB_ET_IN_STEP);
+		state->closing_stats = **stats;
+		state->closing_stats.bytes_written++;
+		*stats = &state->closing_stats;
 	}
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	return 0;
 }
 
@@ -323,32 +323,32 @@ static errcode_t channel_readahead(io_channel channel, unsigned long long block,
 }
 
 /* ext2fs_free() flushes nothing: what is held then lacks what libext2fs has in memory alone. */
-static bool is_half(const struct transaction *transaction)
+static bool is_half(const struct channel_state *state)
 {
-	ext2_filsys fs = transaction_filesystem(transaction);
+	ext2_filsys fs = channel_filesystem(state);
 
-	return transaction->held.count && fs && fs->flags & TRANSACTION_UNWRITTEN;
+	return state->held.count && fs && fs->flags & TRANSACTION_UNWRITTEN;
 }
 
 /* What a program that knows of no transactions leaves is one; a step that has not ended is not committed. */
-static errcode_t end_transaction(struct transaction *transaction)
+static errcode_t end_transaction(struct channel_state *state)
 {
 	errcode_t error = 0;
 
 	/* The journal is the other process's, and needs_recovery too, or it may become so: neither has written yet. */
-	if (transaction->state >= TRANSACTION_OPEN && !process_claim_has(&transaction->claim))
+	if (state->phase >= TRANSACTION_OPEN && !process_claim_has(&state->claim))
 		return EXT2MB_ET_FORKED;
-	if (transaction->state == TRANSACTION_OPEN && transaction->is_in_step)
-		transaction_fail(transaction, EXT2MB_ET_IN_STEP);
-	if (transaction->state == TRANSACTION_OPEN && is_half(transaction))
-		error = transaction_fail(transaction, EXT2MB_ET_TRANSACTION_OVER);
-	if (transaction->state == TRANSACTION_OPEN) {
-		error = commit_held(transaction);
+	if (state->phase == TRANSACTION_OPEN && state->is_in_step)
+		channel_fail(state, EXT2MB_ET_IN_STEP);
+	if (state->phase == TRANSACTION_OPEN && is_half(state))
+		error = channel_fail(state, EXT2MB_ET_TRANSACTION_OVER);
+	if (state->phase == TRANSACTION_OPEN) {
+		error = commit_held(state);
 		if (error)
-			transaction_fail(transaction, error);
+			channel_fail(state, error);
 	}
-	if (transaction->state == TRANSACTION_OPEN || transaction->state == TRANSACTION_OVER) {
-		errcode_t end_error = commit_end(transaction);
+	if (state->phase == TRANSACTION_OPEN || state->phase == TRANSACTION_OVER) {
+		errcode_t end_error = commit_end(state);
 
 		error = error ? error : end_error;
 	}
@@ -357,32 +357,32 @@ static errcode_t end_transaction(struct transaction *transaction)
 
 errcode_t channel_finish(io_channel channel)
 {
-	struct transaction *transaction = channel_transaction(channel);
+	struct channel_state *state = channel_state_of(channel);
 
 	/* A copy of the handle goes on with it. */
-	if (!transaction || channel->refcount > 1)
+	if (!state || channel->refcount > 1)
 		return 0;
-	pthread_rwlock_wrlock(&transaction->lock);
-	errcode_t error = transaction->backing ? end_transaction(transaction) : 0;
+	pthread_rwlock_wrlock(&state->lock);
+	errcode_t error = state->backing ? end_transaction(state) : 0;
 
-	if (transaction->state == TRANSACTION_OPEN)
-		transaction_fail(transaction, EXT2MB_ET_TRANSACTION_OVER);
-	pthread_rwlock_unlock(&transaction->lock);
+	if (state->phase == TRANSACTION_OPEN)
+		channel_fail(state, EXT2MB_ET_TRANSACTION_OVER);
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
 static errcode_t channel_close(io_channel channel)
 {
-	struct transaction *transaction = channel->private_data;
+	struct channel_state *state = channel->private_data;
 	errcode_t error = 0, close_error = 0;
 
 	if (--channel->refcount > 0) {
-		transaction->has_lost_copy = true;
+		state->has_lost_copy = true;
 		return 0;
 	}
-	if (transaction->backing) {
-		error = end_transaction(transaction);
-		close_error = io_channel_close(transaction->backing);
+	if (state->backing) {
+		error = end_transaction(state);
+		close_error = io_channel_close(state->backing);
 	}
 	destroy_channel(channel);
 	return error ? error : close_error;

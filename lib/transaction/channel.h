@@ -2,15 +2,14 @@
 /* A transaction as an io_channel: bytes go in and come out, whatever the block size. */
 #pragma once
 
-#include "transaction/transaction.h"
+#include "transaction/channel_state.h"
 
 /*
  * libext2fs does not tell which io_manager is to open: each has an open function of its own, which calls
  * channel_open().
  */
 struct struct_io_manager channel_functions(errcode_t (*open)(const char *name, int flags, io_channel *channel));
-MUST_CHECK errcode_t channel_open(const char *name, int flags, const struct transaction_manager *manager,
-                                  io_channel *ret);
+MUST_CHECK errcode_t channel_open(const char *name, int flags, const struct channel_manager *manager, io_channel *ret);
 
 /*
  * What closing does, and how it went, which libext2fs does not ask: commits what is left, unless a step is open, and
@@ -19,4 +18,4 @@ MUST_CHECK errcode_t channel_open(const char *name, int flags, const struct tran
 MUST_CHECK errcode_t channel_finish(io_channel channel);
 
 /* The transaction of a channel; NULL: it has none. */
-struct transaction *channel_transaction(io_channel channel);
+struct channel_state *channel_state_of(io_channel channel);

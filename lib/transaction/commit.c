@@ -7,47 +7,47 @@
 #include "ext2fs/ext2mb_err.h"
 #include "transaction/block_writer.h"
 
-static errcode_t flush(struct transaction *transaction)
+static errcode_t flush(struct channel_state *state)
 {
-	errcode_t error = io_channel_flush(transaction->backing);
+	errcode_t error = io_channel_flush(state->backing);
 
 	if (!error)
-		transaction->has_unflushed = false;
+		state->has_unflushed = false;
 	return error;
 }
 
-static errcode_t write_needs_recovery(struct transaction *transaction, bool is_needed)
+static errcode_t write_needs_recovery(struct channel_state *state, bool is_needed)
 {
-	uint64_t block = transaction_super_block(transaction);
-	errcode_t error = io_channel_read_blk64(transaction->backing, block, 1, transaction->bounce);
+	uint64_t block = channel_super_block(state);
+	errcode_t error = io_channel_read_blk64(state->backing, block, 1, state->bounce);
 
 	if (error)
 		return error;
-	superblock_set_needs_recovery(transaction->bounce + transaction_super_offset(transaction), is_needed);
-	return io_channel_write_blk64(transaction->backing, block, 1, transaction->bounce);
+	superblock_set_needs_recovery(state->bounce + channel_super_offset(state), is_needed);
+	return io_channel_write_blk64(state->backing, block, 1, state->bounce);
 }
 
 /*
  * Needs the lock alone: the blocks that are the same as on disk are dropped. What cannot be read there, because the
  * disk has lost it or a file ends before it, is written as it would be without a transaction.
  */
-static bool is_unchanged(struct transaction *transaction, const struct held_block *held)
+static bool is_unchanged(struct channel_state *state, const struct held_block *held)
 {
-	if (io_channel_read_blk64(transaction->backing, held->block, 1, transaction->bounce))
+	if (io_channel_read_blk64(state->backing, held->block, 1, state->bounce))
 		return false;
-	if (held->block == transaction_super_block(transaction))
-		superblock_set_needs_recovery(transaction->bounce + transaction_super_offset(transaction), false);
-	return memcmp(held->data, transaction->bounce, transaction->layout.block_bytes) == 0;
+	if (held->block == channel_super_block(state))
+		superblock_set_needs_recovery(state->bounce + channel_super_offset(state), false);
+	return memcmp(held->data, state->bounce, state->layout.block_bytes) == 0;
 }
 
-static void drop_unchanged(struct transaction *transaction, struct held_block **list, size_t *count)
+static void drop_unchanged(struct channel_state *state, struct held_block **list, size_t *count)
 {
 	size_t kept = 0;
 
 	for (size_t index = 0; index < *count; index++) {
-		if (is_unchanged(transaction, list[index])) {
-			held_blocks_drop(&transaction->held, list[index]);
-			transaction->counts.unchanged_blocks++;
+		if (is_unchanged(state, list[index])) {
+			held_blocks_drop(&state->held, list[index]);
+			state->counts.unchanged_blocks++;
 		} else {
 			list[kept++] = list[index];
 		}
@@ -55,38 +55,38 @@ static void drop_unchanged(struct transaction *transaction, struct held_block **
 	*count = kept;
 }
 
-static bool is_backup(const struct transaction *transaction, const struct held_block *held)
+static bool is_backup(const struct channel_state *state, const struct held_block *held)
 {
-	return block_ranges_has(&transaction->layout.backups, held->block);
+	return block_ranges_has(&state->layout.backups, held->block);
 }
 
-errcode_t commit_collect(struct transaction *transaction, struct commit_changes *changes)
+errcode_t commit_collect(struct channel_state *state, struct commit_changes *changes)
 {
 	struct held_block **all;
-	size_t total = transaction->held.count;
-	errcode_t error = held_blocks_list(&transaction->held, &all);
+	size_t total = state->held.count;
+	errcode_t error = held_blocks_list(&state->held, &all);
 
 	if (error)
 		return error;
 	SCOPE_FREE struct held_block **list = all;
-	drop_unchanged(transaction, list, &total);
+	drop_unchanged(state, list, &total);
 	*changes = (struct commit_changes){ .blocks = calloc(total + 1, sizeof(*changes->blocks)) };
 	if (!changes->blocks)
 		return ENOMEM;
 	for (size_t index = 0; index < total; index++)
-		if (!is_backup(transaction, list[index]))
+		if (!is_backup(state, list[index]))
 			changes->blocks[changes->count++] = list[index];
 	for (size_t index = 0; index < total; index++)
-		if (is_backup(transaction, list[index]))
+		if (is_backup(state, list[index]))
 			changes->blocks[changes->count + changes->backups++] = list[index];
 	return 0;
 }
 
 /* To their own places. */
-static errcode_t write_in_place(struct transaction *transaction, struct held_block *const *blocks, size_t count)
+static errcode_t write_in_place(struct channel_state *state, struct held_block *const *blocks, size_t count)
 {
 	struct block_writer writer;
-	errcode_t error = block_writer_init(&writer, transaction->backing, transaction->layout.block_bytes);
+	errcode_t error = block_writer_init(&writer, state->backing, state->layout.block_bytes);
 
 	for (size_t index = 0; index < count && !error; index++)
 		error = block_writer_add(&writer, blocks[index]->block, blocks[index]->data);
@@ -97,93 +97,92 @@ static errcode_t write_in_place(struct transaction *transaction, struct held_blo
 }
 
 /* Before the first commit. The flag comes first: a journal that has begun without it would be thrown away. */
-static errcode_t begin(struct transaction *transaction)
+static errcode_t begin(struct channel_state *state)
 {
-	if (transaction->has_begun)
+	if (state->has_begun)
 		return 0;
-	transaction->has_begun = true;
-	errcode_t error = write_needs_recovery(transaction, true);
+	state->has_begun = true;
+	errcode_t error = write_needs_recovery(state, true);
 
 	if (!error)
-		error = flush(transaction);
-	return error ? error : journal_write_tail(&transaction->journal, transaction->backing);
+		error = flush(state);
+	return error ? error : journal_write_tail(&state->journal, state->backing);
 }
 
 /* What makes the changes last, before any of them is where it belongs. */
-static errcode_t write_log(struct transaction *transaction, const struct commit_changes *changes)
+static errcode_t write_log(struct channel_state *state, const struct commit_changes *changes)
 {
-	struct journal *journal = &transaction->journal;
-	errcode_t error = begin(transaction);
+	struct journal *journal = &state->journal;
+	errcode_t error = begin(state);
 
 	if (!error)
-		error = journal_write_blocks(journal, transaction->backing, changes->blocks, changes->count);
+		error = journal_write_blocks(journal, state->backing, changes->blocks, changes->count);
 	/* With the direct writes: all that the transaction says must be there before it counts. */
 	if (!error)
-		error = flush(transaction);
+		error = flush(state);
 	if (error)
 		return error;
-	transaction->is_in_doubt = true;
-	error = journal_write_commit(journal, transaction->backing, changes->count);
+	state->is_in_doubt = true;
+	error = journal_write_commit(journal, state->backing, changes->count);
 	/* It counts from here on, so only now may what it replaces be overwritten. */
-	return error ? error : flush(transaction);
+	return error ? error : flush(state);
 }
 
-static errcode_t write_checkpoint(struct transaction *transaction, const struct commit_changes *changes)
+static errcode_t write_checkpoint(struct channel_state *state, const struct commit_changes *changes)
 {
-	struct journal *journal = &transaction->journal;
-	errcode_t error = write_in_place(transaction, changes->blocks, changes->count);
+	struct journal *journal = &state->journal;
+	errcode_t error = write_in_place(state, changes->blocks, changes->count);
 
 	/* The log is still needed until all of it is there. */
 	if (!error)
-		error = flush(transaction);
+		error = flush(state);
 	if (!error)
-		error = write_in_place(transaction, changes->blocks + changes->count, changes->backups);
-	if (error || !transaction->layout.has_journal)
-		return error ? error : flush(transaction);
+		error = write_in_place(state, changes->blocks + changes->count, changes->backups);
+	if (error || !state->layout.has_journal)
+		return error ? error : flush(state);
 	journal->sequence++;
-	error = journal_write_tail(journal, transaction->backing);
+	error = journal_write_tail(journal, state->backing);
 	/* Else a replay could bring old contents back over what the next transaction writes directly. */
 	if (!error)
-		error = flush(transaction);
+		error = flush(state);
 	if (!error)
-		transaction->is_in_doubt = false;
+		state->is_in_doubt = false;
 	return error;
 }
 
-static errcode_t write_changes(struct transaction *transaction, const struct commit_changes *changes)
+static errcode_t write_changes(struct channel_state *state, const struct commit_changes *changes)
 {
-	if (!transaction->layout.has_journal) {
-		errcode_t error = transaction->has_unflushed ? flush(transaction) : 0;
+	if (!state->layout.has_journal) {
+		errcode_t error = state->has_unflushed ? flush(state) : 0;
 
-		return error ? error : write_checkpoint(transaction, changes);
+		return error ? error : write_checkpoint(state, changes);
 	}
-	if (journal_transaction_blocks(&transaction->journal.format, changes->count) >
-	    journal_room(&transaction->journal))
+	if (journal_transaction_blocks(&state->journal.format, changes->count) > journal_room(&state->journal))
 		return EXT2MB_ET_TRANSACTION_SIZE;
-	errcode_t error = write_log(transaction, changes);
+	errcode_t error = write_log(state, changes);
 
-	return error ? error : write_checkpoint(transaction, changes);
+	return error ? error : write_checkpoint(state, changes);
 }
 
 /* On disk every superblock has the flag while there may be something in the journal; in memory none. */
-static errcode_t write_with_flag(struct transaction *transaction, const struct commit_changes *changes)
+static errcode_t write_with_flag(struct channel_state *state, const struct commit_changes *changes)
 {
-	struct held_block *held = held_blocks_find(&transaction->held, transaction_super_block(transaction));
-	uint8_t *super = held ? held->data + transaction_super_offset(transaction) : NULL;
+	struct held_block *held = held_blocks_find(&state->held, channel_super_block(state));
+	uint8_t *super = held ? held->data + channel_super_offset(state) : NULL;
 
-	if (super && transaction->layout.has_journal)
+	if (super && state->layout.has_journal)
 		superblock_set_needs_recovery(super, true);
-	errcode_t error = write_changes(transaction, changes);
+	errcode_t error = write_changes(state, changes);
 
 	if (super)
 		superblock_set_needs_recovery(super, false);
 	if (super && !error)
-		memcpy(transaction->super, super, SUPERBLOCK_BYTES);
+		memcpy(state->super, super, SUPERBLOCK_BYTES);
 	return error;
 }
 
 /* Only what is free now. A discard that fails does no harm. */
-static void discard_run(struct transaction *transaction, const struct block_run *run)
+static void discard_run(struct channel_state *state, const struct block_run *run)
 {
 	uint64_t start = run->start, end = run->start + run->count;
 
@@ -192,80 +191,80 @@ static void discard_run(struct transaction *transaction, const struct block_run 
 		bool is_free = true;
 
 		while (next < end && is_free) {
-			if (committed_bitmap_is_free(&transaction->committed, transaction->backing, next, &is_free))
+			if (committed_bitmap_is_free(&state->committed, state->backing, next, &is_free))
 				return;
 			next += is_free;
 		}
 		if (next > start)
-			io_channel_discard(transaction->backing, start, next - start);
+			io_channel_discard(state->backing, start, next - start);
 		start = next + 1;
 	}
 }
 
-static void discard_all(struct transaction *transaction)
+static void discard_all(struct channel_state *state)
 {
-	for (size_t index = 0; index < transaction->discards.count; index++)
-		discard_run(transaction, &transaction->discards.runs[index]);
-	block_ranges_clear(&transaction->discards);
+	for (size_t index = 0; index < state->discards.count; index++)
+		discard_run(state, &state->discards.runs[index]);
+	block_ranges_clear(&state->discards);
 }
 
-errcode_t transaction_fail(struct transaction *transaction, errcode_t error)
+errcode_t channel_fail(struct channel_state *state, errcode_t error)
 {
-	if (transaction->state == TRANSACTION_OPEN)
-		transaction->why_over = error;
-	transaction->state = TRANSACTION_OVER;
+	if (state->phase == TRANSACTION_OPEN)
+		state->why_over = error;
+	state->phase = TRANSACTION_OVER;
 	/* In doubt, what is held is nearer to the truth than the disk. */
-	if (!transaction->is_in_doubt)
-		held_blocks_clear(&transaction->held);
-	block_ranges_clear(&transaction->discards);
-	block_ranges_clear(&transaction->data);
+	if (!state->is_in_doubt)
+		held_blocks_clear(&state->held);
+	block_ranges_clear(&state->discards);
+	block_ranges_clear(&state->data);
 	return error;
 }
 
-uint64_t commit_log_blocks(const struct transaction *transaction)
+uint64_t commit_log_blocks(const struct channel_state *state)
 {
-	return transaction->held.count && transaction->layout.has_journal ?
-	               journal_transaction_blocks(&transaction->journal.format, transaction->held.count) :
-	               transaction->held.count;
+	return state->held.count && state->layout.has_journal ?
+	               journal_transaction_blocks(&state->journal.format, state->held.count) :
+	               state->held.count;
 }
 
-errcode_t commit_held(struct transaction *transaction)
+errcode_t commit_held(struct channel_state *state)
 {
 	struct commit_changes changes = { 0 };
-	errcode_t error = commit_collect(transaction, &changes);
+	errcode_t error = commit_collect(state, &changes);
 
 	if (!error && changes.count)
-		error = write_with_flag(transaction, &changes);
+		error = write_with_flag(state, &changes);
 	else if (!error && changes.backups)
-		error = write_in_place(transaction, changes.blocks, changes.backups);
-	if (!error && transaction->has_unflushed)
-		error = flush(transaction);
+		error = write_in_place(state, changes.blocks, changes.backups);
+	if (!error && state->has_unflushed)
+		error = flush(state);
 	free(changes.blocks);
 	if (error)
 		return error;
-	transaction->counts.commits++;
-	transaction->counts.logged_blocks += changes.count;
-	committed_bitmap_refresh(&transaction->committed, &transaction->layout, &transaction->held);
-	held_blocks_clear(&transaction->held);
-	block_ranges_clear(&transaction->data);
-	transaction->freed_blocks = 0;
-	discard_all(transaction);
+	state->counts.commits++;
+	state->counts.logged_blocks += changes.count;
+	committed_bitmap_refresh(&state->committed, &state->layout, &state->held);
+	held_blocks_clear(&state->held);
+	block_ranges_clear(&state->data);
+	state->freed_blocks = 0;
+	discard_all(state);
 	return 0;
 }
 
-errcode_t commit_end(struct transaction *transaction)
+errcode_t commit_end(struct channel_state *state)
 {
-	if (!transaction->has_begun || transaction->is_in_doubt)
+	if (!state->has_begun || state->is_in_doubt)
 		return 0;
-	errcode_t error = journal_write_empty(&transaction->journal, transaction->backing);
+	errcode_t error = journal_write_empty(&state->journal, state->backing);
 
 	if (!error)
-		error = flush(transaction);
+		error = flush(state);
 	if (!error)
-		error = write_needs_recovery(transaction, false);
+		error = write_needs_recovery(state, false);
 	if (!error)
-		error = flush(transaction);
+		error = flush(state);
 	if (!error)
-		transaction->has_begun = false;
+		state->has_begun = false;
 	return error;
 }

@@ -2,7 +2,7 @@
 /* Committing what a transaction holds. */
 #pragma once
 
-#include "transaction/transaction.h"
+#include "transaction/channel_state.h"
 
 /* What is to be committed, in ascending order. */
 struct commit_changes {
@@ -11,21 +11,21 @@ struct commit_changes {
 };
 
 /* Lets go of what is held and is the same on disk; what is left. One thread. ENOMEM, errors in reading. */
-MUST_CHECK errcode_t commit_collect(struct transaction *transaction, struct commit_changes *changes);
+MUST_CHECK errcode_t commit_collect(struct channel_state *state, struct commit_changes *changes);
 
 /*
  * All of it, or nothing of it: EXT2MB_ET_TRANSACTION_SIZE: the journal is too small, and errors of the backing
  * channel. After an error the transaction has to be failed. One thread.
  */
-MUST_CHECK errcode_t commit_held(struct transaction *transaction);
+MUST_CHECK errcode_t commit_held(struct channel_state *state);
 
 /* The blocks that a commit would put into the log now, descriptors and the commit block among them, at most. */
-uint64_t commit_log_blocks(const struct transaction *transaction);
+uint64_t commit_log_blocks(const struct channel_state *state);
 
 /* Nothing of it is written any more. Returns error. */
-errcode_t transaction_fail(struct transaction *transaction, errcode_t error);
+errcode_t channel_fail(struct channel_state *state, errcode_t error);
 
 /*
  * After the last commit: the journal is empty, and needs_recovery is cleared, unless a failed commit left it in doubt.
  */
-MUST_CHECK errcode_t commit_end(struct transaction *transaction);
+MUST_CHECK errcode_t commit_end(struct channel_state *state);

@@ -18,31 +18,31 @@ static bool overlaps(const struct block_ranges *ranges, uint64_t start, uint64_t
 /* The journal's own blocks stay in use: as with a write to it, the program is refused all from here on. */
 void freed_note(ext2_filsys fs, uint64_t start, uint64_t count, uint64_t counted)
 {
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 
-	if (!transaction)
+	if (!state)
 		return;
-	pthread_rwlock_wrlock(&transaction->lock);
-	if (transaction->state == TRANSACTION_OPEN && overlaps(&transaction->layout.journal, start, count))
-		(void)!transaction_fail(transaction, EXT2MB_ET_JOURNAL_WRITE);
+	pthread_rwlock_wrlock(&state->lock);
+	if (state->phase == TRANSACTION_OPEN && overlaps(&state->layout.journal, start, count))
+		(void)!channel_fail(state, EXT2MB_ET_JOURNAL_WRITE);
 	/* Without memory to divide a run, all contents go through the journal. */
-	if (block_ranges_remove(&transaction->data, start, count))
-		block_ranges_clear(&transaction->data);
-	if (transaction->freed_blocks < UNKNOWN_BLOCKS)
-		transaction->freed_blocks += counted;
-	pthread_rwlock_unlock(&transaction->lock);
+	if (block_ranges_remove(&state->data, start, count))
+		block_ranges_clear(&state->data);
+	if (state->freed_blocks < UNKNOWN_BLOCKS)
+		state->freed_blocks += counted;
+	pthread_rwlock_unlock(&state->lock);
 }
 
 static void note_unknown(ext2_filsys fs)
 {
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 
-	if (!transaction)
+	if (!state)
 		return;
-	pthread_rwlock_wrlock(&transaction->lock);
-	block_ranges_clear(&transaction->data);
-	transaction->freed_blocks = UNKNOWN_BLOCKS;
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_wrlock(&state->lock);
+	block_ranges_clear(&state->data);
+	state->freed_blocks = UNKNOWN_BLOCKS;
+	pthread_rwlock_unlock(&state->lock);
 }
 
 /* With bigalloc a cluster is freed as a whole. */
@@ -66,17 +66,17 @@ void freed_hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
 void freed_are_told_by(ext2_filsys fs, void (*block_hook)(ext2_filsys fs, blk64_t block, int in_use),
                        void (*range_hook)(ext2_filsys fs, blk64_t start, blk_t count, int in_use))
 {
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 
-	if (!transaction)
+	if (!state)
 		return;
-	transaction->block_hook = block_hook;
-	transaction->range_hook = range_hook;
+	state->block_hook = block_hook;
+	state->range_hook = range_hook;
 }
 
 void freed_listen(ext2_filsys fs)
 {
-	if (!channel_transaction(fs->io) || fs->block_alloc_stats || fs->block_alloc_stats_range)
+	if (!channel_state_of(fs->io) || fs->block_alloc_stats || fs->block_alloc_stats_range)
 		return;
 	ext2fs_set_block_alloc_stats_callback(fs, freed_hear_of_block, NULL);
 	ext2fs_set_block_alloc_stats_range_callback(fs, freed_hear_of_range, NULL);

@@ -11,7 +11,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "transaction/transaction.h"
+#include "transaction/channel_state.h"
 
 /* The hooks. */
 void freed_hear_of_block(ext2_filsys fs, blk64_t block, int in_use);

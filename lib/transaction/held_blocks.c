@@ -37,7 +37,7 @@ struct listing {
 	size_t count;
 };
 
-static void take_node(const void *node, VISIT visit, void *context)
+static void alloc_node(const void *node, VISIT visit, void *context)
 {
 	struct listing *listing = context;
 
@@ -51,7 +51,7 @@ errcode_t held_blocks_list(const struct held_blocks *held, struct held_block ***
 
 	if (!listing.list)
 		return ENOMEM;
-	twalk_r(held->tree, take_node, &listing);
+	twalk_r(held->tree, alloc_node, &listing);
 	*list = listing.list;
 	return 0;
 }

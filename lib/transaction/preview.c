@@ -6,7 +6,7 @@
 #include "transaction/commit.h"
 
 struct preview {
-	const struct transaction *transaction;
+	const struct channel_state *state;
 	preview_function show;
 	void *context;
 	uint64_t next; /* of the journal's blocks */
@@ -31,12 +31,12 @@ static bool find_in_group(const struct layout *layout, struct preview_block *sho
 	return false;
 }
 
-static void find_kind(const struct transaction *transaction, struct preview_block *shown)
+static void find_kind(const struct channel_state *state, struct preview_block *shown)
 {
-	const struct layout *layout = &transaction->layout;
+	const struct layout *layout = &state->layout;
 
 	shown->kind = PREVIEW_SUPERBLOCK;
-	if (shown->block == transaction_super_block(transaction))
+	if (shown->block == channel_super_block(state))
 		return;
 	shown->kind = PREVIEW_DESCRIPTORS;
 	for (uint32_t index = 0; index < layout->descriptor_count; index++)
@@ -53,24 +53,24 @@ static errcode_t show_block(struct preview *preview, struct preview_block shown)
 {
 	uint64_t one = 1;
 
-	if (preview->transaction->layout.has_journal && shown.kind != PREVIEW_BACKUP) {
+	if (preview->state->layout.has_journal && shown.kind != PREVIEW_BACKUP) {
 		shown.journal_block = preview->next++;
-		shown.log_block = layout_journal_block(&preview->transaction->layout, shown.journal_block, &one);
+		shown.log_block = layout_journal_block(&preview->state->layout, shown.journal_block, &one);
 	}
 	return preview->show(preview->context, &shown);
 }
 
 static errcode_t show_logged(struct preview *preview, const struct commit_changes *changes)
 {
-	const struct transaction *transaction = preview->transaction;
-	bool has_journal = transaction->layout.has_journal;
-	uint32_t most = has_journal ? journal_descriptor_tags(&transaction->journal.format) : 0;
+	const struct channel_state *state = preview->state;
+	bool has_journal = state->layout.has_journal;
+	uint32_t most = has_journal ? journal_descriptor_tags(&state->journal.format) : 0;
 	errcode_t error = 0;
 
 	for (size_t index = 0; index < changes->count && !error; index++) {
 		struct preview_block shown = { .block = changes->blocks[index]->block };
 
-		find_kind(transaction, &shown);
+		find_kind(state, &shown);
 		if (has_journal && index % most == 0)
 			error = show_block(preview, (struct preview_block){ .kind = PREVIEW_DESCRIPTOR });
 		if (!error)
@@ -95,20 +95,20 @@ static errcode_t show_all(struct preview *preview, const struct commit_changes *
 
 errcode_t preview_commit(io_channel channel, preview_function show, void *context)
 {
-	struct transaction *transaction = channel_transaction(channel);
+	struct channel_state *state = channel_state_of(channel);
 	struct commit_changes changes = { 0 };
 
-	if (!transaction)
+	if (!state)
 		return EXT2MB_ET_NO_TRANSACTION;
-	pthread_rwlock_wrlock(&transaction->lock);
-	struct preview preview = { transaction, show, context, transaction->journal.super.first };
-	errcode_t error = transaction->state == TRANSACTION_OPEN ? commit_collect(transaction, &changes) :
-	                  transaction->state == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER :
-	                                                           EXT2_ET_RO_FILSYS;
+	pthread_rwlock_wrlock(&state->lock);
+	struct preview preview = { state, show, context, state->journal.super.first };
+	errcode_t error = state->phase == TRANSACTION_OPEN ? commit_collect(state, &changes) :
+	                  state->phase == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER :
+	                                                     EXT2_ET_RO_FILSYS;
 
 	if (!error)
 		error = show_all(&preview, &changes);
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	free(changes.blocks);
 	return error;
 }

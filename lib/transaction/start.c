@@ -14,88 +14,87 @@
 #include "transaction/replay.h"
 
 /* io_channel_close() is a macro that names its argument twice. */
-static void close_backing(struct transaction *transaction)
+static void close_backing(struct channel_state *state)
 {
-	io_channel backing = TAKE(transaction->backing);
+	io_channel backing = TAKE(state->backing);
 
 	io_channel_close(backing);
 }
 
-errcode_t start_backing(struct transaction *transaction)
+errcode_t start_backing(struct channel_state *state)
 {
-	io_manager manager = *transaction->manager->backing;
-	errcode_t error = manager->open(transaction->name, transaction->open_flags, &transaction->backing);
+	io_manager manager = *state->manager->backing;
+	errcode_t error = manager->open(state->name, state->open_flags, &state->backing);
 
 	if (error)
 		return error;
-	if (*transaction->io_options)
-		error = io_channel_set_options(transaction->backing, transaction->io_options);
+	if (*state->io_options)
+		error = io_channel_set_options(state->backing, state->io_options);
 	/* What it kept to itself would be unknown to a flush, and read twice. Some have no cache, and no such option.
 	 */
 	if (!error && manager->set_option) {
-		error = manager->set_option(transaction->backing, "cache", "off");
+		error = manager->set_option(state->backing, "cache", "off");
 		if (error == EXT2_ET_INVALID_ARGUMENT)
 			error = 0;
 	}
 	if (error)
-		close_backing(transaction);
+		close_backing(state);
 	return error;
 }
 
-static errcode_t read_superblock(struct transaction *transaction)
+static errcode_t read_superblock(struct channel_state *state)
 {
-	errcode_t error = io_channel_set_blksize(transaction->backing, SUPERBLOCK_BYTES);
+	errcode_t error = io_channel_set_blksize(state->backing, SUPERBLOCK_BYTES);
 
-	return error ? error : io_channel_read_blk64(transaction->backing, 1, -SUPERBLOCK_BYTES, transaction->super);
+	return error ? error : io_channel_read_blk64(state->backing, 1, -SUPERBLOCK_BYTES, state->super);
 }
 
 /* e2fsck opens the device for itself alone. */
-static errcode_t replay(struct transaction *transaction)
+static errcode_t replay(struct channel_state *state)
 {
-	close_backing(transaction);
-	errcode_t replay_error = replay_journal(transaction->name, transaction->io_options);
-	errcode_t error = start_backing(transaction);
+	close_backing(state);
+	errcode_t replay_error = replay_journal(state->name, state->io_options);
+	errcode_t error = start_backing(state);
 
 	if (!error)
 		error = replay_error;
 	if (!error)
-		error = read_superblock(transaction);
-	return !error && superblock_needs_recovery(transaction->super) ? EXT2MB_ET_NEEDS_RECOVERY : error;
+		error = read_superblock(state);
+	return !error && superblock_needs_recovery(state->super) ? EXT2MB_ET_NEEDS_RECOVERY : error;
 }
 
-static errcode_t read_layout(struct transaction *transaction, bool *has_64bit, bool *has_checksums)
+static errcode_t read_layout(struct channel_state *state, bool *has_64bit, bool *has_checksums)
 {
-	const char *io_options = *transaction->io_options ? transaction->io_options : NULL;
+	const char *io_options = *state->io_options ? state->io_options : NULL;
 	ext2_filsys fs = NULL;
-	errcode_t error = FS_ERROR_OF(ext2fs_open2(transaction->name, io_options, EXT2_FLAG_64BITS, 0, 0,
-	                                           *transaction->manager->backing, &fs));
+	errcode_t error = FS_ERROR_OF(
+		ext2fs_open2(state->name, io_options, EXT2_FLAG_64BITS, 0, 0, *state->manager->backing, &fs));
 
 	if (error)
 		return error;
 	*has_64bit = ext2fs_has_feature_64bit(fs->super);
 	*has_checksums = ext2fs_has_feature_metadata_csum(fs->super);
-	error = layout_read(fs, &transaction->layout);
+	error = layout_read(fs, &state->layout);
 	ext2fs_free(fs);
 	return error;
 }
 
-static errcode_t read_all(struct transaction *transaction)
+static errcode_t read_all(struct channel_state *state)
 {
 	bool has_64bit, has_checksums;
-	errcode_t error = read_layout(transaction, &has_64bit, &has_checksums);
+	errcode_t error = read_layout(state, &has_64bit, &has_checksums);
 
 	if (error)
 		return error;
-	transaction->held.block_bytes = transaction->layout.block_bytes;
-	if (!transaction->layout.has_journal && !(transaction->manager->flags & EXT2MB_NO_JOURNAL))
+	state->held.block_bytes = state->layout.block_bytes;
+	if (!state->layout.has_journal && !(state->manager->flags & EXT2MB_NO_JOURNAL))
 		return EXT2MB_ET_NO_JOURNAL;
-	error = io_channel_set_blksize(transaction->backing, (int)transaction->layout.block_bytes);
-	if (!error && transaction->layout.has_journal)
-		error = journal_open(&transaction->journal, &transaction->layout, transaction->backing, has_64bit,
-		                     has_checksums);
+	error = io_channel_set_blksize(state->backing, (int)state->layout.block_bytes);
+	if (!error && state->layout.has_journal)
+		error = journal_open(&state->journal, &state->layout, state->backing, has_64bit, has_checksums);
 	if (!error)
-		error = committed_bitmap_init(&transaction->committed, &transaction->layout);
-	if (!error && posix_memalign((void **)&transaction->bounce, 4096, transaction->layout.block_bytes))
+		error = committed_bitmap_init(&state->committed, &state->layout);
+	if (!error && posix_memalign((void **)&state->bounce, 4096, state->layout.block_bytes))
 		error = ENOMEM;
 	return error;
 }
@@ -104,10 +103,10 @@ static errcode_t read_all(struct transaction *transaction)
  * Two that write one journal would each undo the other's commits: the second one would even find needs_recovery, and
  * empty the journal that the first one uses. udev holds a device's lock for moments only.
  */
-static errcode_t lock_alone(struct transaction *transaction)
+static errcode_t lock_alone(struct channel_state *state)
 {
 	const struct timespec moment = { .tv_nsec = 100 * 1000 * 1000 };
-	int descriptor = open(transaction->name, O_RDONLY | O_CLOEXEC);
+	int descriptor = open(state->name, O_RDONLY | O_CLOEXEC);
 	struct stat status;
 
 	/* What cannot be locked, as on some network filesystems, is used without. */
@@ -128,32 +127,32 @@ static errcode_t lock_alone(struct transaction *transaction)
 		close(descriptor);
 		return is_taken ? EBUSY : 0;
 	}
-	transaction->lock_descriptor = descriptor;
+	state->lock_descriptor = descriptor;
 	return 0;
 }
 
-errcode_t start_transaction(struct transaction *transaction)
+errcode_t start_transaction(struct channel_state *state)
 {
-	errcode_t error = read_superblock(transaction);
+	errcode_t error = read_superblock(state);
 
 	/* What is no filesystem, or only to be read, is the same as without a transaction. */
 	if (error)
 		return error;
-	if (!superblock_has_magic(transaction->super) || !superblock_block_bytes(transaction->super) ||
-	    !(transaction->open_flags & IO_FLAG_RW)) {
-		transaction->state = TRANSACTION_PASSED;
+	if (!superblock_has_magic(state->super) || !superblock_block_bytes(state->super) ||
+	    !(state->open_flags & IO_FLAG_RW)) {
+		state->phase = TRANSACTION_PASSED;
 		return 0;
 	}
-	if (transaction->lock_descriptor < 0)
-		error = lock_alone(transaction);
+	if (state->lock_descriptor < 0)
+		error = lock_alone(state);
 	/* As the one that had the lock until then has left it. */
 	if (!error)
-		error = read_superblock(transaction);
-	if (!error && superblock_needs_recovery(transaction->super))
-		error = replay(transaction);
+		error = read_superblock(state);
+	if (!error && superblock_needs_recovery(state->super))
+		error = replay(state);
 	if (!error)
-		error = read_all(transaction);
+		error = read_all(state);
 	if (!error)
-		transaction->state = TRANSACTION_OPEN;
+		state->phase = TRANSACTION_OPEN;
 	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "transaction/transaction.h"
+#include "transaction/channel_state.h"
 
 #include <errno.h>
 
@@ -17,9 +17,9 @@ static errcode_t open_without_journal(const char *name, int flags, io_channel *c
 static struct struct_io_manager journalled_functions, functions_without_journal;
 static pthread_once_t functions_once = PTHREAD_ONCE_INIT;
 
-static const struct transaction_manager journalled = { &journalled_functions, &unix_io_manager, 0, freed_listen };
-static const struct transaction_manager without_journal = { &functions_without_journal, &unix_io_manager,
-	                                                    EXT2MB_NO_JOURNAL, freed_listen };
+static const struct channel_manager journalled = { &journalled_functions, &unix_io_manager, 0, freed_listen };
+static const struct channel_manager without_journal = { &functions_without_journal, &unix_io_manager, EXT2MB_NO_JOURNAL,
+	                                                freed_listen };
 
 static errcode_t open_journalled(const char *name, int flags, io_channel *channel)
 {
@@ -47,28 +47,28 @@ io_manager ext2mb_transaction_io_manager(uint64_t flags)
 }
 
 /* The filesystem's transaction, with its lock, unless there is an error. */
-static errcode_t lock_open(ext2_filsys fs, struct transaction **ret)
+static errcode_t lock_open(ext2_filsys fs, struct channel_state **ret)
 {
 	if (!fs)
 		return EXT2MB_ET_BAD_ARGUMENT;
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 
-	if (!transaction)
+	if (!state)
 		return EXT2MB_ET_NO_TRANSACTION;
-	pthread_rwlock_wrlock(&transaction->lock);
-	*ret = transaction;
-	if (transaction->state == TRANSACTION_OPEN)
+	pthread_rwlock_wrlock(&state->lock);
+	*ret = state;
+	if (state->phase == TRANSACTION_OPEN)
 		return 0;
-	pthread_rwlock_unlock(&transaction->lock);
-	return transaction->state == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : EXT2_ET_RO_FILSYS;
+	pthread_rwlock_unlock(&state->lock);
+	return state->phase == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : EXT2_ET_RO_FILSYS;
 }
 
 /* The same, and this process is the one that goes on. */
-static errcode_t lock(ext2_filsys fs, struct transaction **ret)
+static errcode_t lock(ext2_filsys fs, struct channel_state **ret)
 {
 	errcode_t error = lock_open(fs, ret);
 
-	if (error || process_claim_take(&(*ret)->claim))
+	if (error || process_claim_acquire(&(*ret)->claim))
 		return error;
 	pthread_rwlock_unlock(&(*ret)->lock);
 	return EXT2MB_ET_FORKED;
@@ -80,7 +80,7 @@ static errcode_t lock(ext2_filsys fs, struct transaction **ret)
  */
 static errcode_t flush(ext2_filsys fs)
 {
-	const struct transaction *transaction = channel_transaction(fs->io);
+	const struct channel_state *state = channel_state_of(fs->io);
 	struct ext2_super_block super = *fs->super;
 
 	if (!(fs->flags & TRANSACTION_UNWRITTEN))
@@ -88,7 +88,7 @@ static errcode_t flush(ext2_filsys fs)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	ext2fs_swap_super(&super);
 #endif
-	errcode_t error = transaction ? superblock_may_become(transaction->super, (const uint8_t *)&super) : 0;
+	errcode_t error = state ? superblock_may_become(state->super, (const uint8_t *)&super) : 0;
 
 	return error ? error : ext2fs_flush(fs);
 }
@@ -96,7 +96,7 @@ static errcode_t flush(ext2_filsys fs)
 /* The allocator's bitmaps first: without them a commit would leave files whose blocks are free. */
 static errcode_t commit(ext2_filsys fs)
 {
-	struct transaction *transaction;
+	struct channel_state *state;
 	errcode_t flush_error = fs_state_sync_allocator(fs);
 
 	/* The allocator's discard function has called. */
@@ -104,15 +104,15 @@ static errcode_t commit(ext2_filsys fs)
 		return flush_error;
 	if (!flush_error)
 		flush_error = flush(fs);
-	errcode_t error = lock(fs, &transaction);
+	errcode_t error = lock(fs, &state);
 
 	if (error)
 		return flush_error ? flush_error : error;
-	error = flush_error ? flush_error : commit_held(transaction);
+	error = flush_error ? flush_error : commit_held(state);
 	if (error)
-		transaction_fail(transaction, error);
-	transaction->is_in_step = false;
-	pthread_rwlock_unlock(&transaction->lock);
+		channel_fail(state, error);
+	state->is_in_step = false;
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
@@ -120,89 +120,89 @@ static errcode_t commit(ext2_filsys fs)
  * Whether it is time to commit before a step: what is held, and what has been freed and may be written by the step,
  * would fill half of the journal; or nobody has told what was freed.
  */
-static bool is_due(ext2_filsys fs, const struct transaction *transaction)
+static bool is_due(ext2_filsys fs, const struct channel_state *state)
 {
-	if (!transaction->layout.has_journal)
+	if (!state->layout.has_journal)
 		return false;
-	if (!transaction_hears_frees(transaction, fs))
-		return transaction->held.count || fs->flags & TRANSACTION_UNWRITTEN;
-	return commit_log_blocks(transaction) + transaction->freed_blocks > journal_room(&transaction->journal) / 2;
+	if (!channel_hears_frees(state, fs))
+		return state->held.count || fs->flags & TRANSACTION_UNWRITTEN;
+	return commit_log_blocks(state) + state->freed_blocks > journal_room(&state->journal) / 2;
 }
 
 errcode_t ext2mb_transaction_begin(ext2_filsys fs)
 {
-	struct transaction *transaction;
-	errcode_t error = lock(fs, &transaction);
+	struct channel_state *state;
+	errcode_t error = lock(fs, &state);
 
 	if (error)
 		return error;
-	bool is_in_step = transaction->is_in_step;
-	bool must_commit = is_due(fs, transaction);
-	pthread_rwlock_unlock(&transaction->lock);
+	bool is_in_step = state->is_in_step;
+	bool must_commit = is_due(fs, state);
+	pthread_rwlock_unlock(&state->lock);
 	if (is_in_step)
 		return EXT2MB_ET_IN_STEP;
 	freed_listen(fs);
 	error = must_commit ? commit(fs) : 0;
 	if (!error)
-		error = lock(fs, &transaction);
+		error = lock(fs, &state);
 	if (error)
 		return error;
-	transaction->is_in_step = true;
-	pthread_rwlock_unlock(&transaction->lock);
+	state->is_in_step = true;
+	pthread_rwlock_unlock(&state->lock);
 	return 0;
 }
 
 errcode_t ext2mb_transaction_end(ext2_filsys fs)
 {
-	struct transaction *transaction;
-	errcode_t error = lock(fs, &transaction);
+	struct channel_state *state;
+	errcode_t error = lock(fs, &state);
 
 	if (error)
 		return error;
-	bool is_in_step = transaction->is_in_step;
-	transaction->is_in_step = false;
-	pthread_rwlock_unlock(&transaction->lock);
+	bool is_in_step = state->is_in_step;
+	state->is_in_step = false;
+	pthread_rwlock_unlock(&state->lock);
 	return is_in_step ? 0 : EXT2MB_ET_BAD_ARGUMENT;
 }
 
 errcode_t ext2mb_transaction_commit(ext2_filsys fs)
 {
-	struct transaction *transaction;
-	errcode_t error = lock(fs, &transaction);
+	struct channel_state *state;
+	errcode_t error = lock(fs, &state);
 
 	if (error)
 		return error;
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	return commit(fs);
 }
 
 errcode_t ext2mb_transaction_abort(ext2_filsys fs)
 {
-	struct transaction *transaction;
-	errcode_t error = lock_open(fs, &transaction);
+	struct channel_state *state;
+	errcode_t error = lock_open(fs, &state);
 
 	if (error)
 		return error;
-	transaction_fail(transaction, EXT2MB_ET_TRANSACTION_OVER);
-	pthread_rwlock_unlock(&transaction->lock);
+	channel_fail(state, EXT2MB_ET_TRANSACTION_OVER);
+	pthread_rwlock_unlock(&state->lock);
 	return 0;
 }
 
 errcode_t ext2mb_transaction_name_data(ext2_filsys fs, uint64_t start, uint64_t count)
 {
-	struct transaction *transaction;
-	errcode_t error = lock(fs, &transaction);
+	struct channel_state *state;
+	errcode_t error = lock(fs, &state);
 
 	if (error)
 		return error;
 	freed_listen(fs);
-	if (!transaction_hears_frees(transaction, fs))
+	if (!channel_hears_frees(state, fs))
 		error = EXT2MB_ET_HOOKS_TAKEN;
-	else if (start >= transaction->layout.blocks || count > transaction->layout.blocks - start)
+	else if (start >= state->layout.blocks || count > state->layout.blocks - start)
 		error = EXT2MB_ET_BAD_RANGE;
 	else
-		error = block_ranges_add(&transaction->data, start, count);
-	pthread_rwlock_unlock(&transaction->lock);
+		error = block_ranges_add(&state->data, start, count);
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
@@ -213,25 +213,25 @@ errcode_t ext2mb_transaction_read_info(ext2_filsys fs, struct ext2mb_transaction
 {
 	if (!fs || !info)
 		return EXT2MB_ET_BAD_ARGUMENT;
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 	errcode_t error = sized_struct_is_writable(info, INFO_LEAST);
 
-	if (!transaction || error)
+	if (!state || error)
 		return error ? error : EXT2MB_ET_NO_TRANSACTION;
-	pthread_rwlock_rdlock(&transaction->lock);
-	bool has_journal = transaction->layout.has_journal;
+	pthread_rwlock_rdlock(&state->lock);
+	bool has_journal = state->layout.has_journal;
 	const struct ext2mb_transaction_info ours = {
-		.why_over = transaction->state == TRANSACTION_OVER ? transaction->why_over : 0,
-		.journal_blocks = has_journal ? journal_room(&transaction->journal) : 0,
-		.next_sequence = has_journal ? transaction->journal.sequence : 0,
-		.held_blocks = transaction->held.count,
-		.log_blocks = commit_log_blocks(transaction),
-		.commits = transaction->counts.commits,
-		.direct_blocks = transaction->counts.direct_blocks,
-		.logged_blocks = transaction->counts.logged_blocks,
-		.unchanged_blocks = transaction->counts.unchanged_blocks,
+		.why_over = state->phase == TRANSACTION_OVER ? state->why_over : 0,
+		.journal_blocks = has_journal ? journal_room(&state->journal) : 0,
+		.next_sequence = has_journal ? state->journal.sequence : 0,
+		.held_blocks = state->held.count,
+		.log_blocks = commit_log_blocks(state),
+		.commits = state->counts.commits,
+		.direct_blocks = state->counts.direct_blocks,
+		.logged_blocks = state->counts.logged_blocks,
+		.unchanged_blocks = state->counts.unchanged_blocks,
 	};
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	sized_struct_write(info, &ours, sizeof(ours));
 	return 0;
 }

@@ -15,11 +15,11 @@ static bool is_refusal(errcode_t error)
 }
 
 /* libext2fs keeps what is on disk beside it, and writes what is different. */
-static void read_superblock(ext2_filsys fs, const struct transaction *transaction)
+static void read_superblock(ext2_filsys fs, const struct channel_state *state)
 {
-	memcpy(fs->super, transaction->super, SUPERBLOCK_BYTES);
+	memcpy(fs->super, state->super, SUPERBLOCK_BYTES);
 	if (fs->orig_super)
-		memcpy(fs->orig_super, transaction->super, SUPERBLOCK_BYTES);
+		memcpy(fs->orig_super, state->super, SUPERBLOCK_BYTES);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	ext2fs_swap_super(fs->super);
 #endif
@@ -54,14 +54,14 @@ static errcode_t read_maps(ext2_filsys fs)
 	return error || !has_inodes ? error : ext2fs_read_inode_bitmap(fs);
 }
 
-static errcode_t read_all(ext2_filsys fs, const struct transaction *transaction)
+static errcode_t read_all(ext2_filsys fs, const struct channel_state *state)
 {
 	fs->flags &= ~(EXT2_FLAG_DIRTY | EXT2_FLAG_BB_DIRTY | EXT2_FLAG_IB_DIRTY);
-	read_superblock(fs, transaction);
-	errcode_t error = io_channel_set_blksize(fs->io, (int)transaction->layout.block_bytes);
+	read_superblock(fs, state);
+	errcode_t error = io_channel_set_blksize(fs->io, (int)state->layout.block_bytes);
 
 	if (!error)
-		error = read_descriptors(fs, &transaction->layout);
+		error = read_descriptors(fs, &state->layout);
 	if (!error)
 		error = ext2fs_flush_icache(fs);
 	return error ? error : read_maps(fs);
@@ -69,28 +69,28 @@ static errcode_t read_all(ext2_filsys fs, const struct transaction *transaction)
 
 errcode_t transaction_undo(ext2_filsys fs)
 {
-	struct transaction *transaction = channel_transaction(fs->io);
+	struct channel_state *state = channel_state_of(fs->io);
 
-	if (!transaction)
+	if (!state)
 		return EXT2MB_ET_NO_TRANSACTION;
-	pthread_rwlock_wrlock(&transaction->lock);
-	errcode_t error = transaction->state != TRANSACTION_OVER                         ? EXT2MB_ET_BAD_ARGUMENT :
-	                  transaction->is_in_doubt || !is_refusal(transaction->why_over) ? EXT2MB_ET_TRANSACTION_OVER :
-	                                                                                   0;
+	pthread_rwlock_wrlock(&state->lock);
+	errcode_t error = state->phase != TRANSACTION_OVER                   ? EXT2MB_ET_BAD_ARGUMENT :
+	                  state->is_in_doubt || !is_refusal(state->why_over) ? EXT2MB_ET_TRANSACTION_OVER :
+	                                                                       0;
 
 	if (!error) {
-		transaction->state = TRANSACTION_OPEN;
-		transaction->is_in_step = false;
-		transaction->freed_blocks = 0;
+		state->phase = TRANSACTION_OPEN;
+		state->is_in_step = false;
+		state->freed_blocks = 0;
 	}
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_unlock(&state->lock);
 	if (error)
 		return error;
-	error = read_all(fs, transaction);
+	error = read_all(fs, state);
 	if (!error)
 		return 0;
-	pthread_rwlock_wrlock(&transaction->lock);
-	transaction_fail(transaction, error);
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_wrlock(&state->lock);
+	channel_fail(state, error);
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }

@@ -47,8 +47,7 @@ static ext2_filsys open_image(const char *path, int flags, io_manager manager)
 static errcode_t open_recorded(const char *name, int flags, io_channel *channel);
 
 static struct struct_io_manager recorded_functions;
-static const struct transaction_manager recorded = { .functions = &recorded_functions,
-	                                             .backing = &recorded_disk_manager };
+static const struct channel_manager recorded = { .functions = &recorded_functions, .backing = &recorded_disk_manager };
 
 static errcode_t open_recorded(const char *name, int flags, io_channel *channel)
 {

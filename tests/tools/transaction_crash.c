@@ -263,7 +263,7 @@ static void crash(struct run *run)
 	}
 }
 
-static const struct transaction_manager *manager_of_channels;
+static const struct channel_manager *manager_of_channels;
 
 static errcode_t open_channel(const char *name, int flags, io_channel *channel)
 {
@@ -273,11 +273,11 @@ static errcode_t open_channel(const char *name, int flags, io_channel *channel)
 /* A faulty twin. */
 static errcode_t flush_that_commits(io_channel channel)
 {
-	struct transaction *transaction = channel_transaction(channel);
+	struct channel_state *state = channel_state_of(channel);
 
-	pthread_rwlock_wrlock(&transaction->lock);
-	errcode_t error = transaction->state == TRANSACTION_OPEN ? commit_held(transaction) : 0;
-	pthread_rwlock_unlock(&transaction->lock);
+	pthread_rwlock_wrlock(&state->lock);
+	errcode_t error = state->phase == TRANSACTION_OPEN ? commit_held(state) : 0;
+	pthread_rwlock_unlock(&state->lock);
 	return error;
 }
 
@@ -286,20 +286,19 @@ static errcode_t (*sound_write)(io_channel channel, unsigned long long block, in
 /* Another one: inode tables are written at once. */
 static errcode_t write_of_what_is_in_use(io_channel channel, unsigned long long block, int count, const void *data)
 {
-	struct transaction *transaction = channel_transaction(channel);
-	const struct layout *layout = &transaction->layout;
+	struct channel_state *state = channel_state_of(channel);
+	const struct layout *layout = &state->layout;
 
-	if (transaction->state == TRANSACTION_OPEN && channel->block_size == (int)layout->block_bytes && count == 1 &&
+	if (state->phase == TRANSACTION_OPEN && channel->block_size == (int)layout->block_bytes && count == 1 &&
 	    block >= layout->group[0].inode_table && block < layout->group[0].inode_table + layout->inode_table_blocks)
-		check(io_channel_write_blk64(transaction->backing, block, count, data), "write");
+		check(io_channel_write_blk64(state->backing, block, count, data), "write");
 	return sound_write(channel, block, count, data);
 }
 
 static io_manager transaction_manager_of(const char *twin)
 {
 	static struct struct_io_manager functions;
-	static const struct transaction_manager manager = { .functions = &functions,
-		                                            .backing = &recorded_disk_manager };
+	static const struct channel_manager manager = { .functions = &functions, .backing = &recorded_disk_manager };
 
 	manager_of_channels = &manager;
 	functions = channel_functions(open_channel);

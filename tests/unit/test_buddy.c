@@ -35,7 +35,7 @@ START_TEST(test_orders)
 	ck_assert_int_eq(buddy_largest_order(buddy), 11);
 
 	/* Taking [5, 8) of the first quarter leaves [0, 4), 4 and [8, 2048). */
-	buddy_take(buddy, 5, 3);
+	buddy_alloc(buddy, 5, 3);
 	ck_assert_uint_eq(buddy->counters[0], 1);
 	ck_assert_uint_eq(buddy->counters[2], 1);
 	for (unsigned int order = 3; order <= 10; order++)
@@ -51,13 +51,13 @@ START_TEST(test_orders)
 	ck_assert(buddy_find_order(buddy, 3, &start));
 	ck_assert_uint_eq(start, 8);
 
-	buddy_take(buddy, 0, 5);
+	buddy_alloc(buddy, 0, 5);
 	ck_assert_uint_eq(buddy->fragments, 1);
 	ck_assert_uint_eq(buddy->first_free, 5);
 	buddy_give(buddy, 0, 8);
 	ck_assert_uint_eq(buddy->counters[11], 4);
 	ck_assert_uint_eq(buddy->present, 1u << 11);
-	buddy_take(buddy, 0, 8192);
+	buddy_alloc(buddy, 0, 8192);
 	ck_assert_int_eq(buddy_largest_order(buddy), -1);
 	ck_assert(!buddy_find_order(buddy, 1, &start));
 	ck_assert_uint_eq(buddy->fragments, 0);
@@ -142,9 +142,9 @@ START_TEST(test_run_ends)
 			struct buddy *buddy = make(10, 8192);
 
 			if (places[first])
-				buddy_take(buddy, 0, places[first]);
+				buddy_alloc(buddy, 0, places[first]);
 			if (places[last] < 8192)
-				buddy_take(buddy, places[last], 8192 - places[last]);
+				buddy_alloc(buddy, places[last], 8192 - places[last]);
 			ck_assert_uint_eq(buddy_run_end(buddy, places[first]), places[last]);
 			free(buddy);
 		}
@@ -199,7 +199,7 @@ START_TEST(test_model)
 		if (used[start])
 			buddy_give(buddy, start, end - start);
 		else
-			buddy_take(buddy, start, end - start);
+			buddy_alloc(buddy, start, end - start);
 		memset(used + start, !used[start], end - start);
 		if (operation % (count / (clusters <= 8192 ? 200 : 8) + 1) == 0)
 			compare(buddy, used);

@@ -250,7 +250,7 @@ START_TEST(test_linear_groups)
 }
 END_TEST
 
-static struct ext2mb_extent take_for_file(struct ext2mb_file *file, uint64_t logical, uint32_t flags)
+static struct ext2mb_extent alloc_for_file(struct ext2mb_file *file, uint64_t logical, uint32_t flags)
 {
 	const struct ext2mb_file_request request = {
 		.struct_bytes = sizeof(request), .logical = logical, .count = 2, .flags = flags
@@ -275,10 +275,10 @@ START_TEST(test_small_files)
 		uint32_t before = group_free_clusters(&test.mb->groups[0]);
 		ck_assert_ok(ext2mb_file_open(test.worker, &info, &file));
 		ck_assert_ok(ext2mb_file_open(test.worker, &info, &other));
-		struct ext2mb_extent extent = take_for_file(file, 0, written ? 0 : EXT2MB_FILE_UNWRITTEN);
+		struct ext2mb_extent extent = alloc_for_file(file, 0, written ? 0 : EXT2MB_FILE_UNWRITTEN);
 		ck_assert_uint_eq(extent.start / GROUP_BLOCKS, 0);
 		ck_assert_uint_eq(before - group_free_clusters(&test.mb->groups[0]), written ? 512 : 2);
-		uint64_t next = take_for_file(other, 0, written ? 0 : EXT2MB_FILE_UNWRITTEN).start;
+		uint64_t next = alloc_for_file(other, 0, written ? 0 : EXT2MB_FILE_UNWRITTEN).start;
 		if (written)
 			ck_assert_uint_eq(next, extent.start + 2);
 		ext2mb_file_close(test.worker, file);
@@ -298,7 +298,7 @@ START_TEST(test_small_fall_back)
 	make_free(20, 1030, 40);
 	reopen(GROUPS_WARM, EXT2MB_SCAN_INDEXED, 0);
 	ck_assert_ok(ext2mb_file_open(test.worker, &info, &file));
-	ck_assert_uint_eq(take_for_file(file, 0, 0).start / GROUP_BLOCKS, 20);
+	ck_assert_uint_eq(alloc_for_file(file, 0, 0).start / GROUP_BLOCKS, 20);
 	ck_assert_uint_eq(group_free_clusters(&test.mb->groups[20]), 38);
 	ext2mb_file_close(test.worker, file);
 	close_policy();

@@ -68,7 +68,7 @@ START_TEST(test_model)
 		uint32_t index = (uint32_t)random_below(&random, SLOTS + 3);
 
 		if (random_below(&random, 2)) {
-			errcode_t error = orphan_slots_take(&slots, (uint32_t)random_next(&random), ino, &index);
+			errcode_t error = orphan_slots_claim(&slots, (uint32_t)random_next(&random), ino, &index);
 			ck_assert_int_eq(error, used == SLOTS ? ENOSPC : 0);
 			if (error)
 				continue;
@@ -113,7 +113,7 @@ START_TEST(test_collect)
 	ck_assert(orphan_slots_collect(&slots, 1, copy));
 	ck_assert_int_eq(memcmp(copy, (uint32_t[]){ 0, 0, 0, 22 }, sizeof(copy)), 0);
 	ck_assert(!orphan_slots_collect(&slots, 1, copy));
-	ck_assert_ok(orphan_slots_take(&slots, 0, 23, &index));
+	ck_assert_ok(orphan_slots_claim(&slots, 0, 23, &index));
 	ck_assert(orphan_slots_collect(&slots, 0, copy));
 	ck_assert_uint_eq(copy[index], 23);
 	orphan_slots_mark_changed(&slots, 0);
@@ -132,14 +132,14 @@ START_TEST(test_kept)
 	ck_assert_uint_eq(orphan_slots_next(&slots, &at), UINT32_MAX - 1);
 	ck_assert_uint_eq(at, 5);
 
-	ck_assert_ok(orphan_slots_take(&slots, 0, 31, &first));
+	ck_assert_ok(orphan_slots_claim(&slots, 0, 31, &first));
 	ck_assert_ok(orphan_slots_put(&slots, first, 31));
 	ck_assert_uint_eq(slots.entries[first], ORPHAN_SLOT_KEPT);
 	ck_assert_uint_eq(slots.block[0].free, 3);
 	ck_assert(orphan_slots_collect(&slots, 0, copy));
 	ck_assert_int_eq(memcmp(copy, (uint32_t[4]){ 0 }, sizeof(copy)), 0);
 	for (uint32_t ino = 32; ino < 40; ino++) {
-		ck_assert_ok(orphan_slots_take(&slots, 0, ino, &index));
+		ck_assert_ok(orphan_slots_claim(&slots, 0, ino, &index));
 		ck_assert_uint_eq(index, first);
 		ck_assert_uint_eq(slots.block[0].free, 3);
 		ck_assert(orphan_slots_collect(&slots, 0, copy));
@@ -160,17 +160,17 @@ START_TEST(test_kept_elsewhere)
 	uint32_t index[6], again;
 
 	for (uint32_t number = 0; number < 6; number++)
-		ck_assert_ok(orphan_slots_take(&slots, number, 100 + number, &index[number]));
+		ck_assert_ok(orphan_slots_claim(&slots, number, 100 + number, &index[number]));
 	for (uint32_t number = 0; number < 6; number++) {
 		ck_assert_ok(orphan_slots_put(&slots, index[number], 100 + number));
 		ck_assert_uint_eq(orphan_slots_entries(&slots, index[number] / 2)[index[number] % 2], ORPHAN_SLOT_KEPT);
 		for (uint32_t worker = 0; worker < 3; worker++) {
-			ck_assert_ok(orphan_slots_take(&slots, worker, 200 + worker, &again));
+			ck_assert_ok(orphan_slots_claim(&slots, worker, 200 + worker, &again));
 			ck_assert_uint_eq(again, index[number]);
 			ck_assert_ok(orphan_slots_put(&slots, again, 200 + worker));
 		}
-		ck_assert_ok(orphan_slots_take(&slots, 0, 100 + number, &again));
-		ck_assert_error(orphan_slots_take(&slots, 0, 300, &again), ENOSPC);
+		ck_assert_ok(orphan_slots_claim(&slots, 0, 100 + number, &again));
+		ck_assert_error(orphan_slots_claim(&slots, 0, 300, &again), ENOSPC);
 	}
 	orphan_slots_destroy(&slots);
 }
@@ -200,14 +200,14 @@ START_TEST(test_reservation_is_given_back)
 	orphan_slots_entries(&slots, 1)[0] = 200;
 	slots.block[1].free = 0;
 	for (int attempt = 0; attempt < 20; attempt++)
-		ck_assert_error(orphan_slots_take(&slots, 0, 99, &index), ENOSPC);
+		ck_assert_error(orphan_slots_claim(&slots, 0, 99, &index), ENOSPC);
 	ck_assert_uint_eq(slots.block[0].free, 8);
 	ck_assert_uint_eq(slots.given_back, _i == 0 ? 20 : 0);
 
 	/* Both have another block to turn to; only the lockless one does. */
 	slots.block[1].free = 7;
 	if (_i == 0) {
-		ck_assert_ok(orphan_slots_take(&slots, 0, 99, &index));
+		ck_assert_ok(orphan_slots_claim(&slots, 0, 99, &index));
 		ck_assert_uint_ge(index, 8);
 		ck_assert_uint_eq(slots.block[1].free, 6);
 	}
@@ -248,7 +248,7 @@ static void *stress_run(void *context)
 			uint32_t at = self->held;
 
 			self->ino[at] = next_ino++;
-			if (orphan_slots_take(&stress->slots, self->number, self->ino[at], &self->index[at]))
+			if (orphan_slots_claim(&stress->slots, self->number, self->ino[at], &self->index[at]))
 				atomic_fetch_add(&stress->refused, 1);
 			else
 				self->held++;
@@ -425,7 +425,7 @@ START_TEST(test_each_change_is_collected)
 	yields = true;
 	ck_assert_int_eq(pthread_create(&collector, NULL, disk_run, &disk), 0);
 	for (uint32_t ino = 1; ino < 2000; ino++) {
-		ck_assert_ok(orphan_slots_take(&disk.slots, 0, ino, &index));
+		ck_assert_ok(orphan_slots_claim(&disk.slots, 0, ino, &index));
 		check_disk(&disk, index, ino);
 		ck_assert_ok(orphan_slots_put(&disk.slots, index, ino));
 		check_disk(&disk, index, 0);

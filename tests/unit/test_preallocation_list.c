@@ -30,7 +30,7 @@ static void clear_served(struct preallocation_list *list, struct file_model *mod
 	uint64_t position = 0;
 	uint32_t count = 0, found = 0;
 
-	must_hold(inode_pa_take_served(list, &position, &count) == (model->served_count > 0));
+	must_hold(inode_pa_alloc_served(list, &position, &count) == (model->served_count > 0));
 	must_hold(count == model->served_count);
 	for (uint32_t logical = 0; logical < LOGICAL; logical++) {
 		must_hold(!model->served[logical] ||
@@ -67,14 +67,14 @@ static void take(struct preallocation_list *list, struct file_model *model, uint
 
 	while (owner && expected < most && logical + expected < LOGICAL && model->owner[logical + expected] == owner)
 		expected++;
-	if (inode_pa_take_front(list, logical, most, &taken)) {
+	if (inode_pa_alloc_front(list, logical, most, &taken)) {
 		must_hold(taken.count == most);
 		for (uint32_t cluster = 0; cluster < most; cluster++)
 			model->served[logical + cluster] = taken.position + cluster;
 		model->served_count += most;
 	} else {
 		clear_served(list, model);
-		must_hold(!inode_pa_take_any(list, logical, most, &taken));
+		must_hold(!inode_pa_alloc_any(list, logical, most, &taken));
 	}
 	must_hold(taken.count == expected);
 	must_hold(!taken.count || taken.position == model->position[logical]);
@@ -220,7 +220,7 @@ static void take_run(struct preallocation_list *list, uint8_t *reserved, struct 
 		best_start = run.position;
 		best_count = run.count;
 	}
-	if (!group_pa_take(list, least, most, goal, &taken)) {
+	if (!group_pa_alloc(list, least, most, goal, &taken)) {
 		must_hold(!best_count);
 		return;
 	}

@@ -8,8 +8,8 @@
 #include "mb_image.h"
 #include "unit.h"
 
-struct search;
-static void meanwhile(const struct search *search, uint32_t number, bool waits);
+struct free_search;
+static void meanwhile(const struct free_search *search, uint32_t number, bool waits);
 #define SEARCH_MEANWHILE(search, number, waits) meanwhile(search, number, waits)
 #include "../../lib/allocator/search/group_search.c"
 
@@ -20,12 +20,12 @@ static struct {
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;
 	ext2_filsys fs;
-	void (*act)(const struct search *search, uint32_t number, bool waits);
+	void (*act)(const struct free_search *search, uint32_t number, bool waits);
 	uint32_t visited[1000];
 	unsigned int visits;
 } test;
 
-static void meanwhile(const struct search *search, uint32_t number, bool waits)
+static void meanwhile(const struct free_search *search, uint32_t number, bool waits)
 {
 	test.visited[test.visits++ % 1000] = number;
 	if (test.act)
@@ -148,7 +148,7 @@ START_TEST(test_choice_within_a_group)
 }
 END_TEST
 
-static void let_go_when_waited_for(const struct search *search, uint32_t number, bool waits)
+static void let_go_when_waited_for(const struct free_search *search, uint32_t number, bool waits)
 {
 	(void)search;
 	if (number == 30 && waits)
@@ -179,7 +179,7 @@ START_TEST(test_busy)
 END_TEST
 
 /* The last sweep is beyond group 5 when another thread takes what lies ahead and releases blocks of group 5. */
-static void release_behind(const struct search *search, uint32_t number, bool waits)
+static void release_behind(const struct free_search *search, uint32_t number, bool waits)
 {
 	(void)search;
 	if (number == 20 && waits) {
@@ -205,7 +205,7 @@ START_TEST(test_release_behind)
 }
 END_TEST
 
-static void steal_best(const struct search *search, uint32_t number, bool waits)
+static void steal_best(const struct free_search *search, uint32_t number, bool waits)
 {
 	/* As the last sweep comes to its end, what is remembered as best goes to somebody else. */
 	if (number == GROUPS - 1 && waits && search->best.group == 6) {
@@ -251,7 +251,7 @@ START_TEST(test_trimming)
 	make_free(7, 1024, 20);
 	make_free(9, 1024, 10);
 	for (uint32_t original = 5; original <= 40; original += 5) {
-		struct search search = {
+		struct free_search search = {
 			.worker = test.worker,
 			.mb = test.mb,
 			.original = original,

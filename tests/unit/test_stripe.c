@@ -257,7 +257,7 @@ START_TEST(test_trimming)
 	ck_assert_ok(ext2mb_free(test.worker, room + 1, 230));
 	ck_assert_ok(ext2mb_commit(test.mb));
 
-	struct search search = { .worker = test.worker, .mb = test.mb, .wanted = 512, .original = 1 };
+	struct free_search search = { .worker = test.worker, .mb = test.mb, .wanted = 512, .original = 1 };
 	search_begin_criterion(&search, BEST_AVAILABLE);
 	ck_assert_ok(sweep_trimmed(&search, 0, test.mb->geometry.groups));
 	ck_assert_int_eq(search.status, SEARCH_HAS_TAKEN);

@@ -119,7 +119,7 @@ static enum trace_meaning take(struct trace_events *events, struct trace_event *
 
 	snprintf(text, sizeof(text), " dd-%d [001] ..... 12.5: %s", process, fields);
 	ck_assert_msg(trace_line_parse(text, &line, &lost) == TRACE_LINE_EVENT, "%s", text);
-	return trace_events_take(events, &line, event);
+	return trace_events_read(events, &line, event);
 }
 
 #define ASK "ext4_request_blocks: dev 7,0 ino 20 flags "
@@ -486,7 +486,7 @@ START_TEST(any_bytes_are_survived)
 		/* As long as what is left, so that one byte more is seen. */
 		char *cut = strdup(copy);
 		if (trace_line_parse(cut, &line, &lost) == TRACE_LINE_EVENT) {
-			(void)trace_events_take(events, &line, &event);
+			(void)trace_events_read(events, &line, &event);
 			(void)trace_line_device(&line, &device);
 		}
 		(void)trace_plain_parse(cut, &event, &device);

@@ -148,7 +148,7 @@ static void take(struct report_kinds *kinds, const struct alike *alike)
 		record.logical += alike->blocks + alike->hole;
 	}
 	for (unsigned int file = 0; file < alike->files; file++)
-		verdict_take(kinds, &layout, alike->map_blocks, 1, OBSTACLE_NONE, 4096);
+		verdict_decide(kinds, &layout, alike->map_blocks, 1, OBSTACLE_NONE, 4096);
 }
 
 START_TEST(test_verdict)

@@ -39,7 +39,7 @@ static void add(struct attached *attached)
 }
 
 /* NULL: it is not there. */
-static struct attached *take_out(ext2_filsys fs)
+static struct attached *remove_hooks(ext2_filsys fs)
 {
 	pthread_mutex_lock(&table.lock);
 	struct attached **link = &table.first;
@@ -70,7 +70,7 @@ static bool is_lost(ext2_filsys fs)
 {
 	struct attached *attached = find(fs);
 
-	return attached && !process_claim_take(attached->mb->claim);
+	return attached && !process_claim_acquire(attached->mb->claim);
 }
 
 /* The program has come with a function of its own since: resize2fs does. It may ask libext2fs, which must not ask it.
@@ -94,7 +94,7 @@ static errcode_t hand_out_block(ext2_filsys fs, blk64_t goal, blk64_t *block, st
 	struct attached *attached = ready(fs);
 	uint64_t taken;
 
-	if (attached && !attached_take_block(attached, goal, ctx, &taken)) {
+	if (attached && !attached_alloc_block(attached, goal, ctx, &taken)) {
 		*block = taken;
 		return 0;
 	}
@@ -102,7 +102,7 @@ static errcode_t hand_out_block(ext2_filsys fs, blk64_t goal, blk64_t *block, st
 	if (!error)
 		error = ext2fs_new_block3(fs, goal, fs->block_map, block, ctx);
 	if (!error && attached)
-		attached_take_found(attached, *block, 1);
+		attached_alloc_found(attached, *block, 1);
 	return error;
 }
 
@@ -149,7 +149,7 @@ static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t
 	struct attached *attached = ready(fs);
 	struct ext2mb_extent extent;
 
-	if (attached && !attached_take_range(attached, flags, goal, count, &extent)) {
+	if (attached && !attached_alloc_range(attached, flags, goal, count, &extent)) {
 		*start = extent.start;
 		*taken = extent.count;
 		return 0;
@@ -164,7 +164,7 @@ static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t
 	*start = extent.start;
 	*taken = extent.count;
 	if (attached)
-		attached_take_found(attached, *start, *taken);
+		attached_alloc_found(attached, *start, *taken);
 	return 0;
 }
 
@@ -295,7 +295,7 @@ errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *opti
 	if (!(fs->flags & EXT2_FLAG_RW))
 		return EXT2_ET_RO_FILSYS;
 	/* Of a handle that was freed without a word, and whose address this one has. */
-	destroy(take_out(fs));
+	destroy(remove_hooks(fs));
 	struct attached *attached = calloc(1, sizeof(*attached));
 	if (!attached)
 		return ENOMEM;
@@ -317,7 +317,7 @@ errcode_t ext2mb_detach(ext2_filsys fs)
 		return EXT2MB_ET_NOT_ATTACHED;
 	if (allocator_is_used(attached->mb, attached->worker, attached->files.count))
 		return EXT2MB_ET_IN_USE;
-	take_out(fs);
+	remove_hooks(fs);
 	clear_hooks(fs);
 	destroy(attached);
 	return 0;

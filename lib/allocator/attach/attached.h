@@ -54,15 +54,15 @@ void attached_follow_block(struct attached *attached, uint64_t block, bool is_us
  * A block, or a cluster, near goal (0: anywhere); ctx says for which file, and may be NULL.
  * EXT2MB_ET_NO_SPACE, ENOMEM.
  */
-MUST_CHECK errcode_t attached_take_block(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
-                                         uint64_t *block);
+MUST_CHECK errcode_t attached_alloc_block(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
+                                          uint64_t *block);
 
 /* As ext2fs_new_range() has it, but never more than count. EXT2MB_ET_NO_SPACE, ENOMEM. */
-MUST_CHECK errcode_t attached_take_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
-                                         struct ext2mb_extent *extent);
+MUST_CHECK errcode_t attached_alloc_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
+                                          struct ext2mb_extent *extent);
 
 /* What was found in the map instead is handed out. */
-void attached_take_found(struct attached *attached, uint64_t start, uint64_t count);
+void attached_alloc_found(struct attached *attached, uint64_t start, uint64_t count);
 
 static inline bool attached_has_handed_out(const struct attached *attached, uint64_t block)
 {

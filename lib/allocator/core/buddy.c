@@ -129,7 +129,7 @@ static int free_neighbours(const struct buddy *buddy, uint32_t start, uint32_t e
 	       (end < buddy->clusters && !bits_test(buddy->bitmap, end));
 }
 
-void buddy_take(struct buddy *buddy, uint32_t start, uint32_t count)
+void buddy_alloc(struct buddy *buddy, uint32_t start, uint32_t count)
 {
 	uint32_t end = start + count;
 

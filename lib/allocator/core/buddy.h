@@ -41,7 +41,7 @@ void buddy_init(struct buddy *buddy, unsigned int block_bits, uint32_t clusters)
 void buddy_build(struct buddy *buddy);
 
 /* Takes clusters that are all free. */
-void buddy_take(struct buddy *buddy, uint32_t start, uint32_t count);
+void buddy_alloc(struct buddy *buddy, uint32_t start, uint32_t count);
 
 /* Frees clusters that are all in use. Costs as many steps as there are orders, whatever the count. */
 void buddy_give(struct buddy *buddy, uint32_t start, uint32_t count);

@@ -29,7 +29,7 @@ void lock_wake(struct lock *lock, uint32_t word)
  * Takes the lock if it is to be had. Who has slept cannot know whether others still do, so it takes the lock
  * with LOCK_SLEEPERS set and may wake no thread when it releases it.
  */
-static bool take(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_t impatient)
+static bool acquire(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_t impatient)
 {
 	if (word & LOCK_HELD || (word >= LOCK_IMPATIENT && !impatient))
 		return false;
@@ -64,7 +64,7 @@ void lock_wait_slowly(struct lock *lock)
 		uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
 		bool must_sleep = word & LOCK_HELD || (word >= LOCK_IMPATIENT && !impatient);
 		if (!must_sleep) {
-			if (take(lock, word, wakeups ? LOCK_SLEEPERS : 0, impatient))
+			if (acquire(lock, word, wakeups ? LOCK_SLEEPERS : 0, impatient))
 				return;
 			continue;
 		}

@@ -55,10 +55,10 @@ struct policy {
 	struct small_goal (*small_file_goal)(const struct ext2mb_file *file);
 
 	/* preallocation/file_search.h: somebody's own answers; NULL: none */
-	const struct own_operations *own;
+	const struct user_operations *user;
 	/* preallocation/locality_group.h: how they get their clusters */
-	errcode_t (*small_file_take)(struct ext2mb_worker *worker, struct locality_group *pool,
-	                             const struct small_request *request, struct preallocation *taken);
+	errcode_t (*small_file_alloc)(struct ext2mb_worker *worker, struct locality_group *pool,
+	                              const struct small_request *request, struct preallocation *taken);
 
 	/* What options stand for that leave it open: */
 	enum ext2mb_normalization normalization;

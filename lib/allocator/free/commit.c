@@ -143,7 +143,7 @@ const struct pending_operations pending_in_groups = { overlaps, reserve, add, re
 errcode_t commit_frees(struct ext2mb *mb)
 {
 	/* What the other process still refers to must not be discarded, nor written over by a sync. */
-	if (!process_claim_take(mb->claim))
+	if (!process_claim_acquire(mb->claim))
 		return EXT2MB_ET_FORKED;
 	if (pthread_mutex_lock(&mb->commit_lock))
 		return EXT2MB_ET_IN_DISCARD;

@@ -184,9 +184,9 @@ void group_leave(struct ext2mb *mb, uint32_t number)
 	lock_release(&mb->groups[number].lock);
 }
 
-void group_take(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
+void group_alloc(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
 {
-	buddy_take(mb->groups[number].buddy, start, count);
+	buddy_alloc(mb->groups[number].buddy, start, count);
 	mb->groups[number].is_dirty = true;
 }
 

@@ -177,7 +177,7 @@ void group_note_longest(struct ext2mb *mb, uint32_t number, uint32_t clusters);
 void group_leave(struct ext2mb *mb, uint32_t number);
 
 /* Takes free clusters of a group whose lock is held. */
-void group_take(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
+void group_alloc(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 
 /*
  * Locks all groups of a range of clusters by calling enter for the part in each; once all have let it in, change is

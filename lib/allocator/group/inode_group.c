@@ -59,7 +59,7 @@ static void change(_Atomic uint32_t *count, uint32_t difference)
 	                      memory_order_relaxed);
 }
 
-bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index)
+bool inode_group_alloc(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index)
 {
 	struct inode_group *inodes = &mb->groups[number].inodes;
 	uint32_t per_group = mb->geometry.inodes_per_group;
@@ -84,7 +84,7 @@ bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is
 	return true;
 }
 
-bool inode_group_take_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index)
+bool inode_group_alloc_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index)
 {
 	const struct inode_group *inodes = &mb->groups[number].inodes;
 	uint32_t per_group = mb->geometry.inodes_per_group;
@@ -94,7 +94,7 @@ bool inode_group_take_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool
 		uint32_t used = bits_next_one(inodes->bitmap, start, start + run);
 
 		if (used == start + run)
-			return inode_group_take(mb, number, start, is_directory, index);
+			return inode_group_alloc(mb, number, start, is_directory, index);
 		start += run;
 	}
 	return false;

@@ -20,13 +20,13 @@ MUST_CHECK errcode_t inode_group_enter(struct ext2mb *mb, ext2_ino_t ino, uint32
  * With the lock held and the bitmap loaded: takes the first free inode at or after `from` and says which it
  * is; false when there is none.
  */
-bool inode_group_take(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index);
+bool inode_group_alloc(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index);
 
 /*
  * The same with the first inode of the first free run of so many (a power of two) that begins at a multiple of them;
  * false when there is none.
  */
-bool inode_group_take_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index);
+bool inode_group_alloc_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index);
 
 /* With the lock held and the bitmap loaded: gives back an inode that is in use. */
 void inode_group_give(struct ext2mb *mb, uint32_t number, uint32_t index, bool is_directory);

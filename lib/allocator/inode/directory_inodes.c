@@ -100,7 +100,7 @@ static void store_goal(struct ext2mb *mb, ext2_ino_t parent, uint32_t group)
 }
 
 /* The first of so many groups, from start on and round, that can hold the directory and its files, if one can know. */
-static errcode_t take_share(struct inode_search *search, const struct share *share, uint32_t start, uint32_t count)
+static errcode_t alloc_share(struct inode_search *search, const struct share *share, uint32_t start, uint32_t count)
 {
 	struct ext2mb *mb = search->mb;
 	errcode_t error = 0;
@@ -120,7 +120,7 @@ static errcode_t take_share(struct inode_search *search, const struct share *sha
  * In the parent's group or where its last subdirectory went, or from there on in the next one that has a share left;
  * where none has, half a share must do. What is left then is for Orlov's rules.
  */
-static errcode_t take_with_share(struct inode_search *search, ext2_ino_t parent)
+static errcode_t alloc_with_share(struct inode_search *search, ext2_ino_t parent)
 {
 	struct ext2mb *mb = search->mb;
 	struct share share = whole_share(mb);
@@ -129,7 +129,7 @@ static errcode_t take_with_share(struct inode_search *search, ext2_ino_t parent)
 	errcode_t error;
 
 	do {
-		error = take_share(search, &share, start, count);
+		error = alloc_share(search, &share, start, count);
 	} while (inode_search_goes_on(search, error) && halve(&share));
 	if (search->ino)
 		store_goal(mb, parent, (search->ino - 1) / mb->geometry.inodes_per_group);
@@ -137,23 +137,23 @@ static errcode_t take_with_share(struct inode_search *search, ext2_ino_t parent)
 }
 
 /* In a flex group: where a group has a share left, if any has. */
-static errcode_t take_in_flex(struct inode_search *search, uint32_t first, uint32_t end)
+static errcode_t alloc_in_flex(struct inode_search *search, uint32_t first, uint32_t end)
 {
 	struct share share = whole_share(search->mb);
-	errcode_t error = take_share(search, &share, first, end - first);
+	errcode_t error = alloc_share(search, &share, first, end - first);
 
 	return inode_search_goes_on(search, error) ? inode_search_groups(search, first, end) : error;
 }
 
-static errcode_t take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
+static errcode_t alloc_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request)
 {
-	errcode_t error = request->parent == EXT2_ROOT_INO ? 0 : take_with_share(search, request->parent);
+	errcode_t error = request->parent == EXT2_ROOT_INO ? 0 : alloc_with_share(search, request->parent);
 
-	return inode_search_goes_on(search, error) ? orlov_take_for_directory(search, request, take_in_flex) : error;
+	return inode_search_goes_on(search, error) ? orlov_alloc_for_directory(search, request, alloc_in_flex) : error;
 }
 
 /* At the parent's place or after it in a group that need not be its own, then anywhere in that. */
-static errcode_t take_after_parent(struct inode_search *search, uint32_t group, ext2_ino_t parent, bool waits)
+static errcode_t alloc_after_parent(struct inode_search *search, uint32_t group, ext2_ino_t parent, bool waits)
 {
 	uint32_t after = parent % search->mb->geometry.inodes_per_group;
 	errcode_t error = inode_search_group(search, group, after, waits);
@@ -179,7 +179,7 @@ static uint32_t displacement(uint32_t number, uint32_t span)
  * What its parent's group has no room for goes to groups far from that, by halves of the span, to the parent's place
  * there: so those who were neighbours still are, and none has its inodes in the order in which they were taken.
  */
-static errcode_t take_displaced(struct inode_search *search, ext2_ino_t parent, uint32_t first, uint32_t span)
+static errcode_t alloc_displaced(struct inode_search *search, ext2_ino_t parent, uint32_t first, uint32_t span)
 {
 	errcode_t error = 0;
 
@@ -187,31 +187,31 @@ static errcode_t take_displaced(struct inode_search *search, ext2_ino_t parent, 
 	     number++) {
 		uint32_t group = first + (search->parent_group - first + displacement(number, span)) % span;
 
-		error = take_after_parent(search, group, parent, false);
+		error = alloc_after_parent(search, group, parent, false);
 	}
 	return error;
 }
 
 /* With shares: in the parent's, then in its group, then elsewhere in its flex group and in the others. */
-static errcode_t take_in_share(struct inode_search *search, ext2_ino_t parent)
+static errcode_t alloc_in_share(struct inode_search *search, ext2_ino_t parent)
 {
 	const struct ext2mb *mb = search->mb;
 	uint32_t flex = search->parent_group / mb->geometry.flex_groups;
 	uint32_t first = flex * mb->geometry.flex_groups;
-	errcode_t error = take_after_parent(search, search->parent_group, parent, true);
+	errcode_t error = alloc_after_parent(search, search->parent_group, parent, true);
 
 	if (inode_search_goes_on(search, error))
-		error = take_displaced(search, parent, first, flex_end(mb, flex) - first);
+		error = alloc_displaced(search, parent, first, flex_end(mb, flex) - first);
 	if (inode_search_goes_on(search, error))
-		error = take_displaced(search, parent, 0, mb->geometry.groups);
+		error = alloc_displaced(search, parent, 0, mb->geometry.groups);
 	return error;
 }
 
-static errcode_t take_for_file(struct inode_search *search, const struct ext2mb_inode_request *request)
+static errcode_t alloc_for_file(struct inode_search *search, const struct ext2mb_inode_request *request)
 {
-	errcode_t error = take_in_share(search, request->parent);
+	errcode_t error = alloc_in_share(search, request->parent);
 
-	return inode_search_goes_on(search, error) ? orlov_take_for_file(search, request) : error;
+	return inode_search_goes_on(search, error) ? orlov_alloc_for_file(search, request) : error;
 }
 
-const struct inode_operations inodes_in_shares = { take_for_directory, take_for_file, orlov_hash_name };
+const struct inode_operations inodes_in_shares = { alloc_for_directory, alloc_for_file, orlov_hash_name };

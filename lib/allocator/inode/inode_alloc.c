@@ -12,12 +12,12 @@
 #endif
 
 /* The group is locked and loaded. */
-static bool take_in_group(struct inode_search *search, uint32_t group, uint32_t from, uint32_t *index)
+static bool alloc_in_group(struct inode_search *search, uint32_t group, uint32_t from, uint32_t *index)
 {
 	for (uint32_t run = search->run; run >= INODE_SEARCH_LEAST_RUN; run /= 2)
-		if (inode_group_take_run(search->mb, group, run, search->is_directory, index))
+		if (inode_group_alloc_run(search->mb, group, run, search->is_directory, index))
 			return true;
-	return inode_group_take(search->mb, group, from, search->is_directory, index);
+	return inode_group_alloc(search->mb, group, from, search->is_directory, index);
 }
 
 errcode_t inode_search_group(struct inode_search *search, uint32_t group, uint32_t from, bool waits)
@@ -38,7 +38,7 @@ errcode_t inode_search_group(struct inode_search *search, uint32_t group, uint32
 	else if (!lock_try(lock))
 		return 0;
 	errcode_t error = inode_group_load(mb, group);
-	if (!error && take_in_group(search, group, from, &index))
+	if (!error && alloc_in_group(search, group, from, &index))
 		search->ino = (ext2_ino_t)first + index;
 	lock_release(lock);
 	return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
@@ -58,7 +58,7 @@ errcode_t inode_search_groups(struct inode_search *search, uint32_t from, uint32
  * Every group in turn, from the parent's on, waiting for each. Frees are counted when they begin and when they
  * have ended (see struct ext2mb's releases), so that NO_INODES is never returned while an inode is free.
  */
-static errcode_t take_anywhere(struct inode_search *search)
+static errcode_t alloc_anywhere(struct inode_search *search)
 {
 	struct ext2mb *mb = search->mb;
 
@@ -79,7 +79,7 @@ static errcode_t take_anywhere(struct inode_search *search)
 }
 
 /* In order, without regard for anything else, so that the result depends on the request alone. */
-static errcode_t take_packed(struct inode_search *search, ext2_ino_t goal)
+static errcode_t alloc_packed(struct inode_search *search, ext2_ino_t goal)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t per_group = mb->geometry.inodes_per_group;
@@ -103,13 +103,13 @@ errcode_t inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_inode_re
 	if (search.parent_group >= mb->geometry.groups)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	if (request->flags & EXT2MB_INODE_PACK)
-		error = take_packed(&search, request->goal);
+		error = alloc_packed(&search, request->goal);
 	else if (search.is_directory)
-		error = mb->policy.inodes->take_for_directory(&search, request);
+		error = mb->policy.inodes->alloc_for_directory(&search, request);
 	else
-		error = mb->policy.inodes->take_for_file(&search, request);
+		error = mb->policy.inodes->alloc_for_file(&search, request);
 	if (!error && !search.ino)
-		error = take_anywhere(&search);
+		error = alloc_anywhere(&search);
 	if (error)
 		return error;
 

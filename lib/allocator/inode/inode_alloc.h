@@ -34,8 +34,8 @@ struct inode_search {
 
 struct inode_operations {
 	/* Each may find nothing: then any group will do. The parent's group is known. ENOMEM. */
-	errcode_t (*take_for_directory)(struct inode_search *search, const struct ext2mb_inode_request *request);
-	errcode_t (*take_for_file)(struct inode_search *search, const struct ext2mb_inode_request *request);
+	errcode_t (*alloc_for_directory)(struct inode_search *search, const struct ext2mb_inode_request *request);
+	errcode_t (*alloc_for_file)(struct inode_search *search, const struct ext2mb_inode_request *request);
 	/* Where the search for a directory in the root begins. */
 	uint32_t (*hash_name)(const struct ext2mb *mb, const char *name);
 };

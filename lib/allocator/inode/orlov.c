@@ -51,8 +51,8 @@ uint32_t orlov_hash_name(const struct ext2mb *mb, const char *name)
 }
 
 /* Of a flex group as good as the average, the one with the fewest directories. */
-static errcode_t take_top_level(struct inode_search *search, const char *name, const struct flex_counts *average,
-                                orlov_take_in_flex take)
+static errcode_t alloc_top_level(struct inode_search *search, const char *name, const struct flex_counts *average,
+                                 orlov_take_in_flex take)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t flexes = flex_count(mb), best = 0;
@@ -78,7 +78,7 @@ static uint64_t less(uint64_t value, uint64_t slack)
 	return value > slack ? value - slack : 0;
 }
 
-static errcode_t take_near_parent(struct inode_search *search, const struct flex_counts *average)
+static errcode_t alloc_near_parent(struct inode_search *search, const struct flex_counts *average)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t flexes = flex_count(mb);
@@ -99,14 +99,14 @@ static errcode_t take_near_parent(struct inode_search *search, const struct flex
 	return error;
 }
 
-errcode_t orlov_take_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request,
-                                   orlov_take_in_flex take)
+errcode_t orlov_alloc_for_directory(struct inode_search *search, const struct ext2mb_inode_request *request,
+                                    orlov_take_in_flex take)
 {
 	struct ext2mb *mb = search->mb;
 	struct space_totals totals = totals_space(mb);
 	struct flex_counts average = average_of(mb, &totals);
-	errcode_t error = request->parent == EXT2_ROOT_INO ? take_top_level(search, request->name, &average, take) :
-	                                                     take_near_parent(search, &average);
+	errcode_t error = request->parent == EXT2_ROOT_INO ? alloc_top_level(search, request->name, &average, take) :
+	                                                     alloc_near_parent(search, &average);
 
 	for (uint32_t step = 0; step < mb->geometry.groups && inode_search_goes_on(search, error); step++) {
 		uint32_t group = (uint32_t)(((uint64_t)search->parent_group + step) % mb->geometry.groups);
@@ -117,7 +117,7 @@ errcode_t orlov_take_for_directory(struct inode_search *search, const struct ext
 	return error;
 }
 
-errcode_t orlov_take_for_file(struct inode_search *search, const struct ext2mb_inode_request *request)
+errcode_t orlov_alloc_for_file(struct inode_search *search, const struct ext2mb_inode_request *request)
 {
 	struct ext2mb *mb = search->mb;
 	uint32_t groups = mb->geometry.groups;

@@ -99,9 +99,9 @@ static errcode_t enter_free_piece(struct ext2mb *mb, const struct group_piece *p
 	return EXT2MB_ET_NO_SPACE;
 }
 
-static void take_piece(struct ext2mb *mb, const struct group_piece *piece)
+static void alloc_piece(struct ext2mb *mb, const struct group_piece *piece)
 {
-	group_take(mb, piece->group, piece->start, piece->count);
+	group_alloc(mb, piece->group, piece->start, piece->count);
 	group_leave_changed(mb, piece->group);
 }
 
@@ -118,13 +118,13 @@ static errcode_t refuse_used(struct ext2mb *mb, uint64_t position, uint64_t coun
 }
 
 /* A preallocation that another thread makes there meanwhile hands out a part of itself, so this comes to an end. */
-errcode_t block_range_take(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
+errcode_t block_range_alloc(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
 {
 	const struct cluster_range range = { position, position + count };
 	struct ext2mb *mb = worker->mb;
 
 	for (;;) {
-		errcode_t error = group_change_range(mb, position, count, enter_free_piece, take_piece);
+		errcode_t error = group_change_range(mb, position, count, enter_free_piece, alloc_piece);
 
 		if (error == EXT2MB_ET_NO_SPACE) {
 			error = refuse_used(mb, position, count);

@@ -15,4 +15,4 @@ MUST_CHECK errcode_t block_range_use(struct ext2mb *mb, uint64_t position, uint6
  * Takes all of the range, whatever the groups that it lies in, or nothing: EXT2MB_ET_NO_SPACE if any of it is in use.
  * Preallocations that lie in it are given back. No owner's lock may be held. EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
  */
-MUST_CHECK errcode_t block_range_take(struct ext2mb_worker *worker, uint64_t position, uint64_t count);
+MUST_CHECK errcode_t block_range_alloc(struct ext2mb_worker *worker, uint64_t position, uint64_t count);

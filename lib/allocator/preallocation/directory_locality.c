@@ -27,7 +27,7 @@ static errcode_t create(struct ext2mb *mb, ext2_ino_t ino, struct directory **re
 
 		pool->next_clusters =
 			(uint32_t)min_u64(mb->prealloc->group_clusters, DIRECTORY_LOCALITY_FIRST_CLUSTERS);
-		preallocation_register_add(mb->preallocations, &pool->own, ino);
+		preallocation_register_add(mb->preallocations, &pool->owner, ino);
 	}
 	*ret = directory;
 	return 0;
@@ -36,8 +36,8 @@ static errcode_t create(struct ext2mb *mb, ext2_ino_t ino, struct directory **re
 static void destroy(struct ext2mb *mb, struct directory *directory)
 {
 	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_POOLS; index++) {
-		preallocation_register_remove(mb->preallocations, &directory->pools[index].own);
-		preallocation_list_destroy(&directory->pools[index].own.list);
+		preallocation_register_remove(mb->preallocations, &directory->pools[index].owner);
+		preallocation_list_destroy(&directory->pools[index].owner.list);
 	}
 	free(directory);
 }
@@ -131,7 +131,7 @@ void directory_locality_leave(struct ext2mb_worker *worker, struct directory *di
 	if (!evicted)
 		return;
 	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_POOLS; index++)
-		preallocation_owner_give_back(&evicted->pools[index].own, mb, &worker->stats, NULL);
+		preallocation_owner_give_back(&evicted->pools[index].owner, mb, &worker->stats, NULL);
 	destroy(mb, evicted);
 }
 
@@ -139,9 +139,9 @@ struct locality_group *directory_locality_lock(const struct ext2mb_worker *worke
 {
 	struct locality_group *pool = &directory->pools[0];
 
-	if (!lock_try(&pool->own.lock)) {
+	if (!lock_try(&pool->owner.lock)) {
 		pool = &directory->pools[1 + worker->number % (DIRECTORY_LOCALITY_POOLS - 1)];
-		lock_wait(&pool->own.lock);
+		lock_wait(&pool->owner.lock);
 	}
 	return pool;
 }

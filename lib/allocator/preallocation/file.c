@@ -35,7 +35,7 @@ errcode_t ext2mb_file_open(struct ext2mb_worker *worker, const struct ext2mb_fil
 	if (!file)
 		return ENOMEM;
 	memset(file, 0, sizeof(*file));
-	file->own.is_file = true;
+	file->owner.is_file = true;
 	file->mb = worker->mb;
 	file->ino = ours->ino;
 	file->parent = ours->parent;
@@ -76,7 +76,7 @@ static bool is_next(const struct ext2mb_worker *worker, const struct ext2mb_file
  */
 static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
-	struct preallocation_list *list = &file->own.list;
+	struct preallocation_list *list = &file->owner.list;
 	struct locality_group *pool;
 
 	if (file_find_pool(worker, file, &pool))
@@ -84,15 +84,15 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 	locality_group_want(pool);
 	if (worker_goes_in_order(worker))
 		pool = &worker->preallocation->pool;
-	lock_wait(&file->own.lock);
-	preallocation_owner_clear_served(&file->own, worker->mb);
+	lock_wait(&file->owner.lock);
+	preallocation_owner_clear_served(&file->owner, worker->mb);
 	preallocation_move_begin(&worker->stats);
 	for (uint32_t index = 0; index < list->count; index++)
 		locality_group_return(worker, pool, &list->items[index]);
 	file_count_preallocations(file, &worker->stats, list->count, 0);
 	list->count = 0;
 	preallocation_move_end(&worker->stats);
-	lock_release(&file->own.lock);
+	lock_release(&file->owner.lock);
 }
 
 void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file)
@@ -100,7 +100,7 @@ void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file)
 	if (stayed_small(file) || (lies_among_small(worker, file) && is_next(worker, file)))
 		leave_to_others(worker, file);
 	if (file->is_registered)
-		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
+		preallocation_owner_give_back(&file->owner, file->mb, &worker->stats, NULL);
 }
 
 void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
@@ -111,10 +111,10 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 		return;
 	file_leave_rest(worker, file);
 	if (file->is_registered)
-		preallocation_register_remove(worker->mb->preallocations, &file->own);
+		preallocation_register_remove(worker->mb->preallocations, &file->owner);
 	if (file->directory)
 		directory_locality_leave(worker, file->directory);
-	preallocation_list_destroy(&file->own.list);
+	preallocation_list_destroy(&file->owner.list);
 	stats_add(&worker->stats, COUNT_FILES_CLOSED, 1);
 	free(file);
 }
@@ -125,7 +125,7 @@ void ext2mb_file_truncate(struct ext2mb_worker *worker, struct ext2mb_file *file
 	if (use.error || !file || file->mb != worker->mb)
 		return;
 	if (file->is_registered)
-		preallocation_owner_give_back(&file->own, file->mb, &worker->stats, NULL);
+		preallocation_owner_give_back(&file->owner, file->mb, &worker->stats, NULL);
 	file->blocks = file->end = min_u64(blocks, NORMALIZE_END);
 	if (file->last_logical != blocks)
 		file->last_logical = file->last_physical = 0;
@@ -164,18 +164,18 @@ static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2
 }
 
 /* What the file's own preallocations have for the request, which may be nothing. */
-static errcode_t take_own(struct ext2mb_worker *worker, struct ext2mb_file *file,
-                          const struct ext2mb_file_request *request, struct preallocation *taken)
+static errcode_t alloc_preallocated(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                                    const struct ext2mb_file_request *request, struct preallocation *taken)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 
-	lock_wait(&file->own.lock);
-	uint32_t before = file->own.list.count;
-	errcode_t error = preallocation_owner_take(&file->own, worker->mb,
-	                                           (uint32_t)geometry_to_clusters(geometry, request->logical),
-	                                           (uint32_t)geometry_to_clusters(geometry, request->count), taken);
-	uint32_t after = file->own.list.count;
-	lock_release(&file->own.lock);
+	lock_wait(&file->owner.lock);
+	uint32_t before = file->owner.list.count;
+	errcode_t error = preallocation_owner_alloc(&file->owner, worker->mb,
+	                                            (uint32_t)geometry_to_clusters(geometry, request->logical),
+	                                            (uint32_t)geometry_to_clusters(geometry, request->count), taken);
+	uint32_t after = file->owner.list.count;
+	lock_release(&file->owner.lock);
 	file_count_preallocations(file, &worker->stats, before, after);
 	if (error || !taken->count)
 		return error;
@@ -185,15 +185,15 @@ static errcode_t take_own(struct ext2mb_worker *worker, struct ext2mb_file *file
 }
 
 /* From its own preallocations, else by a search. */
-static errcode_t take_any(struct ext2mb_worker *worker, struct ext2mb_file *file,
-                          const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
+static errcode_t alloc_any(struct ext2mb_worker *worker, struct ext2mb_file *file,
+                           const struct ext2mb_file_request *request, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	struct preallocation taken = { 0 };
 	errcode_t error = 0;
 
 	if (file->may_have_any)
-		error = take_own(worker, file, request, &taken);
+		error = alloc_preallocated(worker, file, request, &taken);
 	if (error)
 		return error;
 	if (!taken.count) {
@@ -227,7 +227,7 @@ errcode_t ext2mb_file_alloc(struct ext2mb_worker *worker, struct ext2mb_file *fi
 	if (!is_valid(&worker->mb->geometry, ours))
 		return EXT2MB_ET_BAD_ARGUMENT;
 	do {
-		error = take_any(worker, file, ours, extent);
+		error = alloc_any(worker, file, ours, extent);
 		if (error)
 			return error;
 	} while (worker->has_none_marked && !worker->has_none_marked(worker, extent));

@@ -19,9 +19,9 @@ struct file_need {
 
 	/* Of a large file: */
 	struct normalize_goal goal;
-	bool ends_closed;  /* the kernel reserves nothing, and does not go where others went on */
-	bool has_own_goal; /* a block that somebody's own policy wishes for it */
-	uint64_t own_goal;
+	bool ends_closed;   /* the kernel reserves nothing, and does not go where others went on */
+	bool has_user_goal; /* a block that somebody's own policy wishes for it */
+	uint64_t user_goal;
 };
 
 static inline uint32_t need_to_clusters(const struct file_need *need, uint64_t blocks)

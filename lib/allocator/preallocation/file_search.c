@@ -38,7 +38,7 @@ static void clip_hole(struct file_need *need)
 	uint64_t start = geometry_to_clusters(geometry, need->hole_start);
 	uint64_t end = geometry_to_clusters(geometry, need->hole_end);
 
-	inode_pa_clip_hole(&need->file->own.list, need_logical(need), &start, &end);
+	inode_pa_clip_hole(&need->file->owner.list, need_logical(need), &start, &end);
 	if (geometry_to_blocks(geometry, start) != need->hole_start)
 		need->left_physical = 0;
 	if (geometry_to_blocks(geometry, end) != need->hole_end)
@@ -79,14 +79,14 @@ static errcode_t prepare(const struct file_need *need, bool *small)
 	bool may_get_any =
 		*small ? small_search_gives_more(need) : need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;
 	if (may_get_any && !file->is_registered) {
-		preallocation_register_add(need->mb->preallocations, &file->own, need->worker->number);
+		preallocation_register_add(need->mb->preallocations, &file->owner, need->worker->number);
 		file->is_registered = true;
 	}
 	return 0;
 }
 
 /* The last clusters are handed out without a preallocation. */
-static errcode_t take_last(const struct file_need *need, struct preallocation *taken)
+static errcode_t alloc_last(const struct file_need *need, struct preallocation *taken)
 {
 	struct scan_request scan = {
 		.count = geometry_to_clusters(&need->mb->geometry, need->count),
@@ -94,7 +94,7 @@ static errcode_t take_last(const struct file_need *need, struct preallocation *t
 		.flags = EXT2MB_ALLOC_STREAM,
 	};
 
-	return reclaim_take(need->worker, &scan, &taken->position, &taken->count);
+	return reclaim_alloc(need->worker, &scan, &taken->position, &taken->count);
 }
 
 errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, const struct ext2mb_file_request *request,
@@ -113,15 +113,15 @@ errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file, co
 	errcode_t error = prepare(&need, &small);
 	if (error)
 		return error;
-	lock_wait(&file->own.lock);
-	uint32_t before = file->own.list.count;
+	lock_wait(&file->owner.lock);
+	uint32_t before = file->owner.list.count;
 	clip_hole(&need);
 	error = small ? small_search(&need, taken) : large_search(&need, taken);
-	uint32_t after = file->own.list.count;
-	lock_release(&file->own.lock);
+	uint32_t after = file->owner.list.count;
+	lock_release(&file->owner.lock);
 	file_count_preallocations(file, &worker->stats, before, after);
 	if (error == EXT2MB_ET_NO_SPACE)
-		return take_last(&need, taken);
+		return alloc_last(&need, taken);
 	if (!error)
 		stats_add(&worker->stats, COUNT_CLUSTERS_SERVED, taken->count);
 	return error;

@@ -7,7 +7,7 @@
 
 /* One thread at a time uses it. Others only discard its preallocations, for which they need the lock. */
 struct ext2mb_file {
-	struct preallocation_owner own;
+	struct preallocation_owner owner;
 	struct ext2mb *mb;
 	uint64_t blocks;             /* its size */
 	uint64_t end;                /* blocks; after it nothing is mapped */
@@ -68,10 +68,10 @@ struct normalize_request;
 struct normalize_goal;
 
 /*
- * Somebody's own answers, which a policy asks for before its own (compare/own_policy.h): where a request of a large
+ * Somebody's own answers, which a policy asks for before its own (compare/user_policy.h): where a request of a large
  * file should be, and what it is normalised to. With the file's lock. ELIBBAD.
  */
-struct own_operations {
+struct user_operations {
 	errcode_t (*goal)(const struct ext2mb_file *file, const struct normalize_request *request, uint64_t *block,
 	                  bool *has_goal);
 	errcode_t (*normalize)(const struct ext2mb_file *file, const struct normalize_request *request,

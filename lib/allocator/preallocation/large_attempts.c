@@ -8,8 +8,8 @@
 
 #define MUCH_SHARE 16u /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
 
-errcode_t large_take_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
-                        struct preallocation *found)
+errcode_t large_alloc_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
+                         struct preallocation *found)
 {
 	const struct scan_request scan = {
 		.goal = position,
@@ -19,25 +19,25 @@ errcode_t large_take_at(const struct file_need *need, uint64_t position, uint64_
 		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | flags,
 	};
 
-	return preallocation_take(need->worker, &scan, found);
+	return preallocation_alloc(need->worker, &scan, found);
 }
 
 /*
  * After or before a neighbour; a part of it only if that begins where the request does. What continues the left
  * neighbour might end before the request begins.
  */
-errcode_t large_take_at_neighbour(const struct file_need *need, struct preallocation *found)
+errcode_t large_alloc_at_neighbour(const struct file_need *need, struct preallocation *found)
 {
 	const struct normalize_goal *goal = &need->goal;
 	bool may_be_short = goal->start == need->request->logical && goal->try_least < goal->try_count;
 
 	if (!goal->try_count || goal->start + goal->try_count <= need->request->logical)
 		return EXT2MB_ET_NO_SPACE;
-	return large_take_at(need, geometry_position(&need->mb->geometry, goal->physical), goal->try_count,
-	                     may_be_short ? 0 : EXT2MB_ALLOC_WHOLE, found);
+	return large_alloc_at(need, geometry_position(&need->mb->geometry, goal->physical), goal->try_count,
+	                      may_be_short ? 0 : EXT2MB_ALLOC_WHOLE, found);
 }
 
-errcode_t large_take_anywhere(const struct file_need *need, struct preallocation *found)
+errcode_t large_alloc_anywhere(const struct file_need *need, struct preallocation *found)
 {
 	struct scan_request scan = {
 		.count = need_goal_clusters(need),
@@ -45,7 +45,7 @@ errcode_t large_take_anywhere(const struct file_need *need, struct preallocation
 		.stream = need->file->ino,
 		.flags = EXT2MB_ALLOC_STREAM,
 	};
-	errcode_t error = preallocation_take(need->worker, &scan, found);
+	errcode_t error = preallocation_alloc(need->worker, &scan, found);
 
 	if (!error)
 		found->logical = need_place(need, found->count);
@@ -56,7 +56,7 @@ errcode_t large_take_anywhere(const struct file_need *need, struct preallocation
  * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole:
  * preallocations of a group's length would leave every group that holds metadata unused.
  */
-static errcode_t take_near(const struct file_need *need, struct preallocation *found)
+static errcode_t alloc_near(const struct file_need *need, struct preallocation *found)
 {
 	struct flex_search_request near = {
 		.position = geometry_position(&need->mb->geometry, need->left_physical),
@@ -66,29 +66,29 @@ static errcode_t take_near(const struct file_need *need, struct preallocation *f
 
 	if (!need->left_physical || need->file->goes_far)
 		return EXT2MB_ET_NO_SPACE;
-	errcode_t error = flex_search_take(need->worker, &near, &found->position, &found->count);
+	errcode_t error = flex_search_alloc(need->worker, &near, &found->position, &found->count);
 	if (!error)
 		found->logical = need_place(need, found->count);
 	return error;
 }
 
 /* A file that has outgrown the small ones goes on in the preallocation where it lies. */
-static errcode_t take_of_small(const struct file_need *need, struct preallocation *found)
+static errcode_t alloc_of_small(const struct file_need *need, struct preallocation *found)
 {
-	struct preallocation_owner *pool = &need->worker->preallocation->pool.own;
+	struct preallocation_owner *pool = &need->worker->preallocation->pool.owner;
 
 	if (!need->goal.try_count || need->goal.start != need->request->logical || !need_left_position(need))
 		return EXT2MB_ET_NO_SPACE;
 	preallocation_move_begin(&need->worker->stats);
 	lock_wait(&pool->lock);
-	bool is_taken = group_pa_take_at(&pool->list, need_left_position(need), need_goal_clusters(need), found);
+	bool is_taken = group_pa_alloc_at(&pool->list, need_left_position(need), need_goal_clusters(need), found);
 	lock_release(&pool->lock);
 	preallocation_move_end(&need->worker->stats);
 	return is_taken ? 0 : EXT2MB_ET_NO_SPACE;
 }
 
 /* Where directories are written one after the other, a file that is known whole joins the small ones. */
-static errcode_t take_after_small(const struct file_need *need, struct preallocation *found)
+static errcode_t alloc_after_small(const struct file_need *need, struct preallocation *found)
 {
 	const struct flex_search_request near = {
 		.position = need->worker->preallocation->pool.next,
@@ -98,11 +98,11 @@ static errcode_t take_after_small(const struct file_need *need, struct prealloca
 
 	if (!near.position || !need->file->is_final || need->goal.try_count || !worker_goes_in_order(need->worker))
 		return EXT2MB_ET_NO_SPACE;
-	return flex_search_take(need->worker, &near, &found->position, &found->count);
+	return flex_search_alloc(need->worker, &near, &found->position, &found->count);
 }
 
 /* More than a group, all of it known to be needed, goes where several groups are free. */
-static errcode_t take_free_groups(const struct file_need *need, struct preallocation *found)
+static errcode_t alloc_free_groups(const struct file_need *need, struct preallocation *found)
 {
 	struct ext2mb *mb = need->mb;
 	const struct normalize_goal *goal = &need->goal;
@@ -117,7 +117,7 @@ static errcode_t take_free_groups(const struct file_need *need, struct prealloca
 
 	if (wanted.clusters <= mb->geometry.clusters_per_group || !empty_groups_find(mb, &wanted, &position))
 		return EXT2MB_ET_NO_SPACE;
-	return large_take_at(need, position, goal->count, 0, found);
+	return large_alloc_at(need, position, goal->count, 0, found);
 }
 
 /* As writeback asks for a file that is longer than what is kept in memory. */
@@ -136,7 +136,7 @@ static errcode_t begin_free_group(const struct file_need *need, struct prealloca
 	if (need->left_physical || need->request->logical || !asks_for_much(need) ||
 	    !empty_groups_first(mb, mb->policy.goals->load(mb, need->file->ino).group, &position))
 		return EXT2MB_ET_NO_SPACE;
-	return large_take_at(need, position, need->goal.count, 0, found);
+	return large_alloc_at(need, position, need->goal.count, 0, found);
 }
 
 /* Whether all that is wanted is free after the left neighbour, be it in the next group. */
@@ -168,7 +168,7 @@ static errcode_t begin_extent(const struct file_need *need, struct preallocation
 	if (!begins || !asks_for_much(need) || fits_after(need) ||
 	    !empty_groups_first(need->mb, (uint32_t)(position / need->mb->geometry.clusters_per_group), &position))
 		return EXT2MB_ET_NO_SPACE;
-	return large_take_at(need, position, goal->count, 0, found);
+	return large_alloc_at(need, position, goal->count, 0, found);
 }
 
 typedef errcode_t (*large_attempt)(const struct file_need *need, struct preallocation *found);
@@ -177,17 +177,17 @@ errcode_t large_attempts_try(const struct file_need *need, struct preallocation 
 {
 	static const struct {
 		uint32_t rule; /* 0: it is no choice */
-		large_attempt take;
+		large_attempt run;
 	} attempts[] = {
-		{ RULE_FROM_SMALL, take_of_small },     { RULE_WHOLE_EXTENT, begin_extent },
-		{ 0, large_take_at_neighbour },         { RULE_FREE_GROUPS, take_free_groups },
-		{ RULE_FREE_GROUP, begin_free_group },  { RULE_NEAR, take_near },
-		{ RULE_AFTER_SMALL, take_after_small }, { 0, large_take_anywhere },
+		{ RULE_FROM_SMALL, alloc_of_small },     { RULE_WHOLE_EXTENT, begin_extent },
+		{ 0, large_alloc_at_neighbour },         { RULE_FREE_GROUPS, alloc_free_groups },
+		{ RULE_FREE_GROUP, begin_free_group },   { RULE_NEAR, alloc_near },
+		{ RULE_AFTER_SMALL, alloc_after_small }, { 0, large_alloc_anywhere },
 	};
 	errcode_t error = EXT2MB_ET_NO_SPACE;
 
 	for (unsigned int n = 0; n < sizeof(attempts) / sizeof(*attempts) && error == EXT2MB_ET_NO_SPACE; n++)
 		if (!attempts[n].rule || need_follows(need, attempts[n].rule))
-			error = attempts[n].take(need, found);
+			error = attempts[n].run(need, found);
 	return error;
 }

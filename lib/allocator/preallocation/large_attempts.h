@@ -10,11 +10,11 @@ MUST_CHECK errcode_t large_attempts_try(const struct file_need *need, struct pre
 /* --- The kernel's attempts, which are among ours. EXT2MB_ET_NO_SPACE has taken nothing; ENOMEM. */
 
 /* What is free from a position on, up to so many blocks; flags are EXT2MB_ALLOC_*. */
-MUST_CHECK errcode_t large_take_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
-                                   struct preallocation *found);
+MUST_CHECK errcode_t large_alloc_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
+                                    struct preallocation *found);
 
 /* The normalised goal's wish: after the left neighbour, or before the right one. */
-MUST_CHECK errcode_t large_take_at_neighbour(const struct file_need *need, struct preallocation *found);
+MUST_CHECK errcode_t large_alloc_at_neighbour(const struct file_need *need, struct preallocation *found);
 
 /* By the criteria, from the stream's goal on. */
-MUST_CHECK errcode_t large_take_anywhere(const struct file_need *need, struct preallocation *found);
+MUST_CHECK errcode_t large_alloc_anywhere(const struct file_need *need, struct preallocation *found);

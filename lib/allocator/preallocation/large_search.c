@@ -50,12 +50,12 @@ static errcode_t choose_goal(struct file_need *need)
 	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
 	if (preallocation_is_ours(need->mb) && request.hints.largest_order >= 0)
 		request.hints.largest_order++;
-	const struct own_operations *own = need->mb->policy.own;
+	const struct user_operations *user = need->mb->policy.user;
 	bool is_normalized = false;
-	errcode_t error = own ? own->goal(file, &request, &need->own_goal, &need->has_own_goal) : 0;
+	errcode_t error = user ? user->goal(file, &request, &need->user_goal, &need->has_user_goal) : 0;
 
-	if (own && !error)
-		error = own->normalize(file, &request, &need->goal, &is_normalized);
+	if (user && !error)
+		error = user->normalize(file, &request, &need->goal, &is_normalized);
 	if (!error && !is_normalized)
 		need->goal = normalize(need->mb->prealloc->normalization, &request);
 	need->ends_closed = !is_normalized && normalize_ends_closed(&request);
@@ -63,7 +63,7 @@ static errcode_t choose_goal(struct file_need *need)
 }
 
 /* As the kernel looks for the end of a closed file: from the group on where the file is, or its inode. */
-static errcode_t take_closed(const struct file_need *need, struct preallocation *found)
+static errcode_t alloc_closed(const struct file_need *need, struct preallocation *found)
 {
 	const struct geometry *geometry = &need->mb->geometry;
 	uint64_t left = need->left_physical ? geometry_position(geometry, need->left_physical) : 0;
@@ -77,14 +77,14 @@ static errcode_t take_closed(const struct file_need *need, struct preallocation 
 
 	if (!need->ends_closed)
 		return EXT2MB_ET_NO_SPACE;
-	return preallocation_take(need->worker, &scan, found);
+	return preallocation_alloc(need->worker, &scan, found);
 }
 
 /* Where somebody's own policy wishes it: what is free there if that holds the request, else from its group on. */
-static errcode_t take_at_own_goal(const struct file_need *need, struct preallocation *found)
+static errcode_t alloc_at_goal(const struct file_need *need, struct preallocation *found)
 {
 	struct scan_request scan = {
-		.goal = geometry_position(&need->mb->geometry, need->own_goal),
+		.goal = geometry_position(&need->mb->geometry, need->user_goal),
 		.has_goal = true,
 		.count = need_goal_clusters(need),
 		.least = need_asked_clusters(need),
@@ -92,12 +92,12 @@ static errcode_t take_at_own_goal(const struct file_need *need, struct prealloca
 		.stream = need->file->ino,
 		.flags = EXT2MB_ALLOC_GOAL_ONLY,
 	};
-	errcode_t error = preallocation_take(need->worker, &scan, found);
+	errcode_t error = preallocation_alloc(need->worker, &scan, found);
 
 	if (error == EXT2MB_ET_NO_SPACE) {
 		scan.least = 0;
 		scan.flags = 0;
-		error = preallocation_take(need->worker, &scan, found);
+		error = preallocation_alloc(need->worker, &scan, found);
 	}
 	if (!error)
 		found->logical = need_place(need, found->count);
@@ -106,23 +106,23 @@ static errcode_t take_at_own_goal(const struct file_need *need, struct prealloca
 
 static errcode_t try_kernels(const struct file_need *need, struct preallocation *found)
 {
-	errcode_t error = take_closed(need, found);
+	errcode_t error = alloc_closed(need, found);
 
 	if (error == EXT2MB_ET_NO_SPACE)
-		error = large_take_at_neighbour(need, found);
-	return error == EXT2MB_ET_NO_SPACE ? large_take_anywhere(need, found) : error;
+		error = large_alloc_at_neighbour(need, found);
+	return error == EXT2MB_ET_NO_SPACE ? large_alloc_anywhere(need, found) : error;
 }
 
 static errcode_t try_all(const struct file_need *need, struct preallocation *found)
 {
-	if (need->has_own_goal)
-		return take_at_own_goal(need, found);
+	if (need->has_user_goal)
+		return alloc_at_goal(need, found);
 	return preallocation_is_ours(need->mb) ? large_attempts_try(need, found) : try_kernels(need, found);
 }
 
 errcode_t large_search(struct file_need *need, struct preallocation *taken)
 {
-	struct preallocation_owner *own = &need->file->own;
+	struct preallocation_owner *own = &need->file->owner;
 
 	clip_at_extent(need);
 	errcode_t error = choose_goal(need);
@@ -141,5 +141,5 @@ errcode_t large_search(struct file_need *need, struct preallocation *taken)
 	}
 	preallocation_owner_clear_served(own, need->mb);
 	inode_pa_add(&own->list, &found);
-	return preallocation_owner_take(own, need->mb, need_logical(need), need_to_clusters(need, need->count), taken);
+	return preallocation_owner_alloc(own, need->mb, need_logical(need), need_to_clusters(need, need->count), taken);
 }

@@ -21,10 +21,10 @@ static void give_run_back(void *context, uint64_t position, uint32_t count)
 
 void locality_group_trim(struct ext2mb_worker *worker, struct locality_group *pool)
 {
-	if (pool->own.list.count <= GROUP_PA_MOST)
+	if (pool->owner.list.count <= GROUP_PA_MOST)
 		return;
 	preallocation_move_begin(&worker->stats);
-	group_pa_trim(&pool->own.list, give_run_back, &(struct giving_back){ worker->mb, &worker->stats });
+	group_pa_trim(&pool->owner.list, give_run_back, &(struct giving_back){ worker->mb, &worker->stats });
 	preallocation_move_end(&worker->stats);
 }
 
@@ -39,27 +39,27 @@ static uint32_t next_clusters(const struct ext2mb_worker *worker, const struct l
 }
 
 /* In the group where the search would begin: a whole preallocation, or what is there. EXT2MB_ET_NO_SPACE. */
-static errcode_t take_in_group(struct ext2mb_worker *worker, const struct scan_request *scan,
-                               struct preallocation *found)
+static errcode_t alloc_in_group(struct ext2mb_worker *worker, const struct scan_request *scan,
+                                struct preallocation *found)
 {
 	struct flex_search_request near = {
 		.position = scan->goal, .count = (uint32_t)scan->count, .least = (uint32_t)scan->count, .in_group = true
 	};
-	errcode_t error = flex_search_take(worker, &near, &found->position, &found->count);
+	errcode_t error = flex_search_alloc(worker, &near, &found->position, &found->count);
 
 	if (error != EXT2MB_ET_NO_SPACE || scan->count == scan->asked)
 		return error;
 	near.least = (uint32_t)scan->asked;
 	near.goes_on = false;
-	return flex_search_take(worker, &near, &found->position, &found->count);
+	return flex_search_alloc(worker, &near, &found->position, &found->count);
 }
 
 /*
  * The first run after the goal that has room for the request: what is short is used up, too. But not by files whose
  * ends are not known, as long as there are whole preallocations.
  */
-static errcode_t take_next(struct ext2mb_worker *worker, const struct scan_request *scan, bool is_open,
-                           struct preallocation *found)
+static errcode_t alloc_next(struct ext2mb_worker *worker, const struct scan_request *scan, bool is_open,
+                            struct preallocation *found)
 {
 	struct flex_search_request near = {
 		.position = scan->goal,
@@ -67,12 +67,12 @@ static errcode_t take_next(struct ext2mb_worker *worker, const struct scan_reque
 		.least = (uint32_t)(is_open ? scan->count : scan->asked),
 		.goes_on = is_open,
 	};
-	errcode_t error = flex_search_take(worker, &near, &found->position, &found->count);
+	errcode_t error = flex_search_alloc(worker, &near, &found->position, &found->count);
 
 	if (error != EXT2MB_ET_NO_SPACE || !is_open)
 		return error;
 	near.least = (uint32_t)scan->asked;
-	return flex_search_take(worker, &near, &found->position, &found->count);
+	return flex_search_alloc(worker, &near, &found->position, &found->count);
 }
 
 /* Preallocations follow one another where that is possible, and become as long as they may be by and by. */
@@ -87,7 +87,7 @@ static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group
 		.asked = asked,
 	};
 	struct preallocation found;
-	errcode_t error = preallocation_list_reserve(&pool->own.list, 1);
+	errcode_t error = preallocation_list_reserve(&pool->owner.list, 1);
 
 	if (scan.goal >= mb->geometry.clusters)
 		scan.goal = 0;
@@ -95,23 +95,23 @@ static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group
 		return error;
 	error = EXT2MB_ET_NO_SPACE;
 	if (request->is_in_order)
-		error = take_next(worker, &scan, request->is_open, &found);
+		error = alloc_next(worker, &scan, request->is_open, &found);
 	else if (request->in_group)
-		error = take_in_group(worker, &scan, &found);
+		error = alloc_in_group(worker, &scan, &found);
 	if (error == EXT2MB_ET_NO_SPACE)
-		error = preallocation_take(worker, &scan, &found);
+		error = preallocation_alloc(worker, &scan, &found);
 	if (error)
 		return error;
 	pool->next = found.position + found.count;
 	if (pool->next_clusters < mb->prealloc->group_clusters)
 		pool->next_clusters = (uint32_t)min_u64(pool->next_clusters * GROWTH, mb->prealloc->group_clusters);
-	group_pa_add(&pool->own.list, found, mb->geometry.clusters_per_group);
+	group_pa_add(&pool->owner.list, found, mb->geometry.clusters_per_group);
 	return 0;
 }
 
 /* What follows the file, where no preallocation has it: another one ended there. */
-static errcode_t take_after(struct ext2mb_worker *worker, const struct small_request *request,
-                            struct preallocation *taken)
+static errcode_t alloc_after(struct ext2mb_worker *worker, const struct small_request *request,
+                             struct preallocation *taken)
 {
 	const struct scan_request scan = {
 		.goal = request->after,
@@ -123,7 +123,7 @@ static errcode_t take_after(struct ext2mb_worker *worker, const struct small_req
 
 	if (!request->room || !request->after || request->after >= worker->mb->geometry.clusters)
 		return EXT2MB_ET_NO_SPACE;
-	return scan_take(worker, &scan, &taken->position, &taken->count);
+	return scan_alloc(worker, &scan, &taken->position, &taken->count);
 }
 
 /* By the worker's hints: a search for what is not there goes through all groups. */
@@ -138,40 +138,40 @@ static bool may_be_free(const struct ext2mb_worker *worker, uint32_t clusters)
  * From a preallocation that has at least so many, be it a new one. NO_SPACE: there is none; a new one that is shorter
  * is kept.
  */
-static errcode_t take_room(struct ext2mb_worker *worker, struct locality_group *pool,
-                           const struct small_request *request, uint32_t least, struct preallocation *taken)
+static errcode_t alloc_room(struct ext2mb_worker *worker, struct locality_group *pool,
+                            const struct small_request *request, uint32_t least, struct preallocation *taken)
 {
-	struct preallocation_list *list = &pool->own.list;
+	struct preallocation_list *list = &pool->owner.list;
 
-	if (group_pa_take(list, least, request->most, request->goal, taken))
+	if (group_pa_alloc(list, least, request->most, request->goal, taken))
 		return 0;
 	if (least > request->count && !may_be_free(worker, least))
 		return EXT2MB_ET_NO_SPACE;
 	errcode_t error = preallocate(worker, pool, request, least);
 	if (error)
 		return error;
-	return group_pa_take(list, least, request->most, request->goal, taken) ? 0 : EXT2MB_ET_NO_SPACE;
+	return group_pa_alloc(list, least, request->most, request->goal, taken) ? 0 : EXT2MB_ET_NO_SPACE;
 }
 
 /*
  * A file rather begins where all that it may become has room: in what is left of one that was closed, every sixth of
  * perl's files had two extents.
  */
-errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
-                              const struct small_request *request, struct preallocation *taken)
+errcode_t locality_group_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
+                               const struct small_request *request, struct preallocation *taken)
 {
-	struct preallocation_list *list = &pool->own.list;
+	struct preallocation_list *list = &pool->owner.list;
 
-	if (request->after && group_pa_take_at(list, request->after, request->most, taken))
+	if (request->after && group_pa_alloc_at(list, request->after, request->most, taken))
 		return 0;
-	errcode_t error = take_after(worker, request, taken);
+	errcode_t error = alloc_after(worker, request, taken);
 	if (error == EXT2MB_ET_NO_SPACE && request->room > request->most)
-		error = take_room(worker, pool, request, request->room, taken);
+		error = alloc_room(worker, pool, request, request->room, taken);
 	if (error == EXT2MB_ET_NO_SPACE && request->room && request->most > request->count)
-		error = take_room(worker, pool, request, request->most, taken);
+		error = alloc_room(worker, pool, request, request->most, taken);
 	if (error == EXT2MB_ET_NO_SPACE)
-		error = take_room(worker, pool, request, request->count, taken);
-	if (error == EXT2MB_ET_NO_SPACE && group_pa_take(list, 1, request->most, request->goal, taken))
+		error = alloc_room(worker, pool, request, request->count, taken);
+	if (error == EXT2MB_ET_NO_SPACE && group_pa_alloc(list, 1, request->most, request->goal, taken))
 		error = 0;
 	if (!error)
 		locality_group_trim(worker, pool);
@@ -180,12 +180,12 @@ errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_grou
 
 void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct preallocation *run)
 {
-	lock_wait(&pool->own.lock);
-	errcode_t error = preallocation_list_reserve(&pool->own.list, 1);
+	lock_wait(&pool->owner.lock);
+	errcode_t error = preallocation_list_reserve(&pool->owner.list, 1);
 	if (error)
 		preallocation_give_back(worker->mb, &worker->stats, run->position, run->count);
 	else
-		group_pa_add(&pool->own.list, *run, worker->mb->geometry.clusters_per_group);
+		group_pa_add(&pool->owner.list, *run, worker->mb->geometry.clusters_per_group);
 	locality_group_trim(worker, pool);
-	lock_release(&pool->own.lock);
+	lock_release(&pool->owner.lock);
 }

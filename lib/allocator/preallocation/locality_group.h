@@ -16,7 +16,7 @@ struct ext2mb_worker;
 
 /* Zero-initialise, but for next_clusters. */
 struct locality_group {
-	struct preallocation_owner own;
+	struct preallocation_owner owner;
 	uint32_t next_clusters; /* of the next preallocation */
 	_Atomic bool is_wanted; /* there have been files that stayed small; set once, read without the lock */
 	ext2_ino_t newest;      /* the file that has begun here last */
@@ -55,8 +55,8 @@ static inline void locality_group_want(struct locality_group *pool)
  * than count are had only if the free space is in pieces. They count as reserved until they are served. The lock is
  * held. EXT2MB_ET_NO_SPACE, ENOMEM.
  */
-MUST_CHECK errcode_t locality_group_take(struct ext2mb_worker *worker, struct locality_group *pool,
-                                         const struct small_request *request, struct preallocation *taken);
+MUST_CHECK errcode_t locality_group_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
+                                          const struct small_request *request, struct preallocation *taken);
 
 /* With the lock held: too many preallocations of a size are given back. */
 void locality_group_trim(struct ext2mb_worker *worker, struct locality_group *pool);

@@ -43,26 +43,26 @@ void preallocation_open_worker(struct ext2mb_worker *worker)
 
 	own->hints_are_due = true;
 	own->pool.next_clusters = worker->mb->prealloc->group_clusters;
-	preallocation_register_add(worker->mb->preallocations, &own->pool.own, worker->number);
+	preallocation_register_add(worker->mb->preallocations, &own->pool.owner, worker->number);
 }
 
 void preallocation_close_worker(struct ext2mb_worker *worker)
 {
-	struct preallocation_owner *owner = &worker->preallocation->pool.own;
+	struct preallocation_owner *owner = &worker->preallocation->pool.owner;
 
 	preallocation_owner_give_back(owner, worker->mb, &worker->stats, NULL);
 	preallocation_register_remove(worker->mb->preallocations, owner);
 	preallocation_list_destroy(&owner->list);
 }
 
-errcode_t preallocation_take(struct ext2mb_worker *worker, const struct scan_request *request,
-                             struct preallocation *taken)
+errcode_t preallocation_alloc(struct ext2mb_worker *worker, const struct scan_request *request,
+                              struct preallocation *taken)
 {
 	struct scan_request scan = *request;
 
 	scan.reserves = true;
 	scan.as_kernel = !preallocation_is_ours(worker->mb);
-	errcode_t error = scan_take(worker, &scan, &taken->position, &taken->count);
+	errcode_t error = scan_alloc(worker, &scan, &taken->position, &taken->count);
 	if (!error && taken->count < request->count)
 		worker->preallocation->hints_are_due = true;
 	return error;

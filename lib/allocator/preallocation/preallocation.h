@@ -57,9 +57,9 @@ static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 	       (worker->preallocation->goes_in_order || directory_visits_in_order(&worker->preallocation->visits));
 }
 
-/* Takes clusters to be a preallocation, or a part of it, with the lock of its owner held. As scan_take(). */
-MUST_CHECK errcode_t preallocation_take(struct ext2mb_worker *worker, const struct scan_request *request,
-                                        struct preallocation *taken);
+/* Takes clusters to be a preallocation, or a part of it, with the lock of its owner held. As scan_alloc(). */
+MUST_CHECK errcode_t preallocation_alloc(struct ext2mb_worker *worker, const struct scan_request *request,
+                                         struct preallocation *taken);
 
 /* Brings the worker's hints up to date, unless they are as good as new. */
 void preallocation_renew_hints(struct ext2mb_worker *worker);

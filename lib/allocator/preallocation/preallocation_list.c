@@ -44,7 +44,7 @@ static uint32_t find(const struct preallocation_list *list, uint32_t logical)
 	return (uint32_t)BISECT(list->count, item, end_of(&list->items[item]) > logical);
 }
 
-bool inode_pa_take_served(struct preallocation_list *list, uint64_t *position, uint32_t *count)
+bool inode_pa_alloc_served(struct preallocation_list *list, uint64_t *position, uint32_t *count)
 {
 	if (!list->served)
 		return false;
@@ -64,8 +64,8 @@ void inode_pa_add(struct preallocation_list *list, const struct preallocation *a
 	list->cursor = index;
 }
 
-errcode_t inode_pa_take_any(struct preallocation_list *list, uint32_t logical, uint32_t most,
-                            struct preallocation *taken)
+errcode_t inode_pa_alloc_any(struct preallocation_list *list, uint32_t logical, uint32_t most,
+                             struct preallocation *taken)
 {
 	uint32_t index = find(list, logical);
 
@@ -152,8 +152,8 @@ static uint64_t distance(uint64_t one, uint64_t other)
 }
 
 /* From its front. False if there is no such run. */
-static bool take_front(struct preallocation_list *list, struct preallocation *run, uint32_t most,
-                       struct preallocation *taken)
+static bool alloc_front(struct preallocation_list *list, struct preallocation *run, uint32_t most,
+                        struct preallocation *taken)
 {
 	if (!run)
 		return false;
@@ -166,8 +166,8 @@ static bool take_front(struct preallocation_list *list, struct preallocation *ru
 	return true;
 }
 
-bool group_pa_take(struct preallocation_list *list, uint32_t least, uint32_t most, uint64_t goal,
-                   struct preallocation *taken)
+bool group_pa_alloc(struct preallocation_list *list, uint32_t least, uint32_t most, uint64_t goal,
+                    struct preallocation *taken)
 {
 	struct preallocation *best = NULL;
 
@@ -179,14 +179,14 @@ bool group_pa_take(struct preallocation_list *list, uint32_t least, uint32_t mos
 		     distance(run->position, goal) < distance(best->position, goal)))
 			best = run;
 	}
-	return take_front(list, best, most, taken);
+	return alloc_front(list, best, most, taken);
 }
 
-bool group_pa_take_at(struct preallocation_list *list, uint64_t position, uint32_t most, struct preallocation *taken)
+bool group_pa_alloc_at(struct preallocation_list *list, uint64_t position, uint32_t most, struct preallocation *taken)
 {
 	for (uint32_t index = 0; index < list->count; index++)
 		if (list->items[index].position == position)
-			return take_front(list, &list->items[index], most, taken);
+			return alloc_front(list, &list->items[index], most, taken);
 	return false;
 }
 

@@ -32,7 +32,7 @@ struct preallocation_list {
 	size_t capacity;
 	uint32_t count;
 	uint32_t cursor; /* which one of a file was used last: a hint, but below capacity */
-	uint32_t served; /* clusters before the cursor's, taken from its front since inode_pa_take_served() */
+	uint32_t served; /* clusters before the cursor's, taken from its front since inode_pa_alloc_served() */
 };
 
 void preallocation_list_destroy(struct preallocation_list *list);
@@ -42,9 +42,9 @@ MUST_CHECK errcode_t preallocation_list_reserve(struct preallocation_list *list,
 
 /*
  * What was taken from the front of the preallocation that was used last, and not returned here before: one run.
- * Anything but inode_pa_take_front() may only be called when nothing is left to be returned. False if nothing is.
+ * Anything but inode_pa_alloc_front() may only be called when nothing is left to be returned. False if nothing is.
  */
-bool inode_pa_take_served(struct preallocation_list *list, uint64_t *position, uint32_t *count);
+bool inode_pa_alloc_served(struct preallocation_list *list, uint64_t *position, uint32_t *count);
 
 /* Adds one that overlaps no other. Room must have been reserved. */
 void inode_pa_add(struct preallocation_list *list, const struct preallocation *added);
@@ -53,15 +53,15 @@ void inode_pa_add(struct preallocation_list *list, const struct preallocation *a
  * Takes up to most clusters from the preallocation that holds the logical cluster; their count is 0 if none does.
  * ENOMEM, and nothing is taken: a preallocation is to be parted and there is no room for another.
  */
-MUST_CHECK errcode_t inode_pa_take_any(struct preallocation_list *list, uint32_t logical, uint32_t most,
-                                       struct preallocation *taken);
+MUST_CHECK errcode_t inode_pa_alloc_any(struct preallocation_list *list, uint32_t logical, uint32_t most,
+                                        struct preallocation *taken);
 
 /*
  * What a growing file does most: takes `most` clusters from the front of the preallocation used last, and not all of
  * it.
  */
-static inline bool inode_pa_take_front(struct preallocation_list *list, uint32_t logical, uint32_t most,
-                                       struct preallocation *taken)
+static inline bool inode_pa_alloc_front(struct preallocation_list *list, uint32_t logical, uint32_t most,
+                                        struct preallocation *taken)
 {
 	if (list->cursor >= list->count)
 		return false;
@@ -105,11 +105,11 @@ void group_pa_add(struct preallocation_list *list, struct preallocation run, uin
  * Takes at least `least` and up to most clusters from the front of one run: of the smallest order that has a run
  * with as many, the one whose start is nearest to the goal. False if there is none.
  */
-bool group_pa_take(struct preallocation_list *list, uint32_t least, uint32_t most, uint64_t goal,
-                   struct preallocation *taken);
+bool group_pa_alloc(struct preallocation_list *list, uint32_t least, uint32_t most, uint64_t goal,
+                    struct preallocation *taken);
 
 /* Takes up to most clusters of the run that begins at the position. False if none does. */
-bool group_pa_take_at(struct preallocation_list *list, uint64_t position, uint32_t most, struct preallocation *taken);
+bool group_pa_alloc_at(struct preallocation_list *list, uint64_t position, uint32_t most, struct preallocation *taken);
 
 typedef void (*group_pa_visit)(void *context, uint64_t position, uint32_t count);
 

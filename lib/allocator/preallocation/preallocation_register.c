@@ -62,15 +62,15 @@ void preallocation_owner_clear_served(struct preallocation_owner *owner, struct 
 	uint64_t position;
 	uint32_t count;
 
-	if (inode_pa_take_served(&owner->list, &position, &count))
+	if (inode_pa_alloc_served(&owner->list, &position, &count))
 		group_reserved_clear(mb, position, count);
 }
 
-errcode_t preallocation_owner_take_any(struct preallocation_owner *owner, struct ext2mb *mb, uint32_t logical,
-                                       uint32_t most, struct preallocation *taken)
+errcode_t preallocation_owner_alloc_any(struct preallocation_owner *owner, struct ext2mb *mb, uint32_t logical,
+                                        uint32_t most, struct preallocation *taken)
 {
 	preallocation_owner_clear_served(owner, mb);
-	errcode_t error = inode_pa_take_any(&owner->list, logical, most, taken);
+	errcode_t error = inode_pa_alloc_any(&owner->list, logical, most, taken);
 	if (!error && taken->count)
 		group_reserved_clear(mb, taken->position, taken->count);
 	return error;

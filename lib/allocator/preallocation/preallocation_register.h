@@ -90,15 +90,15 @@ void preallocation_owner_clear_served(struct preallocation_owner *owner, struct 
  * Takes up to most clusters from a file's preallocation that holds the logical cluster; none if none does. The lock is
  * held. ENOMEM, and nothing is taken.
  */
-MUST_CHECK errcode_t preallocation_owner_take_any(struct preallocation_owner *owner, struct ext2mb *mb,
-                                                  uint32_t logical, uint32_t most, struct preallocation *taken);
+MUST_CHECK errcode_t preallocation_owner_alloc_any(struct preallocation_owner *owner, struct ext2mb *mb,
+                                                   uint32_t logical, uint32_t most, struct preallocation *taken);
 
 /* The same, and what a growing file does most is done here. */
-static inline MUST_CHECK errcode_t preallocation_owner_take(struct preallocation_owner *owner, struct ext2mb *mb,
-                                                            uint32_t logical, uint32_t most,
-                                                            struct preallocation *taken)
+static inline MUST_CHECK errcode_t preallocation_owner_alloc(struct preallocation_owner *owner, struct ext2mb *mb,
+                                                             uint32_t logical, uint32_t most,
+                                                             struct preallocation *taken)
 {
-	if (inode_pa_take_front(&owner->list, logical, most, taken))
+	if (inode_pa_alloc_front(&owner->list, logical, most, taken))
 		return 0;
-	return preallocation_owner_take_any(owner, mb, logical, most, taken);
+	return preallocation_owner_alloc_any(owner, mb, logical, most, taken);
 }

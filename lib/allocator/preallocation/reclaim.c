@@ -8,8 +8,8 @@
 #include "allocator/group/totals.h"
 #include "allocator/preallocation/preallocation.h"
 
-errcode_t reclaim_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
-                       uint32_t *taken)
+errcode_t reclaim_alloc(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
+                        uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 
@@ -22,7 +22,7 @@ errcode_t reclaim_take(struct ext2mb_worker *worker, const struct scan_request *
 
 		if (is_proof)
 			ended = totals_count(mb, COUNT_MOVES_ENDED) + atomic_load(&mb->releases_ended);
-		errcode_t error = scan_take(worker, request, position, taken);
+		errcode_t error = scan_alloc(worker, request, position, taken);
 		if (error != EXT2MB_ET_NO_SPACE)
 			return error;
 		worker->preallocation->hints_are_due = true;
@@ -107,14 +107,14 @@ static errcode_t find(struct ext2mb *mb, uint32_t clusters, uint64_t *position)
  * are none.) Where a run would be it is tried again: every preallocation that another thread has made there since has
  * handed out a part of it, so this comes to an end.
  */
-errcode_t reclaim_take_whole(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
-                             uint32_t *taken)
+errcode_t reclaim_alloc_whole(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
+                              uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 
 	for (;;) {
 		uint64_t ended = atomic_load(&mb->releases_ended), place;
-		errcode_t error = scan_take(worker, request, position, taken);
+		errcode_t error = scan_alloc(worker, request, position, taken);
 
 		if (error != EXT2MB_ET_NO_SPACE)
 			return error;

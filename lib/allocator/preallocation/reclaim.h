@@ -11,16 +11,16 @@
 #include "allocator/search/scan.h"
 
 /*
- * scan_take() until it finds something, or there is nothing though all preallocations have been given back:
+ * scan_alloc() until it finds something, or there is nothing though all preallocations have been given back:
  * EXT2MB_ET_NO_SPACE. No owner's lock may be held. ENOMEM.
  */
-MUST_CHECK errcode_t reclaim_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
-                                  uint32_t *taken);
+MUST_CHECK errcode_t reclaim_alloc(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *position,
+                                   uint32_t *taken);
 
 /*
  * The same for requests that a short run does not serve (EXT2MB_ALLOC_WHOLE, least_blocks): until it finds a run of
  * `least` clusters (at most a group), or there is none even if all preallocations were given back. Where one would be,
  * the preallocations that lie in it are given back, and no others.
  */
-MUST_CHECK errcode_t reclaim_take_whole(struct ext2mb_worker *worker, const struct scan_request *request,
-                                        uint64_t *position, uint32_t *taken);
+MUST_CHECK errcode_t reclaim_alloc_whole(struct ext2mb_worker *worker, const struct scan_request *request,
+                                         uint64_t *position, uint32_t *taken);

@@ -105,7 +105,7 @@ static struct locality_group *lock_pool(const struct file_need *need)
 
 	if (need->file->directory && !worker_goes_in_order(need->worker))
 		return directory_locality_lock(need->worker, need->file->directory);
-	lock_wait(&pool->own.lock);
+	lock_wait(&pool->owner.lock);
 	return pool;
 }
 
@@ -117,7 +117,7 @@ bool small_search_gives_more(const struct file_need *need)
 /* What the request does not need of a slice becomes a preallocation of the file. */
 errcode_t small_search(const struct file_need *need, struct preallocation *taken)
 {
-	struct preallocation_owner *own = &need->file->own;
+	struct preallocation_owner *own = &need->file->owner;
 	struct stats *stats = &need->worker->stats;
 	uint32_t count = need_to_clusters(need, need->count);
 	const struct small_goal goal = need->mb->policy.small_file_goal(need->file);
@@ -142,10 +142,10 @@ errcode_t small_search(const struct file_need *need, struct preallocation *taken
 	if (may_move)
 		preallocation_move_begin(stats);
 	struct locality_group *pool = lock_pool(need);
-	error = need->mb->policy.small_file_take(need->worker, pool, &request, &run);
+	error = need->mb->policy.small_file_alloc(need->worker, pool, &request, &run);
 	if (!error && !need->left_physical)
 		pool->newest = need->file->ino;
-	lock_release(&pool->own.lock);
+	lock_release(&pool->owner.lock);
 	if (!error) {
 		need->file->began_small = true;
 		taken->position = run.position;

@@ -53,8 +53,8 @@ static errcode_t enter_first_run(struct ext2mb *mb, uint64_t goal, uint64_t limi
 	return EXT2MB_ET_NO_SPACE;
 }
 
-errcode_t first_fit_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
-                         uint32_t *taken)
+errcode_t first_fit_alloc(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
+                          uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 	struct group_piece run;
@@ -63,7 +63,7 @@ errcode_t first_fit_take(struct ext2mb_worker *worker, const struct scan_request
 
 	if (error)
 		return error;
-	group_take(mb, run.group, run.start, run.count);
+	group_alloc(mb, run.group, run.start, run.count);
 	group_leave_changed(mb, run.group);
 	*start = (uint64_t)run.group * mb->geometry.clusters_per_group + run.start;
 	*taken = run.count;

@@ -7,8 +7,8 @@
 #define ONWARD_GROUPS 16u
 
 /* From `from` on; the group is locked. */
-static bool take_run(struct ext2mb *mb, uint32_t number, uint32_t from, const struct flex_search_request *request,
-                     uint32_t *start, uint32_t *taken)
+static bool alloc_run(struct ext2mb *mb, uint32_t number, uint32_t from, const struct flex_search_request *request,
+                      uint32_t *start, uint32_t *taken)
 {
 	const struct buddy *buddy = mb->groups[number].buddy;
 	uint32_t end;
@@ -20,13 +20,13 @@ static bool take_run(struct ext2mb *mb, uint32_t number, uint32_t from, const st
 		return false;
 	}
 	*taken = end - *start < request->count ? end - *start : request->count;
-	group_take(mb, number, *start, *taken);
+	group_alloc(mb, number, *start, *taken);
 	group_reserved_set(mb, number, *start, *taken);
 	return true;
 }
 
-static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, const struct flex_search_request *request,
-                          uint64_t *position, uint32_t *taken)
+static bool alloc_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, const struct flex_search_request *request,
+                           uint64_t *position, uint32_t *taken)
 {
 	struct group *group = &mb->groups[number];
 	uint32_t start;
@@ -38,7 +38,7 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
 	else if (!group_try_lock(group))
 		return false;
 	if (group_load(mb, number) || group_reserved_prepare(mb, number) ||
-	    !take_run(mb, number, from, request, &start, taken)) {
+	    !alloc_run(mb, number, from, request, &start, taken)) {
 		group_leave(mb, number);
 		return false;
 	}
@@ -47,8 +47,8 @@ static bool take_in_group(struct ext2mb *mb, uint32_t number, uint32_t from, con
 	return true;
 }
 
-errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_search_request *request, uint64_t *position,
-                           uint32_t *taken)
+errcode_t flex_search_alloc(struct ext2mb_worker *worker, const struct flex_search_request *request, uint64_t *position,
+                            uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
 	uint32_t here = (uint32_t)(request->position / mb->geometry.clusters_per_group);
@@ -65,9 +65,9 @@ errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_searc
 		return EXT2MB_ET_NO_SPACE;
 	bool found = false;
 	for (uint32_t number = here; number < end && !found; number++, from = 0)
-		found = take_in_group(mb, number, from, request, position, taken);
+		found = alloc_in_group(mb, number, from, request, position, taken);
 	for (uint32_t number = first; !request->goes_on && number <= here && number < end && !found; number++)
-		found = take_in_group(mb, number, 0, request, position, taken);
+		found = alloc_in_group(mb, number, 0, request, position, taken);
 	if (!found)
 		return EXT2MB_ET_NO_SPACE;
 	stats_count_taken(&worker->stats, *taken, true);

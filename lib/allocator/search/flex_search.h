@@ -20,5 +20,5 @@ struct flex_search_request {
  * position and then before it. Groups that are busy are passed over: it is only a preference. With in_group the one
  * group is waited for. EXT2MB_ET_NO_SPACE.
  */
-MUST_CHECK errcode_t flex_search_take(struct ext2mb_worker *worker, const struct flex_search_request *request,
-                                      uint64_t *position, uint32_t *taken);
+MUST_CHECK errcode_t flex_search_alloc(struct ext2mb_worker *worker, const struct flex_search_request *request,
+                                       uint64_t *position, uint32_t *taken);

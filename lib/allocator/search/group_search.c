@@ -20,24 +20,24 @@ static void note_lock(const struct ext2mb *mb, uint32_t number)
 		mb->contention->has_locked(mb->contention->context, number);
 }
 
-bool search_looks_busy(const struct search *search, uint32_t number)
+bool search_looks_busy(const struct free_search *search, uint32_t number)
 {
 	return lock_looks_held(&search->mb->groups[number].lock) || seems_busy(search->mb, number);
 }
 
 /* For requests with a minimum; for others every run is long enough. */
-static bool may_have_least(const struct search *search, uint32_t number, const struct group_summary *summary)
+static bool may_have_least(const struct free_search *search, uint32_t number, const struct group_summary *summary)
 {
 	return search->least == 1 || (group_summary_may_have(summary, search->least) &&
 	                              group_longest(&search->mb->groups[number]) >= search->least);
 }
 
-static struct group_summary summary_of(const struct search *search, uint32_t number)
+static struct group_summary summary_of(const struct free_search *search, uint32_t number)
 {
 	return group_summary_read(&search->mb->groups[number]);
 }
 
-static bool has_buddy(const struct search *search, uint32_t number)
+static bool has_buddy(const struct free_search *search, uint32_t number)
 {
 	struct group_summary summary = summary_of(search, number);
 
@@ -45,68 +45,68 @@ static bool has_buddy(const struct search *search, uint32_t number)
 	       search->wanted <= 1u << summary.largest_order;
 }
 
-static bool has_average(const struct search *search, uint32_t number)
+static bool has_average(const struct free_search *search, uint32_t number)
 {
 	struct group_summary summary = summary_of(search, number);
 
 	return summary.free_clusters && summary.free_clusters >= (uint64_t)search->wanted * summary.fragments;
 }
 
-static bool has_enough(const struct search *search, uint32_t number)
+static bool has_enough(const struct free_search *search, uint32_t number)
 {
 	struct group_summary summary = summary_of(search, number);
 
 	return summary.free_clusters >= search->wanted && may_have_least(search, number, &summary);
 }
 
-static bool has_any(const struct search *search, uint32_t number)
+static bool has_any(const struct free_search *search, uint32_t number)
 {
 	struct group_summary summary = summary_of(search, number);
 
 	return summary.free_clusters > 0 && may_have_least(search, number, &summary);
 }
 
-static bool has_order(const struct search *search, uint32_t number)
+static bool has_order(const struct free_search *search, uint32_t number)
 {
 	return summary_of(search, number).largest_order >= (int)search->order;
 }
 
-static bool has_order_and_wanted(const struct search *search, uint32_t number)
+static bool has_order_and_wanted(const struct free_search *search, uint32_t number)
 {
 	return has_order(search, number) && group_longest(&search->mb->groups[number]) >= search->wanted;
 }
 
-static bool has_longer(const struct search *search, uint32_t number)
+static bool has_longer(const struct free_search *search, uint32_t number)
 {
 	return group_longest(&search->mb->groups[number]) > search->best.count;
 }
 
-static void take(struct search *search, uint32_t number, uint32_t start, uint32_t count)
+static void alloc_run(struct free_search *search, uint32_t number, uint32_t start, uint32_t count)
 {
 	search->best = (struct group_piece){ number, start, count };
 	search->status = SEARCH_HAS_TAKEN;
-	group_take(search->mb, number, start, count);
+	group_alloc(search->mb, number, start, count);
 	if (search->reserves)
 		group_reserved_set(search->mb, number, start, count);
 	if (search->mb->contention)
 		search->mb->contention->has_taken(search->mb->contention->context, number);
 }
 
-void search_take_best(struct search *search)
+void search_alloc_best(struct free_search *search)
 {
 	const struct group_piece best = search->best;
 
-	take(search, best.group, best.start, best.count < search->wanted ? best.count : search->wanted);
+	alloc_run(search, best.group, best.start, best.count < search->wanted ? best.count : search->wanted);
 }
 
-void search_count_extents(struct search *search, uint32_t count)
+void search_count_extents(struct free_search *search, uint32_t count)
 {
 	stats_add(&search->worker->stats, COUNT_EXTENTS_SCANNED, count);
 	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, count);
 }
 
 /* Weighs a run of the group; true when there is no need to look any further in this group. */
-static bool weigh(struct search *search, const struct group_piece *run)
+static bool weigh(struct free_search *search, const struct group_piece *run)
 {
 	struct group_piece *best = &search->best;
 
@@ -129,7 +129,7 @@ static bool weigh(struct search *search, const struct group_piece *run)
 }
 
 /* Measures the group's runs from its first free cluster on. */
-void search_walk(struct search *search, uint32_t number)
+void search_walk(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	uint32_t shortest = search->criterion < GOAL_LENGTH_SLOW ? search->wanted : search->least;
@@ -150,14 +150,14 @@ void search_walk(struct search *search, uint32_t number)
 
 	const struct group_piece *best = &search->best;
 	if (best->count && best->group == number && (best->count >= search->wanted || search->takes_first))
-		search_take_best(search);
+		search_alloc_best(search);
 }
 
 /*
  * The first place where a stripe begins and all of the length is free. (The kernel takes one stripe there, however
  * many were asked for: with more, a file of the RAID would be in more extents than it need be.)
  */
-static void walk_stripes(struct search *search, uint32_t number)
+static void walk_stripes(struct free_search *search, uint32_t number)
 {
 	const struct stripe *stripe = &search->mb->stripe;
 	const struct geometry *geometry = &search->mb->geometry;
@@ -171,19 +171,19 @@ static void walk_stripes(struct search *search, uint32_t number)
 		if (used == end) {
 			search->found++;
 			search_count_extents(search, 1);
-			take(search, number, start, search->wanted);
+			alloc_run(search, number, start, search->wanted);
 			return;
 		}
 		start = stripe_next(stripe, geometry, number, buddy_next_free(buddy, used, buddy->clusters));
 	}
 }
 
-static void walk(struct search *search, uint32_t number)
+static void walk(struct free_search *search, uint32_t number)
 {
 	search->mb->policy.search->walk(search, number);
 }
 
-static void walk_by_length(struct search *search, uint32_t number)
+static void walk_by_length(struct free_search *search, uint32_t number)
 {
 	if (stripe_divides(&search->mb->stripe, search->wanted))
 		walk_stripes(search, number);
@@ -192,25 +192,25 @@ static void walk_by_length(struct search *search, uint32_t number)
 }
 
 /* What needed no more than one look. */
-static void take_measured(struct search *search, uint32_t number, uint32_t start, uint32_t count)
+static void alloc_measured(struct free_search *search, uint32_t number, uint32_t start, uint32_t count)
 {
 	search->found++;
 	search_count_extents(search, 1);
-	take(search, number, start, count);
+	alloc_run(search, number, start, count);
 }
 
 /* The lowest order that has a buddy long enough, the first of its buddies. */
-static void take_buddy(struct search *search, uint32_t number)
+static void alloc_buddy(struct free_search *search, uint32_t number)
 {
 	unsigned int order = (unsigned int)__builtin_ctz(search->wanted);
 	uint32_t start;
 
 	if (buddy_find_order(search->mb->groups[number].buddy, order, &start))
-		take_measured(search, number, start, search->wanted);
+		alloc_measured(search, number, start, search->wanted);
 }
 
 /* The first run that has all that is wanted, or nothing. */
-static void take_long_enough(struct search *search, uint32_t number)
+static void alloc_long_enough(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	uint32_t end, start = buddy_next_run(buddy, 0, search->wanted, &end);
@@ -218,11 +218,11 @@ static void take_long_enough(struct search *search, uint32_t number)
 	if (start == buddy->clusters)
 		group_note_longest(search->mb, number, end);
 	else
-		take_measured(search, number, start, search->wanted);
+		alloc_measured(search, number, start, search->wanted);
 }
 
 /* Remembers the longest run, if it is longer than the best one so far. */
-static void measure_longest(struct search *search, uint32_t number)
+static void measure_longest(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	struct group_piece *best = &search->best;
@@ -238,7 +238,7 @@ static void measure_longest(struct search *search, uint32_t number)
 }
 
 /* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in, if that will do. */
-static void take_largest(struct search *search, uint32_t number)
+static void alloc_largest(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
 	uint32_t start, end;
@@ -252,17 +252,17 @@ static void take_largest(struct search *search, uint32_t number)
 	}
 	if (end - start < search->least)
 		return;
-	take_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
+	alloc_measured(search, number, start, end - start < search->wanted ? end - start : search->wanted);
 }
 
-const struct group_look look_for_largest = { has_order, take_largest };
-const struct group_look look_for_long_enough = { has_order_and_wanted, take_long_enough };
+const struct group_look look_for_largest = { has_order, alloc_largest };
+const struct group_look look_for_long_enough = { has_order_and_wanted, alloc_long_enough };
 const struct group_look look_for_longest = { has_longer, measure_longest };
 
-void search_begin_criterion(struct search *search, enum criterion criterion)
+void search_begin_criterion(struct free_search *search, enum criterion criterion)
 {
 	static const struct group_look looks[CRITERIA] = {
-		[POWER_OF_TWO] = { has_buddy, take_buddy },
+		[POWER_OF_TWO] = { has_buddy, alloc_buddy },
 		[GOAL_LENGTH_FAST] = { has_average, walk_by_length },
 		[BEST_AVAILABLE] = { has_average, walk_by_length },
 		[GOAL_LENGTH_SLOW] = { has_enough, walk },
@@ -273,7 +273,7 @@ void search_begin_criterion(struct search *search, enum criterion criterion)
 	search->look = &looks[criterion];
 }
 
-bool search_remember_busy(struct search *search, uint32_t number)
+bool search_remember_busy(struct free_search *search, uint32_t number)
 {
 	stats_add(&search->worker->stats, COUNT_BUSY_SKIPS, 1);
 	if (search->busy_count < SEARCH_REMEMBERED)
@@ -281,7 +281,7 @@ bool search_remember_busy(struct search *search, uint32_t number)
 	return false;
 }
 
-errcode_t search_group(struct search *search, uint32_t number, bool waits)
+errcode_t search_group(struct free_search *search, uint32_t number, bool waits)
 {
 	struct ext2mb *mb = search->mb;
 	struct group *group = &mb->groups[number];
@@ -313,7 +313,7 @@ errcode_t search_group(struct search *search, uint32_t number, bool waits)
 	return 0;
 }
 
-errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least)
+errcode_t search_alloc_at(struct free_search *search, uint32_t number, uint32_t start, uint32_t least)
 {
 	struct ext2mb *mb = search->mb;
 	errcode_t error = group_enter(mb, number);
@@ -334,15 +334,15 @@ errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start,
 		group_leave(mb, number);
 		return 0;
 	}
-	take(search, number, start, count);
+	alloc_run(search, number, start, count);
 	group_leave_changed(mb, number);
 	return 0;
 }
 
-errcode_t search_take_after(struct search *search, uint32_t number, uint32_t start)
+errcode_t search_alloc_after(struct free_search *search, uint32_t number, uint32_t start)
 {
 	if (search->wanted > 1)
-		return search_take_at(search, number, start, search->wanted);
+		return search_alloc_at(search, number, start, search->wanted);
 
 	struct ext2mb *mb = search->mb;
 	errcode_t error = group_enter(mb, number);
@@ -355,7 +355,7 @@ errcode_t search_take_after(struct search *search, uint32_t number, uint32_t sta
 		group_leave(mb, number);
 		return 0;
 	}
-	take(search, number, start, 1);
+	alloc_run(search, number, start, 1);
 	group_leave_changed(mb, number);
 	return 0;
 }

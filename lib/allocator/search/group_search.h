@@ -24,17 +24,17 @@ struct read_ahead {
 	uint32_t reads;
 };
 
-struct search;
+struct free_search;
 
 /* How a group is looked through: what its summary must promise, and what is taken of it or remembered. */
 struct group_look {
 	/* By the group's summary: a hint, or under its lock the truth. */
-	bool (*suits)(const struct search *search, uint32_t number);
+	bool (*suits)(const struct free_search *search, uint32_t number);
 	/* Under its lock. */
-	void (*look)(struct search *search, uint32_t number);
+	void (*look)(struct free_search *search, uint32_t number);
 };
 
-struct search {
+struct free_search {
 	struct ext2mb_worker *worker;
 	struct ext2mb *mb;
 	uint64_t inode;       /* whose blocks they will be; 0: of no file */
@@ -60,7 +60,7 @@ struct search {
 };
 
 /* The order of the shortest length that BEST_AVAILABLE may look for. */
-static inline unsigned int search_least_order(const struct search *search)
+static inline unsigned int search_least_order(const struct free_search *search)
 {
 	unsigned int order = 31 - (unsigned int)__builtin_clz(search->wanted);
 	unsigned int most_trimmed = search->mb->policy.limits.most_trimmed_orders;
@@ -73,7 +73,7 @@ static inline unsigned int search_least_order(const struct search *search)
 }
 
 /* A trimmed length is whole stripes as far as that is not more than was wanted. */
-static inline uint32_t search_trim(const struct search *search, uint32_t length, uint32_t most)
+static inline uint32_t search_trim(const struct free_search *search, uint32_t length, uint32_t most)
 {
 	uint32_t stripe = search->mb->stripe.clusters;
 
@@ -84,19 +84,19 @@ static inline uint32_t search_trim(const struct search *search, uint32_t length,
 
 struct search_operations {
 	/* Goes through the groups that the index names for the criterion, one of the first three. ENOMEM. */
-	errcode_t (*sweep)(struct search *search);
+	errcode_t (*sweep)(struct free_search *search);
 	/* Goes through all groups, from the start group on, waiting for each or not. ENOMEM. */
-	errcode_t (*sweep_all)(struct search *search, bool waits);
+	errcode_t (*sweep_all)(struct free_search *search, bool waits);
 	/* Measures the runs of a group that is locked, and takes what is good enough. */
-	void (*walk)(struct search *search, uint32_t number);
+	void (*walk)(struct free_search *search, uint32_t number);
 	/* Another thread holds the group: true when it has been waited for and is locked, else it is passed over. */
-	bool (*meet_busy)(struct search *search, uint32_t number);
+	bool (*meet_busy)(struct free_search *search, uint32_t number);
 	/* Before all criteria, for a request that has neither goal nor stream. ENOMEM. */
-	errcode_t (*begin)(struct search *search);
-	/* Before all criteria, for every request: somebody's own; NULL: none. ENOMEM, ELIBBAD. */
-	errcode_t (*own)(struct search *search);
+	errcode_t (*begin)(struct free_search *search);
+	/* Before all criteria, for every request: the user's policy; NULL: none. ENOMEM, ELIBBAD. */
+	errcode_t (*user)(struct free_search *search);
 	/* After all criteria, whatever came of them; NULL: there is nothing to be done. ENOMEM. */
-	errcode_t (*end)(struct search *search);
+	errcode_t (*end)(struct free_search *search);
 	/* A goal is tried itself before anything else; else only if nothing else is asked for. */
 	bool tries_goals;
 };
@@ -110,7 +110,7 @@ struct contention {
 	void (*has_taken)(void *context, uint32_t group); /* a search took clusters there; under the group's lock */
 	void *context;
 	/* The search's criterion looks at the group, suitable or not, before it is locked; NULL: not wanted. */
-	void (*considers)(void *context, const struct search *search, uint32_t group);
+	void (*considers)(void *context, const struct free_search *search, uint32_t group);
 	/* A search has got the group's lock: at once, or it would have had to wait. NULL: not wanted. */
 	void (*has_locked)(void *context, uint32_t group);
 	/* What the kernel calls busy, ext4_fs_is_busy(): locks had to be waited for of late. NULL: they never had to.
@@ -119,28 +119,28 @@ struct contention {
 };
 
 /* Our way through all groups, and our walk. */
-MUST_CHECK errcode_t search_sweep_all(struct search *search, bool waits);
-void search_walk(struct search *search, uint32_t number);
+MUST_CHECK errcode_t search_sweep_all(struct free_search *search, bool waits);
+void search_walk(struct free_search *search, uint32_t number);
 
 /* A walk has looked at a run of the group more. */
-void search_count_extents(struct search *search, uint32_t count);
+void search_count_extents(struct free_search *search, uint32_t count);
 
 /* With the group's lock held: a walk takes the best run, or as much of its beginning as is wanted. */
-void search_take_best(struct search *search);
+void search_alloc_best(struct free_search *search);
 
-static inline bool search_goes_on(const struct search *search, errcode_t error)
+static inline bool search_goes_on(const struct free_search *search, errcode_t error)
 {
 	return !error && search->status == SEARCH_GOES_ON;
 }
 
 /* A hint: another thread holds the group's lock (simulated runs: is modelled as holding it). */
-bool search_looks_busy(const struct search *search, uint32_t number);
+bool search_looks_busy(const struct free_search *search, uint32_t number);
 
 /* Our meet_busy: the group is remembered, to be waited for before quality is lowered. */
-bool search_remember_busy(struct search *search, uint32_t number);
+bool search_remember_busy(struct free_search *search, uint32_t number);
 
 /* Begins a criterion: each group is looked through as that asks. */
-void search_begin_criterion(struct search *search, enum criterion criterion);
+void search_begin_criterion(struct free_search *search, enum criterion criterion);
 
 /* By the largest buddies, of search->order: */
 extern const struct group_look look_for_largest;     /* the first buddy, with what is free around it */
@@ -148,7 +148,7 @@ extern const struct group_look look_for_long_enough; /* the first run that has a
 extern const struct group_look look_for_longest;     /* the longest run, which is remembered */
 
 /* Whether by its summary (a hint, or under the lock the truth) the group may have what is looked for. */
-static inline bool search_suits(const struct search *search, uint32_t number)
+static inline bool search_suits(const struct free_search *search, uint32_t number)
 {
 	return search->look->suits(search, number);
 }
@@ -157,13 +157,13 @@ static inline bool search_suits(const struct search *search, uint32_t number)
  * Looks through a group if it suits, and takes from it what is found good enough. A group whose
  * lock another thread holds is waited for or remembered in busy. ENOMEM; a corrupt group is passed over.
  */
-MUST_CHECK errcode_t search_group(struct search *search, uint32_t number, bool waits);
+MUST_CHECK errcode_t search_group(struct free_search *search, uint32_t number, bool waits);
 
 /*
  * Takes `start` of a group and what follows, up to wanted clusters, if at least `least` can be had; status says whether
  * it did. Waits. ENOMEM.
  */
-MUST_CHECK errcode_t search_take_at(struct search *search, uint32_t number, uint32_t start, uint32_t least);
+MUST_CHECK errcode_t search_alloc_at(struct free_search *search, uint32_t number, uint32_t start, uint32_t least);
 
 /* Takes wanted clusters that begin with `start` of a group or, if that is one only, the next free one. As above. */
-MUST_CHECK errcode_t search_take_after(struct search *search, uint32_t number, uint32_t start);
+MUST_CHECK errcode_t search_alloc_after(struct free_search *search, uint32_t number, uint32_t start);

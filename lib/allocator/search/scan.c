@@ -13,13 +13,13 @@
 #define MOST_TO_MEASURE 256u   /* groups, for the longest run of them all */
 #define CLUSTERS_A_MEASURE 16u /* wanted, for each further group that is measured */
 
-static bool goes_by_order(const struct search *search)
+static bool goes_by_order(const struct free_search *search)
 {
 	return search->may_go_by_order && !stripe_divides(&search->mb->stripe, search->wanted);
 }
 
 /* Tries so many members of a set in [from, end), but the start group if it has had its turn with this length. */
-static errcode_t sweep_set(struct search *search, const struct order_set *set, uint32_t from, uint32_t end,
+static errcode_t sweep_set(struct free_search *search, const struct order_set *set, uint32_t from, uint32_t end,
                            uint32_t most)
 {
 	bool was_in_start_group = search->criterion != BEST_AVAILABLE;
@@ -37,7 +37,7 @@ static errcode_t sweep_set(struct search *search, const struct order_set *set, u
 	return error;
 }
 
-static errcode_t sweep_orders(struct search *search, const struct order_set *sets, unsigned int first,
+static errcode_t sweep_orders(struct free_search *search, const struct order_set *sets, unsigned int first,
                               uint32_t most_of_first, uint32_t from, uint32_t end)
 {
 	errcode_t error = 0;
@@ -49,7 +49,7 @@ static errcode_t sweep_orders(struct search *search, const struct order_set *set
 }
 
 /* Trims the length order by order, each time looking only where the average fragment just fits. */
-static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t end)
+static errcode_t sweep_trimmed(struct free_search *search, uint32_t from, uint32_t end)
 {
 	unsigned int order = last_set(search->wanted) - 1;
 	unsigned int least = search_least_order(search);
@@ -65,10 +65,10 @@ static errcode_t sweep_trimmed(struct search *search, uint32_t from, uint32_t en
 	return error;
 }
 
-static errcode_t wait_for_busy(struct search *search);
+static errcode_t wait_for_busy(struct free_search *search);
 
 /* Up to so many of the set's groups: from the start group on, then before it as many again. */
-static errcode_t sweep_both_ways(struct search *search, const struct order_set *set, uint32_t most)
+static errcode_t sweep_both_ways(struct free_search *search, const struct order_set *set, uint32_t most)
 {
 	errcode_t error = sweep_set(search, set, search->start_group, search->mb->geometry.groups, most);
 
@@ -76,7 +76,7 @@ static errcode_t sweep_both_ways(struct search *search, const struct order_set *
 }
 
 /* All groups whose largest buddy is of the order, the start group and those after it first. */
-static errcode_t sweep_order(struct search *search, const struct group_look *look, unsigned int order)
+static errcode_t sweep_order(struct free_search *search, const struct group_look *look, unsigned int order)
 {
 	const struct order_set *set = &search->mb->index->sets[INDEX_LARGEST][order];
 	errcode_t error = 0;
@@ -93,7 +93,7 @@ static errcode_t sweep_order(struct search *search, const struct group_look *loo
  * Runs that are long enough without having a buddy that is, among the groups of the largest order. There may be none
  * for a long time: then all of the groups are looked at in vain, by what they know of their longest runs.
  */
-static errcode_t sweep_unaligned(struct search *search, unsigned int order)
+static errcode_t sweep_unaligned(struct free_search *search, unsigned int order)
 {
 	struct vain_search *in_vain = &search->worker->search->in_vain;
 
@@ -115,7 +115,7 @@ static errcode_t sweep_unaligned(struct search *search, unsigned int order)
  * Not for a few clusters, which are asked for often: an append of 8 blocks would take 375 ns instead of 275
  * (bench/aged_bench.c, short runs), in extents of the same length.
  */
-static errcode_t sweep_longest(struct search *search, unsigned int order)
+static errcode_t sweep_longest(struct free_search *search, unsigned int order)
 {
 	const struct order_set *largest = search->mb->index->sets[INDEX_LARGEST];
 	uint32_t most = 1 + search->wanted / CLUSTERS_A_MEASURE;
@@ -143,7 +143,7 @@ static errcode_t sweep_longest(struct search *search, unsigned int order)
  * Our own way where no group's average is long enough: by the largest buddies. The shortest that are long enough, else
  * runs that are, else the longest buddies that there are, with what is free around them.
  */
-static errcode_t sweep_by_order(struct search *search)
+static errcode_t sweep_by_order(struct free_search *search)
 {
 	unsigned int least = last_set(search->wanted - 1);
 	errcode_t error = 0;
@@ -170,7 +170,7 @@ static errcode_t sweep_by_order(struct search *search)
 }
 
 /* The part of an indexed criterion's sweep that lies in [from, end). */
-static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
+static errcode_t sweep_range(struct free_search *search, uint32_t from, uint32_t end)
 {
 	switch (search->criterion) {
 	case POWER_OF_TWO:
@@ -193,7 +193,7 @@ static errcode_t sweep_range(struct search *search, uint32_t from, uint32_t end)
  * The start group first, whatever set it is in (the kernel lost that between 6.16 and 6.17), then all orders on
  * [start, n), then on [0, start): in one direction, so that threads follow rather than meet one another.
  */
-errcode_t scan_sweep(struct search *search)
+errcode_t scan_sweep(struct free_search *search)
 {
 	errcode_t error = 0;
 
@@ -208,7 +208,7 @@ errcode_t scan_sweep(struct search *search)
 	return error;
 }
 
-errcode_t search_sweep_all(struct search *search, bool waits)
+errcode_t search_sweep_all(struct free_search *search, bool waits)
 {
 	uint32_t groups = search->mb->geometry.groups;
 	errcode_t error = 0;
@@ -221,7 +221,7 @@ errcode_t search_sweep_all(struct search *search, bool waits)
 }
 
 /* Contention must not look like scarcity: before quality is lowered, wait for groups that were only busy. */
-static errcode_t wait_for_busy(struct search *search)
+static errcode_t wait_for_busy(struct free_search *search)
 {
 	errcode_t error = 0;
 
@@ -233,14 +233,14 @@ static errcode_t wait_for_busy(struct search *search)
 	return error;
 }
 
-static errcode_t sweep(struct search *search)
+static errcode_t sweep(struct free_search *search)
 {
 	if (search->criterion >= GOAL_LENGTH_SLOW || !group_index_is_on(search->mb))
 		return search->mb->policy.search->sweep_all(search, false);
 	return search->mb->policy.search->sweep(search);
 }
 
-static errcode_t try_criterion(struct search *search, enum criterion criterion)
+static errcode_t try_criterion(struct free_search *search, enum criterion criterion)
 {
 	search_begin_criterion(search, criterion);
 	errcode_t error = sweep(search);
@@ -255,7 +255,7 @@ static errcode_t try_criterion(struct search *search, enum criterion criterion)
  * The last resort uses no index and waits for every group, so it finds what there is. That it found nothing
  * is only a proof if nothing was being released from its beginning to its end.
  */
-static errcode_t try_everything(struct search *search)
+static errcode_t try_everything(struct free_search *search)
 {
 	struct ext2mb *mb = search->mb;
 
@@ -272,7 +272,7 @@ static errcode_t try_everything(struct search *search)
 }
 
 /* Goes down the criteria until something is taken, or is at least known to be the best that there was. */
-static errcode_t try_criteria(struct search *search)
+static errcode_t try_criteria(struct free_search *search)
 {
 	bool is_power_of_two = last_set(search->wanted) >= search->mb->policy.limits.least_power_of_two &&
 	                       !(search->wanted & (search->wanted - 1)) &&
@@ -294,12 +294,12 @@ static errcode_t try_criteria(struct search *search)
 }
 
 /* A best that was only remembered may be gone by now; then the first that comes will do. */
-static errcode_t settle(struct search *search)
+static errcode_t settle(struct free_search *search)
 {
 	errcode_t error = 0;
 
 	while (search->status != SEARCH_HAS_TAKEN && search->best.count && !error) {
-		error = search_take_at(search, search->best.group, search->best.start, search->least);
+		error = search_alloc_at(search, search->best.group, search->best.start, search->least);
 		if (error || search->status == SEARCH_HAS_TAKEN)
 			break;
 		stats_add(&search->worker->stats, COUNT_LOST_CHUNKS, 1);
@@ -311,7 +311,7 @@ static errcode_t settle(struct search *search)
 	return error;
 }
 
-static errcode_t try_goal(struct search *search, const struct scan_request *request)
+static errcode_t try_goal(struct free_search *search, const struct scan_request *request)
 {
 	uint32_t per_group = search->mb->geometry.clusters_per_group;
 	uint32_t group = (uint32_t)(request->goal / per_group);
@@ -323,14 +323,14 @@ static errcode_t try_goal(struct search *search, const struct scan_request *requ
 	if (!goal_only && stripe->clusters && search->wanted == stripe->clusters &&
 	    stripe_next(stripe, &search->mb->geometry, group, start) != start)
 		return 0;
-	errcode_t error = search_take_at(search, group, start, goal_only ? search->least : search->wanted);
+	errcode_t error = search_alloc_at(search, group, start, goal_only ? search->least : search->wanted);
 
 	if (search->status == SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
 	return error;
 }
 
-static bool goes_on_after_last(const struct search *search, const struct scan_request *request)
+static bool goes_on_after_last(const struct free_search *search, const struct scan_request *request)
 {
 	return !request->has_goal && !search->reserves &&
 	       !(request->flags & (EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY));
@@ -340,7 +340,7 @@ static bool goes_on_after_last(const struct search *search, const struct scan_re
  * After the worker's last request of this kind, and a single cluster where the next one is free: whichever group is
  * taken from is used up in the end. Measuring the group's runs for each cluster took 3 to 5 times as long.
  */
-static errcode_t try_after_last(struct search *search)
+static errcode_t try_after_last(struct free_search *search)
 {
 	const struct ext2mb *mb = search->mb;
 	const struct cluster_place *next = &search->worker->search->goes_on_at;
@@ -351,13 +351,13 @@ static errcode_t try_after_last(struct search *search)
 	if (stripe_divides(&mb->stripe, search->wanted) &&
 	    stripe_next(&mb->stripe, &mb->geometry, next->group, next->cluster) != next->cluster)
 		return 0;
-	errcode_t error = search_take_after(search, next->group, next->cluster);
+	errcode_t error = search_alloc_after(search, next->group, next->cluster);
 	if (search->status == SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_GOAL_HITS, 1);
 	return error;
 }
 
-static errcode_t search_all(struct search *search, const struct scan_request *request)
+static errcode_t search_all(struct free_search *search, const struct scan_request *request)
 {
 	struct ext2mb *mb = search->mb;
 	bool is_stream = request->flags & EXT2MB_ALLOC_STREAM;
@@ -369,7 +369,7 @@ static errcode_t search_all(struct search *search, const struct scan_request *re
 		goal = mb->policy.goals->load(mb, request->stream);
 		search->start_group = goal.group;
 	}
-	errcode_t error = mb->policy.search->own ? mb->policy.search->own(search) : 0;
+	errcode_t error = mb->policy.search->user ? mb->policy.search->user(search) : 0;
 	bool is_own = search->status == SEARCH_HAS_TAKEN;
 
 	if (search_goes_on(search, error))
@@ -402,7 +402,7 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
                       uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
-	struct search search = {
+	struct free_search search = {
 		.worker = worker,
 		.mb = mb,
 		.reserves = request->reserves,
@@ -439,9 +439,9 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
 	return 0;
 }
 
-errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
+errcode_t scan_alloc(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start, uint32_t *taken)
 {
-	errcode_t error = request->flags & EXT2MB_ALLOC_PACK ? first_fit_take(worker, request, start, taken) :
+	errcode_t error = request->flags & EXT2MB_ALLOC_PACK ? first_fit_alloc(worker, request, start, taken) :
 	                                                       scan(worker, request, start, taken);
 
 	if (!error)

@@ -24,9 +24,9 @@ struct scan_request {
 };
 
 /* Our way through the index: its sweep, and with it all of our operations. */
-MUST_CHECK errcode_t scan_sweep(struct search *search);
+MUST_CHECK errcode_t scan_sweep(struct free_search *search);
 extern const struct search_operations scan_operations;
 
 /* Takes up to count clusters in one run. EXT2MB_ET_NO_SPACE, ENOMEM. */
-MUST_CHECK errcode_t scan_take(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
-                               uint32_t *taken);
+MUST_CHECK errcode_t scan_alloc(struct ext2mb_worker *worker, const struct scan_request *request, uint64_t *start,
+                                uint32_t *taken);

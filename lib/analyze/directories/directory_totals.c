@@ -70,8 +70,8 @@ static void add_sums(struct report_directory *to, const struct report_directory 
 	__atomic_fetch_add(&to->ideal_extents, from->ideal_extents, __ATOMIC_RELAXED);
 }
 
-static void take_file(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
-                      const struct file_layout *layout)
+static void add_file(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
+                     const struct file_layout *layout)
 {
 	struct by_directory *totals = context;
 	size_t place = inode_scan_place(totals->scan, directory);
@@ -181,7 +181,7 @@ errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct 
 	for (size_t place = 0; place < count; place++)
 		settle(totals, place, way, depth);
 	*visitor = (struct inode_visitor){
-		.file = take_file,
+		.file = add_file,
 		.finish = finish,
 		.close = close_totals,
 		.context = totals,

@@ -73,7 +73,7 @@ static errcode_t add_presence(struct worker *worker, uint32_t group)
 	return error;
 }
 
-static void take_record(void *context, unsigned int index, uint32_t ino, const struct map_record *record)
+static void add_record(void *context, unsigned int index, uint32_t ino, const struct map_record *record)
 {
 	struct unlink_cost *cost = context;
 	const struct geometry *geometry = &cost->scan->volume->geometry;
@@ -98,8 +98,8 @@ static void take_record(void *context, unsigned int index, uint32_t ino, const s
 		worker->error = add_presence(worker, (uint32_t)group);
 }
 
-static void take_file(void *context, unsigned int index, uint32_t ino, uint32_t directory,
-                      const struct file_layout *layout)
+static void add_file(void *context, unsigned int index, uint32_t ino, uint32_t directory,
+                     const struct file_layout *layout)
 {
 	struct unlink_cost *cost = context;
 	struct worker *worker = &cost->workers[index];
@@ -409,8 +409,8 @@ errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, struct
 		return ENOMEM;
 	}
 	*visitor = (struct inode_visitor){
-		.record = take_record,
-		.file = take_file,
+		.record = add_record,
+		.file = add_file,
 		.finish = finish,
 		.close = close_cost,
 		.context = cost,

@@ -125,8 +125,8 @@ errcode_t form_html(const struct report *before, const struct report *after, con
 	struct form form = { .before = before, .after = after, .parts = &all, .stream = stream };
 
 	if (after) {
-		figures_take(before, &form.compared[0].figures);
-		figures_take(after, &form.compared[1].figures);
+		figures_compute(before, &form.compared[0].figures);
+		figures_compute(after, &form.compared[1].figures);
 	}
 	return page_fill(page_html, write_part, &form, stream);
 }

@@ -146,7 +146,7 @@ static void print_row(const struct rows *rows, bool is_last)
 	        record->count, expected, flags);
 }
 
-static void take_record(void *context, const struct map_record *record)
+static void read_record(void *context, const struct map_record *record)
 {
 	struct rows *rows = context;
 	uint64_t extents = rows->layout.extents;
@@ -197,7 +197,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 		fputs(" ext:     logical_offset:        physical_offset: length:   expected: flags:\n", stream);
 	}
 	if (has_map)
-		map_walk(&walker, ino, &inode, take_record, &rows, &shape);
+		map_walk(&walker, ino, &inode, read_record, &rows, &shape);
 	if (with_rows && rows.layout.records)
 		print_row(&rows, true);
 	if (inode.flags & EXT4_INLINE_DATA_FL)

@@ -25,13 +25,13 @@ static const struct {
 	{ "directories.extents", "filesystem.blocks" },
 };
 
-struct reading {
+struct report_reader {
 	const char *path;
 	const json_object *document;
 	struct problem *problem;
 };
 
-static errcode_t refuse(const struct reading *reading, const char *member, const char *why)
+static errcode_t refuse(const struct report_reader *reading, const char *member, const char *why)
 {
 	return problem_set_reason(reading->problem, EINVAL, reading->path, ACTION, "%s %s", member, why);
 }
@@ -49,7 +49,7 @@ static json_object *find(const json_object *object, const char *path)
 	return path[bytes] ? find(member, path + bytes + 1) : member;
 }
 
-static errcode_t number_at(const struct reading *reading, const char *path, double *number)
+static errcode_t number_at(const struct report_reader *reading, const char *path, double *number)
 {
 	const json_object *member = find(reading->document, path);
 
@@ -60,7 +60,7 @@ static errcode_t number_at(const struct reading *reading, const char *path, doub
 	return *number >= 0 && *number <= INT64_MAX / 1024 ? 0 : refuse(reading, path, "is out of range");
 }
 
-static errcode_t read_figure(const struct reading *reading, const struct figure *figure, double block_kilobytes,
+static errcode_t read_figure(const struct report_reader *reading, const struct figure *figure, double block_kilobytes,
                              double *value)
 {
 	double first, second = 0, blocks = 0;
@@ -75,7 +75,7 @@ static errcode_t read_figure(const struct reading *reading, const struct figure 
 	return error;
 }
 
-static errcode_t read_figures(const struct reading *reading, struct figure_values *values)
+static errcode_t read_figures(const struct report_reader *reading, struct figure_values *values)
 {
 	double block_bytes;
 	errcode_t error = number_at(reading, "filesystem.block_bytes", &block_bytes);
@@ -88,7 +88,7 @@ static errcode_t read_figures(const struct reading *reading, struct figure_value
 	return error;
 }
 
-static errcode_t check_limits(const struct reading *reading)
+static errcode_t check_limits(const struct report_reader *reading)
 {
 	for (size_t n = 0; n < sizeof(limits) / sizeof(*limits); n++) {
 		double less, more;
@@ -108,7 +108,7 @@ static errcode_t check_limits(const struct reading *reading)
 	return 0;
 }
 
-static errcode_t take(const struct reading *reading, struct saved_report *report)
+static errcode_t read_member(const struct report_reader *reading, struct saved_report *report)
 {
 	struct figure_values *values = &report->figures;
 	const json_object *target = find(reading->document, "filesystem.target");
@@ -140,7 +140,7 @@ static errcode_t take(const struct reading *reading, struct saved_report *report
 	return check_limits(reading);
 }
 
-static errcode_t parse(struct reading *reading, size_t bytes, struct saved_report *report)
+static errcode_t parse(struct report_reader *reading, size_t bytes, struct saved_report *report)
 {
 	json_object *document;
 	errcode_t error = json_document_parse(reading->path, ACTION, report->text, bytes, &document, reading->problem);
@@ -148,7 +148,7 @@ static errcode_t parse(struct reading *reading, size_t bytes, struct saved_repor
 	if (error)
 		return error;
 	reading->document = document;
-	error = take(reading, report);
+	error = read_member(reading, report);
 	json_object_put(document);
 	return error;
 }
@@ -168,7 +168,7 @@ bool saved_report_is(const char *path)
 
 errcode_t saved_report_read(const char *path, struct saved_report *report, struct problem *problem)
 {
-	struct reading reading = { .path = path, .problem = problem };
+	struct report_reader reading = { .path = path, .problem = problem };
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
 

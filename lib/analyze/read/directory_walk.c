@@ -48,7 +48,7 @@ static bool is_dot(const struct directory_entry *entry)
 	       (entry->name_bytes == 1 || (entry->name_bytes == 2 && entry->name[1] == '.'));
 }
 
-static void take_entries(struct walk *walk, const uint8_t *bytes, size_t count, uint64_t block)
+static void read_entries(struct walk *walk, const uint8_t *bytes, size_t count, uint64_t block)
 {
 	struct directory_cursor cursor = { .bytes = bytes, .byte_count = count };
 	struct directory_entry entry;
@@ -63,7 +63,7 @@ static void take_entries(struct walk *walk, const uint8_t *bytes, size_t count, 
 		damage_add(walk->walker->map.damage, walk->ino, block, "directory block");
 }
 
-static void take_blocks(struct walk *walk, uint64_t logical, uint64_t block, uint32_t count)
+static void read_blocks(struct walk *walk, uint64_t logical, uint64_t block, uint32_t count)
 {
 	struct directory_walker *walker = walk->walker;
 	const struct volume *volume = walker->map.volume;
@@ -85,12 +85,12 @@ static void take_blocks(struct walk *walk, uint64_t logical, uint64_t block, uin
 	}
 	for (uint32_t n = 0; n < count; n++) {
 		poison_hide_others(walker->bytes, BUFFER_BYTES, walker->bytes + n * block_bytes, block_bytes);
-		take_entries(walk, walker->bytes + n * block_bytes, block_bytes, block + n);
+		read_entries(walk, walker->bytes + n * block_bytes, block_bytes, block + n);
 	}
 	poison_show(walker->bytes, BUFFER_BYTES);
 }
 
-static void take_record(void *context, const struct map_record *record)
+static void read_record(void *context, const struct map_record *record)
 {
 	struct walk *walk = context;
 	uint32_t most = BUFFER_BYTES >> walk->walker->map.volume->format.block_bits;
@@ -102,19 +102,19 @@ static void take_record(void *context, const struct map_record *record)
 	for (uint32_t done = 0; done < record->count;) {
 		uint32_t count = record->count - done < most ? record->count - done : most;
 
-		take_blocks(walk, record->logical + done, record->physical + done, count);
+		read_blocks(walk, record->logical + done, record->physical + done, count);
 		done += count;
 	}
 }
 
-static void take_inline(struct walk *walk, const void *raw, const struct inode_view *inode)
+static void read_inline(struct walk *walk, const void *raw, const struct inode_view *inode)
 {
 	size_t count;
 	const uint8_t *rest = inode_view_inline_rest(&walk->walker->map.volume->format, raw, &count);
 
-	take_entries(walk, inode->root + INLINE_PARENT_BYTES, INODE_ROOT_BYTES - INLINE_PARENT_BYTES, 0);
+	read_entries(walk, inode->root + INLINE_PARENT_BYTES, INODE_ROOT_BYTES - INLINE_PARENT_BYTES, 0);
 	if (rest)
-		take_entries(walk, rest, count, 0);
+		read_entries(walk, rest, count, 0);
 }
 
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
@@ -128,7 +128,7 @@ void directory_walk(struct directory_walker *walker, uint32_t ino, const void *r
 		.is_indexed = inode->flags & EXT2_INDEX_FL,
 	};
 	if (shape->is_inline)
-		take_inline(&walk, raw, inode);
+		read_inline(&walk, raw, inode);
 	else
-		map_walk(&walker->map, ino, inode, take_record, &walk, &shape->map);
+		map_walk(&walker->map, ino, inode, read_record, &walk, &shape->map);
 }

@@ -28,7 +28,7 @@ struct worker {
 	struct damage_list damage;
 };
 
-struct reading {
+struct bitmap_reader {
 	const struct volume *volume;
 	struct report *report;
 	struct group_space *groups;
@@ -36,7 +36,7 @@ struct reading {
 };
 
 /* Counts a whole free extent, in blocks. */
-static void take_extent(const struct reading *reading, struct worker *worker, uint64_t start, uint64_t count)
+static void read_extent(const struct bitmap_reader *reading, struct worker *worker, uint64_t start, uint64_t count)
 {
 	uint64_t chunk = reading->report->free.chunk_blocks;
 
@@ -66,7 +66,8 @@ static void count_orders(struct report_group *details, unsigned int orders, uint
 	}
 }
 
-static void take_group(const struct reading *reading, struct worker *worker, uint32_t number, const uint64_t *bitmap)
+static void read_group(const struct bitmap_reader *reading, struct worker *worker, uint32_t number,
+                       const uint64_t *bitmap)
 {
 	const struct geometry *geometry = &reading->volume->geometry;
 	uint32_t clusters = geometry_group_clusters(geometry, number);
@@ -90,7 +91,7 @@ static void take_group(const struct reading *reading, struct worker *worker, uin
 		if (end == clusters)
 			space->trailing = count;
 		if (from && end < clusters)
-			take_extent(reading, worker, geometry_block(geometry, number, from),
+			read_extent(reading, worker, geometry_block(geometry, number, from),
 			            (uint64_t)count << geometry->cluster_bits);
 	}
 	if (details) {
@@ -123,7 +124,7 @@ static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint3
 }
 
 /* what: NULL: the damage has been noted. */
-static void lose_group(const struct reading *reading, struct worker *worker, uint32_t number, const char *what)
+static void lose_group(const struct bitmap_reader *reading, struct worker *worker, uint32_t number, const char *what)
 {
 	worker->unreadable++;
 	reading->groups[number].is_left_out = true;
@@ -150,8 +151,8 @@ static const char *difference(const struct volume *volume, uint32_t number, bool
 }
 
 /* A bitmap in host order; what is wrong is not counted, unless the filesystem is in use and is just writing it. */
-static void take_if_right(const struct reading *reading, struct worker *worker, uint32_t number, bool has_its_checksum,
-                          const uint64_t *bitmap)
+static void read_if_right(const struct bitmap_reader *reading, struct worker *worker, uint32_t number,
+                          bool has_its_checksum, const uint64_t *bitmap)
 {
 	const struct volume *volume = reading->volume;
 	const char *wrong = difference(volume, number, has_its_checksum, bitmap);
@@ -161,11 +162,11 @@ static void take_if_right(const struct reading *reading, struct worker *worker, 
 		return;
 	}
 	worker->unsettled += !!wrong;
-	take_group(reading, worker, number, bitmap);
+	read_group(reading, worker, number, bitmap);
 }
 
 /* Reads the bitmaps of count groups at once, or if that fails one by one. */
-static void take_groups(const struct reading *reading, struct worker *worker, uint32_t number, uint32_t count)
+static void read_groups(const struct bitmap_reader *reading, struct worker *worker, uint32_t number, uint32_t count)
 {
 	const struct volume *volume = reading->volume;
 	size_t words = volume->format.block_bytes / sizeof(uint64_t);
@@ -173,7 +174,7 @@ static void take_groups(const struct reading *reading, struct worker *worker, ui
 
 	if (error && count > 1) {
 		for (uint32_t n = 0; n < count; n++)
-			take_groups(reading, worker, number + n, 1);
+			read_groups(reading, worker, number + n, 1);
 		return;
 	}
 	if (error) {
@@ -185,11 +186,11 @@ static void take_groups(const struct reading *reading, struct worker *worker, ui
 		bool has_its_checksum = volume_bitmap_fits(volume, number + n, bitmap);
 
 		bits_from_disk(bitmap, words);
-		take_if_right(reading, worker, number + n, has_its_checksum, bitmap);
+		read_if_right(reading, worker, number + n, has_its_checksum, bitmap);
 	}
 }
 
-static void leave_out(const struct reading *reading, uint32_t number, uint32_t end)
+static void leave_out(const struct bitmap_reader *reading, uint32_t number, uint32_t end)
 {
 	__atomic_add_fetch(&reading->report->quick.groups, end - number, __ATOMIC_RELAXED);
 	for (; number < end; number++) {
@@ -201,7 +202,7 @@ static void leave_out(const struct reading *reading, uint32_t number, uint32_t e
 
 static errcode_t read_batch(void *context, unsigned int index, size_t batch, struct problem *problem)
 {
-	const struct reading *reading = context;
+	const struct bitmap_reader *reading = context;
 	const struct volume *volume = reading->volume;
 	struct worker *worker = &reading->workers[index];
 	size_t batches = (volume->geometry.groups + BATCH_GROUPS - 1) / BATCH_GROUPS;
@@ -222,7 +223,7 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 		uint32_t count = side_by_side(volume, number, end);
 
 		if (count) {
-			take_groups(reading, worker, number, count);
+			read_groups(reading, worker, number, count);
 			number += count;
 			continue;
 		}
@@ -230,7 +231,7 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 			lose_group(reading, worker, number, NULL);
 		} else if (volume->group[number].is_uninitialised) {
 			make_bitmap(volume, number, worker->bitmaps);
-			take_if_right(reading, worker, number, true, worker->bitmaps);
+			read_if_right(reading, worker, number, true, worker->bitmaps);
 		} else {
 			lose_group(reading, worker, number, "its block bitmap cannot be read");
 		}
@@ -240,7 +241,7 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 }
 
 /* Extents that touch their groups' borders, joined across them. */
-static void join_groups(const struct reading *reading, struct worker *total)
+static void join_groups(const struct bitmap_reader *reading, struct worker *total)
 {
 	const struct geometry *geometry = &reading->volume->geometry;
 	uint64_t start = 0, count = 0; /* the extent that reaches up to the group, in blocks */
@@ -255,15 +256,15 @@ static void join_groups(const struct reading *reading, struct worker *total)
 		if (space->leading == clusters)
 			continue;
 		if (count)
-			take_extent(reading, total, start, count);
+			read_extent(reading, total, start, count);
 		start = geometry_block(geometry, number, clusters - space->trailing);
 		count = (uint64_t)space->trailing << geometry->cluster_bits;
 	}
 	if (count)
-		take_extent(reading, total, start, count);
+		read_extent(reading, total, start, count);
 }
 
-static errcode_t make_zones(const struct reading *reading)
+static errcode_t make_zones(const struct bitmap_reader *reading)
 {
 	struct report_free *free_space = &reading->report->free;
 	const struct geometry *geometry = &reading->volume->geometry;
@@ -308,7 +309,7 @@ static void merge_worker(struct worker *total, const struct worker *worker)
 }
 
 /* In the end the first worker has the results of all. */
-static errcode_t finish(const struct reading *reading, unsigned int workers)
+static errcode_t finish(const struct bitmap_reader *reading, unsigned int workers)
 {
 	struct report_free *free_space = &reading->report->free;
 	struct worker *total = &reading->workers[0];
@@ -332,7 +333,7 @@ errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool w
 	unsigned int workers = pool_workers(pool);
 	SCOPE_FREE struct group_space *spaces = calloc(groups, sizeof(*spaces));
 	SCOPE_FREE struct worker *each = calloc(workers, sizeof(*each));
-	struct reading reading = { .volume = volume, .report = report, .groups = spaces, .workers = each };
+	struct bitmap_reader reading = { .volume = volume, .report = report, .groups = spaces, .workers = each };
 
 	if (free_space->chunk_blocks)
 		free_space->chunks =

@@ -37,7 +37,7 @@ struct scan_worker {
 };
 
 /* One call of inode_scan_run(). */
-struct run {
+struct scan_run {
 	struct inode_scan *scan;
 	unsigned int parts;
 	const struct inode_visitor *visitors;
@@ -53,7 +53,7 @@ struct run {
 
 /* The walk over one file's map. */
 struct file_walk {
-	const struct run *run;
+	const struct scan_run *run;
 	struct histogram *sizes;
 	bool is_visited;
 	unsigned int worker;
@@ -75,12 +75,12 @@ static void see_record(void *context, const struct map_record *record)
 	}
 }
 
-static uint64_t ideal_extents(const struct run *run, const struct file_layout *layout)
+static uint64_t ideal_extents(const struct scan_run *run, const struct file_layout *layout)
 {
 	return score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
 }
 
-static void add_to_sums(const struct run *run, struct report_sums *sums, const struct file_layout *layout,
+static void add_to_sums(const struct scan_run *run, struct report_sums *sums, const struct file_layout *layout,
                         const struct map_shape *shape)
 {
 	uint64_t ideal = ideal_extents(run, layout);
@@ -99,8 +99,8 @@ static void add_to_sums(const struct run *run, struct report_sums *sums, const s
 	seek_merge(&sums->inside, &layout->seeks);
 }
 
-static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
-                             const struct file_walk *walk)
+static errcode_t add_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
+                             const struct inode_view *inode, const struct file_walk *walk)
 {
 	const struct file_layout *layout = &walk->layout;
 	struct report_files *files = &run->workers[index].files;
@@ -111,9 +111,9 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 	}
 	add_to_sums(run, &files->regular, layout, &walk->shape);
 	enum file_kind kind =
-		verdict_take(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
-	                     verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->blocks),
-	                     run->scan->report->filesystem.block_bytes);
+		verdict_decide(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
+	                       verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->blocks),
+	                       run->scan->report->filesystem.block_bytes);
 	histogram_add(&files->extents_per_file, layout->extents);
 	if (inode->flags & EXT4_EXTENTS_FL) {
 		files->by_extents++;
@@ -137,8 +137,8 @@ static errcode_t add_regular(const struct run *run, unsigned int index, uint32_t
 }
 
 /* Walks a regular file. *segment gets where it begins and ends, if it has blocks. */
-static errcode_t walk_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
-                              struct scan_segment *segment)
+static errcode_t walk_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
+                              const struct inode_view *inode, struct scan_segment *segment)
 {
 	struct scan_worker *worker = &run->workers[index];
 	struct file_walk walk = {
@@ -163,7 +163,7 @@ static errcode_t walk_regular(const struct run *run, unsigned int index, uint32_
 	return walk.shape.is_left_out && !walk.layout.blocks ? 0 : add_regular(run, index, ino, inode, &walk);
 }
 
-static void walk_other(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
+static void walk_other(const struct scan_run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
                        struct report_sums *sums)
 {
 	struct file_walk walk = { .run = run, .ino = ino };
@@ -173,7 +173,7 @@ static void walk_other(const struct run *run, unsigned int index, uint32_t ino, 
 }
 
 /* The next file: counts the step to it, or begins a segment with it. */
-static errcode_t add_segment(const struct run *run, struct scan_worker *worker, const struct scan_segment *segment)
+static errcode_t add_segment(const struct scan_run *run, struct scan_worker *worker, const struct scan_segment *segment)
 {
 	if (worker->is_in_segment && !segment->is_large) {
 		struct scan_segment *last = &worker->segments[worker->segment_count - 1];
@@ -192,7 +192,8 @@ static errcode_t add_segment(const struct run *run, struct scan_worker *worker, 
 	return 0;
 }
 
-static errcode_t take_regular(const struct run *run, unsigned int index, uint32_t ino, const struct inode_view *inode)
+static errcode_t read_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
+                              const struct inode_view *inode)
 {
 	struct scan_worker *worker = &run->workers[index];
 	struct scan_segment segment;
@@ -236,7 +237,7 @@ static void note_parent(void *context, const struct directory_entry *entry)
 			return;
 }
 
-static errcode_t take_directory(const struct run *run, unsigned int index, uint32_t ino, const void *raw,
+static errcode_t read_directory(const struct scan_run *run, unsigned int index, uint32_t ino, const void *raw,
                                 const struct inode_view *inode)
 {
 	struct scan_worker *worker = &run->workers[index];
@@ -264,7 +265,7 @@ static errcode_t take_directory(const struct run *run, unsigned int index, uint3
 	return 0;
 }
 
-static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t ino, const void *raw)
+static errcode_t read_inode(const struct scan_run *run, unsigned int index, uint32_t ino, const void *raw)
 {
 	struct report_files *files = &run->workers[index].files;
 	struct inode_view inode;
@@ -273,7 +274,7 @@ static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t 
 	if (!inode.links || volume_owns_inode(run->scan->volume, ino))
 		return 0;
 	if (S_ISDIR(inode.mode) && (run->parts & INODE_SCAN_DIRECTORIES)) {
-		errcode_t error = take_directory(run, index, ino, raw, &inode);
+		errcode_t error = read_directory(run, index, ino, raw, &inode);
 
 		if (error)
 			return error;
@@ -283,14 +284,14 @@ static errcode_t take_inode(const struct run *run, unsigned int index, uint32_t 
 	files->inodes++;
 	files->xattr_blocks += !!inode.xattr_block;
 	if (S_ISREG(inode.mode))
-		return take_regular(run, index, ino, &inode);
+		return read_regular(run, index, ino, &inode);
 	if (S_ISLNK(inode.mode) && inode.size_bytes > INODE_FAST_SYMLINK_BYTES && !(inode.flags & EXT4_INLINE_DATA_FL))
 		walk_other(run, index, ino, &inode, &files->symlinks);
 	return 0;
 }
 
 /* Where directories and files are looked at one after the other, the table is read twice and lost once. */
-static void lose_table(const struct run *run, struct scan_worker *worker, uint32_t ino, uint64_t block)
+static void lose_table(const struct scan_run *run, struct scan_worker *worker, uint32_t ino, uint64_t block)
 {
 	if (!(run->parts & INODE_SCAN_FILES))
 		return;
@@ -299,7 +300,7 @@ static void lose_table(const struct run *run, struct scan_worker *worker, uint32
 }
 
 /* A table that cannot be read at once is read block by block, and what is lost reads as unused inodes. */
-static void read_table(const struct run *run, struct scan_worker *worker, uint32_t first_ino, uint64_t block,
+static void read_table(const struct scan_run *run, struct scan_worker *worker, uint32_t first_ino, uint64_t block,
                        uint32_t count)
 {
 	const struct volume *volume = run->scan->volume;
@@ -336,7 +337,7 @@ static void expect_entries(const struct volume *volume, const struct inode_view 
 }
 
 /* Lets the system read at the same time what the walks over these inodes will want piece by piece. */
-static void expect_maps(const struct run *run, const struct scan_worker *worker, uint32_t inodes)
+static void expect_maps(const struct scan_run *run, const struct scan_worker *worker, uint32_t inodes)
 {
 	const struct volume *volume = run->scan->volume;
 	bool with_directories = run->parts & INODE_SCAN_DIRECTORIES;
@@ -360,7 +361,7 @@ static void expect_maps(const struct run *run, const struct scan_worker *worker,
 
 static errcode_t scan_chunk(void *context, unsigned int index, size_t task, struct problem *problem)
 {
-	const struct run *run = context;
+	const struct scan_run *run = context;
 	const struct volume *volume = run->scan->volume;
 	struct scan_worker *worker = &run->workers[index];
 	size_t chunk = volume_spread(volume, task, (size_t)volume->geometry.groups * run->chunks_per_group);
@@ -400,7 +401,7 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 
 		poison_hide_others(worker->table, (size_t)blocks << volume->format.block_bits, raw,
 		                   volume->format.inode_bytes);
-		error = take_inode(run, index, first_ino + n, raw);
+		error = read_inode(run, index, first_ino + n, raw);
 	}
 	poison_show(worker->table, CHUNK_BYTES);
 	return error;
@@ -408,7 +409,7 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 
 static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem)
 {
-	const struct run *run = context;
+	const struct scan_run *run = context;
 	struct scan_segment *segment = &run->segments[run->large[task]];
 	struct scan_worker *worker = &run->workers[index];
 	struct inode_view inode;
@@ -437,7 +438,7 @@ static int by_ino(const void *left, const void *right)
 }
 
 /* All workers' segments in order, and which of them are large files. */
-static errcode_t gather_segments(struct run *run, unsigned int workers)
+static errcode_t gather_segments(struct scan_run *run, unsigned int workers)
 {
 	size_t count = 0;
 
@@ -463,7 +464,7 @@ static errcode_t gather_segments(struct run *run, unsigned int workers)
 }
 
 /* Steps from file to file that no worker saw both ends of. */
-static void join_segments(const struct run *run)
+static void join_segments(const struct scan_run *run)
 {
 	const struct scan_segment *last = NULL;
 
@@ -539,7 +540,7 @@ static void close_worker(struct scan_worker *worker)
 	free(worker->segments);
 }
 
-static errcode_t run_steps(struct run *run)
+static errcode_t run_steps(struct scan_run *run)
 {
 	struct inode_scan *scan = run->scan;
 	unsigned int workers = pool_workers(scan->pool);
@@ -575,7 +576,7 @@ errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const stru
 	unsigned int workers = pool_workers(scan->pool);
 	SCOPE_FREE struct scan_worker *each = calloc(workers, sizeof(*each));
 	uint32_t chunk_blocks = CHUNK_BYTES >> volume->format.block_bits;
-	struct run run = {
+	struct scan_run run = {
 		.scan = scan,
 		.parts = parts,
 		.visitors = visitors,

@@ -91,7 +91,7 @@ static const uint8_t *read_map_block(struct walk *walk, uint64_t block, unsigned
 	return bytes;
 }
 
-static void take_leaf(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
+static void read_leaf(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
 {
 	for (unsigned int n = 0; n < node->count; n++) {
 		struct extent_node_leaf leaf = extent_node_leaf(node, n);
@@ -111,10 +111,10 @@ static void take_leaf(struct walk *walk, const struct extent_node *node, uint64_
  * All below a node; end: the logical block where its right neighbour begins. Entries must ascend within these bounds
  * and no node but the root may be empty, so none can be met twice however they point at each other.
  */
-static void take_node(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
+static void read_node(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
 {
 	if (!node->depth) {
-		take_leaf(walk, node, end, block);
+		read_leaf(walk, node, end, block);
 		return;
 	}
 	for (unsigned int n = 0; n < node->count; n++)
@@ -138,7 +138,7 @@ static void take_node(struct walk *walk, const struct extent_node *node, uint64_
 			lose(walk, index.block, "extent tree");
 			continue;
 		}
-		take_node(walk, &child, child_end, index.block);
+		read_node(walk, &child, child_end, index.block);
 	}
 }
 
@@ -150,7 +150,7 @@ static void flush_pending(struct walk *walk)
 }
 
 /* One block of a file with an indirect map, joined with the one before if it follows it. */
-static void take_block(struct walk *walk, uint64_t logical, uint64_t physical)
+static void read_block(struct walk *walk, uint64_t logical, uint64_t physical)
 {
 	struct map_record *pending = &walk->pending;
 
@@ -176,7 +176,7 @@ static uint32_t pointer_at(const uint8_t *bytes, uint32_t index)
 }
 
 /* An indirect block: height 1 points to the file's blocks, 2 and 3 to indirect blocks. */
-static void take_indirect(struct walk *walk, uint64_t block, unsigned int height, uint64_t logical)
+static void read_indirect(struct walk *walk, uint64_t block, unsigned int height, uint64_t logical)
 {
 	struct map_walker *walker = walk->walker;
 	unsigned int address_bits = walker->volume->format.block_bits - 2;
@@ -198,9 +198,9 @@ static void take_indirect(struct walk *walk, uint64_t block, unsigned int height
 		uint32_t pointer = pointer_at(bytes, n);
 
 		if (pointer && height == 1)
-			take_block(walk, at, pointer);
+			read_block(walk, at, pointer);
 		else if (pointer)
-			take_indirect(walk, pointer, height - 1, at);
+			read_indirect(walk, pointer, height - 1, at);
 	}
 }
 
@@ -211,13 +211,13 @@ static void walk_indirect(struct walk *walk, const uint8_t *root)
 
 	for (uint32_t n = 0; n < EXT2_NDIR_BLOCKS; n++)
 		if (pointer_at(root, n))
-			take_block(walk, n, pointer_at(root, n));
+			read_block(walk, n, pointer_at(root, n));
 	for (unsigned int height = 1; height <= 3; height++) {
 		uint32_t pointer = pointer_at(root, EXT2_NDIR_BLOCKS + height - 1);
 
 		if (pointer) {
 			walk->shape->depth = height;
-			take_indirect(walk, pointer, height, logical);
+			read_indirect(walk, pointer, height, logical);
 		}
 		logical += UINT64_C(1) << (height * address_bits);
 	}
@@ -240,7 +240,7 @@ void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *
 		return;
 	}
 	shape->depth = root.depth;
-	take_node(&walk, &root, UINT64_C(1) << 32, 0);
+	read_node(&walk, &root, UINT64_C(1) << 32, 0);
 }
 
 unsigned int map_first_blocks(const struct volume *volume, const struct inode_view *inode, uint64_t blocks[4])

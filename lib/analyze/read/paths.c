@@ -20,7 +20,7 @@ struct wanted {
 	const char *name; /* from the arena */
 };
 
-struct search {
+struct path_search {
 	struct inode_scan *scan;
 	struct wanted *wanted; /* by inode number, each once */
 	size_t count, capacity;
@@ -48,14 +48,14 @@ static int by_parent(const void *left, const void *right)
 	return by_ino(a, b);
 }
 
-static struct wanted *find(const struct search *search, uint32_t ino)
+static struct wanted *find(const struct path_search *search, uint32_t ino)
 {
 	struct wanted key = { .ino = ino };
 
 	return search->count ? bsearch(&key, search->wanted, search->count, sizeof(key), by_ino) : NULL;
 }
 
-static void sort_and_join(struct search *search)
+static void sort_and_join(struct path_search *search)
 {
 	size_t kept = 0;
 
@@ -67,7 +67,7 @@ static void sort_and_join(struct search *search)
 	search->count = kept;
 }
 
-static errcode_t want(struct search *search, uint32_t ino)
+static errcode_t want(struct path_search *search, uint32_t ino)
 {
 	errcode_t error =
 		vector_reserve(&search->wanted, &search->capacity, search->count + 1, sizeof(*search->wanted));
@@ -78,7 +78,7 @@ static errcode_t want(struct search *search, uint32_t ino)
 }
 
 /* Adds the directories above what is wanted, each once: a chain of a million of them takes a million steps. */
-static errcode_t want_ancestors(struct search *search)
+static errcode_t want_ancestors(struct path_search *search)
 {
 	const uint32_t *parents = search->scan->parents;
 	SCOPE_FREE uint64_t *known = calloc(bits_words((size_t)search->scan->volume->inodes + 1), sizeof(*known));
@@ -104,9 +104,9 @@ static errcode_t want_ancestors(struct search *search)
 	return 0;
 }
 
-static void take_name(void *context, const struct directory_entry *entry)
+static void read_name(void *context, const struct directory_entry *entry)
 {
-	struct search *search = context;
+	struct path_search *search = context;
 	size_t found = BISECT(search->here, index, search->first[index]->ino >= entry->ino);
 
 	if (found == search->here || search->first[found]->ino != entry->ino || search->first[found]->name)
@@ -115,7 +115,7 @@ static void take_name(void *context, const struct directory_entry *entry)
 	search->is_out_of_memory = search->is_out_of_memory || !search->first[found]->name;
 }
 
-static errcode_t read_names(struct search *search, struct directory_walker *walker, struct damage_list *damage)
+static errcode_t read_names(struct path_search *search, struct directory_walker *walker, struct damage_list *damage)
 {
 	const struct volume *volume = search->scan->volume;
 	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
@@ -140,7 +140,7 @@ static errcode_t read_names(struct search *search, struct directory_walker *walk
 			continue;
 		search->first = search->by_parent + n;
 		search->here = next - n;
-		directory_walk(walker, directory, raw, &inode, take_name, search, &shape, NULL, 0);
+		directory_walk(walker, directory, raw, &inode, read_name, search, &shape, NULL, 0);
 		if (search->is_out_of_memory)
 			return ENOMEM;
 	}
@@ -151,7 +151,7 @@ static errcode_t read_names(struct search *search, struct directory_walker *walk
  * *path gets a copy in the arena, or NULL where the way up does not lead to the root within LONGEST_PATH_BYTES, which
  * is as much as buffer has room for.
  */
-static errcode_t join_path(struct search *search, uint32_t ino, char *buffer, const char **path)
+static errcode_t join_path(struct path_search *search, uint32_t ino, char *buffer, const char **path)
 {
 	size_t start = LONGEST_PATH_BYTES;
 
@@ -172,7 +172,7 @@ static errcode_t join_path(struct search *search, uint32_t ino, char *buffer, co
 	return *path ? 0 : ENOMEM;
 }
 
-static errcode_t search_names(struct search *search)
+static errcode_t search_names(struct path_search *search)
 {
 	struct inode_scan *scan = search->scan;
 	struct directory_walker walker = { 0 };
@@ -202,7 +202,7 @@ static errcode_t search_names(struct search *search)
 errcode_t paths_find(struct inode_scan *scan, const struct path_wanted *wanted, size_t count)
 {
 	SCOPE_FREE char *buffer = malloc(LONGEST_PATH_BYTES);
-	struct search search = { .scan = scan };
+	struct path_search search = { .scan = scan };
 	errcode_t error = buffer ? 0 : ENOMEM;
 
 	for (size_t n = 0; n < count && !error; n++)

@@ -94,7 +94,7 @@ static double member_of(const struct report *report, const char *path)
 	return (double)members[member].value;
 }
 
-void figures_take(const struct report *report, struct figure_values *values)
+void figures_compute(const struct report *report, struct figure_values *values)
 {
 	*values = (struct figure_values){
 		.target = report->filesystem.target,

@@ -38,7 +38,7 @@ double figure_value(const struct figure *figure, double first, double second, do
                     double block_kilobytes);
 
 /* Of a report that has everything. */
-void figures_take(const struct report *report, struct figure_values *values);
+void figures_compute(const struct report *report, struct figure_values *values);
 
 /* The score among them. */
 double figures_score(const struct figure_values *values);

@@ -90,7 +90,7 @@ struct report_sums {
 	struct seek_counts inside; /* reading each from its start to its end */
 };
 
-/* How a file lies, as verdict_take() tells it. */
+/* How a file lies, as verdict_decide() tells it. */
 enum file_kind {
 	FILE_WELL,
 	FILE_SCATTERED, /* in many short pieces that could be joined */

@@ -88,8 +88,8 @@ enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_
 	return OBSTACLE_NONE;
 }
 
-enum file_kind verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
-                            uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes)
+enum file_kind verdict_decide(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
+                              uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes)
 {
 	struct report_kind *const of_kind[] = { NULL, &kinds->scattered, &kinds->sparse, &kinds->split };
 	struct report_kind *const of_obstacle[] = { NULL, &kinds->refused, &kinds->too_large };

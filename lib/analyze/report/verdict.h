@@ -22,8 +22,8 @@ enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_
  * Counts a regular file that has blocks, and says how it lies. map_blocks: of its extent tree or indirect map; ideal:
  * score_ideal(); obstacle: verdict_obstacle().
  */
-enum file_kind verdict_take(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
-                            uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes);
+enum file_kind verdict_decide(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
+                              uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes);
 
 /* "well", "scattered", "sparse" or "split". */
 const char *file_kind_word(enum file_kind kind);

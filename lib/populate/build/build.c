@@ -52,7 +52,7 @@ static errcode_t find_free(struct pack_range *range, uint64_t blocks)
 	return ext2mb_alloc(range->worker, &request, &range->free);
 }
 
-errcode_t pack_range_take(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent)
+errcode_t pack_range_alloc(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent)
 {
 	errcode_t error = range->free.count ? 0 : find_free(range, blocks);
 
@@ -74,14 +74,14 @@ errcode_t pack_range_end(struct pack_range *range)
 	return range->worker && rest.count ? ext2mb_free(range->worker, rest.start, rest.count) : 0;
 }
 
-errcode_t build_take_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks, uint64_t count)
+errcode_t build_alloc_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks, uint64_t count)
 {
 	errcode_t error = 0;
 
 	for (uint64_t number = 0; !error && number < count; number++) {
 		struct ext2mb_extent extent;
 
-		error = pack_range_take(range, 1u << build->format.cluster_bits, &extent);
+		error = pack_range_alloc(range, 1u << build->format.cluster_bits, &extent);
 		if (!error)
 			blocks[number] = extent.start;
 	}

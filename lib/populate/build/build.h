@@ -248,14 +248,14 @@ struct pack_range {
 };
 
 /* Takes up to so many blocks, whole clusters, that are free in one piece. EXT2MB_ET_NO_SPACE: there are none left. */
-MUST_CHECK errcode_t pack_range_take(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent);
+MUST_CHECK errcode_t pack_range_alloc(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent);
 
 /* Gives back what is left of a range with a limit; it is free after the next commit. */
 MUST_CHECK errcode_t pack_range_end(struct pack_range *range);
 
 /* Takes `count` clusters and says with which block each begins. */
-MUST_CHECK errcode_t build_take_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks,
-                                         uint64_t count);
+MUST_CHECK errcode_t build_alloc_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks,
+                                          uint64_t count);
 
 /*
  * Builds the map of a file into the value's root, and writes the map's own blocks. map: where these are, NULL: there

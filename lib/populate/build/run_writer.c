@@ -66,7 +66,7 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	return error;
 }
 
-double run_writer_take_blocked(struct run_writer *writer)
+double run_writer_reserve_blocked(struct run_writer *writer)
 {
 	double seconds = writer->blocked_seconds;
 

@@ -66,7 +66,7 @@ MUST_CHECK errcode_t run_writer_copy(struct run_writer *writer, const struct fil
                                      const void *bytes, size_t byte_count);
 
 /* What blocked_seconds has become since this was asked last. */
-double run_writer_take_blocked(struct run_writer *writer);
+double run_writer_reserve_blocked(struct run_writer *writer);
 
 /* Writes what is gathered. */
 MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);

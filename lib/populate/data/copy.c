@@ -231,7 +231,7 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 		return error;
 	error = run_writer_flush(&own->writer);
 	/* More readers write no faster. */
-	pool_note_blocked(copying->build->readers, run_writer_take_blocked(&own->writer));
+	pool_note_blocked(copying->build->readers, run_writer_reserve_blocked(&own->writer));
 	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
 }
 

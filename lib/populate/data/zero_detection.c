@@ -329,7 +329,7 @@ struct search_worker {
 	char *bytes;
 };
 
-struct search {
+struct zero_search {
 	struct build *build;
 	struct findings *tasks;
 	struct search_worker *workers;
@@ -343,7 +343,7 @@ struct search {
 #define SLOW_TASK_NODES 64u
 
 /* Whether the first bytes of [from, to) say already that it is not all zeros. */
-static errcode_t sample(const struct search *search, const struct search_worker *own, uint64_t from, uint64_t to,
+static errcode_t sample(const struct zero_search *search, const struct search_worker *own, uint64_t from, uint64_t to,
                         bool *has_data, struct problem *problem)
 {
 	uint64_t sample_bytes = to - from < SAMPLE_BYTES ? to - from : SAMPLE_BYTES;
@@ -357,7 +357,7 @@ static errcode_t sample(const struct search *search, const struct search_worker 
 }
 
 /* Looks at one segment step by step. */
-static errcode_t search_segment(const struct search *search, const struct search_worker *own,
+static errcode_t search_segment(const struct zero_search *search, const struct search_worker *own,
                                 const struct source_segment *segment, struct nonzero_data *data,
                                 struct problem *problem)
 {
@@ -386,7 +386,7 @@ static errcode_t search_segment(const struct search *search, const struct search
 	return 0;
 }
 
-static errcode_t search_file(const struct search *search, const struct search_worker *own, uint32_t number,
+static errcode_t search_file(const struct zero_search *search, const struct search_worker *own, uint32_t number,
                              struct nonzero_data *data, struct problem *problem)
 {
 	const struct tree_node *node = build_node(search->build, number);
@@ -401,7 +401,7 @@ static errcode_t search_file(const struct search *search, const struct search_wo
 }
 
 /* Files shorter than one step are not worth opening. */
-static bool is_worth_a_look(const struct search *search, uint32_t number)
+static bool is_worth_a_look(const struct zero_search *search, uint32_t number)
 {
 	const struct tree_node *node = build_node(search->build, number);
 
@@ -411,7 +411,7 @@ static bool is_worth_a_look(const struct search *search, uint32_t number)
 
 static errcode_t search_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
-	const struct search *search = context;
+	const struct zero_search *search = context;
 	const struct build *build = search->build;
 	struct findings *findings = &search->tasks[task];
 	struct node_range nodes = build_nodes(build, search->task_nodes, task);
@@ -437,7 +437,7 @@ static errcode_t search_nodes(void *context, unsigned int worker, size_t task, s
 	return 0;
 }
 
-static errcode_t open_workers(const struct search *search)
+static errcode_t open_workers(const struct zero_search *search)
 {
 	errcode_t error = search->workers && search->tasks ? 0 : ENOMEM;
 
@@ -451,7 +451,7 @@ static errcode_t open_workers(const struct search *search)
 }
 
 /* Applies what was found, unless `error`, and frees it. */
-static errcode_t finish(const struct search *search, errcode_t error)
+static errcode_t finish(const struct zero_search *search, errcode_t error)
 {
 	for (size_t task = 0; search->tasks && task < search->task_count; task++) {
 		struct findings *findings = &search->tasks[task];
@@ -478,8 +478,8 @@ static errcode_t run_search(struct build *build, uint32_t step_bytes, bool sampl
 	size_t task_count = build_part_count(build, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
 	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->readers), sizeof(*workers));
-	struct search search = { build,   tasks,      workers,   step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
-		                 samples, task_nodes, task_count };
+	struct zero_search search = { build,   tasks,      workers,   step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
+		                      samples, task_nodes, task_count };
 
 	errcode_t error = open_workers(&search);
 	if (!error)

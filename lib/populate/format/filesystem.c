@@ -178,7 +178,7 @@ static errcode_t free_replaced_directories(struct build *build)
 }
 
 /* Without a value, mke2fs chooses the owner. */
-static errcode_t take_root_owner(struct build *build)
+static errcode_t read_root_owner(struct build *build)
 {
 	const char *extended = build->options->extended;
 	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
@@ -210,7 +210,7 @@ errcode_t filesystem_open(struct build *build)
 	if (!error)
 		error = read_geometry(build);
 	if (!error)
-		error = take_root_owner(build);
+		error = read_root_owner(build);
 	if (!error)
 		error = free_replaced_directories(build);
 	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */

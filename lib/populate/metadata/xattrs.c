@@ -96,7 +96,7 @@ static errcode_t place_value(const struct build *build, struct xattr_value *valu
 	for (uint32_t logical = 0; left; list.count++) {
 		struct ext2mb_extent taken;
 		errcode_t error =
-			pack_range_take(range, build_clusters(build, left) << build->format.cluster_bits, &taken);
+			pack_range_alloc(range, build_clusters(build, left) << build->format.cluster_bits, &taken);
 
 		if (error)
 			return error;
@@ -113,7 +113,7 @@ static errcode_t place_value(const struct build *build, struct xattr_value *valu
 
 	value->clusters += map_blocks;
 	value->map = extent_map_create(&list, (uint32_t)map_blocks);
-	return value->map ? build_take_clusters(build, range, value->map->map_blocks, map_blocks) : ENOMEM;
+	return value->map ? build_alloc_clusters(build, range, value->map->map_blocks, map_blocks) : ENOMEM;
 }
 
 /*
@@ -303,7 +303,7 @@ static errcode_t place_set(const struct build *build, uint32_t set, struct pack_
 	if (!count)
 		return 0;
 	store->blocks = calloc(count, sizeof(*store->blocks));
-	return store->blocks ? build_take_clusters(build, range, store->blocks, count) : ENOMEM;
+	return store->blocks ? build_alloc_clusters(build, range, store->blocks, count) : ENOMEM;
 }
 
 errcode_t xattrs_place(struct build *build)

@@ -104,7 +104,7 @@ static errcode_t link_unnamed(const char *path, struct temporary_file *file)
 }
 
 /* Gives the file the first temporary name that no other run has. */
-static errcode_t take_name(const char *final_path, errcode_t (*take)(const char *, struct temporary_file *),
+static errcode_t try_names(const char *final_path, errcode_t (*try_name)(const char *, struct temporary_file *),
                            struct temporary_file *file)
 {
 	errcode_t error = EEXIST;
@@ -114,9 +114,9 @@ static errcode_t take_name(const char *final_path, errcode_t (*take)(const char 
 
 		if (!path)
 			return ENOMEM;
-		error = take(path, file);
+		error = try_name(path, file);
 		if (error == EEXIST && remove_left_over(path))
-			error = take(path, file);
+			error = try_name(path, file);
 		if (error)
 			continue;
 		free(file->path);
@@ -170,12 +170,12 @@ errcode_t temporary_open(const char *final_path, struct temporary_file *file)
 
 	if (error || make_unnamed(final_path, file) == 0)
 		return error;
-	return take_name(final_path, make_named, file);
+	return try_names(final_path, make_named, file);
 }
 
 errcode_t temporary_rename(struct temporary_file *file, const char *final_path)
 {
-	errcode_t error = file->has_name ? 0 : take_name(final_path, link_unnamed, file);
+	errcode_t error = file->has_name ? 0 : try_names(final_path, link_unnamed, file);
 
 	if (error)
 		return error;

@@ -9,13 +9,13 @@
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
 
-static errcode_t take_run(const struct build *build, struct pack_range *range, struct extent_list *list,
-                          uint32_t logical, uint64_t blocks)
+static errcode_t alloc_run(const struct build *build, struct pack_range *range, struct extent_list *list,
+                           uint32_t logical, uint64_t blocks)
 {
 	while (blocks) {
 		struct ext2mb_extent extent;
 		errcode_t error =
-			pack_range_take(range, build_clusters(build, blocks) << build->format.cluster_bits, &extent);
+			pack_range_alloc(range, build_clusters(build, blocks) << build->format.cluster_bits, &extent);
 
 		if (error)
 			return error;
@@ -43,7 +43,7 @@ static errcode_t set_placement(const struct build *build, struct pack_range *ran
 		return 0;
 	}
 	placement->map = extent_map_create(list, (uint32_t)map_blocks);
-	return placement->map ? build_take_clusters(build, range, placement->map->map_blocks, map_blocks) : ENOMEM;
+	return placement->map ? build_alloc_clusters(build, range, placement->map->map_blocks, map_blocks) : ENOMEM;
 }
 
 /* A run of the node's blocks: what is kept of an earlier image's stays, the rest is taken. *next: the first kept
@@ -55,7 +55,7 @@ static errcode_t cover_run(const struct build *build, struct pack_range *range, 
 
 	for (; kept && *next < kept->extent_count && kept->extents[*next].logical < end; ++*next) {
 		const struct file_extent *extent = &kept->extents[*next];
-		errcode_t error = take_run(build, range, list, logical, extent->logical - logical);
+		errcode_t error = alloc_run(build, range, list, logical, extent->logical - logical);
 
 		if (!error)
 			error = extent_list_add(list, extent->logical, extent->physical, extent->count);
@@ -63,7 +63,7 @@ static errcode_t cover_run(const struct build *build, struct pack_range *range, 
 			return error;
 		logical = extent->logical + extent->count;
 	}
-	return take_run(build, range, list, logical, end - logical);
+	return alloc_run(build, range, list, logical, end - logical);
 }
 
 static errcode_t collect_extents(const struct build *build, struct pack_range *range, uint32_t number,
@@ -133,7 +133,7 @@ static errcode_t pass_clusters(const struct build *build, struct pack_range *ran
 	for (uint64_t left = clusters << build->format.cluster_bits; !error && left;) {
 		struct ext2mb_extent extent;
 
-		error = pack_range_take(range, left, &extent);
+		error = pack_range_alloc(range, left, &extent);
 		left -= error ? 0 : extent.count;
 	}
 	return error;

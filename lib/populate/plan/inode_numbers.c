@@ -6,7 +6,7 @@
 
 #include "populate/plan/base_image.h"
 
-static errcode_t take_number(struct build *build, bool is_directory, ext2_ino_t goal, ext2_ino_t *ino)
+static errcode_t alloc_number(struct build *build, bool is_directory, ext2_ino_t goal, ext2_ino_t *ino)
 {
 	struct ext2mb_inode_request request = {
 		.struct_bytes = sizeof(request),
@@ -29,7 +29,7 @@ static errcode_t keep_numbers(struct build *build)
 		if (!wanted || tree_node_is_link(build->tree, node))
 			continue;
 		bool is_directory = S_ISDIR(build_node(build, node)->mode);
-		errcode_t error = take_number(build, is_directory, wanted, &got);
+		errcode_t error = alloc_number(build, is_directory, wanted, &got);
 
 		if (error == EXT2MB_ET_NO_INODES || error == EXT2MB_ET_BAD_RANGE)
 			continue;
@@ -68,7 +68,7 @@ static errcode_t number_nodes(struct build *build, ext2_ino_t *goal, uint32_t *c
 		if (placement->ino)
 			continue;
 		bool is_directory = S_ISDIR(tree->nodes[node].mode);
-		errcode_t error = take_number(build, is_directory, *goal, &placement->ino);
+		errcode_t error = alloc_number(build, is_directory, *goal, &placement->ino);
 
 		if (error)
 			return build_node_problem(build, build->problem, node, error, "cannot number its inode");
@@ -94,7 +94,7 @@ errcode_t inode_numbers_assign(struct build *build)
 	if (!error)
 		error = number_nodes(build, &goal, &count);
 	for (uint32_t value = 0; !error && value < build->xattr_value_count; value++) {
-		error = take_number(build, false, goal, &build->xattr_values[value].ino);
+		error = alloc_number(build, false, goal, &build->xattr_values[value].ino);
 		if (error)
 			return problem_set(build->problem, error, build->options->image,
 			                   "cannot number an extended attribute's inode");

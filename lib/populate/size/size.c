@@ -20,7 +20,7 @@
 #define MOST_GROWING 16
 
 /* Sizes in KiB, as mke2fs is told them. */
-struct search {
+struct size_search {
 	struct sizing *sizing;
 	struct problem *problem;
 	uint64_t too_small, enough;     /* bounds of the answer; 0: not known yet */
@@ -67,7 +67,7 @@ static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
  * Whether search->kib is enough. A size that mke2fs refuses is too small if it has accepted a larger one; so is one for
  * which it leaves out the journal that larger ones have.
  */
-static errcode_t judge(struct search *search)
+static errcode_t judge(struct size_search *search)
 {
 	struct sizing *sizing = search->sizing;
 	struct problem attempt = { 0 };
@@ -130,7 +130,7 @@ static uint64_t first_guess_kib(const struct sizing *sizing)
  * The next size to look at: where a line through the last two says that nothing is left over (what is lost to metadata
  * is nearly linear), but between the bounds. 0: the smallest is found.
  */
-static uint64_t next_guess_kib(const struct search *search)
+static uint64_t next_guess_kib(const struct size_search *search)
 {
 	uint64_t step = cluster_kib(search->sizing);
 	double gain = 1; /* of spare for each KiB more */
@@ -155,7 +155,7 @@ static uint64_t next_guess_kib(const struct search *search)
 	return kib < search->enough ? kib : search->enough - step;
 }
 
-static errcode_t narrow(struct search *search)
+static errcode_t narrow(struct size_search *search)
 {
 	for (int round = 0; round < (search->enough ? MOST_ROUNDS : MOST_GROWING) && search->kib; round++) {
 		bool is_first = !search->enough;
@@ -181,7 +181,7 @@ static errcode_t narrow(struct search *search)
  * A filesystem that is a little smaller may get a journal of half or a quarter of the size, and so have room enough
  * after all: where mke2fs's sizes of journals change, what is left over falls although the size grows.
  */
-static errcode_t try_smaller_journals(struct search *search)
+static errcode_t try_smaller_journals(struct size_search *search)
 {
 	for (unsigned int quarters = 3; quarters >= 2; quarters--) {
 		uint64_t saved_kib = search->enough_journal_blocks * quarters / 4 * block_kib(search->sizing);
@@ -206,7 +206,7 @@ static errcode_t try_smaller_journals(struct search *search)
 /* The smallest size that does, with the block size that is chosen; the last filesystem made is that one. */
 static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
-	struct search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
+	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
 
 	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing) : 0;
 	errcode_t error = narrow(&search);

@@ -89,7 +89,7 @@ static const char *set_number(uint32_t *number, double least, double most, doubl
 }
 
 /* NULL, or what is wrong with the line. */
-static const char *take_words(struct profile *profile, const char *key, char *words)
+static const char *read_words(struct profile *profile, const char *key, char *words)
 {
 	const struct {
 		const char *name;
@@ -132,7 +132,7 @@ static const char *take_words(struct profile *profile, const char *key, char *wo
 	return "there is no such word";
 }
 
-static errcode_t take_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
+static errcode_t read_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
 {
 	size_t blank = strspn(line, " \t\n");
 
@@ -144,12 +144,12 @@ static errcode_t take_line(void *context, const char *origin, char *line, size_t
 	char *key = line + blank, *words = key + strcspn(key, " \t");
 	if (*words)
 		*words++ = '\0';
-	const char *why = take_words(context, key, words);
+	const char *why = read_words(context, key, words);
 
 	return why ? problem_set_reason(problem, EINVAL, origin, "cannot read the profile", "\"%s\": %s", key, why) : 0;
 }
 
-static errcode_t take_text(const struct built_in *from, struct profile *profile, struct problem *problem)
+static errcode_t read_text(const struct built_in *from, struct profile *profile, struct problem *problem)
 {
 	SCOPE_FREE char *text = strdup(from->text);
 	char *left = NULL;
@@ -157,7 +157,7 @@ static errcode_t take_text(const struct built_in *from, struct profile *profile,
 	if (!text)
 		return problem_set(problem, ENOMEM, from->name, "cannot read the profile");
 	for (char *line = strtok_r(text, "\n", &left); line; line = strtok_r(NULL, "\n", &left)) {
-		errcode_t error = take_line(profile, from->name, line, strlen(line), problem);
+		errcode_t error = read_line(profile, from->name, line, strlen(line), problem);
 
 		if (error)
 			return error;
@@ -215,7 +215,7 @@ errcode_t profile_read(const char *name, struct profile *profile, struct problem
 	if (!from && access(name, F_OK))
 		return problem_set_reason(problem, errno, name, "cannot open", "%s, and no such profile is built in",
 		                          error_message(errno));
-	errcode_t error = from ? take_text(from, profile, problem) : text_line_each(name, take_line, profile, problem);
+	errcode_t error = from ? read_text(from, profile, problem) : text_line_each(name, read_line, profile, problem);
 	const char *why = error ? NULL : check(profile);
 
 	return why ? problem_set_reason(problem, EINVAL, name, "cannot read the profile", "%s", why) : error;

@@ -14,8 +14,8 @@
 /* What Linux asks for at most when it writes back what has no blocks yet (MAX_WRITEPAGES_EXTENT_LEN). */
 #define WRITEBACK_BLOCKS 2048u
 
-static errcode_t take_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
-                            uint32_t *ret)
+static errcode_t alloc_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
+                             uint32_t *ret)
 {
 	const struct ext2mb_inode_request request = {
 		.struct_bytes = sizeof(request), .parent = parent, .name = name, .flags = flags
@@ -58,11 +58,11 @@ errcode_t file_set_prepare(struct image *image, struct file_set *parent, const c
 	return 0;
 }
 
-errcode_t file_set_take_directory(struct file_set *set, struct ext2mb_worker *worker)
+errcode_t file_set_alloc_directory(struct file_set *set, struct ext2mb_worker *worker)
 {
 	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
 
-	return take_inode(worker, parent, set->name, EXT2MB_INODE_DIRECTORY, &set->directory.ino);
+	return alloc_inode(worker, parent, set->name, EXT2MB_INODE_DIRECTORY, &set->directory.ino);
 }
 
 errcode_t file_set_create(struct image *image, struct file_set *parent, const char *name, size_t count,
@@ -70,18 +70,18 @@ errcode_t file_set_create(struct image *image, struct file_set *parent, const ch
 {
 	errcode_t error = file_set_prepare(image, parent, name, count, ret);
 
-	return error ? error : file_set_take_directory(*ret, image->worker);
+	return error ? error : file_set_alloc_directory(*ret, image->worker);
 }
 
-errcode_t file_set_take_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker)
+errcode_t file_set_alloc_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker)
 {
-	return take_inode(worker, set->directory.ino, NULL, 0, &set->files[index].ino);
+	return alloc_inode(worker, set->directory.ino, NULL, 0, &set->files[index].ino);
 }
 
-errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worker)
+errcode_t file_set_alloc_inodes(struct file_set *set, struct ext2mb_worker *worker)
 {
 	for (size_t index = 0; index < set->count; index++) {
-		errcode_t error = file_set_take_inode(set, index, worker);
+		errcode_t error = file_set_alloc_inode(set, index, worker);
 
 		if (error)
 			return error;

@@ -45,13 +45,13 @@ MUST_CHECK errcode_t file_set_prepare(struct image *image, struct file_set *pare
                                       struct file_set **ret);
 
 /* Takes it, within a parent that has one. Any thread, each directory by one. */
-MUST_CHECK errcode_t file_set_take_directory(struct file_set *set, struct ext2mb_worker *worker);
+MUST_CHECK errcode_t file_set_alloc_directory(struct file_set *set, struct ext2mb_worker *worker);
 
 /* Takes an inode number for a file that has none. Any thread, each file by one. */
-MUST_CHECK errcode_t file_set_take_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker);
+MUST_CHECK errcode_t file_set_alloc_inode(struct file_set *set, size_t index, struct ext2mb_worker *worker);
 
 /* The same for all files, in order. */
-MUST_CHECK errcode_t file_set_take_inodes(struct file_set *set, struct ext2mb_worker *worker);
+MUST_CHECK errcode_t file_set_alloc_inodes(struct file_set *set, struct ext2mb_worker *worker);
 
 /*
  * Opens the file's handle for ext2mb. final_blocks: how many it will have when it is closed; 0: not known. Errors of

@@ -31,8 +31,8 @@ static uint64_t goal_of(const struct image *image, const struct simulated_file *
 }
 
 /* The map becomes deeper when the inode's own entries are used up: that block is to precede the first one. */
-static errcode_t take_before_first(const struct simulated_file *file, struct ext2mb_worker *worker,
-                                   struct ext2mb_extent *extent)
+static errcode_t cut_before_first(const struct simulated_file *file, struct ext2mb_worker *worker,
+                                  struct ext2mb_extent *extent)
 {
 	uint64_t step = geometry_cluster_blocks(&worker->mb->geometry);
 	struct ext2mb_request request = {
@@ -49,15 +49,15 @@ static errcode_t take_before_first(const struct simulated_file *file, struct ext
 	return ext2mb_alloc(worker, &request, extent);
 }
 
-static errcode_t take_one(const struct image *image, const struct simulated_file *file, struct ext2mb_worker *worker,
-                          uint64_t needed, struct ext2mb_extent *extent)
+static errcode_t cut_one(const struct image *image, const struct simulated_file *file, struct ext2mb_worker *worker,
+                         uint64_t needed, struct ext2mb_extent *extent)
 {
 	const struct ext2mb_request request = { .struct_bytes = sizeof(request),
 		                                .goal = goal_of(image, file),
 		                                .count = geometry_cluster_blocks(&image->geometry) };
 
 	if (file->map_count == ROOT_ENTRIES && needed > ROOT_ENTRIES + 1)
-		return take_before_first(file, worker, extent);
+		return cut_before_first(file, worker, extent);
 	return ext2mb_alloc(worker, &request, extent);
 }
 
@@ -75,7 +75,7 @@ errcode_t simulated_file_grow_map(struct image *image, struct simulated_file *fi
 	while (file->map_count < needed && !error) {
 		struct ext2mb_extent extent;
 
-		error = take_one(image, file, worker, needed, &extent);
+		error = cut_one(image, file, worker, needed, &extent);
 		if (!error)
 			file->map_blocks[file->map_count++] = extent.start;
 	}

@@ -87,7 +87,7 @@ static errcode_t list(const struct file_set *set, struct listing *listing)
 /* --- Blocks for what has none yet ---------------------------------------------------------------------------- */
 
 /* Takes count blocks near goal; with bigalloc, each is the first of a cluster. */
-static errcode_t take_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
+static errcode_t alloc_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
 {
 	uint64_t step = geometry_cluster_blocks(&image->geometry);
 
@@ -133,7 +133,7 @@ static errcode_t place_map(struct image *image, struct simulated_file *file)
 		return ENOMEM;
 	file->map_blocks = blocks;
 	errcode_t error =
-		take_blocks(image, goal_of(image, file), (uint32_t)needed - file->map_count, blocks + file->map_count);
+		alloc_blocks(image, goal_of(image, file), (uint32_t)needed - file->map_count, blocks + file->map_count);
 
 	if (error)
 		return error;

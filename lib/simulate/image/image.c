@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "allocator/core/allocator.h"
 #include "ext2fs/fs_errors.h"
 #include "populate/format/child.h"
@@ -160,7 +160,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory, 
 
 	*image = (struct image){
 		.path = path,
-		.policy_path = options->own ? options->own->path : NULL,
+		.policy_path = options->user ? options->user->path : NULL,
 		.directory = directory,
 	};
 	errcode_t error = fs_open(file, 0, flags, &image->fs);
@@ -177,7 +177,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory, 
 	if (error)
 		return problem_set(problem, error, path, "cannot simulate on it");
 	error = attach(image, options);
-	own_library_explain(options->own, error, problem);
+	user_library_explain(options->user, error, problem);
 	if (error)
 		return problem_set(problem, error, path, "cannot attach an allocator");
 	return 0;
@@ -186,7 +186,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory, 
 /* --- What inodes have ---------------------------------------------------------------------------------------- */
 
 struct file_walk {
-	image_run_taker take;
+	image_run_visitor visit;
 	void *context;
 	uint64_t block;
 	uint32_t logical, count;
@@ -199,7 +199,7 @@ static errcode_t show_run(struct file_walk *walk)
 	uint32_t count = walk->count;
 
 	walk->count = 0;
-	return count ? walk->take(walk->context, walk->logical, walk->block, count, walk->is_data) : 0;
+	return count ? walk->visit(walk->context, walk->logical, walk->block, count, walk->is_data) : 0;
 }
 
 static int add_to_run(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
@@ -223,10 +223,10 @@ static int add_to_run(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64
 	return walk->error ? BLOCK_ABORT : 0;
 }
 
-errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_taker take, void *context)
+errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_visitor visit, void *context)
 {
 	ext2_filsys fs = image->fs;
-	struct file_walk walk = { .take = take, .context = context };
+	struct file_walk walk = { .visit = visit, .context = context };
 	struct ext2_inode inode;
 	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(fs, ino, &inode));
 
@@ -239,7 +239,7 @@ errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, ima
 	if (error || !*mode)
 		return error;
 	if (ext2fs_file_acl_block(fs, &inode))
-		error = take(context, 0, ext2fs_file_acl_block(fs, &inode), 1, false);
+		error = visit(context, 0, ext2fs_file_acl_block(fs, &inode), 1, false);
 	if (error || !ext2fs_inode_has_valid_blocks2(fs, &inode))
 		return error;
 	error = FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, add_to_run, &walk));

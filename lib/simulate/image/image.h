@@ -83,13 +83,13 @@ static inline uint64_t image_inode_group_start(const struct image *image, uint32
 /*
  * Shown what an inode has, run by run: blocks of the file, in its order, or (logical 0) of its map or attributes.
  */
-typedef errcode_t (*image_run_taker)(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data);
+typedef errcode_t (*image_run_visitor)(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data);
 
 /*
  * Shows all blocks of an inode as it is on disk. *mode: 0 if it is not in use, and then nothing is shown. Errors of
  * reading it, and the taker's.
  */
-MUST_CHECK errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_taker take,
+MUST_CHECK errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_visitor visit,
                                      void *context);
 
 /* Has it a journal? Without, what is freed can be allocated again at once. */

@@ -148,7 +148,7 @@ static uint64_t value_of(const struct overview *overview, const struct overview_
 	return is_shared && setting->shared ? setting->shared : setting->full;
 }
 
-static void take_settings(const struct overview *overview, const struct experiment *experiment, bool is_shared,
+static void copy_settings(const struct overview *overview, const struct experiment *experiment, bool is_shared,
                           const struct workload *workload, struct setting *settings)
 {
 	workload_preset(workload, settings);
@@ -274,7 +274,7 @@ static errcode_t compare_disks(struct overview *overview, const struct experimen
 	errcode_t error = 0;
 	size_t count;
 
-	take_settings(overview, experiment, true, options->workload, settings);
+	copy_settings(overview, experiment, true, options->workload, settings);
 	for (unsigned int number = first; !error && number < OVERVIEW_DISKS; number++) {
 		options->image = overview->disks.list[number].path;
 		options->image_file = overview->disks.list[number].output.work_path;
@@ -312,7 +312,7 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 
 	while (options.thread_count < MOST_THREADS && experiment->threads[options.thread_count])
 		options.thread_count++;
-	take_settings(overview, experiment, false, options.workload, settings);
+	copy_settings(overview, experiment, false, options.workload, settings);
 	errcode_t error =
 		configuration_list(experiment->comparison, &allocator, &configurations, &options.configuration_count);
 	if (error)

@@ -166,7 +166,7 @@ static void put_line(struct document *document, const char *line)
 	}
 }
 
-static errcode_t take_text(struct document *document, const char *text, size_t count)
+static errcode_t copy_text(struct document *document, const char *text, size_t count)
 {
 	errcode_t error = vector_reserve(&document->line, &document->capacity, document->length + count + 1, 1);
 
@@ -194,7 +194,7 @@ static ssize_t write_text(void *context, const char *text, size_t count)
 	if (document->markdown)
 		fwrite(text, 1, count, document->markdown);
 	if (document->page && !document->error)
-		document->error = take_text(document, text, count);
+		document->error = copy_text(document, text, count);
 	if (!document->error)
 		return (ssize_t)count;
 	errno = (int)document->error;

@@ -184,7 +184,7 @@ static void find_freed(const struct replayer *replayer, const struct trace_event
 	*end = first + (event->keeps_last ? round_down(*end, cluster) : round_up(*end, cluster));
 }
 
-static errcode_t take_free(struct replayer *replayer, const struct trace_event *event)
+static errcode_t replay_free(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_file *file;
 	uint64_t start, end, left;
@@ -232,8 +232,8 @@ static errcode_t note_traced(struct replayer *replayer, struct replay_file *file
 }
 
 /* One extent for the hole at `logical`; what it has after `end` is ahead of the kernel. */
-static errcode_t take_extent(struct replayer *replayer, struct replay_file *file, const struct trace_event *event,
-                             uint32_t logical, uint32_t end, struct ext2mb_worker *worker)
+static errcode_t replay_extent(struct replayer *replayer, struct replay_file *file, const struct trace_event *event,
+                               uint32_t logical, uint32_t end, struct ext2mb_worker *worker)
 {
 	const struct file_runs *runs = &file->runs;
 	size_t index = file_runs_find(runs, logical);
@@ -287,7 +287,7 @@ static errcode_t fill(struct replayer *replayer, struct replay_file *file, const
 			logical = file->runs.list[index].logical + file->runs.list[index].count;
 			continue;
 		}
-		error = take_extent(replayer, file, event, logical, end, worker);
+		error = replay_extent(replayer, file, event, logical, end, worker);
 		if (error == EXT2MB_ET_NO_SPACE) {
 			replayer->counts.failed_blocks += end - logical;
 			return 0;
@@ -316,7 +316,7 @@ static void count_after(struct replay_counts *counts, const struct replay_file *
 	counts->in_one += extents == 1;
 }
 
-static errcode_t take_data(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
+static errcode_t replay_data(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
 {
 	const struct file_run run = { .logical = event->logical, .count = event->count, .physical = event->block };
 	errcode_t error = note_traced(replayer, file, event->block, event->count, true, event->logical);
@@ -353,7 +353,7 @@ static uint64_t translate_goal(const struct replayer *replayer, const struct rep
 	return file->simulated_ino == file->ino ? goal : image_inode_group_start(replayer->image, file->simulated_ino);
 }
 
-static errcode_t take_other(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
+static errcode_t replay_other(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
 {
 	uint64_t first = replayer->image->geometry.first_block;
 	uint64_t goal =
@@ -407,7 +407,7 @@ static bool is_whole(const struct replayer *replayer, const struct trace_event *
 	return all % cluster_blocks(replayer) == 0;
 }
 
-static errcode_t take_blocks(struct replayer *replayer, const struct trace_event *event)
+static errcode_t replay_blocks(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_contradictions *contradictions = &replayer->files.contradictions;
 	struct replay_file *file;
@@ -436,16 +436,16 @@ static errcode_t take_blocks(struct replayer *replayer, const struct trace_event
 	file->is_counted = true;
 	replayer->counts.groups_scanned += event->groups_scanned;
 	if (!event->is_data)
-		return take_other(replayer, file, event);
+		return replay_other(replayer, file, event);
 	if (!has_blocks(file, event))
-		return take_data(replayer, file, event);
+		return replay_data(replayer, file, event);
 	contradictions->moved++;
-	return take_other(replayer, file, event);
+	return replay_other(replayer, file, event);
 }
 
 /* --- Inodes -------------------------------------------------------------------------------------------------- */
 
-static errcode_t take_inode(struct replayer *replayer, struct replay_file *file)
+static errcode_t replay_inode(struct replayer *replayer, struct replay_file *file)
 {
 	char name[16];
 	const struct ext2mb_inode_request request = {
@@ -480,7 +480,7 @@ static errcode_t drop_file(struct replayer *replayer, struct replay_file *file)
 	return error;
 }
 
-static errcode_t take_delete(struct replayer *replayer, const struct trace_event *event)
+static errcode_t replay_delete(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_file *file;
 	errcode_t error = replay_files_find(&replayer->files, event->ino, &file);
@@ -490,7 +490,7 @@ static errcode_t take_delete(struct replayer *replayer, const struct trace_event
 	return error || !file ? error : drop_file(replayer, file);
 }
 
-static errcode_t take_create(struct replayer *replayer, const struct trace_event *event)
+static errcode_t replay_create(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_file *file = replay_files_look_up(&replayer->files, event->ino), *parent;
 	errcode_t error = 0;
@@ -513,7 +513,7 @@ static errcode_t take_create(struct replayer *replayer, const struct trace_event
 	if ((uint64_t)file->parent >
 	    (uint64_t)replayer->image->geometry.groups * replayer->image->geometry.inodes_per_group)
 		file->parent = 0;
-	return replayer->inodes_by_policy ? take_inode(replayer, file) : 0;
+	return replayer->inodes_by_policy ? replay_inode(replayer, file) : 0;
 }
 
 /* --- Events -------------------------------------------------------------------------------------------------- */
@@ -524,7 +524,7 @@ errcode_t replayer_open(struct replayer *replayer)
 	return replay_files_open(&replayer->files, replayer->image);
 }
 
-errcode_t replayer_take(struct replayer *replayer, const struct trace_event *event)
+errcode_t replayer_run_event(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_file *file;
 	errcode_t error = commit_if_due(replayer, event);
@@ -533,13 +533,13 @@ errcode_t replayer_take(struct replayer *replayer, const struct trace_event *eve
 		return error;
 	switch (event->kind) {
 	case TRACE_CREATE:
-		return take_create(replayer, event);
+		return replay_create(replayer, event);
 	case TRACE_DELETE:
-		return take_delete(replayer, event);
+		return replay_delete(replayer, event);
 	case TRACE_ALLOCATE:
-		return take_blocks(replayer, event);
+		return replay_blocks(replayer, event);
 	case TRACE_FREE:
-		return take_free(replayer, event);
+		return replay_free(replayer, event);
 	case TRACE_CLOSE:
 		file = replay_files_look_up(&replayer->files, event->ino);
 		if (file)

@@ -51,7 +51,7 @@ struct replayer {
 MUST_CHECK errcode_t replayer_open(struct replayer *replayer);
 
 /* ENOMEM, errors of reading the image. */
-MUST_CHECK errcode_t replayer_take(struct replayer *replayer, const struct trace_event *event);
+MUST_CHECK errcode_t replayer_run_event(struct replayer *replayer, const struct trace_event *event);
 
 /* After the last event: everything is given back that no file has. The files stay. */
 MUST_CHECK errcode_t replayer_finish(struct replayer *replayer);

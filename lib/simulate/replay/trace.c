@@ -22,11 +22,11 @@ struct device {
 	uint64_t device, events;
 };
 
-struct reading {
+struct trace_reader {
 	const char *path;
 	FILE *file;
 	const uint64_t *wanted;
-	trace_taker take;
+	trace_visitor visit;
 	void *context;
 	struct trace_counts *counts;
 	struct problem *problem;
@@ -63,7 +63,7 @@ errcode_t trace_device_parse(const char *text, uint64_t *device)
 
 /* --- Which filesystem ---------------------------------------------------------------------------------------- */
 
-static void count_device(struct reading *reading, uint64_t device)
+static void count_device(struct trace_reader *reading, uint64_t device)
 {
 	unsigned int index = 0;
 
@@ -77,12 +77,12 @@ static void count_device(struct reading *reading, uint64_t device)
 }
 
 /* Once there are several to choose from, nothing more is replayed, but all that there are are counted. */
-static bool is_wanted(const struct reading *reading, uint64_t device)
+static bool is_wanted(const struct trace_reader *reading, uint64_t device)
 {
 	return reading->wanted ? device == *reading->wanted : reading->device_count == 1;
 }
 
-static void list_devices(const struct reading *reading, struct problem *problem)
+static void list_devices(const struct trace_reader *reading, struct problem *problem)
 {
 	for (unsigned int index = 0; index < reading->device_count; index++) {
 		const struct device *device = &reading->devices[index];
@@ -93,7 +93,7 @@ static void list_devices(const struct reading *reading, struct problem *problem)
 	}
 }
 
-static errcode_t check_devices(const struct reading *reading, struct problem *problem)
+static errcode_t check_devices(const struct trace_reader *reading, struct problem *problem)
 {
 	bool is_there = !reading->wanted;
 	errcode_t error = 0;
@@ -117,13 +117,13 @@ static errcode_t check_devices(const struct reading *reading, struct problem *pr
 
 /* --- Lines --------------------------------------------------------------------------------------------------- */
 
-static void note_not_understood(struct reading *reading)
+static void note_not_understood(struct trace_reader *reading)
 {
 	if (!reading->counts->not_understood++)
 		reading->counts->first_not_understood = reading->number;
 }
 
-static errcode_t take_event(struct reading *reading, uint64_t device, const struct trace_event *event)
+static errcode_t read_event(struct trace_reader *reading, uint64_t device, const struct trace_event *event)
 {
 	/* The journals of all filesystems commit, also of those that nothing happens to. */
 	if (event->kind != TRACE_COMMIT)
@@ -133,10 +133,10 @@ static errcode_t take_event(struct reading *reading, uint64_t device, const stru
 	if (!is_wanted(reading, device))
 		return 0;
 	reading->counts->events++;
-	return reading->take(reading->context, event, reading->problem);
+	return reading->visit(reading->context, event, reading->problem);
 }
 
-static errcode_t take_plain(struct reading *reading, const char *text)
+static errcode_t read_plain(struct trace_reader *reading, const char *text)
 {
 	struct trace_event event;
 	uint64_t device;
@@ -152,30 +152,30 @@ static errcode_t take_plain(struct reading *reading, const char *text)
 
 	if (meaning == TRACE_MEANS_UNKNOWN)
 		note_not_understood(reading);
-	return meaning == TRACE_MEANS_EVENT ? take_event(reading, device, &event) : 0;
+	return meaning == TRACE_MEANS_EVENT ? read_event(reading, device, &event) : 0;
 }
 
-static errcode_t take_queued(struct reading *reading, bool is_end)
+static errcode_t read_queued(struct trace_reader *reading, bool is_end)
 {
 	struct queued_event queued;
 	errcode_t error = 0;
 
 	while (!error && trace_queue_next(reading->queue, is_end, &queued))
-		error = take_event(reading, queued.device, &queued.event);
+		error = read_event(reading, queued.device, &queued.event);
 	return error;
 }
 
-static errcode_t take_meaning(struct reading *reading, const struct trace_line *line, uint64_t device)
+static errcode_t read_meaning(struct trace_reader *reading, const struct trace_line *line, uint64_t device)
 {
 	struct trace_events *events = reading->events;
 	struct queued_event queued = { .device = device };
-	enum trace_meaning meaning = trace_events_take(events, line, &queued.event);
+	enum trace_meaning meaning = trace_events_read(events, line, &queued.event);
 
 	if (events->answers)
 		trace_queue_answer(reading->queue, events->answers, events->answer_is_final);
 	if (events->written_ino)
 		trace_queue_end_writeback(reading->queue, line->process, events->written_ino);
-	errcode_t error = take_queued(reading, false);
+	errcode_t error = read_queued(reading, false);
 
 	if (meaning == TRACE_MEANS_UNKNOWN)
 		note_not_understood(reading);
@@ -186,10 +186,10 @@ static errcode_t take_meaning(struct reading *reading, const struct trace_line *
 	trace_queue_add(reading->queue, &queued);
 	if (events->is_delayed)
 		trace_queue_extend(reading->queue);
-	return take_queued(reading, false);
+	return read_queued(reading, false);
 }
 
-static errcode_t take_kernels(struct reading *reading, const char *text)
+static errcode_t read_kernels(struct trace_reader *reading, const char *text)
 {
 	struct trace_line line;
 	uint64_t lost, device;
@@ -209,17 +209,17 @@ static errcode_t take_kernels(struct reading *reading, const char *text)
 		count_device(reading, device);
 		return 0;
 	}
-	return take_meaning(reading, &line, device);
+	return read_meaning(reading, &line, device);
 }
 
 /* The first line that says anything decides what the text is. */
-static errcode_t begin(struct reading *reading, const char *text)
+static errcode_t begin(struct trace_reader *reading, const char *text)
 {
 	size_t bytes = sizeof(plain_heading) - 1;
 
 	reading->has_begun = true;
 	if (strncmp(text, plain_heading, bytes) != 0)
-		return take_kernels(reading, text);
+		return read_kernels(reading, text);
 	reading->is_plain = true;
 	if (strcmp(text + bytes, " 1") == 0)
 		return 0;
@@ -227,7 +227,7 @@ static errcode_t begin(struct reading *reading, const char *text)
 	                          "its first line is not \"%s 1\", the only version that is known", plain_heading);
 }
 
-static errcode_t take_line(struct reading *reading, char *text, size_t bytes)
+static errcode_t read_line(struct trace_reader *reading, char *text, size_t bytes)
 {
 	while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
 		text[--bytes] = '\0';
@@ -239,10 +239,10 @@ static errcode_t take_line(struct reading *reading, char *text, size_t bytes)
 		return 0;
 	if (!reading->has_begun)
 		return begin(reading, text);
-	return reading->is_plain ? take_plain(reading, text) : take_kernels(reading, text);
+	return reading->is_plain ? read_plain(reading, text) : read_kernels(reading, text);
 }
 
-static errcode_t take_lines(struct reading *reading, struct progress *progress)
+static errcode_t read_lines(struct trace_reader *reading, struct progress *progress)
 {
 	SCOPE_FREE char *text = NULL;
 	size_t capacity = 0, bytes, progressed = 0;
@@ -259,13 +259,13 @@ static errcode_t take_lines(struct reading *reading, struct progress *progress)
 			progress_add(progress, progressed, 0);
 			progressed = 0;
 		}
-		error = bytes ? take_line(reading, text, bytes) : 0;
+		error = bytes ? read_line(reading, text, bytes) : 0;
 		if (error || !bytes)
 			return error;
 	}
 }
 
-errcode_t trace_read(const char *path, const struct trace_options *options, trace_taker take, void *context,
+errcode_t trace_read(const char *path, const struct trace_options *options, trace_visitor visit, void *context,
                      struct progress *progress, struct trace_counts *counts, struct problem *problem)
 {
 	struct stat status;
@@ -280,11 +280,11 @@ errcode_t trace_read(const char *path, const struct trace_options *options, trac
 	SCOPE_FCLOSE FILE *file = fopen(path, "re");
 	SCOPE_FREE struct trace_events *events = calloc(1, sizeof(*events));
 	SCOPE_FREE struct trace_queue *queue = calloc(1, sizeof(*queue));
-	struct reading reading = {
+	struct trace_reader reading = {
 		.path = path,
 		.file = file,
 		.wanted = options->device,
-		.take = take,
+		.visit = visit,
 		.context = context,
 		.counts = counts,
 		.problem = problem,
@@ -298,9 +298,9 @@ errcode_t trace_read(const char *path, const struct trace_options *options, trac
 		return problem_set(problem, ENOMEM, path, "cannot read");
 	events->cluster_blocks = options->cluster_blocks;
 	progress_stage(progress, "replay", (uint64_t)status.st_size, 0);
-	errcode_t error = take_lines(&reading, progress);
+	errcode_t error = read_lines(&reading, progress);
 
 	if (!error)
-		error = take_queued(&reading, true);
+		error = read_queued(&reading, true);
 	return error ? error : check_devices(&reading, problem);
 }

@@ -14,7 +14,7 @@ struct trace_counts {
 	uint64_t first_not_understood; /* the number of the first of them; 0: none */
 };
 
-typedef errcode_t (*trace_taker)(void *context, const struct trace_event *event, struct problem *problem);
+typedef errcode_t (*trace_visitor)(void *context, const struct trace_event *event, struct problem *problem);
 
 /* "7:0" or "7,0" as 7 << 32 | 0. EINVAL. */
 MUST_CHECK errcode_t trace_device_parse(const char *text, uint64_t *device);
@@ -25,9 +25,10 @@ struct trace_options {
 };
 
 /*
- * Gives the events of one device to `take`, up to its first error, which is returned. EINVAL, with what the user can
+ * Gives the events of one device to `visit`, up to its first error, which is returned. EINVAL, with what the user can
  * do: it is no regular file, has no events, none of the device, or those of several filesystems; a version of our text
  * that is not known; errors of reading; EINTR when a signal arrived.
  */
-MUST_CHECK errcode_t trace_read(const char *path, const struct trace_options *options, trace_taker take, void *context,
-                                struct progress *progress, struct trace_counts *counts, struct problem *problem);
+MUST_CHECK errcode_t trace_read(const char *path, const struct trace_options *options, trace_visitor visit,
+                                void *context, struct progress *progress, struct trace_counts *counts,
+                                struct problem *problem);

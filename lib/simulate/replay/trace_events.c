@@ -232,7 +232,7 @@ static enum trace_meaning release(const struct trace_line *line, struct trace_ev
 	               TRACE_MEANS_UNKNOWN;
 }
 
-enum trace_meaning trace_events_take(struct trace_events *events, const struct trace_line *line,
+enum trace_meaning trace_events_read(struct trace_events *events, const struct trace_line *line,
                                      struct trace_event *event)
 {
 	struct trace_process *process = find_process(events, line->process);

@@ -50,7 +50,7 @@ enum trace_meaning {
  * *event is what the line completes. Whether a file ends there may be told by the process's next event only: a file
  * that was written back when nobody had it open gives its preallocations back at once. Small files have no other sign.
  */
-enum trace_meaning trace_events_take(struct trace_events *events, const struct trace_line *line,
+enum trace_meaning trace_events_read(struct trace_events *events, const struct trace_line *line,
                                      struct trace_event *event);
 
 /*

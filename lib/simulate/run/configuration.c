@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "support/text/units.h"
 
 #define PATCHES 17
@@ -101,14 +101,14 @@ static const char *name_of(const struct policy_options *options)
 {
 	enum policy_name policy = options->policy;
 
-	if (policy == POLICY_OWN)
-		return own_library_name(options->own);
+	if (policy == POLICY_USER)
+		return user_library_name(options->user);
 	return policy == POLICY_BASE ? "base" : policy == POLICY_SERIES ? "series" : "ext2mb";
 }
 
 static enum way way_of(const struct policy_options *options)
 {
-	if (options->policy == POLICY_OWN || options->policy == POLICY_EXT2MB)
+	if (options->policy == POLICY_USER || options->policy == POLICY_EXT2MB)
 		return WAY_OURS;
 	return options->policy == POLICY_BASE ? WAY_BASE : WAY_SERIES;
 }
@@ -134,7 +134,7 @@ static void list_policies(struct list *list, const struct policy_options *option
 	variant.policy = POLICY_EXT2MB;
 	variant.allocator.optimize_scan = options->allocator.optimize_scan;
 	add(list, &variant, way_of(&variant), "%s", name_of(&variant));
-	if (options->policy == POLICY_OWN)
+	if (options->policy == POLICY_USER)
 		add(list, options, way_of(options), "%s", name_of(options));
 }
 
@@ -219,7 +219,7 @@ static void list_patches(struct list *list, const struct policy_options *options
 	variant = *options;
 	variant.policy = POLICY_EXT2MB;
 	add(list, &variant, WAY_OURS, "ext2mb");
-	if (options->policy == POLICY_OWN)
+	if (options->policy == POLICY_USER)
 		add(list, options, way_of(options), "%s", name_of(options));
 }
 
@@ -234,7 +234,7 @@ static void list_main(struct list *list, const struct policy_options *options)
 	}
 	variant.allocator.normalization = EXT2MB_NORMALIZE_TABLE;
 	add(list, &variant, WAY_OURS_IN_PART, "ext2mb, table");
-	if (options->policy == POLICY_OWN)
+	if (options->policy == POLICY_USER)
 		add(list, options, way_of(options), "%s", name_of(options));
 }
 

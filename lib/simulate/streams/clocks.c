@@ -57,7 +57,7 @@ static struct processor *current(const struct clocks *clocks)
 }
 
 /* The processor waits until it can have it; *waits says whether it has to. */
-static void take(struct clocks *clocks, struct resource *resource, uint64_t held, bool *waits)
+static void spend(struct clocks *clocks, struct resource *resource, uint64_t held, bool *waits)
 {
 	struct processor *processor = current(clocks);
 	uint64_t before = processor->now, waiting = 0;
@@ -88,7 +88,7 @@ void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index,
 	bool waits;
 
 	for (uint64_t time = 0; time < times; time++)
-		take(clocks, &clocks->resources[kind][index], held, &waits);
+		spend(clocks, &clocks->resources[kind][index], held, &waits);
 }
 
 static bool is_busy(void *context, uint32_t group)
@@ -104,7 +104,7 @@ static void has_locked(void *context, uint32_t group)
 	struct clocks *clocks = context;
 	bool waits;
 
-	take(clocks, &clocks->resources[LOCK_OF_GROUP][group], clocks->machine.held, &waits);
+	spend(clocks, &clocks->resources[LOCK_OF_GROUP][group], clocks->machine.held, &waits);
 	lock_pressure_count(&clocks->lock_busy, waits);
 }
 

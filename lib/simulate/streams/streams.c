@@ -16,7 +16,7 @@
 /* Steps between looks at what others may have to say. */
 #define STEPS_AT_ONCE 1024
 
-struct run {
+struct stream_run {
 	struct simulation *simulation;
 	unsigned int count;
 	stream_step step;
@@ -44,7 +44,7 @@ struct share {
 };
 
 /* Up to STEPS_AT_ONCE turns. */
-static errcode_t take_turns(struct run *run, struct share *share, unsigned int thread, uint64_t *steps)
+static errcode_t run_turns(struct stream_run *run, struct share *share, unsigned int thread, uint64_t *steps)
 {
 	bool is_in_order = run->simulation->is_one_process;
 	bool has_worker_each = !run->simulation->threads && !is_in_order;
@@ -89,7 +89,7 @@ errcode_t streams_commit(struct simulation *simulation)
 }
 
 /* A turn on the processor that is furthest behind. What it does to the group's locks the allocator tells by itself. */
-static errcode_t take_modelled_turn(struct run *run, struct share *share)
+static errcode_t run_modelled_turn(struct stream_run *run, struct share *share)
 {
 	unsigned int stream = clocks_begin(run->clocks);
 	uint64_t locks = global_locks(run->simulation);
@@ -102,16 +102,16 @@ static errcode_t take_modelled_turn(struct run *run, struct share *share)
 	return error;
 }
 
-static errcode_t take_modelled_turns(struct run *run, struct share *share, uint64_t *steps)
+static errcode_t run_modelled_turns(struct stream_run *run, struct share *share, uint64_t *steps)
 {
 	errcode_t error = 0;
 
 	for (*steps = 0; !error && *steps < STEPS_AT_ONCE && share->open_count; ++*steps)
-		error = take_modelled_turn(run, share);
+		error = run_modelled_turn(run, share);
 	return error;
 }
 
-static void add_progress(const struct run *run, uint64_t steps)
+static void add_progress(const struct stream_run *run, uint64_t steps)
 {
 	if (run->step_bytes == STREAMS_STEP_IS_FILE)
 		progress_add(run->simulation->progress, 0, steps);
@@ -121,7 +121,7 @@ static void add_progress(const struct run *run, uint64_t steps)
 
 static errcode_t run_share(void *context, unsigned int worker, size_t thread, struct problem *problem)
 {
-	struct run *run = context;
+	struct stream_run *run = context;
 	unsigned int threads = run->simulation->threads ? run->simulation->threads : 1;
 	struct share share = {
 		.first = (unsigned int)((uint64_t)run->count * thread / threads),
@@ -143,8 +143,8 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 		uint64_t steps;
 
 		error = interrupt_pending() ? EINTR :
-		        run->clocks         ? take_modelled_turns(run, &share, &steps) :
-		                              take_turns(run, &share, (unsigned int)thread, &steps);
+		        run->clocks         ? run_modelled_turns(run, &share, &steps) :
+		                              run_turns(run, &share, (unsigned int)thread, &steps);
 		if (!error)
 			add_progress(run, steps);
 	}
@@ -155,7 +155,7 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 	return problem_set(problem, error, run->simulation->image->path, run->action);
 }
 
-static errcode_t open_workers(struct run *run, unsigned int count)
+static errcode_t open_workers(struct stream_run *run, unsigned int count)
 {
 	run->workers = calloc(count, sizeof(struct ext2mb_worker *));
 	errcode_t error = run->workers ? 0 : ENOMEM;
@@ -165,7 +165,7 @@ static errcode_t open_workers(struct run *run, unsigned int count)
 	return error;
 }
 
-static errcode_t run_shares(struct run *run, unsigned int threads, struct streams_cost *cost)
+static errcode_t run_shares(struct stream_run *run, unsigned int threads, struct streams_cost *cost)
 {
 	struct simulation *simulation = run->simulation;
 	errcode_t error = pthread_barrier_init(&run->start, NULL, threads);
@@ -194,13 +194,13 @@ static bool is_never_busy(void *context, uint32_t group)
 /* Called under the group's lock. Which bytes they are does not matter for the time. */
 static void compute_checksum(void *context, uint32_t group)
 {
-	const struct run *run = context;
+	const struct stream_run *run = context;
 	volatile uint32_t sink = crc32c(group, run->bitmap, run->simulation->image->format.block_bytes);
 
 	(void)sink;
 }
 
-static errcode_t pretend_checksums(struct run *run)
+static errcode_t pretend_checksums(struct stream_run *run)
 {
 	struct simulation *simulation = run->simulation;
 
@@ -215,7 +215,7 @@ static errcode_t pretend_checksums(struct run *run)
 	return 0;
 }
 
-static errcode_t pretend_machine(struct run *run)
+static errcode_t pretend_machine(struct stream_run *run)
 {
 	struct simulation *simulation = run->simulation;
 	const struct clocks_options options = {
@@ -235,7 +235,7 @@ static errcode_t pretend_machine(struct run *run)
 	return 0;
 }
 
-static errcode_t pretend_processors(struct run *run)
+static errcode_t pretend_processors(struct stream_run *run)
 {
 	struct simulation *simulation = run->simulation;
 	uint32_t groups = simulation->image->geometry.groups;
@@ -251,7 +251,7 @@ static errcode_t pretend_processors(struct run *run)
 	return error;
 }
 
-static void close_workers(struct run *run, unsigned int count)
+static void close_workers(struct stream_run *run, unsigned int count)
 {
 	for (unsigned int index = 0; run->workers && index < count; index++)
 		if (run->workers[index])
@@ -262,7 +262,7 @@ static void close_workers(struct run *run, unsigned int count)
 errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_step step, void *context,
                       uint64_t step_bytes, const char *action, struct streams_cost *cost)
 {
-	struct run run = {
+	struct stream_run run = {
 		.simulation = simulation,
 		.count = count,
 		.step = step,

@@ -229,7 +229,7 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 	stream->file.size = (uint32_t)profile_size_index(profile, bytes);
 	struct file_set *set = ageing->directories[stream->file.directory];
 	struct simulated_file *file = file_of(ageing, &stream->file);
-	errcode_t error = file_set_take_inode(set, stream->file.index, worker);
+	errcode_t error = file_set_alloc_inode(set, stream->file.index, worker);
 
 	if (error)
 		return error;

@@ -45,7 +45,7 @@ static uint32_t blocks_of(const struct simulation *simulation, uint64_t bytes)
 static errcode_t open_files(struct job *job, bool changes_inodes)
 {
 	struct image *image = job->simulation->image;
-	errcode_t error = file_set_take_inodes(job->set, image->worker);
+	errcode_t error = file_set_alloc_inodes(job->set, image->worker);
 
 	if (!error && changes_inodes)
 		error = inode_buffers_open(image, job->set);

@@ -87,7 +87,7 @@ static errcode_t begin_file(struct normalize *job, struct tree_stream *tree, str
 	struct file_set *set = tree->directories[tree->directory];
 	size_t index = current_index(job, tree);
 	uint64_t bytes = job->step_bytes ? 0 : job->sizes.bytes[tree->file];
-	errcode_t error = file_set_take_inode(set, index, worker);
+	errcode_t error = file_set_alloc_inode(set, index, worker);
 
 	if (error)
 		return error;
@@ -233,7 +233,7 @@ static errcode_t write_large(struct normalize *job, struct file_set *parent, uns
 	if (!error && image_blocks_of(image, bytes) >= UINT32_MAX)
 		error = EFBIG;
 	if (!error)
-		error = file_set_take_inodes(job->files, image->worker);
+		error = file_set_alloc_inodes(job->files, image->worker);
 	for (unsigned int index = 0; !error && index < count; index++)
 		error = simulated_file_open(job->files, &job->files->files[index], 0, image->worker, &handles[index]);
 	if (!error)
@@ -280,7 +280,7 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 	if (blocks >= UINT32_MAX)
 		blocks = UINT32_MAX - 1;
 	if (!error)
-		error = file_set_take_inodes(set, image->worker);
+		error = file_set_alloc_inodes(set, image->worker);
 	if (!error)
 		error = simulated_file_open(set, &set->files[0], 0, image->worker, &handle);
 	if (error)
@@ -301,7 +301,7 @@ static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker,
 	errcode_t error = 0;
 
 	if (!file->ino) {
-		error = file_set_take_inode(job->files, index, worker);
+		error = file_set_alloc_inode(job->files, index, worker);
 		/* Every fourth one is made by fallocate(2). */
 		file->map.is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
 	}

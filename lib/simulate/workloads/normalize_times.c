@@ -88,8 +88,8 @@ static uint64_t turn_blocks(const struct disk_time *disk)
 }
 
 /* A file of the tree, and as much of the archive. */
-static errcode_t take_turn(struct disk_time *disk, struct cursor *tree, move_blocks tree_blocks, struct cursor *archive,
-                           move_blocks archive_blocks)
+static errcode_t run_turn(struct disk_time *disk, struct cursor *tree, move_blocks tree_blocks, struct cursor *archive,
+                          move_blocks archive_blocks)
 {
 	uint64_t moved;
 	errcode_t error = move(disk, tree, UINT64_MAX, tree_blocks, &moved);
@@ -104,8 +104,8 @@ static errcode_t take_turn(struct disk_time *disk, struct cursor *tree, move_blo
 	return move(disk, archive, due, archive_blocks, &moved);
 }
 
-static errcode_t take_turns(struct disk_time *disk, struct cursor *trees, struct cursor *archives, size_t count,
-                            bool to_archives)
+static errcode_t run_turns(struct disk_time *disk, struct cursor *trees, struct cursor *archives, size_t count,
+                           bool to_archives)
 {
 	errcode_t error = 0;
 
@@ -115,8 +115,8 @@ static errcode_t take_turns(struct disk_time *disk, struct cursor *trees, struct
 			if (!trees[stream].file)
 				continue;
 			open++;
-			error = take_turn(disk, &trees[stream], to_archives ? read_blocks : disk_time_write,
-			                  &archives[stream], to_archives ? disk_time_write : read_blocks);
+			error = run_turn(disk, &trees[stream], to_archives ? read_blocks : disk_time_write,
+			                 &archives[stream], to_archives ? disk_time_write : read_blocks);
 		}
 	}
 	disk_time_flush(disk);
@@ -142,7 +142,7 @@ static errcode_t time_trees(struct disk_time *disk, const struct file_set *trees
 			archive_cursors[stream].file = &archives->files[stream];
 	}
 	if (!error)
-		error = take_turns(disk, tree_cursors, archive_cursors, count, to_archives);
+		error = run_turns(disk, tree_cursors, archive_cursors, count, to_archives);
 	for (stream = 0; tree_cursors && stream < count; stream++)
 		free(tree_cursors[stream].directories);
 	return error;

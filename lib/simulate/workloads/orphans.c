@@ -231,7 +231,7 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 		job->files[file] = (struct shrinking){ .left = settings[AMOUNT].number };
 	errcode_t error = file_set_create(image, NULL, image->directory, count, &job->set);
 	if (!error)
-		error = file_set_take_inodes(job->set, image->worker);
+		error = file_set_alloc_inodes(job->set, image->worker);
 	if (!error)
 		error = inode_buffers_open(image, job->set);
 	for (unsigned int file = 0; !error && has_blocks && file < count; file++)

@@ -31,10 +31,10 @@ struct replay {
 	struct trace_counts trace;
 };
 
-static errcode_t take_event(void *context, const struct trace_event *event, struct problem *problem)
+static errcode_t run_event(void *context, const struct trace_event *event, struct problem *problem)
 {
 	struct replay *replay = context;
-	errcode_t error = replayer_take(&replay->replayer, event);
+	errcode_t error = replayer_run_event(&replay->replayer, event);
 
 	return error ? problem_set(problem, error, replay->simulation->image->path, "cannot replay on it") : 0;
 }
@@ -201,7 +201,7 @@ static errcode_t read_trace(struct replay *replay)
 		.cluster_blocks = (uint32_t)geometry_cluster_blocks(&simulation->image->geometry),
 	};
 
-	return trace_read(simulation->input, &options, take_event, replay, simulation->progress, &replay->trace,
+	return trace_read(simulation->input, &options, run_event, replay, simulation->progress, &replay->trace,
 	                  simulation->problem);
 }
 

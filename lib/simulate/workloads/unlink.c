@@ -81,7 +81,7 @@ static errcode_t make_late(struct unlink_job *job, struct file_set *set, struct 
 
 	pthread_mutex_lock(&job->making);
 	if (!set->directory.ino)
-		error = file_set_take_directory(set, worker);
+		error = file_set_alloc_directory(set, worker);
 	pthread_mutex_unlock(&job->making);
 	return error;
 }
@@ -103,7 +103,7 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 	errcode_t error = job->simulation->settings[LATE].number ? make_late(job, set, worker) : 0;
 
 	if (!error)
-		error = file_set_take_inode(set, index, worker);
+		error = file_set_alloc_inode(set, index, worker);
 	if (error)
 		return error;
 	/* Windows off: each file as near to its inode's group as can be, as ext3 does it. */
@@ -137,7 +137,7 @@ static errcode_t make_directories(struct unlink_job *job)
 		snprintf(name, sizeof(name), "d%07u", number);
 		error = file_set_prepare(image, top, name, count, &job->directories[number]);
 		if (!error && !job->simulation->settings[LATE].number)
-			error = file_set_take_directory(job->directories[number], image->worker);
+			error = file_set_alloc_directory(job->directories[number], image->worker);
 	}
 	return error;
 }

@@ -122,7 +122,7 @@ static void note_zeros(struct archive_scan *scan, const struct tree_node *node)
 	origin->zero_ends += node->is_sparse ? segments->zero_pieces : segments->ends_with_zeros;
 }
 
-static errcode_t take_block(struct archive_scan *scan, const void *bytes, size_t count, uint64_t offset)
+static errcode_t read_block(struct archive_scan *scan, const void *bytes, size_t count, uint64_t offset)
 {
 	struct archive_segments *segments = &scan->segments;
 	uint64_t stored = 0;
@@ -180,7 +180,7 @@ static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
 			                            "its contents go beyond its size or are out of order");
 		end = offset + count;
 		count_zeros(segments, bytes, count, offset);
-		errcode_t error = take_block(scan, bytes, count, offset);
+		errcode_t error = read_block(scan, bytes, count, offset);
 
 		if (error)
 			return archive_scan_problem(scan, error, "cannot read", NULL);

@@ -84,7 +84,7 @@ static bool is_base64(const char *text, size_t bytes)
 	return digits == bytes && digits % 4 != 1;
 }
 
-static errcode_t take_text(struct archive_scan *scan, const struct record *record, const char **text)
+static errcode_t read_text(struct archive_scan *scan, const struct record *record, const char **text)
 {
 	if (memchr(record->value, '\0', record->value_bytes))
 		return damaged(scan, record->key, record->key_bytes);
@@ -129,7 +129,7 @@ static const struct pax_key *find_key(const struct record *record)
 	return NULL;
 }
 
-static errcode_t take_record(struct archive_scan *scan, const struct record *record, unsigned int *given)
+static errcode_t read_record(struct archive_scan *scan, const struct record *record, unsigned int *given)
 {
 	static const char binary[] = "SCHILY.xattr.", encoded[] = "LIBARCHIVE.xattr.";
 	bool is_binary = begins_with(record, binary), is_encoded = begins_with(record, encoded), is_right = true;
@@ -142,9 +142,9 @@ static errcode_t take_record(struct archive_scan *scan, const struct record *rec
 	if (record->is_global)
 		return 0;
 	if (is_key(record, "SCHILY.acl.access"))
-		return take_text(scan, record, &scan->header.access_acl);
+		return read_text(scan, record, &scan->header.access_acl);
 	if (is_key(record, "SCHILY.acl.default"))
-		return take_text(scan, record, &scan->header.default_acl);
+		return read_text(scan, record, &scan->header.default_acl);
 	*given |= key ? key->given : 0;
 	if (key && key->is_number)
 		is_right = is_number(record->value, record->value_bytes);
@@ -158,7 +158,7 @@ static errcode_t take_record(struct archive_scan *scan, const struct record *rec
 }
 
 /* Records are "BYTES KEY=VALUE\n", where BYTES counts all of that. */
-static errcode_t take_records(struct archive_scan *scan, const char *text, size_t bytes, bool is_global,
+static errcode_t read_records(struct archive_scan *scan, const char *text, size_t bytes, bool is_global,
                               unsigned int *given)
 {
 	errcode_t error = 0;
@@ -179,7 +179,7 @@ static errcode_t take_records(struct archive_scan *scan, const char *text, size_
 		record.key_bytes = (size_t)(equals - record.key);
 		record.value = equals + 1;
 		record.value_bytes = (size_t)(text + length - 1 - record.value);
-		error = take_record(scan, &record, given);
+		error = read_record(scan, &record, given);
 		text += length;
 		bytes -= length;
 	}
@@ -248,7 +248,7 @@ static errcode_t read_tar(struct archive_scan *scan, const char *bytes, size_t c
 		    padded > count - BLOCK_BYTES)
 			return damaged(scan, "header", strlen("header"));
 		errcode_t error = type == 'x' || type == 'X' || type == 'g' ?
-		                          take_records(scan, bytes + BLOCK_BYTES, (size_t)body, type == 'g', &given) :
+		                          read_records(scan, bytes + BLOCK_BYTES, (size_t)body, type == 'g', &given) :
 		                          0;
 
 		if (error)

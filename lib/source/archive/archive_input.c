@@ -462,7 +462,7 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor, const 
 	return error ? error : open_archive(input);
 }
 
-struct unpacked_store *archive_input_take_store(struct archive_input *input)
+struct unpacked_store *archive_input_release_store(struct archive_input *input)
 {
 	input->owns_store = false;
 	return input->store;

@@ -57,7 +57,7 @@ MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descrip
                                         const struct scan_options *options);
 
 /* Hands over what is unpacked, which goes on to be used; NULL: contents lie in the file. */
-struct unpacked_store *archive_input_take_store(struct archive_input *input);
+struct unpacked_store *archive_input_release_store(struct archive_input *input);
 
 /* The archive is over: what is packed must be, too, or be whole. Errors as when it is read. */
 MUST_CHECK errcode_t archive_input_finish(struct archive_input *input);

@@ -147,7 +147,7 @@ static uint16_t tag_of(int archive_tag)
 }
 
 /* An ACL as libarchive has it, of Solaris's tar and of formats other than tar. */
-static errcode_t take_entries(const struct archive_scan *scan, int type, struct acl *acl)
+static errcode_t read_entries(const struct archive_scan *scan, int type, struct acl *acl)
 {
 	int entry_type, permissions, tag, id;
 	const char *name;
@@ -174,7 +174,7 @@ static errcode_t take_entries(const struct archive_scan *scan, int type, struct 
 }
 
 /* Libarchive has given what the ACL says of the owner, the group and the others to the mode. */
-static errcode_t take_from_mode(struct acl *acl, uint16_t mode)
+static errcode_t read_from_mode(struct acl *acl, uint16_t mode)
 {
 	static const uint16_t tags[] = { ACL_OTHER, ACL_GROUP_OBJ, ACL_USER_OBJ };
 	errcode_t error = 0;
@@ -209,10 +209,10 @@ static errcode_t read_acl(struct archive_scan *scan, bool is_default, struct tre
 	if (text)
 		error = acl_parse(acl, text);
 	else
-		error = take_entries(scan, is_default ? ARCHIVE_ENTRY_ACL_TYPE_DEFAULT : ARCHIVE_ENTRY_ACL_TYPE_ACCESS,
+		error = read_entries(scan, is_default ? ARCHIVE_ENTRY_ACL_TYPE_DEFAULT : ARCHIVE_ENTRY_ACL_TYPE_ACCESS,
 		                     acl);
 	if (!error && !is_default)
-		error = take_from_mode(acl, node->mode);
+		error = read_from_mode(acl, node->mode);
 	return error;
 }
 

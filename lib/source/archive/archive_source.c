@@ -113,7 +113,7 @@ static bool is_zip(const struct archive_scan *scan)
  * A name that cannot be converted comes as it is, which is what we want, or is found in the header; any other warning
  * is about something that would be lost.
  */
-static errcode_t take_warning(const struct archive_scan *scan)
+static errcode_t count_warning(const struct archive_scan *scan)
 {
 	const char *warning = archive_error_string(scan->input.archive);
 	errcode_t error = 0;
@@ -142,7 +142,7 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 			scan->entry = NULL; /* it is not whole */
 			return archive_scan_failure(scan);
 		}
-		errcode_t error = result == ARCHIVE_WARN ? take_warning(scan) : 0;
+		errcode_t error = result == ARCHIVE_WARN ? count_warning(scan) : 0;
 
 		if (!error)
 			error = archive_header_read(scan);
@@ -213,7 +213,7 @@ static errcode_t add_unpacked_origin(struct archive_scan *scan)
 	errcode_t error = tree_add_origin(tree, TREE_ORIGIN_STORED, tree->origins[0].path, -1, &scan->origin);
 
 	if (!error)
-		tree->origins[scan->origin].unpacked = archive_input_take_store(&scan->input);
+		tree->origins[scan->origin].unpacked = archive_input_release_store(&scan->input);
 	return error;
 }
 

@@ -67,7 +67,7 @@ static errcode_t make_children(struct scan_worker *worker, struct scan_directory
 {
 	if (!count)
 		return 0;
-	directory->children = children_chunk_take(worker, count * sizeof(*directory->children), &directory->chunk);
+	directory->children = children_chunk_next(worker, count * sizeof(*directory->children), &directory->chunk);
 	if (!directory->children)
 		return ENOMEM;
 	return scan_make_nodes(worker, count, directory->children, &directory->child_count);

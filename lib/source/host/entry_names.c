@@ -84,7 +84,7 @@ static struct children_chunk *make_chunk(size_t bytes)
 	return chunk;
 }
 
-void *children_chunk_take(struct scan_worker *worker, size_t bytes, struct children_chunk **ret)
+void *children_chunk_next(struct scan_worker *worker, size_t bytes, struct children_chunk **ret)
 {
 	bool is_large = bytes > CHUNK_BYTES / 4;
 	struct children_chunk *chunk = is_large ? NULL : worker->chunk;

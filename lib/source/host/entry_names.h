@@ -18,7 +18,7 @@ MUST_CHECK errcode_t scan_make_nodes(struct scan_worker *worker, size_t count, s
 uint64_t scan_prefix(const char *name, size_t bytes);
 
 /* Zeros out of a worker's chunk, or, if they are many, out of one of their own. NULL: no memory. */
-void *children_chunk_take(struct scan_worker *worker, size_t bytes, struct children_chunk **chunk);
+void *children_chunk_next(struct scan_worker *worker, size_t bytes, struct children_chunk **chunk);
 
 /* Gives up one use of it; NULL is allowed. */
 void children_chunk_release(struct children_chunk *chunk);

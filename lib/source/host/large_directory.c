@@ -42,7 +42,7 @@ struct piece {
 };
 
 /* Sorted items of one directory. */
-struct run {
+struct sorted_items {
 	uint32_t directory;
 	const struct item *items;
 	size_t count;
@@ -62,7 +62,7 @@ struct large_directories {
 	sem_t added;
 
 	/* Merging: each pass reads the runs of one side and writes the other. */
-	struct run *runs, *next_runs;
+	struct sorted_items *runs, *next_runs;
 	size_t run_count, next_count;
 	struct item *sides[2];
 	size_t *tasks; /* the first run of each; there are as many as next_runs */
@@ -185,7 +185,7 @@ static struct piece *pop_piece(struct large_directories *large)
 }
 
 /* The same without the lock. *is_last: no further piece is to be waited for. */
-static struct piece *take_piece(struct large_directories *large, bool *is_last)
+static struct piece *claim_piece(struct large_directories *large, bool *is_last)
 {
 	pthread_mutex_lock(&large->lock);
 	struct piece *piece = pop_piece(large);
@@ -198,7 +198,7 @@ static struct piece *take_piece(struct large_directories *large, bool *is_last)
 	return piece;
 }
 
-/* For what take_piece() has counted the caller as a sleeper. */
+/* For what claim_piece() has counted the caller as a sleeper. */
 static void wait_for_piece(struct large_directories *large)
 {
 	double begin = seconds_of(CLOCK_MONOTONIC);
@@ -219,7 +219,7 @@ static errcode_t make_items(struct scan_worker *worker, struct piece *piece, str
 	free(TAKE(piece->entries));
 	if (error || !names)
 		return error;
-	*nodes = children_chunk_take(worker, names * sizeof(**nodes), &piece->chunk);
+	*nodes = children_chunk_next(worker, names * sizeof(**nodes), &piece->chunk);
 	piece->items = malloc(names * sizeof(*piece->items));
 	if (!*nodes || !piece->items)
 		return ENOMEM;
@@ -287,7 +287,7 @@ static void examine(struct large_directories *large, unsigned int worker, struct
 void large_directories_help(struct large_directories *large, unsigned int worker)
 {
 	for (bool is_last = false; !is_last;) {
-		struct piece *piece = take_piece(large, &is_last);
+		struct piece *piece = claim_piece(large, &is_last);
 
 		if (piece)
 			examine(large, worker, piece);
@@ -321,7 +321,7 @@ static bool is_after(const struct item *one, const struct item *other)
 
 static int compare_runs(const void *one, const void *other)
 {
-	const struct run *first = one, *second = other;
+	const struct sorted_items *first = one, *second = other;
 
 	return first->directory < second->directory ? -1 : first->directory > second->directory;
 }
@@ -336,7 +336,7 @@ static errcode_t begin_merge(struct large_directories *large)
 	for (const struct piece *piece = large->examined; piece; piece = piece->next)
 		if (piece->item_count)
 			large->runs[large->run_count++] =
-				(struct run){ piece->directory, piece->items, piece->item_count };
+				(struct sorted_items){ piece->directory, piece->items, piece->item_count };
 	qsort(large->runs, large->run_count, sizeof(*large->runs), compare_runs);
 	return 0;
 }
@@ -346,12 +346,12 @@ static bool pair_runs(struct large_directories *large, struct item *into)
 {
 	large->next_count = 0;
 	for (size_t i = 0; i < large->run_count;) {
-		const struct run *run = &large->runs[i];
+		const struct sorted_items *run = &large->runs[i];
 		bool is_pair = i + 1 < large->run_count && run[1].directory == run->directory;
 		size_t count = run->count + (is_pair ? run[1].count : 0);
 
 		large->tasks[large->next_count] = i;
-		large->next_runs[large->next_count++] = (struct run){ run->directory, into, count };
+		large->next_runs[large->next_count++] = (struct sorted_items){ run->directory, into, count };
 		into += count;
 		i += is_pair ? 2 : 1;
 	}
@@ -361,7 +361,7 @@ static bool pair_runs(struct large_directories *large, struct item *into)
 static errcode_t merge_task(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct large_directories *large = context;
-	const struct run *merged = &large->next_runs[index], *run = &large->runs[large->tasks[index]];
+	const struct sorted_items *merged = &large->next_runs[index], *run = &large->runs[large->tasks[index]];
 	const struct item *one = run->items, *one_end = one + run->count;
 	struct item *into = (struct item *)merged->items;
 
@@ -406,7 +406,7 @@ static errcode_t merge_runs(struct large_directories *large, struct problem *pro
 		error = pool_run(large->scan->readers, large->next_count, merge_task, large, problem);
 		if (!passes++)
 			free_items(large);
-		struct run *runs = large->runs;
+		struct sorted_items *runs = large->runs;
 
 		large->runs = large->next_runs;
 		large->next_runs = runs;
@@ -432,7 +432,7 @@ static errcode_t move_task(void *context, unsigned int worker, size_t index, str
 	const struct large_directories *large = context;
 	/* A part of a run: tasks[] tells at which number the parts of each begin. */
 	size_t number = BISECT(large->run_count, later, large->tasks[later] > index) - 1;
-	const struct run *run = &large->runs[number];
+	const struct sorted_items *run = &large->runs[number];
 	struct scan_directory *directory = &large->scan->directories[run->directory];
 	size_t first = (index - large->tasks[number]) * MOVED_AT_ONCE;
 
@@ -452,10 +452,10 @@ static errcode_t move_nodes(struct large_directories *large, struct problem *pro
 	size_t tasks = 0;
 
 	for (size_t i = 0; i < large->run_count; i++) {
-		const struct run *run = &large->runs[i];
+		const struct sorted_items *run = &large->runs[i];
 		struct scan_directory *directory = &large->scan->directories[run->directory];
 
-		directory->children = children_chunk_take(&large->scan->workers[0],
+		directory->children = children_chunk_next(&large->scan->workers[0],
 		                                          run->count * sizeof(*directory->children), &directory->chunk);
 		if (!directory->children)
 			return ENOMEM;

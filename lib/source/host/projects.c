@@ -32,7 +32,7 @@ struct attributes { /* struct file_attr */
 #define UNKNOWN UINT32_MAX
 
 /* What workers read with, one each. */
-struct reading {
+struct project_readers {
 	const struct tree *tree;
 	struct project *projects;
 	struct content_reader **readers;
@@ -114,7 +114,7 @@ static errcode_t read_node(const struct tree *tree, struct content_reader *reade
 
 static errcode_t read_chunk(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
-	const struct reading *reading = context;
+	const struct project_readers *reading = context;
 	const struct tree *tree = reading->tree;
 	struct content_reader **reader = &reading->readers[worker];
 	size_t end = (index + 1) * CHUNK_NODES;
@@ -144,7 +144,7 @@ errcode_t projects_read(const struct tree *tree, struct pool *pool, struct proje
 	SCOPE_FREE struct project *projects = calloc(tree->node_count, sizeof(*projects));
 	unsigned int workers = pool_workers(pool);
 	SCOPE_FREE struct content_reader **readers = calloc(workers, sizeof(*readers));
-	struct reading reading = { tree, projects, readers };
+	struct project_readers reading = { tree, projects, readers };
 
 	*ret = NULL;
 	if (!projects || !readers)

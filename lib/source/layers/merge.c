@@ -360,7 +360,7 @@ static errcode_t prepare_layer(struct merge *merge, struct merge_layer *layer)
 }
 
 /* Origins move when nothing can fail any more: messages about the layers need them. */
-static errcode_t take_origins(struct merge *merge)
+static errcode_t copy_origins(struct merge *merge)
 {
 	struct tree *tree = merge->tree;
 	uint32_t count = 0;
@@ -401,7 +401,7 @@ static errcode_t merge_layers(struct merge *merge)
 		error = merge_directory(merge);
 	if (!error)
 		error = xattr_table_finish(merge->xattr_table, merge->tree);
-	return error ? error : take_origins(merge);
+	return error ? error : copy_origins(merge);
 }
 
 static void release(struct merge *merge)

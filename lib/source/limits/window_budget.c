@@ -6,7 +6,7 @@
 #include "support/run/interrupt.h"
 #include "support/run/timed_wait.h"
 
-errcode_t window_budget_take(struct window_budget *budget, uint64_t bytes, const atomic_bool *is_stopped)
+errcode_t window_budget_reserve(struct window_budget *budget, uint64_t bytes, const atomic_bool *is_stopped)
 {
 	errcode_t error = 0;
 

@@ -34,5 +34,5 @@ struct window_budget {
  * caller has none then, and what it makes of the frame must not wait for any other frame. EINTR after a signal;
  * ECANCELED once *is_stopped.
  */
-MUST_CHECK errcode_t window_budget_take(struct window_budget *budget, uint64_t bytes, const atomic_bool *is_stopped);
+MUST_CHECK errcode_t window_budget_reserve(struct window_budget *budget, uint64_t bytes, const atomic_bool *is_stopped);
 void window_budget_give_back(struct window_budget *budget, uint64_t bytes);

@@ -112,7 +112,7 @@ static errcode_t keep_name(struct manifest *manifest, enum account_kind kind, co
 }
 
 /* Where names stand for numbers, they are looked up in the end. */
-static errcode_t take_owner(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
+static errcode_t read_owner(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
 	errcode_t error = 0;
 
@@ -127,7 +127,7 @@ static errcode_t take_owner(struct manifest *manifest, const struct mtree_entry 
 	return error;
 }
 
-static errcode_t take_xattrs(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
+static errcode_t read_xattrs(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
 	if (!entry->xattr_count || manifest->options->without_xattrs)
 		return 0;
@@ -228,7 +228,7 @@ static bool is_last_map(const struct manifest *manifest, const char *path)
 }
 
 /* The data of a file that has holes, or of any file that does not lie at its own path. */
-static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
+static errcode_t read_map(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
                           struct tree_node *node)
 {
 	struct data_segments *segments = &manifest->segments;
@@ -258,7 +258,7 @@ static errcode_t take_map(struct manifest *manifest, const struct mtree_entry *e
 }
 
 /* node stays without size where an optional file is not there. */
-static errcode_t take_contents(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node,
+static errcode_t read_contents(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node,
                                bool *is_missing)
 {
 	bool is_elsewhere = entry->given & MTREE_CONTENTS;
@@ -278,7 +278,7 @@ static errcode_t take_contents(struct manifest *manifest, const struct mtree_ent
 	node->size_bytes = (uint64_t)status.st_size;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
 	error = find_data(manifest, entry, path, &status);
-	return error ? error : take_map(manifest, entry, path, node);
+	return error ? error : read_map(manifest, entry, path, node);
 }
 
 static errcode_t check_size(const struct manifest *manifest, const struct mtree_entry *entry,
@@ -294,7 +294,7 @@ static errcode_t check_size(const struct manifest *manifest, const struct mtree_
 	return fail(manifest, entry, EINVAL, why);
 }
 
-static errcode_t take_attributes(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
+static errcode_t read_attributes(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
 	struct mtree_entry taken = *entry;
 
@@ -305,8 +305,8 @@ static errcode_t take_attributes(struct manifest *manifest, const struct mtree_e
 	errcode_t error = mtree_entry_apply(&taken, &manifest->tree->memory, node);
 
 	if (!error)
-		error = take_owner(manifest, entry, node);
-	return error ? error : take_xattrs(manifest, entry, node);
+		error = read_owner(manifest, entry, node);
+	return error ? error : read_xattrs(manifest, entry, node);
 }
 
 static bool is_excluded(const struct manifest *manifest, const struct mtree_entry *entry, uint32_t type)
@@ -335,13 +335,13 @@ static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *
 	bool is_new = !earlier || (earlier->mode & S_IFMT) != type;
 	const struct timespec *mtime = &manifest->mtime;
 	struct tree_node node = is_new ? mtree_plain_node(type, mtime->tv_sec, (uint32_t)mtime->tv_nsec) : *earlier;
-	errcode_t error = take_attributes(manifest, entry, &node);
+	errcode_t error = read_attributes(manifest, entry, &node);
 	const char *lacks = is_new ? mtree_entry_lacks(entry, type) : NULL;
 
 	if (!error && lacks)
 		error = fail(manifest, entry, EINVAL, lacks);
 	if (!error && type == S_IFREG && (is_new || (entry->given & MTREE_CONTENTS)))
-		error = take_contents(manifest, entry, &node, &is_missing);
+		error = read_contents(manifest, entry, &node, &is_missing);
 	if (!error && !is_missing && type == S_IFREG)
 		error = check_size(manifest, entry, &node);
 	if (error || is_missing)

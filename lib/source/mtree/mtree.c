@@ -33,7 +33,7 @@ static errcode_t fail(const struct parser *parser, errcode_t error, const char *
 }
 
 /* The keywords of a line, which is cut, and which the entry then points into. */
-static errcode_t take_keywords(const struct parser *parser, struct mtree_entry *entry, char *words)
+static errcode_t read_keywords(const struct parser *parser, struct mtree_entry *entry, char *words)
 {
 	unsigned int own = 0;
 	char *state = NULL;
@@ -47,7 +47,7 @@ static errcode_t take_keywords(const struct parser *parser, struct mtree_entry *
 			return fail(parser, ENOMEM, NULL, NULL);
 		if (value)
 			*value++ = '\0';
-		const char *why = mtree_take(entry, &own, word, value);
+		const char *why = mtree_read_keyword(entry, &own, word, value);
 
 		if (why)
 			return fail(parser, EINVAL, shown, why);
@@ -65,14 +65,14 @@ static errcode_t forget_keywords(struct parser *parser, char *words)
 	return 0;
 }
 
-static errcode_t take_special(struct parser *parser, const char *name, char *rest)
+static errcode_t read_special(struct parser *parser, const char *name, char *rest)
 {
 	if (!strcmp(name, "/unset"))
 		return forget_keywords(parser, rest);
 	if (strcmp(name, "/set"))
 		return fail(parser, EINVAL, name, "is neither /set nor /unset, and paths do not begin with a slash");
 	char *copy = arena_copy_string(&parser->memory, rest, strlen(rest));
-	errcode_t error = copy ? take_keywords(parser, &parser->defaults, copy) : fail(parser, ENOMEM, NULL, NULL);
+	errcode_t error = copy ? read_keywords(parser, &parser->defaults, copy) : fail(parser, ENOMEM, NULL, NULL);
 
 	if (error)
 		return error;
@@ -136,7 +136,7 @@ static void leave(struct parser *parser)
 	parser->current[bytes] = '\0';
 }
 
-static errcode_t take_entry(struct parser *parser, char *name, char *rest)
+static errcode_t read_entry(struct parser *parser, char *name, char *rest)
 {
 	struct mtree_entry *entry = &parser->entry;
 	struct tree_xattr *xattrs = entry->xattrs;
@@ -157,14 +157,14 @@ static errcode_t take_entry(struct parser *parser, char *name, char *rest)
 	entry->xattr_capacity = xattr_capacity;
 	entry->path = parser->entry_path;
 	entry->line = parser->line;
-	error = take_keywords(parser, entry, rest);
+	error = read_keywords(parser, entry, rest);
 	if (!error && !is_whole && (entry->given & MTREE_TYPE) && entry->type == S_IFDIR)
 		error = enter(parser, entry->path);
 	return error ? error : parser->visit(parser->context, entry, parser->problem);
 }
 
 /* line has room for a NUL after it, and is changed. */
-static errcode_t take_line(struct parser *parser, char *line, size_t bytes)
+static errcode_t read_line(struct parser *parser, char *line, size_t bytes)
 {
 	line[bytes] = '\0';
 	if (strlen(line) != bytes)
@@ -177,12 +177,12 @@ static errcode_t take_line(struct parser *parser, char *line, size_t bytes)
 	if (*rest)
 		*rest++ = '\0';
 	if (*name == '/')
-		return take_special(parser, name, rest);
+		return read_special(parser, name, rest);
 	if (!strcmp(name, "..")) {
 		leave(parser);
 		return 0;
 	}
-	return take_entry(parser, name, rest);
+	return read_entry(parser, name, rest);
 }
 
 /* Bytes of a line without its end. */
@@ -205,7 +205,7 @@ static errcode_t parse(struct parser *parser, FILE *file)
 		if (error)
 			return error;
 		if (!got)
-			return whole_bytes ? take_line(parser, whole, whole_bytes) : 0;
+			return whole_bytes ? read_line(parser, whole, whole_bytes) : 0;
 		size_t bytes = trimmed(line, got);
 		bool continues = bytes && line[bytes - 1] == '\\';
 
@@ -225,7 +225,7 @@ static errcode_t parse(struct parser *parser, FILE *file)
 			whole[whole_bytes++] = ' ';
 			continue;
 		}
-		error = take_line(parser, whole, whole_bytes);
+		error = read_line(parser, whole, whole_bytes);
 		if (error)
 			return error;
 		whole_bytes = 0;

@@ -98,7 +98,7 @@ bool mtree_decode(char *text);
  * Takes one keyword, cut at its first = (value NULL: none), into an entry, which then points to both. own: what this
  * line has given itself. Gives what is wrong as words that follow the keyword, NULL if nothing is.
  */
-const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *keyword, char *value);
+const char *mtree_read_keyword(struct mtree_entry *entry, unsigned int *own, char *keyword, char *value);
 
 /* The digests, as keywords have them: "sha256". */
 extern const struct mtree_digest_kind {

@@ -23,12 +23,12 @@
 
 static const char no_memory[] = "does not fit into memory";
 
-/* take() fills a field of an entry from a value, and gives the problem, or NULL. */
+/* read() fills a field of an entry from a value, and gives the problem, or NULL. */
 struct keyword {
 	const char *name;
 	unsigned int given;                         /* 0: skipped, with or without a value */
-	const char *(*take)(void *to, char *value); /* NULL: no value */
-	size_t field;                               /* where it is in the entry; 0: take() is given the entry */
+	const char *(*read)(void *to, char *value); /* NULL: no value */
+	size_t field;                               /* where it is in the entry; 0: read() is given the entry */
 };
 
 bool mtree_decode(char *text)
@@ -60,7 +60,7 @@ bool mtree_decode(char *text)
 	return true;
 }
 
-static const char *take_type(void *type, char *value)
+static const char *read_type(void *type, char *value)
 {
 	static const struct {
 		const char *name;
@@ -76,7 +76,7 @@ static const char *take_type(void *type, char *value)
 	return "is not file, dir, link, char, block, fifo or socket";
 }
 
-static const char *take_mode(void *permissions, char *value)
+static const char *read_mode(void *permissions, char *value)
 {
 	size_t digits = strspn(value, "01234567");
 
@@ -86,7 +86,7 @@ static const char *take_mode(void *permissions, char *value)
 	return NULL;
 }
 
-static const char *take_id(void *id, char *value)
+static const char *read_id(void *id, char *value)
 {
 	uint64_t number;
 
@@ -96,7 +96,7 @@ static const char *take_id(void *id, char *value)
 	return NULL;
 }
 
-static const char *take_name(void *name, char *value)
+static const char *read_name(void *name, char *value)
 {
 	*(const char **)name = value;
 	return *value && mtree_decode(value) ? NULL : "is not a name as vis(3) writes it";
@@ -106,7 +106,7 @@ static const char *take_name(void *name, char *value)
  * What follows the point is a number of nanoseconds and not a fraction: some write nine digits, others none of the
  * leading zeros.
  */
-static const char *take_time(void *to, char *value)
+static const char *read_time(void *to, char *value)
 {
 	struct mtree_entry *entry = to;
 	static const char why[] = "is not SECONDS or SECONDS.NANOSECONDS";
@@ -123,32 +123,32 @@ static const char *take_time(void *to, char *value)
 	return NULL;
 }
 
-static const char *take_path(void *path, char *value)
+static const char *read_path(void *path, char *value)
 {
 	*(const char **)path = value;
 	return *value && mtree_decode(value) ? NULL : "is not a path as vis(3) writes it";
 }
 
-static const char *take_link(void *target, char *value)
+static const char *read_link(void *target, char *value)
 {
-	const char *why = take_path(target, value);
+	const char *why = read_path(target, value);
 
 	return why ? why : strlen(value) < PATH_MAX ? NULL : "is too long for a link";
 }
 
-static const char *take_size(void *bytes, char *value)
+static const char *read_size(void *bytes, char *value)
 {
 	return units_parse_number(value, 0, INT64_MAX, bytes) ? "is not a number of bytes" : NULL;
 }
 
-static const char *take_flags(void *flags, char *value)
+static const char *read_flags(void *flags, char *value)
 {
 	*(uint32_t *)flags = file_flags_parse(value);
 	return NULL;
 }
 
 /* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
-static const char *take_device(void *to, char *value)
+static const char *read_device(void *to, char *value)
 {
 	struct mtree_entry *entry = to;
 	static const char why[] = "is not [FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number";
@@ -179,19 +179,19 @@ static const char *take_device(void *to, char *value)
 }
 
 static const struct keyword keywords[] = {
-	{ "type", MTREE_TYPE, take_type, offsetof(struct mtree_entry, type) },
-	{ "mode", MTREE_MODE, take_mode, offsetof(struct mtree_entry, permissions) },
-	{ "uid", MTREE_UID, take_id, offsetof(struct mtree_entry, uid) },
-	{ "gid", MTREE_GID, take_id, offsetof(struct mtree_entry, gid) },
-	{ "uname", MTREE_UNAME, take_name, offsetof(struct mtree_entry, uname) },
-	{ "gname", MTREE_GNAME, take_name, offsetof(struct mtree_entry, gname) },
-	{ "time", MTREE_TIME, take_time, 0 },
-	{ "link", MTREE_LINK, take_link, offsetof(struct mtree_entry, target) },
-	{ "device", MTREE_DEVICE, take_device, 0 },
-	{ "size", MTREE_SIZE, take_size, offsetof(struct mtree_entry, size_bytes) },
-	{ "flags", MTREE_FLAGS, take_flags, offsetof(struct mtree_entry, flags) },
-	{ "content", MTREE_CONTENTS, take_path, offsetof(struct mtree_entry, contents) },
-	{ "contents", MTREE_CONTENTS, take_path, offsetof(struct mtree_entry, contents) },
+	{ "type", MTREE_TYPE, read_type, offsetof(struct mtree_entry, type) },
+	{ "mode", MTREE_MODE, read_mode, offsetof(struct mtree_entry, permissions) },
+	{ "uid", MTREE_UID, read_id, offsetof(struct mtree_entry, uid) },
+	{ "gid", MTREE_GID, read_id, offsetof(struct mtree_entry, gid) },
+	{ "uname", MTREE_UNAME, read_name, offsetof(struct mtree_entry, uname) },
+	{ "gname", MTREE_GNAME, read_name, offsetof(struct mtree_entry, gname) },
+	{ "time", MTREE_TIME, read_time, 0 },
+	{ "link", MTREE_LINK, read_link, offsetof(struct mtree_entry, target) },
+	{ "device", MTREE_DEVICE, read_device, 0 },
+	{ "size", MTREE_SIZE, read_size, offsetof(struct mtree_entry, size_bytes) },
+	{ "flags", MTREE_FLAGS, read_flags, offsetof(struct mtree_entry, flags) },
+	{ "content", MTREE_CONTENTS, read_path, offsetof(struct mtree_entry, contents) },
+	{ "contents", MTREE_CONTENTS, read_path, offsetof(struct mtree_entry, contents) },
 	{ "optional", MTREE_OPTIONAL, NULL, 0 },
 	{ "nochange", MTREE_NOCHANGE, NULL, 0 },
 	{ .name = "ignore" },
@@ -225,7 +225,7 @@ static unsigned int find_digest(const char *name)
 	return kind;
 }
 
-static const char *take_digest(struct mtree_entry *entry, unsigned int kind, const char *value)
+static const char *read_digest(struct mtree_entry *entry, unsigned int kind, const char *value)
 {
 	size_t digits = value ? strspn(value, "0123456789abcdefABCDEF") : 0;
 
@@ -266,7 +266,7 @@ static bool decode_base64(char *text, uint32_t *bytes)
 	return true;
 }
 
-static const char *take_xattr(struct mtree_entry *entry, char *name, char *value)
+static const char *read_xattr(struct mtree_entry *entry, char *name, char *value)
 {
 	uint32_t bytes;
 
@@ -298,25 +298,25 @@ static unsigned int add_given(unsigned int given, unsigned int own, unsigned int
 	return given | more;
 }
 
-const char *mtree_take(struct mtree_entry *entry, unsigned int *own, char *name, char *value)
+const char *mtree_read_keyword(struct mtree_entry *entry, unsigned int *own, char *name, char *value)
 {
 	if (!strncmp(name, "xattr.", 6) || !strncmp(name, "xattrs.", 7))
-		return take_xattr(entry, strchr(name, '.') + 1, value);
+		return read_xattr(entry, strchr(name, '.') + 1, value);
 	unsigned int digest = find_digest(name);
 
 	if (digest < MTREE_DIGEST_KINDS)
-		return take_digest(entry, digest, value);
+		return read_digest(entry, digest, value);
 	const struct keyword *keyword = find_keyword(name);
 
 	if (!keyword)
 		return "is not a keyword of mtree(5)";
 	if (!keyword->given)
 		return NULL;
-	if (keyword->take && !value)
+	if (keyword->read && !value)
 		return "has no value";
-	if (!keyword->take && value)
+	if (!keyword->read && value)
 		return "takes no value";
-	const char *why = keyword->take ? keyword->take((char *)entry + keyword->field, value) : NULL;
+	const char *why = keyword->read ? keyword->read((char *)entry + keyword->field, value) : NULL;
 
 	entry->given = add_given(entry->given, *own, keyword->given);
 	*own |= keyword->given;

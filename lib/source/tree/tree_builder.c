@@ -142,7 +142,7 @@ static errcode_t make_table(struct tree_builder *builder, uint32_t directory)
 }
 
 /* A new entry takes the name at spot, also from an entry that has it. Entries may move. */
-static errcode_t take_name(struct tree_builder *builder, const struct spot *spot, uint32_t *number)
+static errcode_t copy_name(struct tree_builder *builder, const struct spot *spot, uint32_t *number)
 {
 	if (builder->count >= UINT32_MAX)
 		return refuse(builder, EOVERFLOW, "there are more than 2^32 files");
@@ -181,7 +181,7 @@ static errcode_t take_name(struct tree_builder *builder, const struct spot *spot
 static errcode_t make_missing(struct tree_builder *builder, const struct spot *spot, const struct tree_node *needed_by,
                               uint32_t *number)
 {
-	errcode_t error = take_name(builder, spot, number);
+	errcode_t error = copy_name(builder, spot, number);
 
 	if (error)
 		return error;
@@ -339,7 +339,7 @@ errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const
 	bool stays = number ? S_ISDIR(old->mode) == S_ISDIR(node->mode) && !old->links : !spot.bytes;
 
 	if (!stays)
-		error = take_name(builder, &spot, &number);
+		error = copy_name(builder, &spot, &number);
 	if (error)
 		return error;
 	set_attributes(&builder->entries[number], node, number);
@@ -378,7 +378,7 @@ errcode_t tree_builder_link(struct tree_builder *builder, const char *path, cons
 	if (!spot.bytes)
 		return refuse(builder, EINVAL, "the root must be a directory");
 	if (!spot.entry || builder->entries[spot.entry].link_to != holder) {
-		error = take_name(builder, &spot, &number);
+		error = copy_name(builder, &spot, &number);
 		if (error)
 			return error;
 		builder->entries[number].mode = builder->entries[holder].mode;

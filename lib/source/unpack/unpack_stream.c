@@ -65,7 +65,7 @@ static void wait_for_change(struct unpack_stream *stream)
 }
 
 /* One is waiting; the lock is held. */
-static struct waiting_piece take_piece(struct unit *unit)
+static struct waiting_piece claim_piece(struct unit *unit)
 {
 	struct waiting_piece piece = unit->waiting[unit->first];
 
@@ -78,7 +78,7 @@ static struct waiting_piece take_piece(struct unit *unit)
 static void drop_pieces(struct unpack_stream *stream, struct unit *unit)
 {
 	while (unit->count)
-		unpacked_store_give_back(stream->source.store, take_piece(unit).buffer);
+		unpacked_store_give_back(stream->source.store, claim_piece(unit).buffer);
 }
 
 /* Whoever unpacks it sees it when it has a further piece. */
@@ -298,7 +298,7 @@ static bool has_unit(const struct unpack_stream *stream)
 }
 
 /* NULL: no memory; then the unit before goes on through it. */
-static struct unit *take_unit(struct unpack_stream *stream, size_t number)
+static struct unit *claim_unit(struct unpack_stream *stream, size_t number)
 {
 	struct unit *unit = number ? calloc(1, sizeof(*unit)) : stream->units[0];
 
@@ -331,7 +331,7 @@ static void *unpack(void *argument)
 		if (stream->is_stopped)
 			break;
 		size_t number = stream->next;
-		struct unit *unit = take_unit(stream, number);
+		struct unit *unit = claim_unit(stream, number);
 
 		if (!unit)
 			continue;
@@ -475,7 +475,7 @@ static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_pie
 		struct unit *unit = stream->units[stream->head];
 
 		if (unit->count) {
-			*piece = take_piece(unit);
+			*piece = claim_piece(unit);
 			tell_all(stream);
 			return 0;
 		}

@@ -188,7 +188,7 @@ static int open_unnamed(const char *directory)
 }
 
 /* False: there is not so much left. */
-static bool take_memory(struct unpacked_budget *budget, size_t bytes)
+static bool alloc_memory(struct unpacked_budget *budget, size_t bytes)
 {
 	if (!budget)
 		return false;
@@ -279,7 +279,7 @@ static errcode_t settle(struct unpacked_store *store, struct problem *problem)
 
 	store->last_is_settled = true;
 	store->copied = NULL;
-	return take_memory(store->budget, UNPACKED_PIECE_BYTES) ? 0 : spill(store, piece, problem);
+	return alloc_memory(store->budget, UNPACKED_PIECE_BYTES) ? 0 : spill(store, piece, problem);
 }
 
 errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size_t bytes, struct problem *problem)

@@ -123,7 +123,7 @@ static uint64_t window_of(const uint8_t *bytes, size_t count)
 }
 
 /* Before a frame: its window must find room beside those of all others, which are larger than usual, too. */
-static errcode_t take_window(struct decoder *decoder)
+static errcode_t reserve_window(struct decoder *decoder)
 {
 	struct packed_reader *reader = &decoder->reader;
 	struct window_budget *windows = reader->file->windows;
@@ -140,7 +140,7 @@ static errcode_t take_window(struct decoder *decoder)
 	error = open_stream(decoder, state);
 	if (error || window_bytes <= USUAL_WINDOW)
 		return error;
-	error = window_budget_take(windows, window_bytes, &reader->file->is_stopped);
+	error = window_budget_reserve(windows, window_bytes, &reader->file->is_stopped);
 	state->window_bytes = error ? 0 : window_bytes;
 	return error;
 }
@@ -163,8 +163,8 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 	const struct state *state = decoder->state;
 
 	while (*written < room) {
-		errcode_t error =
-			decoder->place == DECODER_BEFORE_MEMBER ? take_window(decoder) : packed_reader_fill(reader, 1);
+		errcode_t error = decoder->place == DECODER_BEFORE_MEMBER ? reserve_window(decoder) :
+		                                                            packed_reader_fill(reader, 1);
 
 		if (error)
 			return error;

@@ -110,7 +110,7 @@ static void estimate(struct progress *progress, struct picture *picture)
 		picture->seconds_left = -1;
 }
 
-static struct picture take_picture(struct progress *progress)
+static struct picture read_figures(struct progress *progress)
 {
 	struct picture picture = {
 		.stage = progress->stage,
@@ -280,7 +280,7 @@ static void draw(struct progress *progress)
 {
 	if (!progress->stage)
 		return;
-	struct picture picture = take_picture(progress);
+	struct picture picture = read_figures(progress);
 
 	if (progress->json)
 		write_json(progress->stream, &picture);

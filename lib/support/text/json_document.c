@@ -8,7 +8,7 @@
  * json-c (0.16, 0.18) ignores that an object or array could not take a member for want of memory, and the next number
  * that it reads clears errno. So it gets one byte at a time, after which errno still tells.
  */
-static errcode_t take_byte(json_tokener *tokener, const char *byte, json_object **document)
+static errcode_t put_byte(json_tokener *tokener, const char *byte, json_object **document)
 {
 	errno = 0;
 	*document = json_tokener_parse_ex(tokener, byte, 1);
@@ -35,7 +35,7 @@ static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, js
 
 	while (error == EAGAIN && at < bytes) {
 		json_object_put(TAKE(*ret));
-		error = take_byte(tokener, text + at, ret);
+		error = put_byte(tokener, text + at, ret);
 		at++;
 	}
 	*wrong_byte = error == EBADMSG ? at - 1 : at;

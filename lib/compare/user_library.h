@@ -7,7 +7,7 @@
 #include "ext2fs/ext2mb_policy.h"
 #include "support/problem.h"
 
-struct own_library {
+struct user_library {
 	char *path;
 	void *handle;
 	int (*goal)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_file *file,
@@ -24,16 +24,16 @@ struct own_library {
 };
 
 /* Whether a policy's name is that of a library: as for dlopen(3), a path has a slash. */
-bool own_library_is_path(const char *name);
+bool user_library_is_path(const char *name);
 
 /* ELIBBAD: what is there is no library for this program, and the problem says why. ENOMEM. */
-MUST_CHECK errcode_t own_library_load(const char *path, struct own_library **ret, struct problem *problem);
+MUST_CHECK errcode_t user_library_load(const char *path, struct user_library **ret, struct problem *problem);
 
 /* When no allocator uses it any more; NULL: nothing to do. */
-void own_library_unload(struct own_library *library);
+void user_library_unload(struct user_library *library);
 
 /* If what failed is that it could not be opened, the problem says so. Returns error. */
-errcode_t own_library_explain(const struct own_library *library, errcode_t error, struct problem *problem);
+errcode_t user_library_explain(const struct user_library *library, errcode_t error, struct problem *problem);
 
 /* What reports call it: the last part of its path. */
-const char *own_library_name(const struct own_library *library);
+const char *user_library_name(const struct user_library *library);

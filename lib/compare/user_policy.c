@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "compare/own_policy.h"
+#include "compare/user_policy.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 
 #define GROUPS_A_SEARCH 4u /* so often may a search come by each group; then its policy does not end */
 
-static struct own_policy *own_of(const struct ext2mb *mb)
+static struct user_policy *own_of(const struct ext2mb *mb)
 {
-	return kernel_policy_of(mb)->own;
+	return kernel_policy_of(mb)->user;
 }
 
 /* --- What the library sees --------------------------------------------------------------------------------------- */
@@ -38,11 +38,11 @@ static void read_group(const struct ext2mb_policy_view *view, uint32_t number, s
 	};
 }
 
-errcode_t own_policy_open(struct ext2mb *mb, struct own_policy *own)
+errcode_t user_policy_open(struct ext2mb *mb, struct user_policy *user)
 {
 	const struct geometry *geometry = &mb->geometry;
 
-	own->filesystem = (struct ext2mb_policy_filesystem){
+	user->filesystem = (struct ext2mb_policy_filesystem){
 		.first_block = geometry->first_block,
 		.end_block = geometry->end_block,
 		.block_bytes = (uint32_t)geometry_block_bytes(geometry),
@@ -52,54 +52,54 @@ errcode_t own_policy_open(struct ext2mb *mb, struct own_policy *own)
 		.flex_groups = geometry->flex_groups,
 		.stripe_blocks = mb->stripe.blocks,
 	};
-	own->view = (struct ext2mb_policy_view){ &own->filesystem, read_group, mb };
-	errcode_t error = own->library->open ? own->library->open(&own->view, &own->state) : 0;
+	user->view = (struct ext2mb_policy_view){ &user->filesystem, read_group, mb };
+	errcode_t error = user->library->open ? user->library->open(&user->view, &user->state) : 0;
 
-	own->library->open_error = error;
-	own->is_open = !error;
+	user->library->open_error = error;
+	user->is_open = !error;
 	return error;
 }
 
-void own_policy_close(struct own_policy *own)
+void user_policy_close(struct user_policy *user)
 {
-	if (own && own->is_open && own->library->close)
-		own->library->close(own->state);
-	if (own)
-		own->is_open = false;
+	if (user && user->is_open && user->library->close)
+		user->library->close(user->state);
+	if (user)
+		user->is_open = false;
 }
 
 /* --- Answers that cannot be --------------------------------------------------------------------------------------- */
 
-const char *own_policy_failure(const struct own_policy *own)
+const char *user_policy_failure(const struct user_policy *user)
 {
-	return own && atomic_load_explicit(&own->failures, memory_order_acquire) > 1 ? own->failure : NULL;
+	return user && atomic_load_explicit(&user->failures, memory_order_acquire) > 1 ? user->failure : NULL;
 }
 
-static bool has_failed(const struct own_policy *own)
+static bool has_failed(const struct user_policy *user)
 {
-	return atomic_load_explicit(&own->failures, memory_order_relaxed);
+	return atomic_load_explicit(&user->failures, memory_order_relaxed);
 }
 
 /* The first one is kept. */
-__attribute__((format(printf, 2, 3))) static errcode_t fail(struct own_policy *own, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static errcode_t fail(struct user_policy *user, const char *format, ...)
 {
 	int none = 0;
 	va_list arguments;
 
-	if (!atomic_compare_exchange_strong(&own->failures, &none, 1))
+	if (!atomic_compare_exchange_strong(&user->failures, &none, 1))
 		return ELIBBAD;
 	va_start(arguments, format);
-	vsnprintf(own->failure, sizeof(own->failure), format, arguments);
+	vsnprintf(user->failure, sizeof(user->failure), format, arguments);
 	va_end(arguments);
-	atomic_store_explicit(&own->failures, 2, memory_order_release);
+	atomic_store_explicit(&user->failures, 2, memory_order_release);
 	return ELIBBAD;
 }
 
-static errcode_t check_answer(struct own_policy *own, const char *function, int answer, int most)
+static errcode_t check_answer(struct user_policy *user, const char *function, int answer, int most)
 {
 	if (answer >= 0 && answer <= most)
 		return 0;
-	return fail(own, "%s: it returned %d, which is no answer", function, answer);
+	return fail(user, "%s: it returned %d, which is no answer", function, answer);
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------- */
@@ -131,29 +131,29 @@ static struct ext2mb_policy_file describe_request(const struct ext2mb_file *file
 	return described;
 }
 
-static errcode_t ask_goal(struct own_policy *own, const struct ext2mb_policy_file *file, uint64_t *block,
+static errcode_t ask_goal(struct user_policy *user, const struct ext2mb_policy_file *file, uint64_t *block,
                           bool *has_goal)
 {
 	static const char function[] = "ext2mb_policy_goal";
-	const struct ext2mb_policy_filesystem *filesystem = &own->filesystem;
+	const struct ext2mb_policy_filesystem *filesystem = &user->filesystem;
 
 	*has_goal = false;
-	if (has_failed(own))
+	if (has_failed(user))
 		return ELIBBAD;
 	*block = UINT64_MAX;
-	int answer = own->library->goal(own->state, &own->view, file, block);
-	errcode_t error = check_answer(own, function, answer, EXT2MB_POLICY_DONE);
+	int answer = user->library->goal(user->state, &user->view, file, block);
+	errcode_t error = check_answer(user, function, answer, EXT2MB_POLICY_DONE);
 
 	if (error || answer == EXT2MB_POLICY_PASS)
 		return error;
 	if (*block == UINT64_MAX)
-		return fail(own, "%s: it named no block", function);
+		return fail(user, "%s: it named no block", function);
 	if (*block < filesystem->first_block || *block >= filesystem->end_block)
-		return fail(own, "%s: block %llu is not in the filesystem, which has %llu to %llu", function,
+		return fail(user, "%s: block %llu is not in the filesystem, which has %llu to %llu", function,
 		            (unsigned long long)*block, (unsigned long long)filesystem->first_block,
 		            (unsigned long long)filesystem->end_block - 1);
 	if ((*block - filesystem->first_block) % filesystem->cluster_blocks)
-		return fail(own, "%s: no cluster begins at block %llu", function, (unsigned long long)*block);
+		return fail(user, "%s: no cluster begins at block %llu", function, (unsigned long long)*block);
 	*has_goal = true;
 	return 0;
 }
@@ -167,39 +167,39 @@ static errcode_t goal(const struct ext2mb_file *file, const struct normalize_req
 }
 
 /* An answer that cannot be is noted; the search that follows fails of it. */
-struct small_goal own_policy_small_goal(const struct ext2mb_file *file)
+struct small_goal user_policy_small_goal(const struct ext2mb_file *file)
 {
-	struct own_policy *own = own_of(file->mb);
+	struct user_policy *user = own_of(file->mb);
 	const struct ext2mb_policy_file described = describe_file(file);
 	uint64_t block;
 	bool has_goal;
 
-	if (ask_goal(own, &described, &block, &has_goal) || !has_goal)
-		return own->small_file_goal(file);
+	if (ask_goal(user, &described, &block, &has_goal) || !has_goal)
+		return user->small_file_goal(file);
 	return (struct small_goal){ geometry_position(&file->mb->geometry, block), false };
 }
 
-static errcode_t check_range(struct own_policy *own, const struct ext2mb_policy_file *file, uint64_t start,
+static errcode_t check_range(struct user_policy *user, const struct ext2mb_policy_file *file, uint64_t start,
                              uint64_t count)
 {
 	static const char function[] = "ext2mb_policy_normalize";
-	const struct ext2mb_policy_filesystem *filesystem = &own->filesystem;
+	const struct ext2mb_policy_filesystem *filesystem = &user->filesystem;
 
 	if (!count)
-		return fail(own, "%s: a length of 0", function);
+		return fail(user, "%s: a length of 0", function);
 	if (count > filesystem->group_blocks)
-		return fail(own, "%s: %llu blocks are more than a group, which has %u", function,
+		return fail(user, "%s: %llu blocks are more than a group, which has %u", function,
 		            (unsigned long long)count, filesystem->group_blocks);
 	if (start > file->start || count <= file->start - start)
-		return fail(own, "%s: %llu blocks from %llu on do not contain the request, which begins at %llu",
+		return fail(user, "%s: %llu blocks from %llu on do not contain the request, which begins at %llu",
 		            function, (unsigned long long)count, (unsigned long long)start,
 		            (unsigned long long)file->start);
 	if (start < file->hole_start || start + count > file->hole_end)
-		return fail(own, "%s: %llu blocks from %llu on leave the hole, which is %llu to %llu", function,
+		return fail(user, "%s: %llu blocks from %llu on leave the hole, which is %llu to %llu", function,
 		            (unsigned long long)count, (unsigned long long)start, (unsigned long long)file->hole_start,
 		            (unsigned long long)file->hole_end - 1);
 	if ((start | count) % filesystem->cluster_blocks)
-		return fail(own, "%s: %llu blocks from %llu on are not whole clusters", function,
+		return fail(user, "%s: %llu blocks from %llu on are not whole clusters", function,
 		            (unsigned long long)count, (unsigned long long)start);
 	return 0;
 }
@@ -207,49 +207,49 @@ static errcode_t check_range(struct own_policy *own, const struct ext2mb_policy_
 static errcode_t normalize_own(const struct ext2mb_file *file, const struct normalize_request *request,
                                struct normalize_goal *normalized, bool *is_normalized)
 {
-	struct own_policy *own = own_of(file->mb);
+	struct user_policy *user = own_of(file->mb);
 	const struct ext2mb_policy_file described = describe_request(file, request);
 	uint64_t start = request->start, count = 0;
 
 	*is_normalized = false;
-	if (has_failed(own))
+	if (has_failed(user))
 		return ELIBBAD;
-	int answer = own->library->normalize(own->state, &own->view, &described, &start, &count);
-	errcode_t error = check_answer(own, "ext2mb_policy_normalize", answer, EXT2MB_POLICY_DONE);
+	int answer = user->library->normalize(user->state, &user->view, &described, &start, &count);
+	errcode_t error = check_answer(user, "ext2mb_policy_normalize", answer, EXT2MB_POLICY_DONE);
 
 	if (error || answer == EXT2MB_POLICY_PASS)
 		return error;
-	error = check_range(own, &described, start, count);
+	error = check_range(user, &described, start, count);
 	if (error)
 		return error;
 	*normalized = (struct normalize_goal){ .start = start, .count = count };
 	/* What goes on where the left neighbour ends is tried there, as Linux does it. */
 	if (request->left_physical && start == request->hole_start &&
-	    request->left_physical < own->filesystem.end_block)
+	    request->left_physical < user->filesystem.end_block)
 		*normalized = (struct normalize_goal){ start, count, request->left_physical, count, count };
 	*is_normalized = true;
 	return 0;
 }
 
-const struct own_operations own_operations = { goal, normalize_own };
+const struct user_operations user_operations = { goal, normalize_own };
 
 /* --- The search --------------------------------------------------------------------------------------------------- */
 
-struct own_search {
-	struct own_policy *own;
-	struct search *search;
+struct user_search {
+	struct user_policy *user;
+	struct free_search *search;
 	struct ext2mb_policy_search described;
 	struct group_piece best;
 	bool is_over; /* the best is good enough, or there is no further group */
 };
 
-static uint32_t to_blocks(const struct own_search *looking, uint32_t clusters)
+static uint32_t to_blocks(const struct user_search *looking, uint32_t clusters)
 {
 	return (uint32_t)geometry_to_blocks(&looking->search->mb->geometry, clusters);
 }
 
 /* As Linux weighs: an exact length, enough of them, or as many as are looked at in all. */
-static int weigh_as_linux(const struct own_search *looking, const struct group_piece *run)
+static int weigh_as_linux(const struct user_search *looking, const struct group_piece *run)
 {
 	const struct search_limits *limits = &looking->search->mb->policy.limits;
 	uint32_t seen = looking->described.runs_seen;
@@ -262,7 +262,7 @@ static int weigh_as_linux(const struct own_search *looking, const struct group_p
 	return EXT2MB_POLICY_GO_ON;
 }
 
-static void note_run(struct own_search *looking, const struct group_piece *run)
+static void note_run(struct user_search *looking, const struct group_piece *run)
 {
 	uint32_t wanted = looking->search->wanted;
 	struct group_piece *best = &looking->best;
@@ -274,9 +274,9 @@ static void note_run(struct own_search *looking, const struct group_piece *run)
 }
 
 /* Asks what is to become of a run; the group is locked. */
-static errcode_t weigh(struct own_search *looking, const struct group_piece *run)
+static errcode_t weigh(struct user_search *looking, const struct group_piece *run)
 {
-	struct own_policy *own = looking->own;
+	struct user_policy *user = looking->user;
 	const struct ext2mb_policy_run described = {
 		.block = geometry_block(&looking->search->mb->geometry, run->group, run->start),
 		.group = run->group,
@@ -284,8 +284,8 @@ static errcode_t weigh(struct own_search *looking, const struct group_piece *run
 	};
 
 	note_run(looking, run);
-	int answer = own->library->give_up(own->state, &own->view, &looking->described, &described);
-	errcode_t error = check_answer(own, "ext2mb_policy_give_up", answer, EXT2MB_POLICY_BEST);
+	int answer = user->library->give_up(user->state, &user->view, &looking->described, &described);
+	errcode_t error = check_answer(user, "ext2mb_policy_give_up", answer, EXT2MB_POLICY_BEST);
 
 	if (answer == EXT2MB_POLICY_PASS)
 		answer = weigh_as_linux(looking, run);
@@ -295,9 +295,9 @@ static errcode_t weigh(struct own_search *looking, const struct group_piece *run
 	return error;
 }
 
-static errcode_t look_into(struct own_search *looking, uint32_t number)
+static errcode_t look_into(struct user_search *looking, uint32_t number)
 {
-	struct search *search = looking->search;
+	struct free_search *search = looking->search;
 	struct ext2mb *mb = search->mb;
 	errcode_t error = group_enter(mb, number);
 	uint32_t end = 0, seen = looking->described.runs_seen;
@@ -323,17 +323,17 @@ static errcode_t look_into(struct own_search *looking, uint32_t number)
 	return error;
 }
 
-static errcode_t ask_group(struct own_search *looking, uint32_t *number)
+static errcode_t ask_group(struct user_search *looking, uint32_t *number)
 {
 	static const char function[] = "ext2mb_policy_next_group";
-	struct own_policy *own = looking->own;
-	uint32_t groups = own->filesystem.groups;
+	struct user_policy *user = looking->user;
+	uint32_t groups = user->filesystem.groups;
 
-	if (has_failed(own))
+	if (has_failed(user))
 		return ELIBBAD;
 	*number = UINT32_MAX;
-	int answer = own->library->next_group(own->state, &own->view, &looking->described, number);
-	errcode_t error = check_answer(own, function, answer, EXT2MB_POLICY_DONE);
+	int answer = user->library->next_group(user->state, &user->view, &looking->described, number);
+	errcode_t error = check_answer(user, function, answer, EXT2MB_POLICY_DONE);
 
 	if (error)
 		return error;
@@ -341,18 +341,18 @@ static errcode_t ask_group(struct own_search *looking, uint32_t *number)
 	if (looking->is_over)
 		return 0;
 	if (*number >= groups)
-		return fail(own, "%s: group %u is beyond the last, %u", function, *number, groups - 1);
+		return fail(user, "%s: group %u is beyond the last, %u", function, *number, groups - 1);
 	if (looking->described.groups_looked >= (uint64_t)GROUPS_A_SEARCH * groups)
-		return fail(own, "%s: after %u groups in one search, of %u that there are, it names another", function,
+		return fail(user, "%s: after %u groups in one search, of %u that there are, it names another", function,
 		            looking->described.groups_looked, groups);
 	return 0;
 }
 
-errcode_t own_policy_search(struct search *search)
+errcode_t user_policy_search(struct free_search *search)
 {
 	const struct geometry *geometry = &search->mb->geometry;
-	struct own_search looking = {
-		.own = own_of(search->mb),
+	struct user_search looking = {
+		.user = own_of(search->mb),
 		.search = search,
 		.described = {
 			.inode = search->inode,
@@ -373,8 +373,8 @@ errcode_t own_policy_search(struct search *search)
 	}
 	if (error || !looking.best.count)
 		return error;
-	error = search_take_at(search, looking.best.group, looking.best.start,
-	                       (uint32_t)min_u64(looking.best.count, search->wanted));
+	error = search_alloc_at(search, looking.best.group, looking.best.start,
+	                        (uint32_t)min_u64(looking.best.count, search->wanted));
 	/* Another thread was there first: Linux's criteria go on. */
 	if (!error && search->status != SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_LOST_CHUNKS, 1);

@@ -7,14 +7,14 @@
 
 #include <stdatomic.h>
 
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 #include "allocator/preallocation/file_search.h"
 #include "allocator/search/group_search.h"
 
 #define OWN_FAILURE_BYTES 256
 
-struct own_policy {
-	struct own_library *library;
+struct user_policy {
+	struct user_library *library;
 	void *state; /* the library's */
 	struct ext2mb_policy_filesystem filesystem;
 	struct ext2mb_policy_view view;
@@ -25,13 +25,13 @@ struct own_policy {
 };
 
 /* For an allocator whose geometry is known. What its open function returns, ENOMEM. */
-MUST_CHECK errcode_t own_policy_open(struct ext2mb *mb, struct own_policy *own);
-void own_policy_close(struct own_policy *own);
+MUST_CHECK errcode_t user_policy_open(struct ext2mb *mb, struct user_policy *user);
+void user_policy_close(struct user_policy *user);
 
 /* Which answer could not be: "ext2mb_policy_goal: ..."; NULL: none. */
-const char *own_policy_failure(const struct own_policy *own);
+const char *user_policy_failure(const struct user_policy *user);
 
 /* In place of the policy's. */
-extern const struct own_operations own_operations;
-MUST_CHECK errcode_t own_policy_search(struct search *search);
-struct small_goal own_policy_small_goal(const struct ext2mb_file *file);
+extern const struct user_operations user_operations;
+MUST_CHECK errcode_t user_policy_search(struct free_search *search);
+struct small_goal user_policy_small_goal(const struct ext2mb_file *file);

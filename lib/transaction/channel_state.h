@@ -12,14 +12,14 @@
 #include "transaction/superblock.h"
 
 /* How channels of one kind are opened. */
-struct transaction_manager {
+struct channel_manager {
 	io_manager functions;           /* channel_functions() */
 	io_manager *backing;            /* what is below: &unix_io_manager */
 	uint64_t flags;                 /* EXT2MB_NO_JOURNAL */
 	void (*listen)(ext2_filsys fs); /* freed_listen(), or NULL: at the first step */
 };
 
-enum transaction_state {
+enum transaction_phase {
 	TRANSACTION_UNREAD, /* nothing has been read or written yet */
 	TRANSACTION_PASSED, /* read-only, or no ext4: reads go through, writes are refused */
 	TRANSACTION_OPEN,
@@ -29,16 +29,16 @@ enum transaction_state {
 /* What libext2fs has in memory alone. */
 #define TRANSACTION_UNWRITTEN (EXT2_FLAG_DIRTY | EXT2_FLAG_BB_DIRTY | EXT2_FLAG_IB_DIRTY)
 
-struct transaction_counts {
+struct channel_counts {
 	uint64_t commits;
 	uint64_t direct_blocks;    /* written where they belong, at once */
 	uint64_t logged_blocks;    /* by all commits */
 	uint64_t unchanged_blocks; /* that a commit dropped, since they were as on disk */
 };
 
-struct transaction {
+struct channel_state {
 	pthread_rwlock_t lock; /* readers of the channel share it; all else is done by one thread at a time */
-	const struct transaction_manager *manager;
+	const struct channel_manager *manager;
 	io_channel channel;         /* the program's */
 	io_channel backing;         /* in blocks of the filesystem once it has been read; NULL only between two opens */
 	char *name;                 /* owned */
@@ -46,7 +46,7 @@ struct transaction {
 	int open_flags;             /* IO_FLAG_* */
 	int lock_descriptor;        /* has flock(2)'s lock while the filesystem is open; -1: none */
 	struct process_claim claim; /* to write: after fork() one of two processes has it */
-	enum transaction_state state;
+	enum transaction_phase phase;
 	errcode_t why_over; /* what the first refused or failed call returned */
 	bool is_in_step;
 	bool has_lost_copy; /* one of several handles has been freed: the channel's app_data may be that one */
@@ -63,34 +63,34 @@ struct transaction {
 	/* By which that is told; NULL: none have been set. */
 	void (*block_hook)(ext2_filsys fs, blk64_t block, int in_use);
 	void (*range_hook)(ext2_filsys fs, blk64_t start, blk_t count, int in_use);
-	struct transaction_counts counts;
+	struct channel_counts counts;
 	struct struct_io_stats closing_stats; /* for an ext2fs_close() that drops an open step */
 	uint8_t super[SUPERBLOCK_BYTES];      /* as of the last commit, without needs_recovery */
 	uint8_t *bounce;                      /* owned, a block, for those who have the lock alone */
 };
 
 /* The handle that libext2fs has told the channel; NULL: none, or it may have been freed before a copy of it. */
-static inline ext2_filsys transaction_filesystem(const struct transaction *transaction)
+static inline ext2_filsys channel_filesystem(const struct channel_state *state)
 {
-	ext2_filsys fs = transaction->has_lost_copy ? NULL : transaction->channel->app_data;
+	ext2_filsys fs = state->has_lost_copy ? NULL : state->channel->app_data;
 
 	return fs && fs->magic == EXT2_ET_MAGIC_EXT2FS_FILSYS ? fs : NULL;
 }
 
 /* Is it heard of what is freed? Not where the program has put a hook of its own in the place of one of ours. */
-static inline bool transaction_hears_frees(const struct transaction *transaction, ext2_filsys fs)
+static inline bool channel_hears_frees(const struct channel_state *state, ext2_filsys fs)
 {
-	return transaction->block_hook && fs->block_alloc_stats == transaction->block_hook &&
-	       fs->block_alloc_stats_range == transaction->range_hook;
+	return state->block_hook && fs->block_alloc_stats == state->block_hook &&
+	       fs->block_alloc_stats_range == state->range_hook;
 }
 
-static inline uint64_t transaction_super_block(const struct transaction *transaction)
+static inline uint64_t channel_super_block(const struct channel_state *state)
 {
-	return SUPERBLOCK_OFFSET_BYTES / transaction->layout.block_bytes;
+	return SUPERBLOCK_OFFSET_BYTES / state->layout.block_bytes;
 }
 
 /* Where the superblock is within its block. */
-static inline uint32_t transaction_super_offset(const struct transaction *transaction)
+static inline uint32_t channel_super_offset(const struct channel_state *state)
 {
-	return SUPERBLOCK_OFFSET_BYTES % transaction->layout.block_bytes;
+	return SUPERBLOCK_OFFSET_BYTES % state->layout.block_bytes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "compare/own_library.h"
+#include "compare/user_library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 static const char action[] = "cannot use it as a policy";
 
-bool own_library_is_path(const char *name)
+bool user_library_is_path(const char *name)
 {
 	return strchr(name, '/');
 }
 
-const char *own_library_name(const struct own_library *library)
+const char *user_library_name(const struct user_library *library)
 {
 	return strrchr(library->path, '/') + 1;
 }
@@ -33,7 +33,7 @@ static const char *load_error(const char *path)
 	               text;
 }
 
-static errcode_t check_version(const struct own_library *library, struct problem *problem)
+static errcode_t check_version(const struct user_library *library, struct problem *problem)
 {
 	const unsigned int *version = dlsym(library->handle, "ext2mb_policy_version");
 
@@ -48,7 +48,7 @@ static errcode_t check_version(const struct own_library *library, struct problem
 }
 
 /* A pointer to a function is stored as dlsym(3) says. */
-static errcode_t look_up(const struct own_library *library, const char *name, void *function, struct problem *problem)
+static errcode_t look_up(const struct user_library *library, const char *name, void *function, struct problem *problem)
 {
 	void *found = dlsym(library->handle, name);
 
@@ -58,7 +58,7 @@ static errcode_t look_up(const struct own_library *library, const char *name, vo
 	return problem_set_reason(problem, ELIBBAD, library->path, action, "it has no function %s", name);
 }
 
-static errcode_t look_all_up(struct own_library *library, struct problem *problem)
+static errcode_t look_all_up(struct user_library *library, struct problem *problem)
 {
 	errcode_t error = check_version(library, problem);
 
@@ -79,9 +79,9 @@ static errcode_t look_all_up(struct own_library *library, struct problem *proble
 	return error;
 }
 
-errcode_t own_library_load(const char *path, struct own_library **ret, struct problem *problem)
+errcode_t user_library_load(const char *path, struct user_library **ret, struct problem *problem)
 {
-	struct own_library *library = calloc(1, sizeof(*library));
+	struct user_library *library = calloc(1, sizeof(*library));
 	errcode_t error = library && (library->path = strdup(path)) ? 0 : ENOMEM;
 
 	if (!error) {
@@ -90,14 +90,14 @@ errcode_t own_library_load(const char *path, struct own_library **ret, struct pr
 		                          problem_set_reason(problem, ELIBBAD, path, action, "%s", load_error(path));
 	}
 	if (error) {
-		own_library_unload(library);
+		user_library_unload(library);
 		return problem_set(problem, error, path, action);
 	}
 	*ret = library;
 	return 0;
 }
 
-errcode_t own_library_explain(const struct own_library *library, errcode_t error, struct problem *problem)
+errcode_t user_library_explain(const struct user_library *library, errcode_t error, struct problem *problem)
 {
 	if (!library || !library->open_error || !error)
 		return error;
@@ -109,7 +109,7 @@ errcode_t own_library_explain(const struct own_library *library, errcode_t error
 	                          error_message(library->open_error));
 }
 
-void own_library_unload(struct own_library *library)
+void user_library_unload(struct user_library *library)
 {
 	if (!library)
 		return;

@@ -174,8 +174,8 @@ static void skip_hole(struct attached *attached, struct attached_file *file, con
 	file->next_logical = wanted->logical;
 }
 
-static errcode_t take_for(struct attached *attached, struct attached_file *file, const struct wanted *wanted,
-                          struct ext2mb_extent *extent)
+static errcode_t alloc_for(struct attached *attached, struct attached_file *file, const struct wanted *wanted,
+                           struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = geometry_of(attached);
 	uint64_t cluster = geometry_cluster_blocks(geometry);
@@ -199,8 +199,8 @@ static errcode_t take_for(struct attached *attached, struct attached_file *file,
 	return error;
 }
 
-static errcode_t take_of_file(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
-                              struct ext2mb_extent *extent)
+static errcode_t alloc_of_file(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
+                               struct ext2mb_extent *extent)
 {
 	struct wanted wanted = read_wanted(attached, goal, ctx);
 	struct attached_file *file = attached_files_find(&attached->files, wanted.ino);
@@ -213,13 +213,13 @@ static errcode_t take_of_file(struct attached *attached, uint64_t goal, const st
 		begin_again(attached, file, &wanted);
 	else if (wanted.is_indirect)
 		wanted.logical = file->next_logical;
-	return take_for(attached, file, &wanted, extent);
+	return alloc_for(attached, file, &wanted, extent);
 }
 
 /* --- Without a file ----------------------------------------------------------------------------------------- */
 
 /* Indirect blocks, and what they lead to, are wanted without a word whose they are, near the one before them. */
-static errcode_t take_of_indirect(struct attached *attached, struct attached_file *file, struct ext2mb_extent *extent)
+static errcode_t alloc_of_indirect(struct attached *attached, struct attached_file *file, struct ext2mb_extent *extent)
 {
 	struct wanted wanted = {
 		.ino = file->ino,
@@ -228,11 +228,11 @@ static errcode_t take_of_indirect(struct attached *attached, struct attached_fil
 		.size = file->size,
 	};
 
-	return take_for(attached, file, &wanted, extent);
+	return alloc_for(attached, file, &wanted, extent);
 }
 
 /* Directories, symlinks, nodes of extent trees, xattrs: near the goal, and nothing is reserved, as in the kernel. */
-static errcode_t take_near(struct attached *attached, uint64_t goal, struct ext2mb_extent *extent)
+static errcode_t alloc_near(struct attached *attached, uint64_t goal, struct ext2mb_extent *extent)
 {
 	struct ext2mb_request request = {
 		.struct_bytes = sizeof(request),
@@ -243,14 +243,14 @@ static errcode_t take_near(struct attached *attached, uint64_t goal, struct ext2
 	return ext2mb_alloc(attached->worker, &request, extent);
 }
 
-static errcode_t take_any(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
-                          struct ext2mb_extent *extent)
+static errcode_t alloc_any(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
+                           struct ext2mb_extent *extent)
 {
 	if (ctx && ctx->ino && ctx->inode)
-		return take_of_file(attached, goal, ctx, extent);
+		return alloc_of_file(attached, goal, ctx, extent);
 	struct attached_file *file = attached_files_find_indirect(&attached->files, goal);
 
-	return file ? take_of_indirect(attached, file, extent) : take_near(attached, goal, extent);
+	return file ? alloc_of_indirect(attached, file, extent) : alloc_near(attached, goal, extent);
 }
 
 /*
@@ -267,12 +267,12 @@ static bool is_ours(struct attached *attached, const struct ext2mb_extent *exten
 	return false;
 }
 
-errcode_t attached_take_block(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
-                              uint64_t *block)
+errcode_t attached_alloc_block(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
+                               uint64_t *block)
 {
 	for (uint32_t round = 0; round <= geometry_of(attached)->groups; round++) {
 		struct ext2mb_extent extent;
-		errcode_t error = take_any(attached, goal, ctx, &extent);
+		errcode_t error = alloc_any(attached, goal, ctx, &extent);
 
 		if (error)
 			return error;
@@ -287,8 +287,8 @@ errcode_t attached_take_block(struct attached *attached, uint64_t goal, const st
 /* --- Ranges ------------------------------------------------------------------------------------------------- */
 
 /* What is reserved there may be the very file's that is now to get more: it gives it back. */
-static errcode_t take_at_goal(struct attached *attached, const struct ext2mb_request *request,
-                              struct ext2mb_extent *extent)
+static errcode_t alloc_at_goal(struct attached *attached, const struct ext2mb_request *request,
+                               struct ext2mb_extent *extent)
 {
 	errcode_t error = ext2mb_alloc(attached->worker, request, extent);
 	struct attached_file *file = error ? attached_files_find_end(&attached->files, request->goal) : NULL;
@@ -299,8 +299,8 @@ static errcode_t take_at_goal(struct attached *attached, const struct ext2mb_req
 	return ext2mb_alloc(attached->worker, request, extent);
 }
 
-static errcode_t take_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
-                            struct ext2mb_extent *extent)
+static errcode_t alloc_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
+                             struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = geometry_of(attached);
 	uint64_t group_blocks = geometry_to_blocks(geometry, geometry->clusters_per_group);
@@ -318,16 +318,16 @@ static errcode_t take_range(struct attached *attached, int flags, uint64_t goal,
 		return EXT2MB_ET_NO_SPACE;
 	if (flags & EXT2_NEWRANGE_FIXED_GOAL) {
 		request.flags |= EXT2MB_ALLOC_GOAL_ONLY;
-		return request.goal ? take_at_goal(attached, &request, extent) : EXT2MB_ET_NO_SPACE;
+		return request.goal ? alloc_at_goal(attached, &request, extent) : EXT2MB_ET_NO_SPACE;
 	}
 	return ext2mb_alloc(attached->worker, &request, extent);
 }
 
-errcode_t attached_take_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
-                              struct ext2mb_extent *extent)
+errcode_t attached_alloc_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
+                               struct ext2mb_extent *extent)
 {
 	for (uint32_t round = 0; round <= geometry_of(attached)->groups; round++) {
-		errcode_t error = take_range(attached, flags, goal, count, extent);
+		errcode_t error = alloc_range(attached, flags, goal, count, extent);
 
 		if (error)
 			return error;
@@ -345,7 +345,7 @@ errcode_t attached_take_range(struct attached *attached, int flags, uint64_t goa
 	return EXT2MB_ET_NO_SPACE;
 }
 
-void attached_take_found(struct attached *attached, uint64_t start, uint64_t count)
+void attached_alloc_found(struct attached *attached, uint64_t start, uint64_t count)
 {
 	const struct geometry *geometry = geometry_of(attached);
 	uint64_t from = cluster_start(attached, start);
