@@ -284,7 +284,7 @@ static uint64_t most_zero_blocks(const struct build *build)
 
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		if (S_ISREG(tree->nodes[node].mode) && build->placements[node].blocks &&
-		    !tree->origins[tree->nodes[node].origin].unpacked)
+		    !tree->origins[tree->nodes[node].origin].knows_zeros)
 			return UINT64_MAX;
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		pieces += tree->origins[i].zero_pieces;

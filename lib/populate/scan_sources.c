@@ -7,9 +7,9 @@
 
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
-#include "source/limits/window_budget.h"
+#include "source/unpack/window_budget.h"
 #include "source/manifest/metadata.h"
-#include "source/tree/xattr_table.h"
+#include "tree/xattr_table.h"
 #include "source/unpack/unpacked_store.h"
 
 /*

@@ -11,21 +11,22 @@ source_sources := \
 	lib/source/archive/header_tap.c \
 	lib/source/archive/limited_reader.c \
 	lib/source/archive/zip_names.c \
-	lib/source/host/content_reader.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_source.c \
 	lib/source/host/entry_names.c \
 	lib/source/host/entry_scan.c \
+	lib/source/host/host_contents.c \
+	lib/source/host/host_flags.c \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \
 	lib/source/host/projects.c \
+	lib/source/kind/source_kind.c \
+	lib/source/kind/stored_contents.c \
 	lib/source/layers/merge.c \
 	lib/source/layers/oci_image.c \
 	lib/source/layers/whiteouts.c \
-	lib/source/limits/source_limits.c \
-	lib/source/limits/window_budget.c \
 	lib/source/manifest/manifest_source.c \
 	lib/source/manifest/metadata.c \
 	lib/source/mtree/digests.c \
@@ -35,18 +36,11 @@ source_sources := \
 	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
 	lib/source/sources.c \
-	lib/source/tree/exclude.c \
-	lib/source/tree/file_flags.c \
-	lib/source/tree/name_table.c \
-	lib/source/tree/node_order.c \
-	lib/source/tree/source_kind.c \
-	lib/source/tree/tree.c \
-	lib/source/tree/tree_builder.c \
-	lib/source/tree/xattr_table.c \
 	lib/source/unpack/decoder.c \
 	lib/source/unpack/gzip.c \
 	lib/source/unpack/inflate.c \
 	lib/source/unpack/packed_reader.c \
 	lib/source/unpack/unpack_stream.c \
 	lib/source/unpack/unpacked_store.c \
+	lib/source/unpack/window_budget.c \
 	lib/source/unpack/zstd.c

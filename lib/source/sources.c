@@ -6,6 +6,7 @@
 
 #include "source/archive/archive_kind.h"
 #include "support/vector.h"
+#include "tree/contents.h"
 
 /* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
 static const struct source_kind *const kinds[] = {
@@ -132,9 +133,9 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 		origin->source = (uint32_t)number;
 		/* Standard input has no path to be opened again by. */
-		if (number >= MOST_OPEN_LAYERS && origin->is_changeable &&
+		if (number >= MOST_OPEN_LAYERS && origin->contents->open_late &&
 		    strcmp(stack->sources[number].path, "-") != 0)
-			tree_close_origin(origin, true);
+			origin->contents->open_late(origin);
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "source/layers/merge.h"
-#include "source/tree/source_kind.h"
+#include "source/kind/source_kind.h"
 
 /* How sources are laid over each other. */
 struct source_layering {
@@ -34,8 +34,8 @@ bool source_is_standard_input(const char *name);
 bool source_names_nothing(const char *name);
 
 /*
- * Reads a source that is not an image of layers. The tree is as source/tree/tree.h promises; contents are read through
- * source/host/content_reader.h while the tree lasts. Errors name what could not be read.
+ * Reads a source that is not an image of layers. The tree is as tree/tree.h promises; contents are read through
+ * tree/contents.h while the tree lasts. Errors name what could not be read.
  */
 MUST_CHECK errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool,
                                  struct tree **ret, struct problem *problem);

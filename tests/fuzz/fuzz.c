@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/host/content_reader.h"
+#include "tree/contents.h"
 #include "source/unpack/unpacked_store.h"
 
 /* What libarchive and images need at once is freed after each input: more of it in quarantine takes new pages all the

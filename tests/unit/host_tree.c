@@ -69,7 +69,7 @@ void host_tree_expect_text(struct content_reader *reader, uint32_t node, const c
 	char text[100] = "";
 
 	ck_assert_int_eq(content_reader_open(reader, node, &problem), 0);
-	int descriptor = content_reader_descriptor(reader);
+	int descriptor = content_reader_map(reader, 0).descriptor;
 
 	ck_assert_int_eq(read(descriptor, text, sizeof(text)), (ssize_t)strlen(expected));
 	ck_assert_str_eq(text, expected);
@@ -379,7 +379,7 @@ void host_tree_expect_true(const struct tree *tree)
 uint32_t host_tree_find(const struct tree *tree, const char *path)
 {
 	/* "directory/name", "archive: name" */
-	size_t separator_bytes = tree->origins[0].kind == TREE_ORIGIN_DIRECTORY ? 1 : 2;
+	size_t separator_bytes = tree->origins[0].contents->begins_in_blocks ? 1 : 2;
 
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		SCOPE_FREE char *whole = tree_path(tree, i);

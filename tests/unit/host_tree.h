@@ -3,8 +3,8 @@
 #pragma once
 
 #include "seeded_random.h"
-#include "source/host/content_reader.h"
-#include "source/tree/source_kind.h"
+#include "tree/contents.h"
+#include "source/kind/source_kind.h"
 #include "source/sources.h"
 
 /* Around all tests: the directory below which they work, in TMPDIR; its removal. */

@@ -13,7 +13,7 @@ static void expect_refused(struct content_reader *reader, uint32_t node, errcode
 	struct problem problem = { 0 };
 
 	ck_assert_int_eq(content_reader_open(reader, node, &problem), expected);
-	ck_assert_int_eq(content_reader_descriptor(reader), -1);
+	ck_assert_int_eq(content_reader_map(reader, 0).descriptor, -1);
 	ck_assert_str_eq(problem.path, path);
 	SCOPE_FREE char *text = problem_text(&problem);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/source_kind.h"
+#include "source/kind/source_kind.h"
 
 #include <errno.h>
 #include <fcntl.h>

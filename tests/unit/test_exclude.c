@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/exclude.h"
+#include "tree/exclude.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/file_flags.h"
+#include "tree/file_flags.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "source/host/host_flags.h"
+#include "support/cleanup.h"
 #include "unit.h"
 
 START_TEST(words_of_chflags_and_libarchive)

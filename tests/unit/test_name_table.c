@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/name_table.h"
+#include "tree/name_table.h"
 
 #include <stdio.h>
 #include <string.h>

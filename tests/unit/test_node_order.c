@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/node_order.h"
+#include "tree/node_order.h"
 
 #include <string.h>
 

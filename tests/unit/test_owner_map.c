@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "host_tree.h"
-#include "source/tree/xattr_table.h"
+#include "tree/xattr_table.h"
 #include "tree_check.h"
 #include "unit.h"
 

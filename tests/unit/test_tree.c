@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 #include "text_tree.h"
+#include "source/host/host_contents.h"
+#include "source/kind/stored_contents.h"
 #include "tree_check.h"
 #include "unit.h"
 
@@ -26,7 +28,7 @@ static struct tree *make_tree(void)
 	static const uint32_t parents[NODES] = { 0, 0, 0, 0, 0, A, A, A_G };
 	struct tree *tree = calloc(1, sizeof(*tree));
 
-	ck_assert_int_eq(tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, "/source", -1, &(uint32_t){ 0 }), 0);
+	ck_assert_int_eq(host_contents_add(tree, "/source", -1, false, &(uint32_t){ 0 }), 0);
 	tree->node_count = NODES;
 	tree->nodes = calloc(NODES, sizeof(*tree->nodes));
 	for (uint32_t i = 0; i < NODES; i++) {
@@ -162,8 +164,8 @@ START_TEST(what_is_wrong_is_found)
 	WRONG("1 links, but 2", node_of(tree, B)->links = 1);
 	WRONG("origin 1 of 1", node_of(tree, B)->origin = 1);
 	/* What is not counted is not freed either. */
-	WRONG("no origin", (free(tree->origins[0].path), tree->origin_count = 0));
-	WRONG("does not know where", tree->origins[0].kind = TREE_ORIGIN_STORED);
+	WRONG("no origin", (tree->origins[0].contents->close(tree->origins[0].data), free(tree->origins[0].path),
+	                    tree->origin_count = 0));
 	WRONG("2 links, but 3", node_of(tree, A)->links = 2);
 	WRONG("xattr set 3 of 3", node_of(tree, B)->xattrs = 3);
 	WRONG("no empty xattr set", tree->xattr_set_count = 0);
@@ -199,6 +201,7 @@ static void expect_path(struct tree *tree, const char *root, uint32_t node, cons
 START_TEST(paths_are_whole)
 {
 	struct tree *tree = make_tree();
+	uint32_t number;
 
 	expect_path(tree, "/source", ROOT, "/source");
 	expect_path(tree, "/source", A_G_H, "/source/a/g/h");
@@ -206,7 +209,11 @@ START_TEST(paths_are_whole)
 	expect_path(tree, "/", A_F, "/a/f");
 	expect_path(tree, "/", ROOT, "/");
 	expect_path(tree, ".", B, "./b");
-	tree->origins[0].kind = TREE_ORIGIN_STORED;
+	ck_assert_int_eq(stored_contents_add(tree, "archive", -1, &number), 0);
+	const struct tree_origin host = tree->origins[0];
+
+	tree->origins[0] = tree->origins[number];
+	tree->origins[number] = host;
 	expect_path(tree, "a.tar", ROOT, "a.tar");
 	expect_path(tree, "./a.tar", A_G_H, "./a.tar: a/g/h");
 	tree_destroy(tree);

@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 
 #include "assertions.h"
-#include "source/tree/xattr_table.h"
+#include "source/host/host_contents.h"
+#include "tree/xattr_table.h"
 #include "support/vector.h"
 #include "tree_check.h"
 
@@ -216,7 +217,7 @@ struct tree *text_tree(const char *origin, const char *text)
 		add_node(tree, sorted, lines.list, i);
 	add_xattrs(tree, sorted, lines.list);
 	free(lines.list);
-	ck_assert_int_eq(tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, origin, -1, &number), 0);
+	ck_assert_int_eq(host_contents_add(tree, origin, -1, false, &number), 0);
 	ck_assert_msg(tree_check(tree, why, sizeof(why)), "%s of\n%s", why, text);
 	return tree;
 }

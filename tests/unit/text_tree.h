@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 #define TEXT_TREE_PATH_BYTES 200
 
@@ -25,5 +25,5 @@ char *tree_text(const struct tree *tree);
 /* Checks the tree and compares its text. */
 void text_tree_expect(const struct tree *tree, const char *text);
 
-/* qsort's comparison of paths below the root ("a/b"): the order of nodes that source/tree/tree.h promises. */
+/* qsort's comparison of paths below the root ("a/b"): the order of nodes that tree/tree.h promises. */
 int text_tree_compare_paths(const char *one, const char *other);

@@ -51,11 +51,6 @@ static bool check_data_map(const struct check *check, uint32_t number)
 
 	if (!node->data_map)
 		return fail(check, number, "a sparse file without a map");
-	if (check->tree->origins[node->origin].kind == TREE_ORIGIN_FILES && !node->data_map->host_path)
-		return fail(check, number, "nobody knows where its contents are");
-	if (check->tree->origins[node->origin].kind == TREE_ORIGIN_STORED && !node->data_map->stored_starts &&
-	    node->data_map->count)
-		return fail(check, number, "the map does not know where its segments are stored");
 	for (uint32_t i = 0; i < node->data_map->count; i++) {
 		const struct tree_segment *segment = &node->data_map->segments[i];
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 /*
- * What source/tree/tree.h promises: order of names, runs, links, counts and parents. Returns true,
+ * What tree/tree.h promises: order of names, runs, links, counts and parents. Returns true,
  * or false with the reason in why.
  */
 bool tree_check(const struct tree *tree, char *why, size_t why_bytes);

@@ -17,7 +17,7 @@
 #include "populate/build/options.h"
 #include "populate/build/run_writer.h"
 #include "source/host/projects.h"
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 #include "support/run/pool.h"
 
 struct base_image;

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "populate/build/options.h"
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 #define IDENTITY_TEXT_BYTES 37 /* a UUID as text, with its end */
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/limits/source_limits.h"
+#include "tree/source_limits.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
-#include "source/tree/exclude.h"
+#include "tree/exclude.h"
 #include "support/run/progress.h"
 
 /* What is done with data that the filesystem could share, instead of reading and writing them. */

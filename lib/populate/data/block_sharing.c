@@ -81,7 +81,7 @@ static errcode_t check_sources(const struct build *build)
 	for (uint32_t number = 0; number < build->tree->origin_count; number++) {
 		const struct tree_origin *origin = &build->tree->origins[number];
 
-		if (origin->kind == TREE_ORIGIN_STORED)
+		if (origin->contents && !origin->contents->begins_in_blocks)
 			return refuse(build->problem, EINVAL, origin->path,
 			              "files in archives do not begin where blocks of the filesystem do");
 	}
@@ -251,9 +251,14 @@ errcode_t block_sharing_move(struct block_sharing *sharing, const struct content
 	};
 
 	*moved = (struct file_extent){ .count = 0 };
-	if (sharing->is_off || all.bytes < sharing->least_bytes ||
-	    !content_reader_lies_at(reader, start, all.bytes, &all.source, &all.from))
+	if (sharing->is_off || all.bytes < sharing->least_bytes)
 		return 0;
+	const struct content_range range = content_reader_map(reader, start);
+
+	if (range.descriptor < 0 || range.length_bytes < all.bytes)
+		return 0;
+	all.source = range.descriptor;
+	all.from = range.place_bytes;
 	errcode_t error = meet_device(sharing, node, all.source, problem);
 
 	if (error)

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "populate/build/build.h"
-#include "source/host/content_reader.h"
+#include "tree/contents.h"
 
 /* One worker's. */
 struct block_sharing {

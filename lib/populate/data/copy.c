@@ -8,7 +8,7 @@
 #include "populate/build/run_writer.h"
 #include "populate/data/block_sharing.h"
 #include "populate/metadata/flags.h"
-#include "source/host/content_reader.h"
+#include "tree/contents.h"
 #include "support/bisect.h"
 #include "support/vector.h"
 #include "support/run/interrupt.h"
@@ -83,7 +83,7 @@ static errcode_t copy_blocks(const struct build *build, struct copy_worker *own,
 	if (error)
 		return error;
 	if (own->reads_last)
-		content_reader_release(own->reader, data_bytes, offset);
+		content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	/* Only whole clusters can become holes, and these blocks may be less than one. */
 	if (!build->options->zeros_of_source && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
@@ -400,7 +400,7 @@ errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zer
 	if (!error)
 		error = pool_run(build->readers, copying.list.count, run_job, &copying, build->problem);
 	if (!error)
-		error = content_reader_check(build->tree, build->problem);
+		error = contents_check(build->tree, build->problem);
 	if (!error)
 		error = gather_findings(&copying, zeros);
 	close_workers(&copying);

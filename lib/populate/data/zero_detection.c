@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/content_reader.h"
+#include "tree/contents.h"
 #include "support/vector.h"
 #include "support/run/interrupt.h"
 #include "support/zeros.h"
@@ -87,14 +87,12 @@ void zero_runs_sort(struct zero_runs *list)
 /* The data of a file that are not zeros: ascending segments. */
 struct nonzero_data {
 	struct tree_segment *segments;
-	uint64_t *stored_starts; /* of files of archives: where each is stored there */
-	size_t count, capacity, stored_capacity;
+	size_t count, capacity;
 };
 
 /* A segment of a file as the source has it. */
 struct source_segment {
 	uint64_t start_bytes, end_bytes;
-	uint64_t stored_start; /* where it is stored in its archive; 0 for files of the host */
 };
 
 static uint32_t segment_count(const struct tree_node *node)
@@ -102,48 +100,31 @@ static uint32_t segment_count(const struct tree_node *node)
 	return node->is_sparse ? node->data_map->count : 1;
 }
 
-static struct source_segment segment_of(const struct build *build, const struct tree_node *node, uint32_t number)
+static struct source_segment segment_of(const struct tree_node *node, uint32_t number)
 {
 	const struct tree_segment whole = { 0, node->size_bytes };
 	const struct tree_segment *segment = node->is_sparse ? &node->data_map->segments[number] : &whole;
-	bool is_stored = build->tree->origins[node->origin].kind == TREE_ORIGIN_STORED;
 
 	return (struct source_segment){
 		.start_bytes = segment->start_bytes,
 		.end_bytes = segment->start_bytes + segment->length_bytes,
-		.stored_start = !is_stored      ? 0 :
-		                node->is_sparse ? node->data_map->stored_starts[number] :
-		                                  node->stored_start,
 	};
 }
 
-/* Adds bytes [from, to) of a segment, joined to the last ones where they go on there. ENOMEM. */
-static errcode_t add_data(struct nonzero_data *data, const struct source_segment *segment, uint64_t from, uint64_t to)
+/* Adds bytes [from, to), joined to the last ones where they go on there. ENOMEM. */
+static errcode_t add_data(struct nonzero_data *data, uint64_t from, uint64_t to)
 {
 	struct tree_segment *last = data->count ? &data->segments[data->count - 1] : NULL;
-	uint64_t stored_start = segment->stored_start + (from - segment->start_bytes);
 
-	if (last && last->start_bytes + last->length_bytes == from &&
-	    data->stored_starts[data->count - 1] + last->length_bytes == stored_start) {
+	if (last && last->start_bytes + last->length_bytes == from) {
 		last->length_bytes += to - from;
 		return 0;
 	}
 	errcode_t error = vector_reserve(&data->segments, &data->capacity, data->count + 1, sizeof(*data->segments));
 
 	if (!error)
-		error = vector_reserve(&data->stored_starts, &data->stored_capacity, data->count + 1,
-		                       sizeof(*data->stored_starts));
-	if (error)
-		return error;
-	data->segments[data->count] = (struct tree_segment){ from, to - from };
-	data->stored_starts[data->count++] = stored_start;
-	return 0;
-}
-
-static void free_data(struct nonzero_data *data)
-{
-	free(data->segments);
-	free(data->stored_starts);
+		data->segments[data->count++] = (struct tree_segment){ from, to - from };
+	return error;
 }
 
 /*
@@ -159,27 +140,26 @@ static void fill_short_gaps(const struct build *build, const struct tree_node *n
 	for (size_t next = 1, number = 0; next < data->count; next++) {
 		const struct tree_segment segment = data->segments[next];
 		uint64_t gap_start = data->segments[last].start_bytes + data->segments[last].length_bytes;
-		struct source_segment source = segment_of(build, node, (uint32_t)number);
+		struct source_segment source = segment_of(node, (uint32_t)number);
 
 		while (source.end_bytes <= segment.start_bytes)
-			source = segment_of(build, node, (uint32_t)++number);
+			source = segment_of(node, (uint32_t)++number);
 		if (source.start_bytes < gap_start && segment.start_bytes - gap_start < build->least_hole_bytes) {
 			data->segments[last].length_bytes += segment.start_bytes - gap_start + segment.length_bytes;
 			continue;
 		}
 		data->segments[++last] = segment;
-		data->stored_starts[last] = data->stored_starts[next];
 	}
 	data->count = data->count ? last + 1 : 0;
 }
 
 /* How many bytes of the node's data are none of these. */
-static uint64_t other_bytes(const struct build *build, const struct tree_node *node, const struct nonzero_data *data)
+static uint64_t other_bytes(const struct tree_node *node, const struct nonzero_data *data)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t number = 0; number < segment_count(node); number++) {
-		struct source_segment segment = segment_of(build, node, number);
+		struct source_segment segment = segment_of(node, number);
 
 		bytes += segment.end_bytes - segment.start_bytes;
 	}
@@ -195,21 +175,17 @@ static errcode_t keep_only(struct build *build, uint32_t number, struct nonzero_
 	struct tree_node *node = &tree->nodes[number];
 
 	fill_short_gaps(build, node, data);
-	uint64_t zero_bytes = other_bytes(build, node, data);
+	uint64_t zero_bytes = other_bytes(node, data);
 	if (!zero_bytes)
 		return 0;
 	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + data->count * sizeof(*data->segments));
-	uint64_t *starts = arena_alloc(&tree->memory, (data->count + 1) * sizeof(*starts));
 
-	if (!map || !starts)
+	if (!map)
 		return ENOMEM;
+	map->contents = tree_contents(node);
 	map->count = (uint32_t)data->count;
-	if (data->count) {
+	if (data->count)
 		memcpy(map->segments, data->segments, data->count * sizeof(*data->segments));
-		memcpy(starts, data->stored_starts, data->count * sizeof(*starts));
-	}
-	map->stored_starts = starts;
-	map->host_path = node->is_sparse ? node->data_map->host_path : NULL;
 	node->is_sparse = true;
 	node->data_map = map;
 	build->known_zero_bytes += zero_bytes;
@@ -238,13 +214,13 @@ static errcode_t add_nonzero(const struct build *build, const struct source_segm
 		if (zero_start >= segment->end_bytes)
 			break;
 		if (zero_start > from)
-			error = add_data(data, segment, from, zero_start);
+			error = add_data(data, from, zero_start);
 		from = zero_end > from ? zero_end : from;
 		/* It may reach into the next segment. */
 		if (zero_end > segment->end_bytes)
 			break;
 	}
-	return !error && from < segment->end_bytes ? add_data(data, segment, from, segment->end_bytes) : error;
+	return !error && from < segment->end_bytes ? add_data(data, from, segment->end_bytes) : error;
 }
 
 /* What a node has beside those zeros; `data` had that of another one. */
@@ -256,7 +232,7 @@ static errcode_t nonzero_of(const struct build *build, uint32_t number, struct n
 
 	data->count = 0;
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
-		const struct source_segment segment = segment_of(build, node, next);
+		const struct source_segment segment = segment_of(node, next);
 
 		error = add_nonzero(build, &segment, zeros, data);
 	}
@@ -286,11 +262,10 @@ errcode_t zero_detection_count(const struct build *build, const struct zero_runs
 		error = nonzero_of(build, all->runs[first].node, &zeros, &data);
 		fill_short_gaps(build, node, &data);
 		/* Only the last block of a file is less than one. */
-		*blocks +=
-			(other_bytes(build, node, &data) + build->format.block_bytes - 1) >> build->format.block_bits;
+		*blocks += (other_bytes(node, &data) + build->format.block_bytes - 1) >> build->format.block_bits;
 		first += zeros.count;
 	}
-	free_data(&data);
+	free(data.segments);
 	return error;
 }
 
@@ -308,7 +283,7 @@ errcode_t zero_detection_apply(struct build *build, const struct zero_runs *all)
 			error = keep_only(build, number, &data);
 		first += zeros.count;
 	}
-	free_data(&data);
+	free(data.segments);
 	return error;
 }
 
@@ -376,7 +351,7 @@ static errcode_t search_segment(const struct zero_search *search, const struct s
 			to = (from / step_bytes + 1) * step_bytes;
 			to = to < read_end ? to : read_end;
 			if (has_data || !bytes_are_zero(own->bytes + (from - position), to - from))
-				error = add_data(data, segment, from, to);
+				error = add_data(data, from, to);
 		}
 		if (error)
 			return error;
@@ -393,7 +368,7 @@ static errcode_t search_file(const struct zero_search *search, const struct sear
 	errcode_t error = content_reader_open(own->reader, number, problem);
 
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
-		const struct source_segment segment = segment_of(search->build, node, next);
+		const struct source_segment segment = segment_of(node, next);
 
 		error = search_segment(search, own, &segment, data, problem);
 	}
@@ -461,7 +436,7 @@ static errcode_t finish(const struct zero_search *search, errcode_t error)
 
 			if (!error)
 				error = keep_only(search->build, finding->node, &finding->data);
-			free_data(&finding->data);
+			free(finding->data.segments);
 		}
 		free(findings->list);
 	}
@@ -485,7 +460,7 @@ static errcode_t run_search(struct build *build, uint32_t step_bytes, bool sampl
 	if (!error)
 		error = pool_run(build->readers, search.task_count, search_nodes, &search, build->problem);
 	if (!error)
-		error = content_reader_check(build->tree, build->problem);
+		error = contents_check(build->tree, build->problem);
 	error = finish(&search, error);
 	return build_result(build, error, "cannot look for zeros");
 }

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "source/tree/file_flags.h"
+#include "tree/file_flags.h"
 
 static bool are_asked(const struct build *build, uint32_t number)
 {
 	const struct tree_node *node = build_node(build, number);
 
 	return S_ISREG(node->mode) && !node->has_flags && !build->options->without_flags &&
-	       tree_is_of_host(build->tree, node);
+	       build->tree->origins[node->origin].is_host;
 }
 
 bool flags_are_missing(const struct build *build, uint32_t node)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File flags (source/tree/file_flags.h) on their way into inodes. Directories, archives and manifests have them in the
+ * File flags (tree/file_flags.h) on their way into inodes. Directories, archives and manifests have them in the
  * tree. Regular files of the host are asked when they are opened for their contents: opening them once more while the
  * tree is scanned took 3.5 us a file, the question itself 0.5 us (tmpfs).
  */

@@ -8,8 +8,8 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/flags.h"
 #include "populate/metadata/xattrs.h"
-#include "source/host/content_reader.h"
-#include "source/tree/file_flags.h"
+#include "tree/contents.h"
+#include "tree/file_flags.h"
 #include "support/bisect.h"
 #include "support/run/interrupt.h"
 
@@ -374,7 +374,7 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 	if (!error)
 		error = pool_run(build->pool, build->geometry.group_count, write_group, &sealing, build->problem);
 	if (!error && build->format.inline_data)
-		error = content_reader_check(build->tree, build->problem);
+		error = contents_check(build->tree, build->problem);
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
 		const struct counts *counts = &workers[worker].counts;
 

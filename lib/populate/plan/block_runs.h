@@ -3,7 +3,7 @@
 #pragma once
 
 #include "populate/build/build.h"
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 struct block_runs {
 	const struct ondisk_format *format;

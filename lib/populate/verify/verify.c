@@ -13,8 +13,8 @@
 #include "ext2fs/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "populate/metadata/inodes.h"
-#include "source/host/content_reader.h"
-#include "source/tree/file_flags.h"
+#include "tree/contents.h"
+#include "tree/file_flags.h"
 #include "support/run/interrupt.h"
 
 #define BUFFER_BYTES (1u << 20)

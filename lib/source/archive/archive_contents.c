@@ -4,12 +4,19 @@
 #include <string.h>
 
 #include "source/archive/archive_scan.h"
+#include "source/kind/stored_contents.h"
 #include "source/unpack/unpacked_store.h"
 #include "support/vector.h"
 #include "support/zeros.h"
 
 /* No block is smaller. */
 #define ZEROS_BYTES 1024u
+
+void archive_scan_set_unpacked(struct tree *tree, uint32_t origin, struct unpacked_store *store)
+{
+	stored_contents_of(tree, origin)->unpacked = store;
+	tree->origins[origin].knows_zeros = true;
+}
 
 /* Makes the room for copies if there is none yet. */
 static errcode_t open_spool(struct archive_scan *scan)
@@ -19,13 +26,12 @@ static errcode_t open_spool(struct archive_scan *scan)
 
 	if (spool->store)
 		return 0;
-	errcode_t error =
-		tree_add_origin(scan->tree, TREE_ORIGIN_STORED, scan->tree->origins[0].path, -1, &spool->origin);
+	errcode_t error = stored_contents_add(scan->tree, scan->tree->origins[0].path, -1, &spool->origin);
 
 	if (!error)
 		error = unpacked_store_create(options->unpacked, options->spool_directory, &spool->store);
 	if (!error)
-		scan->tree->origins[spool->origin].unpacked = spool->store;
+		archive_scan_set_unpacked(scan->tree, spool->origin, spool->store);
 	return error;
 }
 
@@ -203,18 +209,20 @@ static errcode_t make_map(struct archive_scan *scan, struct tree_node *node)
 
 	if (error)
 		return archive_scan_problem(scan, error, "cannot read", NULL);
-	uint64_t *stored_starts = arena_alloc(&scan->tree->memory, bytes + 1);
+	uint64_t *starts = arena_alloc(&scan->tree->memory, bytes + 1);
 	struct tree_data_map *map;
 
-	error = segments->data.count > UINT32_MAX || !stored_starts ?
+	error = segments->data.count > UINT32_MAX || !starts ?
 	                ENOMEM :
 	                data_segments_map(&segments->data, &scan->tree->memory, &map);
 
+	if (!error)
+		error = stored_contents_add_pieces(stored_contents_of(scan->tree, node->origin), map, starts,
+		                                   &map->contents);
 	if (error)
 		return archive_scan_problem(scan, error, "cannot read", NULL);
-	map->stored_starts = stored_starts;
 	if (bytes)
-		memcpy(stored_starts, segments->stored_starts, bytes);
+		memcpy(starts, segments->stored_starts, bytes);
 	node->is_sparse = true;
 	node->data_map = map;
 	return 0;
@@ -242,7 +250,7 @@ errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *nod
 	node->size_bytes = (uint64_t)size;
 	node->origin = segments->is_spooled ? scan->spool.origin : scan->origin;
 	node->is_sparse = false;
-	node->stored_start = segments->data.count ? segments->stored_starts[0] : 0;
+	node->contents = segments->data.count ? segments->stored_starts[0] : 0;
 	if (size && !(last && segments->data.count == 1 && last->length_bytes == (uint64_t)size))
 		error = make_map(scan, node);
 	if (!error)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "source/tree/source_kind.h"
+#include "source/kind/source_kind.h"
 
 #define ARCHIVE_KIND_MANIFEST_PREFIX "mtree"
 #define ARCHIVE_KIND_FORMATS 3

@@ -11,7 +11,7 @@
 
 #include "source/archive/archive_acl.h"
 #include "source/archive/archive_scan.h"
-#include "source/tree/file_flags.h"
+#include "tree/file_flags.h"
 #include "support/bisect.h"
 #include "support/vector.h"
 

@@ -6,8 +6,8 @@
 
 #include "source/archive/archive_input.h"
 #include "source/host/data_segments.h"
-#include "source/tree/source_kind.h"
-#include "source/tree/xattr_table.h"
+#include "source/kind/source_kind.h"
+#include "tree/xattr_table.h"
 
 /* Of tar only, from its extended headers; of anything else nothing is known. */
 struct archive_header {
@@ -75,3 +75,7 @@ MUST_CHECK errcode_t archive_scan_attributes(struct archive_scan *scan, struct t
 
 /* The size of a regular file, and where its contents are. */
 MUST_CHECK errcode_t archive_scan_contents(struct archive_scan *scan, struct tree_node *node);
+
+/* What the members of an origin are unpacked to, which becomes the origin's; what was unpacked has been looked at for
+ * zeros. */
+void archive_scan_set_unpacked(struct tree *tree, uint32_t origin, struct unpacked_store *store);

@@ -4,7 +4,7 @@
  * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept
  * (source/unpack/unpacked_store.h).
  *
- * Names are bytes, whatever the locale; see source/tree/tree_builder.h for what paths may be. Of members with the same
+ * Names are bytes, whatever the locale; see tree/tree_builder.h for what paths may be. Of members with the same
  * path the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the
  * nodes; the caller reads the members.
  */
@@ -15,8 +15,8 @@
 #include "source/archive/archive_scan.h"
 #include "source/archive/limited_reader.h"
 #include "source/archive/zip_names.h"
-#include "source/host/content_reader.h"
-#include "source/tree/tree_builder.h"
+#include "source/kind/stored_contents.h"
+#include "tree/tree_builder.h"
 #include "support/run/interrupt.h"
 
 static errcode_t link_problem(const struct archive_scan *scan, const struct tree_builder *builder, errcode_t error,
@@ -210,10 +210,10 @@ static errcode_t add_unpacked_origin(struct archive_scan *scan)
 
 	if (!scan->input.stream)
 		return 0;
-	errcode_t error = tree_add_origin(tree, TREE_ORIGIN_STORED, tree->origins[0].path, -1, &scan->origin);
+	errcode_t error = stored_contents_add(tree, tree->origins[0].path, -1, &scan->origin);
 
 	if (!error)
-		tree->origins[scan->origin].unpacked = archive_input_release_store(&scan->input);
+		archive_scan_set_unpacked(tree, scan->origin, archive_input_release_store(&scan->input));
 	return error;
 }
 
@@ -225,12 +225,12 @@ static errcode_t build(struct archive_scan *scan, int descriptor, const struct a
 	if (error)
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
 	/* From here on until everything is copied. */
-	scan->tree->origins[0].is_changeable = scan->input.file.is_regular;
+	stored_contents_of(scan->tree, 0)->is_changeable = scan->input.file.is_regular;
 	error = add_unpacked_origin(scan);
 	if (!error)
 		error = read_members(scan, builder);
 	if (!error)
-		error = content_reader_check(scan->tree, scan->problem);
+		error = contents_check(scan->tree, scan->problem);
 	if (!error)
 		error = tree_builder_finish(builder, pool, scan->problem);
 	if (!error && kind == &archive_kind_common)
@@ -244,7 +244,7 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
                                struct pool *pool)
 {
 	struct limited_reader reader = { 0 };
-	errcode_t error = limited_reader_start(&reader, scan->tree->origins[0].descriptor, kind);
+	errcode_t error = limited_reader_start(&reader, stored_contents_of(scan->tree, 0)->descriptor, kind);
 
 	if (error)
 		problem_set(scan->problem, error, scan->name, "cannot start a process that reads it");
@@ -276,16 +276,16 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	if (!error && source->archive->is_limited)
 		error = build_limited(&scan, source->archive, builder, pool);
 	else if (!error)
-		error = build(&scan, tree->origins[0].descriptor, source->archive, builder, pool);
+		error = build(&scan, stored_contents_of(tree, 0)->descriptor, source->archive, builder, pool);
 	bool is_unpacked = scan.input.stream || source->archive->is_limited;
 
 	archive_input_close(&scan.input);
 	for (uint32_t i = 0; !error && i < tree->origin_count; i++)
-		if (tree->origins[i].unpacked)
-			error = unpacked_store_finish(tree->origins[i].unpacked, problem);
+		if (stored_contents_of(tree, i)->unpacked)
+			error = unpacked_store_finish(stored_contents_of(tree, i)->unpacked, problem);
 	/* All of it has been read and is kept elsewhere. */
 	if (!error && is_unpacked)
-		tree_close_origin(&tree->origins[0], false);
+		stored_contents_close(stored_contents_of(tree, 0), false);
 	tree_builder_destroy(builder);
 	xattr_table_destroy(scan.xattr_table);
 	free(scan.segments.data.list);

@@ -150,6 +150,7 @@ errcode_t data_segments_map(const struct data_segments *segments, struct arena *
 	*ret = map;
 	if (!map)
 		return ENOMEM;
+	map->contents = 0;
 	map->count = (uint32_t)segments->count;
 	if (segments->count)
 		memcpy(map->segments, segments->list, segments->count * sizeof(*map->segments));

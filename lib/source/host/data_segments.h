@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "source/tree/source_kind.h"
+#include "source/kind/source_kind.h"
 
 /*
  * Asking takes opening the file. One that has as many blocks as its size needs rarely has holes; but some of the blocks

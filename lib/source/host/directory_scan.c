@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 
 #include "source/host/entry_names.h"
-#include "source/tree/file_flags.h"
+#include "source/host/host_flags.h"
+#include "tree/file_flags.h"
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
 

@@ -12,8 +12,8 @@
 #include "source/host/data_segments.h"
 #include "source/host/host_xattrs.h"
 #include "source/host/open_below.h"
-#include "source/tree/source_kind.h"
-#include "source/tree/xattr_table.h"
+#include "source/kind/source_kind.h"
+#include "tree/xattr_table.h"
 
 /* Entries that a worker examines at a time. A directory with more is shared out among all of them. */
 #define SCAN_CHUNK 128

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "source/host/entry_names.h"
+#include "source/host/host_contents.h"
 #include "source/host/large_directory.h"
 #include "support/vector.h"
 
@@ -412,11 +413,12 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 {
 	uint32_t origin;
 	int root = fcntl(scan->root, F_DUPFD_CLOEXEC, 0);
-	errcode_t error =
-		root < 0 ? errno : tree_add_origin(scan->tree, TREE_ORIGIN_DIRECTORY, scan->root_path, root, &origin);
+	errcode_t error = root < 0 ? errno : host_contents_add(scan->tree, scan->root_path, root, false, &origin);
 
-	if (!error)
+	if (!error) {
+		scan->tree->origins[origin].is_host = true;
 		error = prepare(scan);
+	}
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read directory");
 	error = scan_examine_root(scan, problem);

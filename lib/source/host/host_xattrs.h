@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 /* Belongs to one worker; what list points to lasts until the next read. */
 struct host_xattrs {

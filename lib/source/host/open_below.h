@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 /* What has been found out about this host. Zero-initialise; belongs to one worker. */
 struct opener {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/host/projects.h"
+#include "source/host/host_contents.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "source/host/content_reader.h"
-#include "source/tree/file_flags.h"
+#include "tree/contents.h"
+#include "tree/file_flags.h"
 #include "support/run/interrupt.h"
 
 #define CHUNK_NODES 1024
@@ -70,13 +71,16 @@ static errcode_t ask(struct content_reader *reader, const struct tree *tree, uin
 	const struct tree_node *node = &tree->nodes[number];
 	const char *name;
 	int directory;
-	errcode_t error;
+	void *state;
+	errcode_t error = content_reader_state(reader, node->origin, &state);
 
-	if (tree->origins[node->origin].kind == TREE_ORIGIN_FILES) {
+	/* One that has come to lie elsewhere. */
+	if (!error && S_ISREG(node->mode) && tree_contents(node)) {
 		error = content_reader_open(reader, number, NULL);
-		return error ? error : ask_opened(content_reader_descriptor(reader), attributes);
+		return error ? error : ask_opened(host_contents_descriptor(state), attributes);
 	}
-	error = content_reader_locate(reader, number, &directory, &name, NULL);
+	if (!error)
+		error = host_contents_locate(state, number, &directory, &name, NULL);
 	return error ? error : ask_by_name(directory, name, node->mode, attributes);
 }
 
@@ -94,7 +98,7 @@ static errcode_t read_node(const struct tree *tree, struct content_reader *reade
 	struct attributes attributes = { 0 };
 
 	project->is_inherited = S_ISDIR(node->mode) && (node->flags & FILE_FLAGS_OF_PROJECT);
-	if (!tree_is_of_host(tree, node))
+	if (!tree->origins[node->origin].is_host)
 		return 0;
 	errcode_t error = ask(reader, tree, number, &attributes);
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 /* How a layer says what is gone. They are never files of the merged tree. */
 enum whiteout_form {

@@ -296,7 +296,7 @@ static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct 
 		struct tree *holder = layers[layer].tree;
 		uint32_t first = holder->nodes[node].link_to;
 
-		error = tree_fix_host_path(holder, first);
+		error = tree_fix_contents(holder, first);
 		if (error)
 			return error;
 		holder->nodes[first].links += tree->nodes[number].links;

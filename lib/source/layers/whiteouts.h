@@ -6,7 +6,7 @@
 #pragma once
 
 #include "source/layers/merge.h"
-#include "source/tree/xattr_table.h"
+#include "tree/xattr_table.h"
 
 #define WHITEOUT_PREFIX_BYTES 4u /* of ".wh." */
 
@@ -53,7 +53,7 @@ MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, ui
  * it: what is linked to first keeps its new name when the old one goes.
  *
  * Finds what every node with is_below leads to, whose device then says it: major is the layer, minor a node there.
- * That node counts one more link, and is read wherever it lies (tree_fix_host_path()). layers: the lowest first.
+ * That node counts one more link, and is read wherever it lies (tree_fix_contents()). layers: the lowest first.
  * ENOENT where nothing has the name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
  */
 MUST_CHECK errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, struct problem *problem);

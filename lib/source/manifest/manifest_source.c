@@ -21,9 +21,11 @@
 #include "source/owners/account_names.h"
 #include "source/archive/archive_input.h"
 #include "source/host/data_segments.h"
+#include "source/host/host_contents.h"
+#include "source/kind/stored_contents.h"
 #include "source/mtree/digests.h"
-#include "source/tree/tree_builder.h"
-#include "source/tree/xattr_table.h"
+#include "tree/tree_builder.h"
+#include "tree/xattr_table.h"
 #include "source/host/open_below.h"
 #include "support/run/interrupt.h"
 #include "support/text/text_line.h"
@@ -46,6 +48,7 @@ struct manifest {
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
 	struct timespec mtime;     /* the manifest's own */
+	int directory;             /* its own; the tree's */
 	uint32_t directory_origin; /* where relative paths begin; contents at the lines' own paths */
 	uint32_t files_origin;     /* contents somewhere else */
 	struct name **names;       /* by number; they lie in the tree's memory */
@@ -53,7 +56,8 @@ struct manifest {
 	void *sorted_names; /* the same, for tsearch(3) */
 	struct opener opener;
 	struct data_segments segments;
-	const struct tree_data_map *last_map; /* of a file that does not lie at its own path; NULL: none yet */
+	char *last_path; /* of contents that do not lie at the file's own path; owned; NULL: none yet */
+	uint64_t last_contents;
 	struct digests digests;
 };
 
@@ -157,7 +161,7 @@ static errcode_t contents_problem(const struct manifest *manifest, const struct 
 static errcode_t open_contents(struct manifest *manifest, const struct mtree_entry *entry, const char *path, int flags,
                                int *descriptor, struct stat *status)
 {
-	int directory = manifest->tree->origins[manifest->directory_origin].descriptor;
+	int directory = manifest->directory;
 	errcode_t error = 0;
 
 	/* openat2(2) refuses flags that O_PATH would ignore. */
@@ -217,44 +221,38 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 	return data_segments_find(segments, manifest->options, descriptor, size_bytes);
 }
 
-/* Lines often name the same contents one after another: then they share the map, which is half as large as a node. */
-static bool is_last_map(const struct manifest *manifest, const char *path)
-{
-	const struct data_segments *segments = &manifest->segments;
-	const struct tree_data_map *map = manifest->last_map;
-
-	return map && map->count == segments->count && !strcmp(map->host_path, path) &&
-	       (!map->count || !memcmp(map->segments, segments->list, map->count * sizeof(*map->segments)));
-}
-
-/* The data of a file that has holes, or of any file that does not lie at its own path. */
-static errcode_t read_map(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
-                          struct tree_node *node)
+/* The data of a file that has holes. */
+static errcode_t read_map(struct manifest *manifest, struct tree_node *node)
 {
 	struct data_segments *segments = &manifest->segments;
-	bool is_elsewhere = entry->given & MTREE_CONTENTS;
-	struct arena *memory = &manifest->tree->memory;
-	struct tree_data_map *map;
+	uint64_t contents = node->contents;
 
-	if (!is_elsewhere && segments->count == (node->size_bytes > 0) &&
+	if (segments->count == (node->size_bytes > 0) &&
 	    (!segments->count || segments->list[0].length_bytes == node->size_bytes))
 		return 0;
-	node->is_sparse = true;
-	if (is_elsewhere && is_last_map(manifest, path)) {
-		node->data_map = manifest->last_map;
-		return 0;
-	}
-	errcode_t error = data_segments_map(segments, memory, &map);
+	errcode_t error = data_segments_map(segments, &manifest->tree->memory, &node->data_map);
 
 	if (error)
 		return error;
-	map->stored_starts = NULL;
-	map->host_path = is_elsewhere ? arena_copy_string(memory, path, strlen(path)) : NULL;
-	node->data_map = map;
-	if (!is_elsewhere)
-		return 0;
-	manifest->last_map = map->host_path ? map : NULL;
-	return map->host_path ? 0 : ENOMEM;
+	node->is_sparse = true;
+	node->data_map->contents = contents;
+	return 0;
+}
+
+/* Lines often name the same contents one after another. */
+static errcode_t name_contents(struct manifest *manifest, const char *path, struct tree_node *node)
+{
+	errcode_t error = 0;
+
+	if (!manifest->last_path || strcmp(manifest->last_path, path) != 0) {
+		free(manifest->last_path);
+		manifest->last_path = strdup(path);
+		error = manifest->last_path ? host_contents_add_path(manifest->tree, manifest->files_origin, path,
+		                                                     &manifest->last_contents) :
+		                              ENOMEM;
+	}
+	node->contents = manifest->last_contents;
+	return error;
 }
 
 /* node stays without size where an optional file is not there. */
@@ -278,7 +276,9 @@ static errcode_t read_contents(struct manifest *manifest, const struct mtree_ent
 	node->size_bytes = (uint64_t)status.st_size;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
 	error = find_data(manifest, entry, path, &status);
-	return error ? error : read_map(manifest, entry, path, node);
+	if (!error && is_elsewhere)
+		error = name_contents(manifest, path, node);
+	return error ? error : read_map(manifest, node);
 }
 
 static errcode_t check_size(const struct manifest *manifest, const struct mtree_entry *entry,
@@ -379,13 +379,12 @@ static errcode_t open_directory(struct manifest *manifest)
 
 	if (descriptor < 0)
 		return problem_set(manifest->problem, errno, directory, "cannot open directory");
-	errcode_t error =
-		tree_add_origin(tree, TREE_ORIGIN_DIRECTORY, directory, descriptor, &manifest->directory_origin);
+	manifest->directory = descriptor;
+	errcode_t error = host_contents_add(tree, directory, descriptor, false, &manifest->directory_origin);
+	int again = error ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 
 	if (!error)
-		error = tree_add_files_origin(tree, manifest->directory_origin, &manifest->files_origin);
-	if (!error)
-		tree->origins[manifest->files_origin].follows_symlinks = true;
+		error = again < 0 ? errno : host_contents_add(tree, directory, again, true, &manifest->files_origin);
 	return error;
 }
 
@@ -433,7 +432,9 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 	struct tree *tree = manifest->tree;
 	errcode_t error = open_directory(manifest);
 
-	manifest->mtime = tree->origins[0].version.mtime;
+	const struct stored_origin *text = stored_contents_of(tree, 0);
+
+	manifest->mtime = text->version.mtime;
 	if (!error)
 		error = tree_builder_create(tree, manifest->options->exclude, manifest->options->counts,
 		                            &manifest->builder);
@@ -442,7 +443,7 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 	if (!error)
 		xattr_table_count(manifest->xattr_table, manifest->options->counts);
 	if (!error)
-		error = archive_input_read_manifest(tree->origins[0].descriptor, manifest->name, visit, manifest,
+		error = archive_input_read_manifest(text->descriptor, manifest->name, visit, manifest,
 		                                    manifest->problem);
 	if (!error)
 		error = tree_builder_finish(manifest->builder, pool, manifest->problem);
@@ -471,6 +472,7 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 	tdestroy(manifest.sorted_names, keep);
 	free(manifest.names);
 	digests_destroy(&manifest.digests);
+	free(manifest.last_path);
 	free(manifest.segments.list);
 	return error ? problem_set(problem, error, manifest.name, "cannot read") : 0;
 }

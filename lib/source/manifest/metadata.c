@@ -9,9 +9,9 @@
 #include "source/layers/merge.h"
 #include "source/mtree/digests.h"
 #include "source/owners/account_names.h"
-#include "source/tree/source_kind.h"
-#include "source/tree/tree_builder.h"
-#include "source/tree/xattr_table.h"
+#include "source/kind/stored_contents.h"
+#include "tree/tree_builder.h"
+#include "tree/xattr_table.h"
 #include "support/bisect.h"
 #include "support/text/text_line.h"
 #include "support/vector.h"
@@ -260,7 +260,7 @@ static errcode_t build(const struct metadata *metadata, struct tree *made, struc
 {
 	struct tree_builder *builder;
 	uint32_t origin;
-	errcode_t error = tree_add_origin(made, TREE_ORIGIN_STORED, metadata->path, -1, &origin);
+	errcode_t error = stored_contents_add(made, metadata->path, -1, &origin);
 
 	made->xattr_sets = calloc(1, sizeof(*made->xattr_sets));
 	made->xattr_set_count = 1;

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 #include "support/run/pool.h"
 
 /*

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "source/host/content_reader.h"
+#include "tree/contents.h"
 #include "support/text/text_line.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 /* Of a file's contents. */
 enum mtree_digest { MTREE_MD5, MTREE_RMD160, MTREE_SHA1, MTREE_SHA256, MTREE_SHA384, MTREE_SHA512, MTREE_DIGEST_KINDS };
@@ -44,7 +44,7 @@ struct mtree_entry {
 	unsigned int given; /* of enum mtree_given */
 	uint32_t type;      /* S_IFMT bits */
 	uint16_t permissions;
-	uint32_t flags; /* see source/tree/file_flags.h */
+	uint32_t flags; /* see tree/file_flags.h */
 	uint32_t uid, gid;
 	const char *uname, *gname;
 	int64_t mtime_seconds;

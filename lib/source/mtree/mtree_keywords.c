@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#include "source/tree/file_flags.h"
+#include "tree/file_flags.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 

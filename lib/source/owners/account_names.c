@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/host/content_reader.h"
+#include "tree/contents.h"
 #include "support/bisect.h"
 #include "support/vector.h"
 

@@ -2,7 +2,7 @@
 /* The names of users and groups as a tree itself knows them: in its etc/passwd and etc/group. */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 enum account_kind { ACCOUNT_USER, ACCOUNT_GROUP };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "source/owners/owner_map.h"
-#include "source/tree/xattr_table.h"
+#include "tree/xattr_table.h"
 
 #define ENTRY_BYTES sizeof(struct posix_acl_xattr_entry)
 #define HEADER_BYTES sizeof(struct posix_acl_xattr_header)

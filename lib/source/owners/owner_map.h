@@ -17,7 +17,7 @@
 #pragma once
 
 #include "source/owners/account_names.h"
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 /* Ids [from, from + count) become [to, to + count). */
 struct id_range {

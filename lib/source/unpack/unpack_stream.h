@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "source/limits/source_limits.h"
+#include "tree/source_limits.h"
 #include "source/unpack/decoder.h"
 #include "source/unpack/unpacked_store.h"
 

@@ -10,7 +10,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "source/limits/window_budget.h"
+#include "source/unpack/window_budget.h"
 
 #define MAGIC_BYTES 4
 static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };

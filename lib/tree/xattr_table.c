@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/xattr_table.h"
+#include "tree/xattr_table.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "source/unpack/unpacked_store.h"
 #include "support/bisect.h"
+#include "tree/contents.h"
 
 /* Of the beginning, and of the end. */
 #define SHOWN_BYTES 100
@@ -84,21 +82,16 @@ void tree_destroy(struct tree *tree)
 	free(tree->xattr_sets);
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		free(tree->origins[i].path);
-		cleanup_close_descriptor(&tree->origins[i].descriptor);
-		unpacked_store_destroy(tree->origins[i].unpacked);
+		if (tree->origins[i].contents)
+			tree->origins[i].contents->close(tree->origins[i].data);
 	}
 	free(tree->origins);
 	free(tree);
 }
 
-errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
+errcode_t tree_add_origin(struct tree *tree, const struct contents *contents, void *data, const char *path,
                           uint32_t *number)
 {
-	SCOPE_CLOSE int owned = descriptor;
-	struct stat status = { 0 };
-
-	if (descriptor >= 0 && fstat(descriptor, &status))
-		return errno;
 	struct tree_origin *origins = realloc(tree->origins, (tree->origin_count + 1ul) * sizeof(*origins));
 	char *copy = strdup(path);
 
@@ -106,35 +99,13 @@ errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const c
 		tree->origins = origins;
 	if (!origins || !copy) {
 		free(copy);
+		if (contents)
+			contents->close(data);
 		return ENOMEM;
 	}
-	origins[tree->origin_count] = (struct tree_origin){
-		.kind = kind,
-		.path = copy,
-		.descriptor = descriptor,
-		.version = file_version_of(&status),
-	};
-	owned = -1;
+	origins[tree->origin_count] = (struct tree_origin){ .contents = contents, .data = data, .path = copy };
 	*number = tree->origin_count++;
 	return 0;
-}
-
-void tree_close_origin(struct tree_origin *origin, bool is_opened_late)
-{
-	cleanup_close_descriptor(&origin->descriptor);
-	origin->descriptor = -1;
-	origin->is_opened_late = is_opened_late;
-	origin->is_changeable = is_opened_late;
-}
-
-bool tree_is_of_host(const struct tree *tree, const struct tree_node *node)
-{
-	const struct tree_origin *origin = &tree->origins[node->origin];
-	uint32_t first = node->origin;
-
-	while (first && tree->origins[first - 1].source == origin->source)
-		first--;
-	return tree->origins[first].kind == TREE_ORIGIN_DIRECTORY;
 }
 
 bool tree_xattr_is_kept(const char *name)
@@ -189,81 +160,17 @@ bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node)
 	return true;
 }
 
-char *tree_host_path(const struct tree *tree, uint32_t node)
+errcode_t tree_fix_contents(struct tree *tree, uint32_t number)
 {
-	return path_from(tree->origins[tree->nodes[node].origin].path, tree->nodes[node].data_map->host_path);
-}
+	const struct contents *contents = tree->origins[tree->nodes[number].origin].contents;
 
-errcode_t tree_add_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
-{
-	const uint32_t source = tree->origins[like].source;
-	int directory = fcntl(tree->origins[like].descriptor, F_DUPFD_CLOEXEC, 0);
-	errcode_t error = directory < 0 ?
-	                          errno :
-	                          tree_add_origin(tree, TREE_ORIGIN_FILES, tree->origins[like].path, directory, ret);
-
-	if (!error)
-		tree->origins[*ret].source = source;
-	return error;
-}
-
-/* The origin of the same source whose files have paths of their own, on which no symlink is followed. */
-static errcode_t find_files_origin(struct tree *tree, uint32_t like, uint32_t *ret)
-{
-	for (*ret = 0; *ret < tree->origin_count; ++*ret)
-		if (tree->origins[*ret].kind == TREE_ORIGIN_FILES &&
-		    tree->origins[*ret].source == tree->origins[like].source && !tree->origins[*ret].follows_symlinks)
-			return 0;
-	return tree_add_files_origin(tree, like, ret);
-}
-
-errcode_t tree_fix_host_path(struct tree *tree, uint32_t number)
-{
-	struct tree_node *node = &tree->nodes[number];
-	const struct tree_origin *origin = &tree->origins[node->origin];
-	uint32_t files;
-
-	if (!S_ISREG(node->mode) || origin->kind != TREE_ORIGIN_DIRECTORY)
-		return 0;
-	SCOPE_FREE char *path = tree_path(tree, number);
-	uint32_t count = node->is_sparse ? node->data_map->count : node->size_bytes > 0;
-	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map) + count * sizeof(*map->segments));
-
-	if (!path || !map)
-		return ENOMEM;
-	const char *below = path + strlen(origin->path);
-
-	below += strspn(below, "/");
-	*map = (struct tree_data_map){
-		.count = count,
-		.host_path = arena_copy_string(&tree->memory, below, strlen(below)),
-	};
-	if (node->is_sparse && count)
-		memcpy(map->segments, node->data_map->segments, count * sizeof(*map->segments));
-	else if (count)
-		map->segments[0] = (struct tree_segment){ 0, node->size_bytes };
-	errcode_t error = find_files_origin(tree, node->origin, &files);
-
-	if (error || !map->host_path)
-		return error ? error : ENOMEM;
-	node->origin = files;
-	node->is_sparse = true;
-	node->data_map = map;
-	return 0;
+	return contents && contents->fix ? contents->fix(tree, number) : 0;
 }
 
 char *tree_path(const struct tree *tree, uint32_t node)
 {
 	const struct tree_origin *origin = &tree->origins[tree->nodes[node].origin];
-	char *text = NULL;
 
-	if (origin->kind == TREE_ORIGIN_FILES && S_ISREG(tree->nodes[node].mode))
-		return tree_host_path(tree, node);
-	if (origin->kind == TREE_ORIGIN_DIRECTORY)
-		return path_text(origin->path, tree_ascend, tree, node, NULL);
-	if (node == TREE_ROOT)
-		return strdup(origin->path);
-	SCOPE_FREE char *path = path_text("", tree_ascend, tree, node, NULL);
-
-	return path && asprintf(&text, "%s: %s", origin->path, path + 1) >= 0 ? text : NULL;
+	return origin->contents ? origin->contents->path(tree, node) :
+	                          path_text(origin->path, tree_ascend, tree, node, NULL);
 }

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file that a source is, where it is not a directory. */
-#include "source/tree/source_kind.h"
+#include "source/kind/source_kind.h"
+#include "source/kind/stored_contents.h"
 
 #include <errno.h>
 #include <fcntl.h>
-
-int source_file_open_path(const char *path)
-{
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int flags = descriptor < 0 ? -1 : fcntl(descriptor, F_GETFL);
-
-	if (flags >= 0)
-		(void)!fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
-	return descriptor;
-}
 
 static bool is_standard_input(const struct source *source)
 {
@@ -41,7 +32,7 @@ errcode_t source_file_open(const struct source *source, const struct scan_option
 	uint32_t origin;
 
 	if (!error)
-		error = tree_add_origin(tree, TREE_ORIGIN_STORED, name, descriptor, &origin);
+		error = stored_contents_add(tree, name, descriptor, &origin);
 	if (!error && fstat(descriptor, &status))
 		error = errno;
 	if (error)

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 struct name_slot {
 	uint32_t hash;

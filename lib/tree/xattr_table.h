@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "source/limits/source_limits.h"
-#include "source/tree/tree.h"
+#include "tree/source_limits.h"
+#include "tree/tree.h"
 
 struct xattr_table;
 
@@ -47,6 +47,6 @@ MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, uint32_t like, const stru
 
 /*
  * Makes equal sets one, drops those that no node has, and numbers them in the order in which nodes use them, as
- * source/tree/tree.h promises. ENOMEM; the tree can then only be destroyed.
+ * tree/tree.h promises. ENOMEM; the tree can then only be destroyed.
  */
 MUST_CHECK errcode_t xattr_sets_unify(struct tree *tree);

@@ -2,7 +2,7 @@
 /* Brings nodes into another order, of which there may be ten million. */
 #pragma once
 
-#include "source/tree/tree.h"
+#include "tree/tree.h"
 
 #define NODE_ORDER_NONE UINT32_MAX
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/tree/tree_builder.h"
+#include "tree/tree_builder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "source/tree/name_table.h"
-#include "source/tree/node_order.h"
+#include "tree/name_table.h"
+#include "tree/node_order.h"
 #include "support/vector.h"
 
 #define NO_NODE NODE_ORDER_NONE
@@ -389,7 +389,7 @@ errcode_t tree_builder_link(struct tree_builder *builder, const char *path, cons
 	return 0;
 }
 
-/* From entries in the order in which they came to the order that source/tree/tree.h promises. */
+/* From entries in the order in which they came to the order that tree/tree.h promises. */
 struct numbering {
 	struct tree_builder *builder;
 	uint32_t *starts;   /* by entry: where its children begin in `children`; one more at the end */

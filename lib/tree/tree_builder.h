@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "source/limits/source_limits.h"
-#include "source/tree/exclude.h"
-#include "source/tree/tree.h"
+#include "tree/source_limits.h"
+#include "tree/exclude.h"
+#include "tree/tree.h"
 #include "support/run/pool.h"
 
 struct tree_builder;
@@ -54,5 +54,5 @@ MUST_CHECK errcode_t tree_builder_link(struct tree_builder *builder, const char 
 /* Why the last call failed, in words that follow the path; NULL where the error says it all. */
 const char *tree_builder_reason(const struct tree_builder *builder);
 
-/* Gives the tree its nodes in the order that source/tree/tree.h promises. Once; ENOMEM. */
+/* Gives the tree its nodes in the order that tree/tree.h promises. Once; ENOMEM. */
 MUST_CHECK errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem);

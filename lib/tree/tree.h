@@ -13,10 +13,9 @@
 #include <time.h>
 
 #include "support/arena.h"
-#include "support/io/file_version.h"
 #include "support/problem.h"
 
-struct unpacked_store;
+struct contents;
 
 /* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
 struct tree_segment {
@@ -26,9 +25,8 @@ struct tree_segment {
 
 /* The data of a sparse file. */
 struct tree_data_map {
+	uint64_t contents; /* tree_contents() */
 	uint32_t count;
-	const uint64_t *stored_starts;  /* TREE_ORIGIN_STORED: where each segment's bytes lie */
-	const char *host_path;          /* TREE_ORIGIN_FILES: of the file */
 	struct tree_segment segments[]; /* ascending, not touching */
 };
 
@@ -45,31 +43,19 @@ struct tree_xattr_set {
 	const struct tree_xattr *list; /* sorted by name */
 };
 
-enum tree_origin_kind {
-	TREE_ORIGIN_DIRECTORY, /* a host directory: contents are found by their path below it */
-	TREE_ORIGIN_FILES,  /* contents are files of the host, each with a path of its own (data_map->host_path), from
-	                       the origin's directory if it is relative */
-	TREE_ORIGIN_STORED, /* contents lie in an open file, an archive, or have been unpacked from one */
-};
-
 /* Where nodes come from. Those of one tree may come from several, where sources are merged. */
 struct tree_origin {
-	enum tree_origin_kind kind;
-	char *path;      /* of the source, for messages; owned */
+	const struct contents *contents; /* how contents are read (tree/contents.h); NULL: there are none */
+	void *data;                      /* what that needs; owned */
+	char *path;                      /* of the source, for messages; owned */
 	uint32_t source; /* which of those that were merged (source/sources.h); an archive may have two origins */
-	int descriptor;  /* owned; TREE_ORIGIN_STORED: the open file, for pread(2) from any thread; others: the open
-	                       directory, so that its path is never looked up again; -1: none, and no contents */
-	struct unpacked_store
-		*unpacked; /* TREE_ORIGIN_STORED: contents are here, not in a file; owned; NULL: they are not */
 	/*
-	 * Of its files there, at most so many KiB, each aligned in its file, are zeros, and at most so many more may be
-	 * a part of a longer run of zeros with a hole or the end of a file in it.
+	 * Of its files, at most so many KiB, each aligned in its file, are zeros, and at most so many more may be a
+	 * part of a longer run of zeros with a hole or the end of a file in it. Only if knows_zeros.
 	 */
 	uint64_t zero_pieces, zero_ends;
-	bool follows_symlinks; /* TREE_ORIGIN_FILES: on the way to the files, whose paths the user gave */
-	bool is_changeable;    /* that file is the user's, and must stay as it was when it was opened: */
-	struct file_version version;
-	bool is_opened_late; /* of many layers not all can stay open: readers open the path, while descriptor is -1 */
+	bool knows_zeros;
+	bool is_host; /* the host itself describes its files: it is to be asked for flags and projects, too */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
@@ -78,7 +64,7 @@ struct tree_origin {
 struct tree_node {
 	const char *name; /* NUL-terminated; "" for the root */
 	uint8_t name_bytes;
-	bool is_sparse : 1;   /* data_map is valid; always so for regular files of a TREE_ORIGIN_FILES */
+	bool is_sparse : 1;   /* data_map is valid */
 	bool is_implied : 1;  /* a directory that the source does not describe itself, only what lies below it: owner,
 	                         mode and so on are made up, and those of another source that has it count */
 	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
@@ -103,14 +89,14 @@ struct tree_node {
 	uint32_t mtime_nanoseconds;
 	uint32_t origin; /* a number in tree->origins */
 	int64_t mtime_seconds;
-	uint32_t flags;      /* see source/tree/file_flags.h */
+	uint32_t flags;      /* see tree/file_flags.h */
 	uint32_t xattrs;     /* a number in tree->xattr_sets */
 	uint32_t order;      /* of an archive's members, before sources are merged: which had its name first; else 0 */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
-		const char *target;                   /* symlinks, NUL-terminated */
-		const struct tree_data_map *data_map; /* sparse regular files */
-		uint64_t stored_start;                /* other regular files of a TREE_ORIGIN_STORED */
+		const char *target;             /* symlinks, NUL-terminated */
+		struct tree_data_map *data_map; /* sparse regular files; those with equal contents may share it */
+		uint64_t contents;              /* other regular files: see tree_contents() */
 		struct {
 			uint32_t major, minor;
 		} device; /* character and block devices */
@@ -130,25 +116,22 @@ struct tree {
 void tree_destroy(struct tree *tree);
 
 /*
- * A further origin; path is copied, descriptor becomes the tree's (also after a failure). Gives its number in
- * tree->origins. ENOMEM, errors of fstat(2).
+ * A further origin; path is copied, data become the tree's (also after a failure). Gives its number in tree->origins.
+ * ENOMEM.
  */
-MUST_CHECK errcode_t tree_add_origin(struct tree *tree, enum tree_origin_kind kind, const char *path, int descriptor,
+MUST_CHECK errcode_t tree_add_origin(struct tree *tree, const struct contents *contents, void *data, const char *path,
                                      uint32_t *number);
 
-/* The origin's file is closed: nothing is read of it any more, or by those that open it late (above). */
-void tree_close_origin(struct tree_origin *origin, bool is_opened_late);
-
-/* The same for files with paths of their own in the directory of another origin of a host's files. */
-MUST_CHECK errcode_t tree_add_files_origin(struct tree *tree, uint32_t like, uint32_t *number);
+/* What names the contents of a regular file to its origin, and to no other. */
+static inline uint64_t tree_contents(const struct tree_node *node)
+{
+	return node->is_sparse ? node->data_map->contents : node->contents;
+}
 
 static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 {
 	return tree->nodes[node].link_to != node;
 }
-
-/* Is it a file of a host directory? One of a manifest is not: it only has the contents of a file of the host. */
-bool tree_is_of_host(const struct tree *tree, const struct tree_node *node);
 
 /* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
 bool tree_xattr_is_kept(const char *name);
@@ -166,11 +149,16 @@ uint32_t tree_first_from(const struct tree *tree, uint32_t start, uint32_t end, 
 /* The node at a path from the root, which "" is; slashes before and after it are allowed. False: nothing is there. */
 bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
 
+static inline void tree_set_contents(struct tree_node *node, uint64_t contents)
+{
+	*(node->is_sparse ? &node->data_map->contents : &node->contents) = contents;
+}
+
 /*
- * Lets a regular file of a host directory, the first of its names, be read by the path that it has now, wherever it
- * comes to lie: it becomes one of a TREE_ORIGIN_FILES. Does nothing to others. ENOMEM.
+ * Lets a regular file, the first of its names, be read wherever it comes to lie: its contents may have been found by
+ * its place in the tree. ENOMEM.
  */
-MUST_CHECK errcode_t tree_fix_host_path(struct tree *tree, uint32_t node);
+MUST_CHECK errcode_t tree_fix_contents(struct tree *tree, uint32_t node);
 
 /* Whole paths for messages, of directories that know only their name and their parent. */
 #define ASCEND_ROOT 0u
@@ -198,9 +186,6 @@ struct ascent tree_ascend(const void *tree, uint32_t node);
  * caller frees it; NULL: no memory.
  */
 char *tree_path(const struct tree *tree, uint32_t node);
-
-/* Where the contents of a regular file of a TREE_ORIGIN_FILES are. The caller frees it; NULL: no memory. */
-char *tree_host_path(const struct tree *tree, uint32_t node);
 
 /*
  * As much of a path as messages show, which an archive's author may have made long: without the middle. The caller

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/limits/source_limits.h"
-#include "source/tree/exclude.h"
-#include "source/tree/tree.h"
+#include "tree/source_limits.h"
+#include "tree/exclude.h"
+#include "tree/tree.h"
 #include "support/io/file_version.h"
 #include "support/problem.h"
 #include "support/run/pool.h"
@@ -72,7 +72,7 @@ struct source_kind {
 	bool (*takes_name)(struct source *source);
 
 	/*
-	 * Reads the source into an empty tree, which then is as source/tree/tree.h promises: its xattr sets are made by
+	 * Reads the source into an empty tree, which then is as tree/tree.h promises: its xattr sets are made by
 	 * xattr_table.h, whether files have any or not. After a failure the caller destroys it. Errors name the source
 	 * and, where one is concerned, the file within.
 	 */
@@ -97,9 +97,6 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 	source->path += bytes + 1;
 	return true;
 }
-
-/* Opens a file without waiting for the writer of a pipe: reading waits, and sees signals. -1 with errno. */
-int source_file_open_path(const char *path);
 
 /* As messages call the source. */
 const char *source_file_name(const struct source *source);

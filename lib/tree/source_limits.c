@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/limits/source_limits.h"
+#include "tree/source_limits.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,8 +8,6 @@
 #include <linux/fs.h>
 #include <stdint.h>
 
-#include "support/problem.h"
-
 /*
  * chattr's s u c S i a d A j t D T x: what users set and ext4 stores. All others tell how a filesystem stores the file
  * (extents, inline data, encrypt, verity), or belong to something that has its own rules (casefold, projects).
@@ -29,15 +27,6 @@
 /* Of those kept, the ones that a file of this type can have. Linux refuses the others, and e2fsck(8) takes some away.
  */
 uint32_t file_flags_of_type(uint32_t mode);
-
-/* The flags of an open regular file or directory. EIO; any other failure is FILE_FLAGS_UNREAD. Any thread. */
-MUST_CHECK errcode_t file_flags_read(int descriptor, uint32_t *flags);
-
-/* The same in two parts. One call (FS_IOC_GETFLAGS), and its errors; the descriptor may be of anything. */
-MUST_CHECK errcode_t file_flags_ask(int descriptor, uint32_t *flags);
-
-/* What they are after all, where that call has ended with this error. */
-uint32_t file_flags_otherwise(int descriptor, errcode_t error);
 
 /*
  * Flags as chflags(1) and libarchive write them: names with commas between them, or "none". Those that BSD has for the
