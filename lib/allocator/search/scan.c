@@ -402,13 +402,23 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
                       uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
-	struct free_search search = {
-		.worker = worker,
-		.mb = mb,
-		.reserves = request->reserves,
-		.falls_back = request->falls_back,
-		.inode = request->stream,
-	};
+	/* Member by member: as a whole it would be cleared first, by an instruction that takes as long as a tenth of
+	 * this. */
+	struct free_search search;
+
+	search.worker = worker;
+	search.mb = mb;
+	search.inode = request->stream;
+	search.start_group = 0;
+	search.reserves = request->reserves;
+	search.falls_back = request->falls_back;
+	search.takes_first = false;
+	search.order = 0;
+	search.status = SEARCH_GOES_ON;
+	search.found = 0;
+	search.best = (struct group_piece){ .count = 0 };
+	search.read_ahead = (struct read_ahead){ .reads = 0 };
+	search.busy_count = 0;
 	errcode_t error = 0;
 
 	search_begin_criterion(&search, POWER_OF_TWO);
