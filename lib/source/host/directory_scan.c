@@ -71,12 +71,12 @@ static errcode_t make_children(struct scan_worker *worker, struct scan_directory
 	directory->children = children_chunk_next(worker, count * sizeof(*directory->children), &directory->chunk);
 	if (!directory->children)
 		return ENOMEM;
-	return scan_make_nodes(worker, count, directory->children, &directory->child_count);
+	return scan_make_entries(worker, count, directory->children, &directory->child_count);
 }
 
-static bool has_same_device(const struct tree_node *one, const struct tree_node *other)
+static bool has_same_device(const struct scan_entry *one, const struct scan_entry *other)
 {
-	return one->device.major == other->device.major && one->device.minor == other->device.minor;
+	return one->directory.device == other->directory.device;
 }
 
 /*
@@ -85,12 +85,12 @@ static bool has_same_device(const struct tree_node *one, const struct tree_node 
  */
 static bool is_own_ancestor(const struct scan *scan, uint32_t number)
 {
-	const struct tree_node *node = scan->directories[number].node;
+	const struct scan_entry *entry = scan->directories[number].entry;
 
 	while (number != ASCEND_ROOT) {
 		number = scan->directories[number].parent;
-		if (scan->directories[number].node->size_bytes == node->size_bytes &&
-		    has_same_device(scan->directories[number].node, node))
+		if (scan->directories[number].entry->directory.inode == entry->directory.inode &&
+		    has_same_device(scan->directories[number].entry, entry))
 			return true;
 	}
 	return false;
@@ -109,7 +109,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 	 * Directories only: what a file says of its device is not always that of the directory that it is in
 	 * (overlayfs).
 	 */
-	if (scan->options->one_file_system && !has_same_device(directory->node, &scan->root_node))
+	if (scan->options->one_file_system && !has_same_device(directory->entry, &scan->root_entry))
 		return 0;
 	if (is_own_ancestor(scan, number)) {
 		SCOPE_FREE char *path = scan_path(scan, number);
@@ -122,10 +122,10 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 
 	if (error)
 		return scan_problem(scan, number, NULL, error, "cannot open directory", problem);
-	/* Its parent's entries, of which its node is one, have been examined; no other worker looks at this one now. */
-	if (!scan->options->without_flags && file_flags_read(descriptor, &directory->node->flags))
+	/* Its parent's entries, of which its own is one, have been examined; no other worker looks at this one now. */
+	if (!scan->options->without_flags && file_flags_read(descriptor, &directory->entry->node.flags))
 		return scan_problem(scan, number, NULL, EIO, "cannot read its file flags", problem);
-	directory->node->has_flags = true;
+	directory->entry->node.has_flags = true;
 	error = read_names(scan, worker, number, descriptor, &count);
 	/* A large one takes longer without being slow, and is shared out anyway; none is left of one whose names are
 	 * handed on. */

@@ -22,16 +22,24 @@
 #define SCAN_SLOW_CHUNK 4
 #define SCAN_SLOW_SECONDS 1e-3
 
-/*
- * While the tree is scanned, fields that cannot be known yet hold something else:
- *   directories: size_bytes the host's inode number, device its device;
- *   others with several links: links 1 + a worker, link_to an index into that worker's `linked`; else links 0;
- *   an entry to be left out: mode 0;
- *   all: xattrs a number of the xattr_table.
+/* A file before it becomes a node of the tree, which knows its relatives: parent, children and links are not set yet.
  */
+struct scan_entry {
+	struct tree_node node; /* xattrs: a number of the xattr_table; mode 0: not examined, or to be left out */
+	union {
+		struct {
+			uint64_t inode, device; /* the host's */
+		} directory;
+		struct {
+			uint32_t worker; /* 1 + the one in whose `linked` it is; 0: it has one name */
+			uint32_t index;  /* there */
+		} linked;
+	};
+};
+
 struct scan_directory {
-	struct tree_node *node;       /* its own: one of the parent's children, or the root's */
-	struct tree_node *children;   /* sorted by name */
+	struct scan_entry *entry;     /* its own: one of the parent's children, or the root's */
+	struct scan_entry *children;  /* sorted by name */
 	struct children_chunk *chunk; /* that holds them; NULL: there are none */
 	uint32_t parent;              /* directory number; the root is its own */
 	uint32_t child_count;
@@ -114,7 +122,7 @@ struct scan {
 	struct large_directories *large;    /* of the level that is being listed; NULL: it has none */
 	struct scan_directory *directories; /* by depth; [0] is the root */
 	size_t directory_count, directory_capacity;
-	struct tree_node root_node;
+	struct scan_entry root_entry;
 };
 
 /* How many entries of a directory are examined at a time; with no more it is examined as a whole when it is listed. */
@@ -134,7 +142,7 @@ char *scan_path(const struct scan *scan, uint32_t directory);
 
 /* Examines entries of an open directory; the first that fails ends it. */
 MUST_CHECK errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t directory, int descriptor,
-                                  struct tree_node *nodes, uint32_t count, struct problem *problem);
+                                  struct scan_entry *entries, uint32_t count, struct problem *problem);
 
 /* Examines the root, which is open already. */
 MUST_CHECK errcode_t scan_examine_root(struct scan *scan, struct problem *problem);

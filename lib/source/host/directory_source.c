@@ -124,7 +124,7 @@ static void drop_left_out(struct scan_directory *directory)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < directory->child_count; i++)
-		if (directory->children[i].mode)
+		if (directory->children[i].node.mode)
 			directory->children[kept++] = directory->children[i];
 	directory->child_count = kept;
 }
@@ -144,12 +144,12 @@ static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
 
 	directory->first_subdirectory = (uint32_t)scan->directory_count;
 	for (uint32_t i = 0; count && i < directory->child_count; i++) {
-		struct tree_node *node = &directory->children[i];
+		struct scan_entry *entry = &directory->children[i];
 
-		if (!S_ISDIR(node->mode))
+		if (!S_ISDIR(entry->node.mode))
 			continue;
 		scan->directories[scan->directory_count++] = (struct scan_directory){
-			.node = node,
+			.entry = entry,
 			.parent = number,
 		};
 	}
@@ -214,7 +214,7 @@ static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 		const struct scan_directory *parent = &scan->directories[directory->parent];
 
 		directory->own_node =
-			number ? parent->first_node + (uint32_t)(directory->node - parent->children) : TREE_ROOT;
+			number ? parent->first_node + (uint32_t)(directory->entry - parent->children) : TREE_ROOT;
 		directory->first_node = (uint32_t)next;
 		next += directory->child_count;
 		number = next_directory(scan, number);
@@ -225,8 +225,6 @@ static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 
 static void finish_directory(struct tree_node *node, const struct scan_directory *directory)
 {
-	node->size_bytes = 0;
-	node->target = NULL;
 	node->child_count = directory->child_count;
 	node->first_child = directory->child_count ? directory->first_node : 0;
 	node->links = 2 + directory->subdirectory_count;
@@ -243,15 +241,15 @@ static errcode_t move_run(void *context, unsigned int worker, size_t index, stru
 	(void)problem;
 	for (uint32_t i = 0; i < directory->child_count; i++) {
 		struct tree_node *node = &run[i];
+		const struct scan_entry *entry = &directory->children[i];
 		uint32_t number = directory->first_node + i;
 
-		*node = directory->children[i];
+		*node = entry->node;
+		node->links = 1;
 		if (S_ISDIR(node->mode))
 			finish_directory(node, &scan->directories[subdirectory++]);
-		else if (node->links)
-			scan->workers[node->links - 1].linked[node->link_to].node = number;
-		else
-			node->links = 1;
+		else if (entry->linked.worker)
+			scan->workers[entry->linked.worker - 1].linked[entry->linked.index].node = number;
 		node->parent = directory->own_node;
 		node->link_to = number;
 	}
@@ -327,7 +325,7 @@ static errcode_t number_nodes(struct scan *scan, struct pool *pool, struct probl
 	tree->nodes = malloc(tree->node_count * sizeof(*tree->nodes));
 	if (!tree->nodes)
 		return problem_set(problem, ENOMEM, scan->root_path, "cannot number its files");
-	tree->nodes[TREE_ROOT] = scan->root_node;
+	tree->nodes[TREE_ROOT] = scan->root_entry.node;
 	finish_directory(&tree->nodes[TREE_ROOT], &scan->directories[ASCEND_ROOT]);
 	error = pool_run(pool, scan->directory_count, move_run, scan, problem);
 	if (error)
@@ -388,7 +386,7 @@ static errcode_t prepare(struct scan *scan)
 
 	if (error)
 		return error;
-	scan->directories[0] = (struct scan_directory){ .node = &scan->root_node };
+	scan->directories[0] = (struct scan_directory){ .entry = &scan->root_entry };
 	scan->directory_count = 1;
 	return xattr_table_create(&scan->xattr_table);
 }

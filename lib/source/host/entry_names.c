@@ -107,7 +107,7 @@ void *children_chunk_next(struct scan_worker *worker, size_t bytes, struct child
 	return memory;
 }
 
-errcode_t scan_make_nodes(struct scan_worker *worker, size_t count, struct tree_node *nodes, uint32_t *made)
+errcode_t scan_make_entries(struct scan_worker *worker, size_t count, struct scan_entry *entries, uint32_t *made)
 {
 	*made = 0;
 	qsort_r(worker->names, count, sizeof(*worker->names), compare_names, worker->listing);
@@ -116,7 +116,7 @@ errcode_t scan_make_nodes(struct scan_worker *worker, size_t count, struct tree_
 
 		if (i && !compare_names(name - 1, name, worker->listing))
 			continue;
-		struct tree_node *node = &nodes[(*made)++];
+		struct tree_node *node = &entries[(*made)++].node;
 
 		node->name = arena_copy_string(&worker->memory, worker->listing + name->start, name->bytes);
 		node->name_bytes = (uint8_t)name->bytes;

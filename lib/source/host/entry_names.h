@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names in a directory, as getdents64() gives them, the nodes that are made of them, and memory for these. */
+/* The names in a directory, as getdents64() gives them, the entries that are made of them, and memory for these. */
 #pragma once
 
 #include "source/host/directory_scan.h"
@@ -11,8 +11,9 @@
 MUST_CHECK errcode_t scan_add_names(struct scan_worker *worker, const char *entries, size_t bytes, size_t *count,
                                     size_t *used);
 
-/* Sorts a worker's names and makes nodes of them; a name that the host gives twice is one node. ENOMEM. */
-MUST_CHECK errcode_t scan_make_nodes(struct scan_worker *worker, size_t count, struct tree_node *nodes, uint32_t *made);
+/* Sorts a worker's names and makes entries of them; a name that the host gives twice is one entry. ENOMEM. */
+MUST_CHECK errcode_t scan_make_entries(struct scan_worker *worker, size_t count, struct scan_entry *entries,
+                                       uint32_t *made);
 
 /* The first eight bytes of a name as a big-endian number. */
 uint64_t scan_prefix(const char *name, size_t bytes);

@@ -18,7 +18,7 @@ struct ascent scan_step(const void *tree, uint32_t number)
 {
 	const struct scan_directory *directory = &((const struct scan *)tree)->directories[number];
 
-	return (struct ascent){ directory->node->name, directory->node->name_bytes, directory->parent };
+	return (struct ascent){ directory->entry->node.name, directory->entry->node.name_bytes, directory->parent };
 }
 
 char *scan_path(const struct scan *scan, uint32_t directory)
@@ -59,14 +59,12 @@ static void set_attributes(struct tree_node *node, const struct stat *status)
 	node->mtime_nanoseconds = (uint32_t)status->st_mtim.tv_nsec;
 }
 
-/* A directory's, see directory_scan.h. */
-static void set_identity(struct scan *scan, struct tree_node *node, const struct stat *status)
+static void set_identity(struct scan *scan, struct scan_entry *entry, const struct stat *status)
 {
 	if (status->st_size >= LARGE_DIRECTORY_BYTES)
 		__atomic_store_n(&scan->has_found_large, true, __ATOMIC_RELAXED);
-	node->size_bytes = status->st_ino;
-	node->device.major = major(status->st_dev);
-	node->device.minor = minor(status->st_dev);
+	entry->directory.inode = status->st_ino;
+	entry->directory.device = status->st_dev;
 }
 
 /* A device that says of a directory that it has no xattrs is not asked again. */
@@ -169,19 +167,19 @@ static errcode_t read_data_map(const struct place *place, struct tree_node *node
 	return 0;
 }
 
-static errcode_t note_link(const struct place *place, struct tree_node *node, const struct stat *status)
+static errcode_t note_link(const struct place *place, struct scan_entry *entry, const struct stat *status)
 {
 	struct scan_worker *worker = place->worker;
 
 	if (worker->linked_count >= UINT32_MAX)
-		return fail(place, node, EOVERFLOW, "cannot note hard link");
+		return fail(place, &entry->node, EOVERFLOW, "cannot note hard link");
 	errcode_t error = vector_reserve(&worker->linked, &worker->linked_capacity, worker->linked_count + 1,
 	                                 sizeof(*worker->linked));
 
 	if (error)
-		return fail(place, node, error, "cannot note hard link");
-	node->links = 1 + (uint32_t)(worker - place->scan->workers);
-	node->link_to = (uint32_t)worker->linked_count;
+		return fail(place, &entry->node, error, "cannot note hard link");
+	entry->linked.worker = 1 + (uint32_t)(worker - place->scan->workers);
+	entry->linked.index = (uint32_t)worker->linked_count;
 	worker->linked[worker->linked_count++] =
 		(struct scan_linked){ status->st_dev, status->st_ino, status->st_mode & S_IFMT, 0 };
 	return 0;
@@ -216,8 +214,7 @@ static bool has_made_up_sizes(int descriptor)
 /* The directories of a device that has been asked are all alike. */
 static bool is_made_up(struct scan_worker *worker, const struct scan_directory *directory, int descriptor)
 {
-	const struct tree_node *node = directory->node;
-	uint64_t device = makedev(node->device.major, node->device.minor);
+	uint64_t device = directory->entry->directory.device;
 
 	if (!worker->knows_device || worker->device != device)
 		worker->device_is_made_up = has_made_up_sizes(descriptor);
@@ -259,8 +256,9 @@ static errcode_t leave_out(const struct place *place)
 	return 0;
 }
 
-static errcode_t examine(const struct place *place, struct tree_node *node)
+static errcode_t examine(const struct place *place, struct scan_entry *entry)
 {
+	struct tree_node *node = &entry->node;
 	struct stat status;
 	errcode_t error = 0;
 
@@ -281,7 +279,7 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 	set_attributes(node, &status);
 	switch (status.st_mode & S_IFMT) {
 	case S_IFDIR:
-		set_identity(place->scan, node, &status);
+		set_identity(place->scan, entry, &status);
 		break;
 	case S_IFREG:
 		node->size_bytes = (uint64_t)status.st_size;
@@ -301,7 +299,7 @@ static errcode_t examine(const struct place *place, struct tree_node *node)
 		break;
 	}
 	if (!error && status.st_nlink > 1 && !S_ISDIR(status.st_mode))
-		error = note_link(place, node, &status);
+		error = note_link(place, entry, &status);
 	return error ? error : read_xattrs(place, node, status.st_dev);
 }
 
@@ -318,8 +316,8 @@ static errcode_t begin_path(struct place *place)
 	return 0;
 }
 
-errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor, struct tree_node *nodes,
-                       uint32_t count, struct problem *problem)
+errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, int descriptor,
+                       struct scan_entry *entries, uint32_t count, struct problem *problem)
 {
 	struct scan_directory *directory = &scan->directories[number];
 	SCOPE_FREE char *entry_path = NULL;
@@ -342,12 +340,12 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 	entry_path = place.path;
 
 	for (uint32_t i = 0; i < count; i++) {
-		errcode_t error = examine(&place, &nodes[i]);
+		errcode_t error = examine(&place, &entries[i]);
 
 		if (error)
 			return error;
-		subdirectories += S_ISDIR(nodes[i].mode);
-		bytes += S_ISREG(nodes[i].mode) ? nodes[i].size_bytes : 0;
+		subdirectories += S_ISDIR(entries[i].node.mode);
+		bytes += S_ISREG(entries[i].node.mode) ? entries[i].node.size_bytes : 0;
 	}
 	if (subdirectories)
 		__atomic_fetch_add(&directory->subdirectory_count, subdirectories, __ATOMIC_RELAXED);
@@ -359,14 +357,14 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 {
 	struct scan_worker *worker = &scan->workers[0];
-	struct tree_node *root = &scan->root_node;
+	struct tree_node *root = &scan->root_entry.node;
 	struct stat status;
 
 	if (fstat(scan->root, &status))
 		return problem_set(problem, errno, scan->root_path, "cannot examine");
 	set_attributes(root, &status);
 	root->name = "";
-	set_identity(scan, root, &status);
+	set_identity(scan, &scan->root_entry, &status);
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	root->has_lost_xattr = worker->xattrs.has_unknown;

@@ -27,7 +27,7 @@
 /* An entry that has been examined. */
 struct item {
 	uint64_t prefix; /* scan_prefix() of its name */
-	struct tree_node *node;
+	struct scan_entry *entry;
 };
 
 /* Entries that are examined by one worker, in one go. */
@@ -211,7 +211,7 @@ static void wait_for_piece(struct large_directories *large)
 	pthread_mutex_unlock(&large->lock);
 }
 
-static errcode_t make_items(struct scan_worker *worker, struct piece *piece, struct tree_node **nodes)
+static errcode_t make_items(struct scan_worker *worker, struct piece *piece, struct scan_entry **entries)
 {
 	size_t names = 0, used = 0;
 	errcode_t error = scan_add_names(worker, piece->entries, piece->bytes, &names, &used);
@@ -219,19 +219,19 @@ static errcode_t make_items(struct scan_worker *worker, struct piece *piece, str
 	free(TAKE(piece->entries));
 	if (error || !names)
 		return error;
-	*nodes = children_chunk_next(worker, names * sizeof(**nodes), &piece->chunk);
+	*entries = children_chunk_next(worker, names * sizeof(**entries), &piece->chunk);
 	piece->items = malloc(names * sizeof(*piece->items));
-	if (!*nodes || !piece->items)
+	if (!*entries || !piece->items)
 		return ENOMEM;
 	uint32_t made;
 
-	error = scan_make_nodes(worker, names, *nodes, &made);
+	error = scan_make_entries(worker, names, *entries, &made);
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < made; i++) {
-		struct tree_node *node = &(*nodes)[i];
+		struct scan_entry *entry = &(*entries)[i];
 
-		piece->items[i] = (struct item){ scan_prefix(node->name, node->name_bytes), node };
+		piece->items[i] = (struct item){ scan_prefix(entry->node.name, entry->node.name_bytes), entry };
 	}
 	piece->item_count = made;
 	return 0;
@@ -242,8 +242,8 @@ static errcode_t examine_piece(struct large_directories *large, unsigned int wor
 {
 	struct scan *scan = large->scan;
 	SCOPE_CLOSE int descriptor = -1;
-	struct tree_node *nodes = NULL;
-	errcode_t error = make_items(&scan->workers[worker], piece, &nodes);
+	struct scan_entry *entries = NULL;
+	errcode_t error = make_items(&scan->workers[worker], piece, &entries);
 
 	if (error)
 		return scan_problem(scan, piece->directory, NULL, error, "cannot read directory", problem);
@@ -252,7 +252,7 @@ static errcode_t examine_piece(struct large_directories *large, unsigned int wor
 	error = descender_open(&scan->workers[worker].descender, piece->directory, &descriptor);
 	if (error)
 		return scan_problem(scan, piece->directory, NULL, error, "cannot open directory", problem);
-	return scan_examine(scan, worker, piece->directory, descriptor, nodes, (uint32_t)piece->item_count, problem);
+	return scan_examine(scan, worker, piece->directory, descriptor, entries, (uint32_t)piece->item_count, problem);
 }
 
 /* That of the directory comes before those of its entries. */
@@ -316,7 +316,7 @@ static bool is_after(const struct item *one, const struct item *other)
 {
 	if (one->prefix != other->prefix)
 		return one->prefix > other->prefix;
-	return strcmp(one->node->name, other->node->name) > 0;
+	return strcmp(one->entry->node.name, other->entry->node.name) > 0;
 }
 
 static int compare_runs(const void *one, const void *other)
@@ -419,11 +419,11 @@ static errcode_t merge_runs(struct large_directories *large, struct problem *pro
  */
 
 /* A name that the host gave twice is one entry. */
-static void drop_double(struct scan_directory *directory, struct tree_node *node)
+static void drop_double(struct scan_directory *directory, struct scan_entry *entry)
 {
-	if (S_ISDIR(node->mode))
+	if (S_ISDIR(entry->node.mode))
 		__atomic_fetch_sub(&directory->subdirectory_count, 1, __ATOMIC_RELAXED);
-	node->mode = 0;
+	entry->node.mode = 0;
 	__atomic_store_n(&directory->has_left_out, true, __ATOMIC_RELAXED);
 }
 
@@ -439,7 +439,7 @@ static errcode_t move_task(void *context, unsigned int worker, size_t index, str
 	(void)worker;
 	(void)problem;
 	for (size_t i = first; i < run->count && i < first + MOVED_AT_ONCE; i++) {
-		directory->children[i] = *run->items[i].node;
+		directory->children[i] = *run->items[i].entry;
 		if (i && run->items[i].prefix == run->items[i - 1].prefix &&
 		    !is_after(&run->items[i], &run->items[i - 1]))
 			drop_double(directory, &directory->children[i]);
