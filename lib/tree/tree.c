@@ -119,12 +119,9 @@ int tree_xattr_compare(const void *one, const void *other)
 	return strcmp(((const struct tree_xattr *)one)->name, ((const struct tree_xattr *)other)->name);
 }
 
-/* As if a NUL followed the name. */
 static int compare_name(const struct tree_node *node, const char *name, size_t bytes)
 {
-	int order = memcmp(node->name, name, bytes < node->name_bytes ? bytes : node->name_bytes);
-
-	return order ? order : node->name_bytes < bytes ? -1 : node->name_bytes > bytes;
+	return tree_name_compare(node->name, node->name_bytes, name, bytes);
 }
 
 uint32_t tree_first_from(const struct tree *tree, uint32_t low, uint32_t high, const char *name, size_t bytes)

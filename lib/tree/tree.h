@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #include "support/arena.h"
@@ -62,7 +63,7 @@ struct tree_origin {
 #define TREE_NO_XATTRS 0u /* set 0 is the empty one */
 
 struct tree_node {
-	const char *name; /* NUL-terminated; "" for the root */
+	const char *name; /* name_bytes bytes, of which an encrypted one may hold any, then a NUL; "" for the root */
 	uint8_t name_bytes;
 	bool is_sparse : 1;   /* data_map is valid */
 	bool is_implied : 1;  /* a directory that the source does not describe itself, only what lies below it: owner,
@@ -94,7 +95,7 @@ struct tree_node {
 	uint32_t order;      /* of an archive's members, before sources are merged: which had its name first; else 0 */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
-		const char *target;             /* symlinks, NUL-terminated */
+		const char *target;             /* symlinks: size_bytes bytes, then a NUL */
 		struct tree_data_map *data_map; /* sparse regular files; those with equal contents may share it */
 		uint64_t contents;              /* other regular files: see tree_contents() */
 		struct {
@@ -135,6 +136,14 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 
 /* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
 bool tree_xattr_is_kept(const char *name);
+
+/* Names are ordered by their bytes, unsigned, and a beginning before what goes on. As memcmp(3). */
+static inline int tree_name_compare(const char *one, size_t one_bytes, const char *other, size_t other_bytes)
+{
+	int order = memcmp(one, other, one_bytes < other_bytes ? one_bytes : other_bytes);
+
+	return order ? order : one_bytes < other_bytes ? -1 : one_bytes > other_bytes;
+}
 
 /* Two struct tree_xattr by name, for qsort(3). */
 int tree_xattr_compare(const void *one, const void *other);

@@ -451,9 +451,10 @@ static void gather_children(struct numbering *numbering)
 
 static int compare_names(const void *one, const void *other, void *entries)
 {
-	const struct tree_node *nodes = entries;
+	const struct tree_node *first = (const struct tree_node *)entries + *(const uint32_t *)one;
+	const struct tree_node *second = (const struct tree_node *)entries + *(const uint32_t *)other;
 
-	return strcmp(nodes[*(const uint32_t *)one].name, nodes[*(const uint32_t *)other].name);
+	return tree_name_compare(first->name, first->name_bytes, second->name, second->name_bytes);
 }
 
 #define SORT_CHUNK 1024u

@@ -119,8 +119,8 @@ static void cleanup_layout(struct directory_layout **layout)
 static errcode_t lay_out(const struct build *build, struct directory_job *job, struct problem *problem)
 {
 	const struct tree_node *node = build_node(build, job->node);
-	bool is_lost_found =
-		job->node != TREE_ROOT && node->parent == TREE_ROOT && strcmp(node->name, "lost+found") == 0;
+	bool is_lost_found = job->node != TREE_ROOT && node->parent == TREE_ROOT &&
+	                     tree_name_compare(node->name, node->name_bytes, "lost+found", strlen("lost+found")) == 0;
 	struct placement *placement = &build->placements[job->node];
 	struct directory_view view;
 

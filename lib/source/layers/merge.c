@@ -18,6 +18,7 @@ struct part {
 /* Walks names of a part in their order: either its files or its markers. */
 struct cursor {
 	const char *name; /* of the file, or what the marker removes */
+	uint8_t name_bytes;
 	uint32_t layer;
 	uint32_t node, end;
 	uint32_t gap_start, gap_end; /* nodes to step over; none: both at the end */
@@ -44,6 +45,7 @@ struct pick {
 	const struct merge_layer *layer; /* NULL: nothing yet */
 	uint32_t node;                   /* whose metadata (and content) count */
 	const char *name;
+	uint8_t name_bytes;
 	bool is_whiteout;
 	bool is_closed; /* no layer further down matters */
 	bool hides;     /* a directory: what lower layers have under its name does not show */
@@ -52,7 +54,7 @@ struct pick {
 /* By name; of the same name the topmost layer first, and its files before its markers, which do not touch them. */
 static bool comes_before(const struct cursor *one, const struct cursor *other)
 {
-	int order = strcmp(one->name, other->name);
+	int order = tree_name_compare(one->name, one->name_bytes, other->name, other->name_bytes);
 
 	if (order)
 		return order < 0;
@@ -88,7 +90,10 @@ static bool cursor_settle(const struct merge *merge, struct cursor *cursor)
 		cursor->node = cursor->gap_end;
 	if (cursor->node == cursor->end)
 		return false;
-	cursor->name = merge->layers[cursor->layer].tree->nodes[cursor->node].name + cursor->prefix_bytes;
+	const struct tree_node *node = &merge->layers[cursor->layer].tree->nodes[cursor->node];
+
+	cursor->name = node->name + cursor->prefix_bytes;
+	cursor->name_bytes = (uint8_t)(node->name_bytes - cursor->prefix_bytes);
 	return true;
 }
 
@@ -268,7 +273,7 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 	if (error)
 		return error;
 	node.name = pick->name;
-	node.name_bytes = (uint8_t)strlen(pick->name);
+	node.name_bytes = pick->name_bytes;
 	node.parent = directory;
 	node.origin += pick->layer->first_origin;
 	tree->nodes[tree->node_count++] = node;
@@ -279,7 +284,7 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 
 static errcode_t merge_name(struct merge *merge, uint32_t directory)
 {
-	struct pick pick = { .name = merge->heap[0].name };
+	struct pick pick = { .name = merge->heap[0].name, .name_bytes = merge->heap[0].name_bytes };
 	errcode_t error = 0;
 
 	do {
@@ -288,7 +293,8 @@ static errcode_t merge_name(struct merge *merge, uint32_t directory)
 		if (error)
 			return error;
 		advance_first(merge);
-	} while (merge->cursor_count && !strcmp(merge->heap[0].name, pick.name));
+	} while (merge->cursor_count &&
+	         !tree_name_compare(merge->heap[0].name, merge->heap[0].name_bytes, pick.name, pick.name_bytes));
 	return add_node(merge, directory, &pick);
 }
 
