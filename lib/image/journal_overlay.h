@@ -8,26 +8,27 @@
  * has. Formats are as in the kernel's Documentation/filesystems/ext4/journal.rst, and recovery's rules as in the
  * kernel's fs/jbd2/recovery.c, which e2fsck shares (tests/image-journal compares the results with e2fsck's):
  *
- * - The log begins at s_start with transaction s_sequence, and goes on with its first block after its last one. It ends
- * at the first block that is not one of the journal's own with the sequence that is due. A transaction without its
- *   commit block was interrupted and counts for nothing.
+ * - The log begins at s_start with transaction s_sequence; its first block follows its last one. It ends at the first
+ *   block that is not one of the journal's own with the sequence that is due. A transaction without its commit block
+ *   was interrupted and counts for nothing.
  * - The newest committed copy of a block counts. Revokes of transaction N hide the copies in transactions up to N.
- * - A wrong checksum in a descriptor, in revokes or in a commit block: if the transaction's commit block is older than
- * the transaction before, all this is of an earlier use of these blocks, and the log has ended. Else the journal is
- * damaged; the kernel refuses to mount, and so is the journal refused here. With asynchronous commits (feature
- * ASYNC_COMMIT) a commit block with a wrong checksum may be that of an interrupted commit, and the log has ended,
- * unless, with the first kind of checksums, the next transaction has its commit block, too.
- * - A copy with a wrong checksum: the journal is damaged, if the copy counts. The kernel reports an older one as well,
- * which changes no contents, and which is not read here.
+ * - A descriptor, revokes or a commit block have a wrong checksum: if the transaction's commit block is older than the
+ *   transaction before, they are left from an earlier use of these blocks, and the log has ended. Otherwise the
+ *   journal is damaged: the kernel refuses to mount, and the journal is refused here. With asynchronous commits
+ *   (ASYNC_COMMIT) a commit block with a wrong checksum may be that of an interrupted commit, and the log has ended,
+ *   unless, with the first kind of checksums, the next transaction has its commit block, too.
+ * - A copy has a wrong checksum: the journal is damaged if the copy counts. The kernel also reports one that a newer
+ *   copy replaces; it changes no contents and is not read here.
  *
  * Fast commits: with their feature the kernel puts changes after the last transaction into an area of their own. They
- * are not blocks but operations, so a journal that has any is refused. It has some if the area begins with a head whose
- * sequence is the one after the last committed transaction; the kernel begins each area with a head, and stops at one
- * of another sequence. So the log is enough after each full commit (sync(2), 5 seconds without fsync(2)).
+ * are not blocks but operations, so a journal that has any to be replayed is refused. It has some if the area begins
+ * with a head whose sequence is the one after the last committed transaction: replay of any other area does nothing.
+ * So the log is enough after each full commit, for instance after sync(2).
  *
  * A log that does not end, or claims more blocks than it has, is damaged. Memory: 24 bytes for each block in the
- * overlay, and up to 96 for each copy in the log while it is read, of which there are at most 10240000; time: each
- * header is read once, each copy that counts once.
+ * overlay, and up to 96 for each copy in the log while it is read, of which there are at most 10240000. Time: headers
+ * are read once, revokes twice, copies that count once where they have checksums; with the first kind of checksums all
+ * of the log is read.
  */
 #pragma once
 
