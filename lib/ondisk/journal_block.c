@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ondisk/journal_block.h"
 
-#include <endian.h>
-#include <string.h>
-
+#include "ondisk/journal_parts.h"
 #include "support/crc32c.h"
 
-#define MAGIC 0xc03b3998u
-#define UUID_BYTES 16
 #define DEFAULT_FAST_COMMIT_BLOCKS 256
 
-enum block_type { DESCRIPTOR = 1, COMMIT = 2, SUPERBLOCK_V1 = 3, SUPERBLOCK_V2 = 4 };
-enum tag_flag { ESCAPED = 1, SAME_UUID = 2, LAST_TAG = 8 };
-
 /* Where fields are, in bytes. */
-enum header_field { HEADER_MAGIC = 0, HEADER_TYPE = 4, HEADER_SEQUENCE = 8, HEADER_BYTES = 12 };
-
 enum superblock_field {
 	SUPER_BLOCK_BYTES = 12,
 	SUPER_BLOCKS = 16,
@@ -31,22 +22,8 @@ enum superblock_field {
 	SUPER_CHECKSUM = 252,
 };
 
-enum commit_field { COMMIT_CHECKSUM = 16, COMMIT_SECONDS = 48, COMMIT_NANOSECONDS = 56 };
-
 /* crc32c, as superblocks of ext4 and jbd2 number it; other kinds have never been in use with checksums v2 and v3. */
 #define CHECKSUM_TYPE_CRC32C 4
-
-#define KNOWN_INCOMPAT                                                                                                 \
-	(JOURNAL_INCOMPAT_REVOKE | JOURNAL_INCOMPAT_64BIT | JOURNAL_INCOMPAT_ASYNC_COMMIT | JOURNAL_INCOMPAT_CSUM_V2 | \
-	 JOURNAL_INCOMPAT_CSUM_V3 | JOURNAL_INCOMPAT_FAST_COMMIT)
-
-static uint32_t get32(const void *bytes, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, (const uint8_t *)bytes + offset, sizeof(value));
-	return be32toh(value);
-}
 
 static void put16(void *bytes, size_t offset, uint16_t value)
 {
@@ -60,9 +37,9 @@ static void put32(void *bytes, size_t offset, uint32_t value)
 	memcpy((uint8_t *)bytes + offset, &value, sizeof(value));
 }
 
-static void put_header(void *bytes, enum block_type type, uint32_t sequence)
+static void put_header(void *bytes, enum journal_block_type type, uint32_t sequence)
 {
-	put32(bytes, HEADER_MAGIC, MAGIC);
+	put32(bytes, HEADER_MAGIC, JOURNAL_MAGIC);
 	put32(bytes, HEADER_TYPE, type);
 	put32(bytes, HEADER_SEQUENCE, sequence);
 }
@@ -90,34 +67,36 @@ static bool lengths_are_valid(const struct journal_superblock *super)
 
 enum journal_superblock_state journal_superblock_read(const void *bytes, struct journal_superblock *super)
 {
-	uint32_t type = get32(bytes, HEADER_TYPE);
+	uint32_t type = journal_get32(bytes, HEADER_TYPE);
 
-	if (get32(bytes, HEADER_MAGIC) != MAGIC || (type != SUPERBLOCK_V1 && type != SUPERBLOCK_V2))
+	if (journal_get32(bytes, HEADER_MAGIC) != JOURNAL_MAGIC ||
+	    (type != JOURNAL_SUPERBLOCK_V1 && type != JOURNAL_SUPERBLOCK_V2))
 		return JOURNAL_SUPERBLOCK_BAD_MAGIC;
 	*super = (struct journal_superblock){
-		.version = type == SUPERBLOCK_V2 ? 2 : 1,
-		.block_bytes = get32(bytes, SUPER_BLOCK_BYTES),
-		.blocks = get32(bytes, SUPER_BLOCKS),
-		.first = get32(bytes, SUPER_FIRST),
-		.sequence = get32(bytes, SUPER_SEQUENCE),
-		.start = get32(bytes, SUPER_START),
+		.version = type == JOURNAL_SUPERBLOCK_V2 ? 2 : 1,
+		.block_bytes = journal_get32(bytes, SUPER_BLOCK_BYTES),
+		.blocks = journal_get32(bytes, SUPER_BLOCKS),
+		.first = journal_get32(bytes, SUPER_FIRST),
+		.sequence = journal_get32(bytes, SUPER_SEQUENCE),
+		.start = journal_get32(bytes, SUPER_START),
 	};
-	if (type == SUPERBLOCK_V2) {
-		super->compat = get32(bytes, SUPER_COMPAT);
-		super->incompat = get32(bytes, SUPER_INCOMPAT);
-		super->ro_compat = get32(bytes, SUPER_RO_COMPAT);
-		super->fast_commit_blocks = get32(bytes, SUPER_FAST_COMMIT_BLOCKS);
+	if (type == JOURNAL_SUPERBLOCK_V2) {
+		super->compat = journal_get32(bytes, SUPER_COMPAT);
+		super->incompat = journal_get32(bytes, SUPER_INCOMPAT);
+		super->ro_compat = journal_get32(bytes, SUPER_RO_COMPAT);
+		super->fast_commit_blocks = journal_get32(bytes, SUPER_FAST_COMMIT_BLOCKS);
 		memcpy(super->uuid, (const uint8_t *)bytes + SUPER_UUID, sizeof(super->uuid));
 	}
 	/* mke2fs says how many, and the kernel sets the feature with the first mount. */
 	if (super->incompat & JOURNAL_INCOMPAT_FAST_COMMIT && !super->fast_commit_blocks)
 		super->fast_commit_blocks = DEFAULT_FAST_COMMIT_BLOCKS;
-	if ((super->incompat & ~KNOWN_INCOMPAT) || (super->compat & ~JOURNAL_COMPAT_CHECKSUM) || super->ro_compat)
+	if ((super->incompat & ~JOURNAL_INCOMPAT_KNOWN) || (super->compat & ~JOURNAL_COMPAT_CHECKSUM) ||
+	    super->ro_compat)
 		return JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES;
 	if (has_checksums(super->incompat)) {
 		if (((const uint8_t *)bytes)[SUPER_CHECKSUM_TYPE] != CHECKSUM_TYPE_CRC32C)
 			return JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES;
-		if (get32(bytes, SUPER_CHECKSUM) != superblock_checksum(bytes))
+		if (journal_get32(bytes, SUPER_CHECKSUM) != superblock_checksum(bytes))
 			return JOURNAL_SUPERBLOCK_BAD_CHECKSUM;
 	}
 	if ((super->incompat & JOURNAL_INCOMPAT_CSUM_V2) && (super->incompat & JOURNAL_INCOMPAT_CSUM_V3))
@@ -157,25 +136,13 @@ uint32_t journal_log_end(const struct journal_superblock *super)
 	return super->blocks - super->fast_commit_blocks;
 }
 
-/* Version 3 has 16 bytes, whatever else is set. Version 2 has 2 bytes more than without checksums, all at its end. */
-static uint32_t tag_bytes(const struct journal_format *format)
-{
-	if (format->checksum_version == 3)
-		return 16;
-	return 8 + (format->has_64bit ? 4 : 0) + (format->checksum_version == 2 ? 2 : 0);
-}
-
-static uint32_t tail_bytes(const struct journal_format *format)
-{
-	return format->checksum_version ? 4 : 0;
-}
-
 /*
  * As many as jbd2 puts there: the first tag is followed by a UUID, and it leaves room for another one after the last.
  */
 uint32_t journal_descriptor_tags(const struct journal_format *format)
 {
-	return (format->block_bytes - HEADER_BYTES - 2 * UUID_BYTES - tail_bytes(format)) / tag_bytes(format);
+	return (format->block_bytes - HEADER_BYTES - 2 * JOURNAL_UUID_BYTES - journal_tail_bytes(format)) /
+	       journal_tag_bytes(format);
 }
 
 uint64_t journal_transaction_blocks(const struct journal_format *format, uint64_t tags)
@@ -187,7 +154,7 @@ uint64_t journal_transaction_blocks(const struct journal_format *format, uint64_
 
 bool journal_escape(void *contents)
 {
-	if (get32(contents, 0) != MAGIC)
+	if (journal_get32(contents, 0) != JOURNAL_MAGIC)
 		return false;
 	put32(contents, 0, 0);
 	return true;
@@ -195,11 +162,10 @@ bool journal_escape(void *contents)
 
 void journal_unescape(void *contents)
 {
-	put32(contents, 0, MAGIC);
+	put32(contents, 0, JOURNAL_MAGIC);
 }
 
-/* Binds the contents to their transaction. */
-static uint32_t tag_checksum(const struct journal_format *format, uint32_t sequence, const void *contents)
+uint32_t journal_contents_checksum(const struct journal_format *format, uint32_t sequence, const void *contents)
 {
 	uint32_t sequence_be = htobe32(sequence);
 
@@ -209,7 +175,7 @@ static uint32_t tag_checksum(const struct journal_format *format, uint32_t seque
 static void put_tag(const struct journal_format *format, uint32_t sequence, const struct journal_tag *tag,
                     uint16_t flags, uint8_t *at)
 {
-	uint32_t checksum = format->checksum_version ? tag_checksum(format, sequence, tag->contents) : 0;
+	uint32_t checksum = format->checksum_version ? journal_contents_checksum(format, sequence, tag->contents) : 0;
 
 	put32(at, 0, (uint32_t)tag->block);
 	if (format->checksum_version == 3) {
@@ -230,19 +196,19 @@ void journal_descriptor_write(const struct journal_format *format, uint32_t sequ
 	uint8_t *at = (uint8_t *)bytes + HEADER_BYTES;
 
 	memset(bytes, 0, format->block_bytes);
-	put_header(bytes, DESCRIPTOR, sequence);
+	put_header(bytes, JOURNAL_DESCRIPTOR, sequence);
 	for (uint32_t index = 0; index < count; index++) {
-		uint16_t flags = (index ? SAME_UUID : 0) | (index + 1 == count ? LAST_TAG : 0) |
-		                 (tags[index].is_escaped ? ESCAPED : 0);
+		uint16_t flags = (index ? JOURNAL_TAG_SAME_UUID : 0) | (index + 1 == count ? JOURNAL_TAG_LAST : 0) |
+		                 (tags[index].is_escaped ? JOURNAL_TAG_ESCAPED : 0);
 
 		put_tag(format, sequence, &tags[index], flags, at);
-		at += tag_bytes(format);
+		at += journal_tag_bytes(format);
 		/* jbd2's is always zero: it is meant for journals that filesystems share. */
 		if (!index)
-			at += UUID_BYTES;
+			at += JOURNAL_UUID_BYTES;
 	}
 	if (format->checksum_version)
-		put32(bytes, format->block_bytes - tail_bytes(format),
+		put32(bytes, format->block_bytes - journal_tail_bytes(format),
 		      crc32c(format->checksum_seed, bytes, format->block_bytes));
 }
 
@@ -250,7 +216,7 @@ void journal_commit_write(const struct journal_format *format, uint32_t sequence
                           uint32_t nanoseconds, void *bytes)
 {
 	memset(bytes, 0, format->block_bytes);
-	put_header(bytes, COMMIT, sequence);
+	put_header(bytes, JOURNAL_COMMIT, sequence);
 	put32(bytes, COMMIT_SECONDS, (uint32_t)(seconds >> 32));
 	put32(bytes, COMMIT_SECONDS + 4, (uint32_t)seconds);
 	put32(bytes, COMMIT_NANOSECONDS, nanoseconds);

@@ -19,6 +19,18 @@
 #define JOURNAL_INCOMPAT_CSUM_V2 0x8u
 #define JOURNAL_INCOMPAT_CSUM_V3 0x10u
 #define JOURNAL_INCOMPAT_FAST_COMMIT 0x20u
+#define JOURNAL_INCOMPAT_KNOWN                                                                                         \
+	(JOURNAL_INCOMPAT_REVOKE | JOURNAL_INCOMPAT_64BIT | JOURNAL_INCOMPAT_ASYNC_COMMIT | JOURNAL_INCOMPAT_CSUM_V2 | \
+	 JOURNAL_INCOMPAT_CSUM_V3 | JOURNAL_INCOMPAT_FAST_COMMIT)
+
+/* What a block of the journal is, as its header says. */
+enum journal_block_type {
+	JOURNAL_DESCRIPTOR = 1,
+	JOURNAL_COMMIT = 2,
+	JOURNAL_SUPERBLOCK_V1 = 3,
+	JOURNAL_SUPERBLOCK_V2 = 4,
+	JOURNAL_REVOKE = 5,
+};
 
 /* The fields of the journal's superblock that a writer needs, in host order. */
 struct journal_superblock {

@@ -8,6 +8,7 @@ ondisk_sources := \
 	lib/ondisk/format.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/journal_block.c \
+	lib/ondisk/journal_view.c \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/views.c \

@@ -5,6 +5,7 @@ fuzz_harnesses := \
 	archive \
 	blocks \
 	image \
+	journal \
 	layers \
 	mtree \
 	profile \

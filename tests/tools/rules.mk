@@ -5,10 +5,12 @@ test_tools := \
 	exercise_mount \
 	freed_data \
 	journal_again \
+	journal_work \
 	make_scale \
 	make_tar \
 	make_tree \
 	orphans \
+	overlay_journal \
 	shuffle_names \
 	split_tree \
 	synced_files \

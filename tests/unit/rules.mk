@@ -49,6 +49,8 @@ unit_tests := \
 	inode_alloc \
 	interrupt \
 	journal_block \
+	journal_reader \
+	journal_reader_damage \
 	json \
 	json_document \
 	kernel_groups \
@@ -112,6 +114,8 @@ unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
+	tests/unit/log_image.c \
+	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
 	tests/unit/space.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ondisk/journal_block.h"
+#include "ondisk/journal_view.h"
 #include "support/crc32c.h"
 #include "unit.h"
 
@@ -169,6 +170,29 @@ START_TEST(test_tags)
 }
 END_TEST
 
+/* Tags without end: as many as there is room for before the checksum at the block's end. None is followed by a UUID. */
+START_TEST(test_full_descriptor)
+{
+	uint8_t bytes[BYTES] = { 0 };
+	const struct journal_format format = {
+		.block_bytes = BYTES,
+		.has_64bit = _i % 2,
+		.checksum_version = _i / 2 ? (unsigned int)_i / 2 + 1 : 0,
+	};
+	size_t tag_bytes = _i / 2 == 2 ? 16 : 8 + (_i % 2 ? 4 : 0) + (_i / 2 ? 2 : 0);
+	size_t room = BYTES - 12 - (_i / 2 ? 4 : 0), count = 0;
+	struct journal_tag_cursor cursor = { .format = &format, .bytes = bytes };
+	struct journal_tag_view tag;
+
+	for (size_t at = 12; at + 8 <= BYTES; at += tag_bytes)
+		bytes[at + 7] = 2;
+	while (journal_tags_next(&cursor, &tag))
+		count++;
+	ck_assert_uint_eq(count, room / tag_bytes);
+	ck_assert(!journal_tags_next(&cursor, &tag));
+}
+END_TEST
+
 /* Each changed byte of what a superblock says is seen, by its checksum or, without one, where it contradicts. */
 START_TEST(test_damage)
 {
@@ -242,6 +266,7 @@ int main(void)
 	tcase_add_loop_test(all, test_superblock, 0, VECTORS);
 	tcase_add_loop_test(all, test_transaction, 0, VECTORS);
 	tcase_add_loop_test(all, test_tags, 0, 6);
+	tcase_add_loop_test(all, test_full_descriptor, 0, 6);
 	tcase_add_test(all, test_damage);
 	tcase_add_loop_test(all, test_wrong_values, 0, sizeof(wrong_values) / sizeof(*wrong_values));
 	tcase_add_test(all, test_fast_commits);

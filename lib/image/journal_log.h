@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The log of a journal as a ring of blocks that begins with the oldest transaction; its superblock. Of this folder. */
+#pragma once
+
+#include "image/image_err.h"
+#include "image/journal_source.h"
+#include "ondisk/journal_view.h"
+
+struct journal_log {
+	const struct journal_source *source;
+	struct journal_superblock super;
+	struct journal_format format;
+	uint32_t end;    /* the first block of the journal after the log */
+	uint32_t blocks; /* of the log */
+};
+
+/*
+ * Reads the superblock and holds its values against the source: IMAGE_ET_JOURNAL_SUPERBLOCK, _FEATURES, _EXTERNAL, and
+ * errors in reading. log->blocks is 0 where the log is empty. source stays the caller's, and must stay.
+ */
+MUST_CHECK errcode_t journal_log_open(struct journal_log *log, const struct journal_source *source,
+                                      struct problem *problem);
+
+/* The block of the journal that is so many blocks (fewer than log->blocks) after the oldest transaction's first one. */
+uint32_t journal_log_logical(const struct journal_log *log, uint32_t distance);
+
+/* Where a block of the journal (below super.blocks) lies in the image. */
+uint64_t journal_source_physical(const struct journal_source *source, uint64_t logical);
+
+/* Reads a block of the journal, whole. */
+MUST_CHECK errcode_t journal_log_read(const struct journal_log *log, uint32_t logical, void *bytes,
+                                      struct problem *problem);
+
+#define JOURNAL_ACTION "cannot read the journal"
+
+/* IMAGE_ET_JOURNAL_DAMAGED with a reason, as problem_set_reason() takes it. */
+#define JOURNAL_DAMAGED(log, problem, ...)                                                                             \
+	problem_set_reason(problem, IMAGE_ET_JOURNAL_DAMAGED, (log)->source->path, JOURNAL_ACTION, __VA_ARGS__)

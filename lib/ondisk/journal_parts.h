@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What writing and reading a journal's blocks share. Of this folder only; callers use journal_block.h, journal_view.h.
+ */
+#pragma once
+
+#include <endian.h>
+#include <string.h>
+
+#include "ondisk/journal_block.h"
+
+#define JOURNAL_MAGIC 0xc03b3998u
+#define JOURNAL_UUID_BYTES 16
+
+enum journal_tag_flag { JOURNAL_TAG_ESCAPED = 1, JOURNAL_TAG_SAME_UUID = 2, JOURNAL_TAG_LAST = 8 };
+
+/* Where fields are, in bytes. */
+enum journal_header_field { HEADER_MAGIC = 0, HEADER_TYPE = 4, HEADER_SEQUENCE = 8, HEADER_BYTES = 12 };
+
+enum journal_commit_field {
+	COMMIT_CHECKSUM_TYPE = 12,
+	COMMIT_CHECKSUM_BYTES = 13,
+	COMMIT_CHECKSUM = 16,
+	COMMIT_SECONDS = 48,
+	COMMIT_NANOSECONDS = 56,
+};
+
+static inline uint32_t journal_get32(const void *bytes, size_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, (const uint8_t *)bytes + offset, sizeof(value));
+	return be32toh(value);
+}
+
+static inline uint16_t journal_get16(const void *bytes, size_t offset)
+{
+	uint16_t value;
+
+	memcpy(&value, (const uint8_t *)bytes + offset, sizeof(value));
+	return be16toh(value);
+}
+
+/* Version 3 has 16 bytes, whatever else is set. Version 2 has 2 bytes more than without checksums, all at its end. */
+static inline uint32_t journal_tag_bytes(const struct journal_format *format)
+{
+	if (format->checksum_version == 3)
+		return 16;
+	return 8 + (format->has_64bit ? 4 : 0) + (format->checksum_version == 2 ? 2 : 0);
+}
+
+/* A descriptor and a block of revokes end with their checksum. */
+static inline uint32_t journal_tail_bytes(const struct journal_format *format)
+{
+	return format->checksum_version ? 4 : 0;
+}
+
+/* Of a block as the log has it: bound to its transaction. Version 2 keeps the lower half. */
+uint32_t journal_contents_checksum(const struct journal_format *format, uint32_t sequence, const void *contents);
