@@ -2,6 +2,7 @@
 populate_sources := \
 	lib/populate/build/build.c \
 	lib/populate/build/identity.c \
+	lib/populate/build/image_sink.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/data/block_sharing.c \
 	lib/populate/data/copy.c \

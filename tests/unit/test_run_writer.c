@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "populate/build/image_sink.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -62,12 +63,15 @@ static void close_image(const struct image *image)
 /* Writes runs of random lengths that follow each other or not, and expects each block where it belongs. */
 static void write_and_compare(struct random *random, const struct image *image, uint32_t block_bytes)
 {
-	struct run_writer writer = run_writer_create(image, block_bytes);
+	struct image_sink sink;
 	uint8_t *filled = calloc(BLOCKS, 1);
 	SCOPE_FREE uint8_t *expected = filled;
 	SCOPE_FREE uint8_t *found = malloc(block_bytes);
 	SCOPE_FREE uint8_t *wanted = malloc(block_bytes);
 	uint64_t start = 0;
+
+	image_sink_init(&sink, image, block_bytes);
+	struct run_writer writer = run_writer_create(&sink.sink);
 
 	while (start < BLOCKS - 300) {
 		uint64_t blocks =
@@ -107,7 +111,7 @@ START_TEST(whole_pages_go_past_the_page_cache)
 	write_and_compare(&random, &image, (uint32_t)sysconf(_SC_PAGESIZE));
 	ck_assert_uint_eq(host.writes[0], 0);
 	ck_assert_uint_gt(host.writes[1], 1);
-	ck_assert_uint_gt(host.largest_bytes, RUN_WRITER_GATHERED_BYTES);
+	ck_assert_uint_gt(host.largest_bytes, IMAGE_SINK_CACHED_BYTES);
 	close_image(&image);
 }
 END_TEST

@@ -103,9 +103,8 @@ errcode_t build_write_map(const struct build *build, uint32_t ino, const struct 
 	for (uint32_t block = 0, run; !error && block < block_count; block += run) {
 		for (run = 1; block + run < block_count && numbers[block + run] == numbers[block] + run; run++)
 			;
-		error = image_write(&build->image, blocks + ((size_t)block << build->format.block_bits),
-		                    (size_t)run << build->format.block_bits,
-		                    numbers[block] << build->format.block_bits);
+		error = sink_write(build->sink, numbers[block], run,
+		                   blocks + ((size_t)block << build->format.block_bits));
 	}
 	return error;
 }

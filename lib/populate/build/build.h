@@ -15,7 +15,7 @@
 #include "ondisk/xattr.h"
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
-#include "populate/build/run_writer.h"
+#include "populate/build/image_sink.h"
 #include "source/host/projects.h"
 #include "tree/tree.h"
 #include "support/run/pool.h"
@@ -117,16 +117,18 @@ struct build {
 	/* Written before the first attempt. */
 	struct tree *tree;    /* scan; zero detection: holes; format: the owner of its root, where options give it */
 	uint32_t inode_count; /* scan: nodes that are not further names of a file */
-	bool tree_has_lost_found;    /* scan: the source brings a lost+found of its own */
-	struct base_image *base;     /* scan: the image whose layout is to be kept; may be NULL */
-	struct identity identity;    /* scan */
-	struct image image;          /* opening the output: for what is written without libext2fs */
-	const char *image_path;      /* likewise: the temporary name, or that of what is written in place */
-	const char *filesystem_path; /* likewise: the same as e2fsprogs are told of an offset */
-	bool in_place;               /* looking at the output, see populate/output/output.h */
-	struct project *projects;    /* the first space estimate: one for each node; NULL: all are 0 */
-	uint64_t known_zero_bytes;   /* zero detection: those that are holes of the tree now */
-	uint64_t least_hole_bytes;   /* the first size: of zeros between data of a file; 0: all that are a cluster */
+	bool tree_has_lost_found;     /* scan: the source brings a lost+found of its own */
+	struct base_image *base;      /* scan: the image whose layout is to be kept; may be NULL */
+	struct identity identity;     /* scan */
+	struct image image;           /* opening the output: the file, for what is written without libext2fs: */
+	struct image_sink image_sink; /* format: to it */
+	struct sink *sink;            /* format: where blocks are written to */
+	const char *image_path;       /* likewise: the temporary name, or that of what is written in place */
+	const char *filesystem_path;  /* likewise: the same as e2fsprogs are told of an offset */
+	bool in_place;                /* looking at the output, see populate/output/output.h */
+	struct project *projects;     /* the first space estimate: one for each node; NULL: all are 0 */
+	uint64_t known_zero_bytes;    /* zero detection: those that are holes of the tree now */
+	uint64_t least_hole_bytes;    /* the first size: of zeros between data of a file; 0: all that are a cluster */
 
 	/* space estimate: */
 	struct ondisk_format format; /* format: again, the same */

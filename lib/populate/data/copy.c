@@ -357,7 +357,7 @@ static errcode_t open_workers(struct copying *copying, bool reads_last)
 		errcode_t error = content_reader_create(build->tree, &own->reader);
 
 		own->reads_last = reads_last;
-		own->writer = run_writer_create(&build->image, build->format.block_bytes);
+		own->writer = run_writer_create(build->sink);
 		own->sharing = block_sharing_create(build);
 		if (error)
 			return error;

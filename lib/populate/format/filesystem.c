@@ -121,7 +121,13 @@ static errcode_t read_geometry(struct build *build)
 	}
 	build->quota_types = quota_types(fs);
 	build->has_mmp = ext2fs_has_feature_mmp(fs->super);
-	return ondisk_format_read(fs->super, &build->format);
+	errcode_t error = ondisk_format_read(fs->super, &build->format);
+
+	if (error)
+		return error;
+	image_sink_init(&build->image_sink, &build->image, build->format.block_bytes);
+	build->sink = &build->image_sink.sink;
+	return 0;
 }
 
 /* A directory that mke2fs made. */

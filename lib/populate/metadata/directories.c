@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "populate/build/run_writer.h"
 #include "populate/metadata/directories.h"
 
 #include <errno.h>
@@ -168,7 +169,7 @@ errcode_t directories_write(struct build *build)
 	errcode_t error = writers ? 0 : ENOMEM;
 
 	for (unsigned int worker = 0; writers && worker < workers; worker++)
-		writers[worker] = run_writer_create(&build->image, build->format.block_bytes);
+		writers[worker] = run_writer_create(build->sink);
 	if (!error)
 		error = pool_run(build->pool, build->directory_count + build_task_count(build), write_task, &writing,
 		                 build->problem);

@@ -281,9 +281,9 @@ static uint32_t first_at(const struct build *build, uint64_t ino)
 
 /* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
 struct table_part {
-	uint32_t first, end;   /* in items_by_inode */
-	uint64_t offset_bytes; /* in the filesystem */
-	size_t size_bytes;
+	uint32_t first, end; /* in items_by_inode */
+	uint64_t start;      /* in the filesystem */
+	uint32_t blocks;
 	uint32_t first_ino; /* of the part */
 };
 
@@ -303,8 +303,8 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 	uint64_t start_bytes = geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
 	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
 
-	part->offset_bytes = (geometry->inode_tables[group] << build->format.block_bits) + start_bytes;
-	part->size_bytes = (size_t)(end_bytes - start_bytes);
+	part->start = geometry->inode_tables[group] + start_bytes / block_bytes;
+	part->blocks = (uint32_t)((end_bytes - start_bytes) / block_bytes);
 	part->first_ino = (uint32_t)(group_ino + start_bytes / inode_bytes);
 	return true;
 }
@@ -313,10 +313,10 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 static errcode_t load_part(const struct build *build, uint32_t group, const struct table_part *part, char *bytes)
 {
 	if (build->geometry.inodes_uninit[group]) {
-		memset(bytes, 0, part->size_bytes);
+		memset(bytes, 0, (size_t)part->blocks << build->format.block_bits);
 		return 0;
 	}
-	return image_read(&build->image, bytes, part->size_bytes, part->offset_bytes);
+	return sink_read(build->sink, part->start, part->blocks, bytes);
 }
 
 static errcode_t write_group(void *context, unsigned int worker, size_t group, struct problem *problem)
@@ -330,7 +330,7 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 		return EINTR;
 	if (!find_part(build, (uint32_t)group, &part))
 		return 0;
-	SCOPE_FREE char *bytes = malloc(part.size_bytes);
+	SCOPE_FREE char *bytes = malloc((size_t)part.blocks << build->format.block_bits);
 	errcode_t error = bytes ? load_part(build, (uint32_t)group, &part, bytes) : ENOMEM;
 
 	if (error)
@@ -343,7 +343,7 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 		if (error)
 			return error;
 	}
-	error = image_write(&build->image, bytes, part.size_bytes, part.offset_bytes);
+	error = sink_write(build->sink, part.start, part.blocks, bytes);
 	progress_add(build->options->progress, 0, part.end - part.first);
 	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
 }

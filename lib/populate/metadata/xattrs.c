@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "populate/build/run_writer.h"
 #include "populate/metadata/xattrs.h"
 
 #include <errno.h>
@@ -343,7 +344,7 @@ static errcode_t write_set(const struct build *build, uint32_t set, struct run_w
 
 errcode_t xattrs_write(struct build *build)
 {
-	struct run_writer writer = run_writer_create(&build->image, build->format.block_bytes);
+	struct run_writer writer = run_writer_create(build->sink);
 	errcode_t error = 0;
 
 	for (uint32_t set = 1; !error && set < build->tree->xattr_set_count; set++) {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "populate/build/run_writer.h"
+#include "populate/build/image_sink.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 

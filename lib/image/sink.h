@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where a filesystem's blocks are written to: an image that is being made (populate/build/image_sink.h), or a
+ * filesystem that others read, whose changes a transaction holds together (image/transaction_sink.h). What writes
+ * inodes, directories and contents knows neither.
+ *
+ * Metadata are what a crash must not tear: blocks that others' inodes or entries share are read, changed and written
+ * back. Data are what is in blocks that nobody had when the step began: contents, and new directories as well. Units
+ * are blocks of the filesystem.
+ *
+ * Threads: read(), write() and write_data() may be called by any of them at the same time, for different blocks; all
+ * else by one, while no other call runs.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/problem.h"
+
+struct sink;
+
+struct sink_operations {
+	/* Blocks as they were last written. EIO and others of reading; ENODATA beyond the end. */
+	errcode_t (*read)(struct sink *sink, uint64_t block, uint32_t count, void *bytes);
+
+	/* Metadata. Errors of writing. */
+	errcode_t (*write)(struct sink *sink, uint64_t block, uint32_t count, const void *bytes);
+
+	/*
+	 * Data, from memory that is aligned to a page. On the disk before the step that names them ends. Errors of
+	 * writing; what else the implementation says.
+	 */
+	errcode_t (*write_data)(struct sink *sink, uint64_t block, uint32_t count, const void *bytes);
+
+	/* Nobody needs the contents of these any more; what cannot be done is not done. NULL: nothing can be. */
+	void (*discard)(struct sink *sink, uint64_t block, uint64_t count);
+
+	/* All or nothing of what is written in between is there after a crash. NULL: before the last barrier() nothing
+	 * is. */
+	errcode_t (*begin)(struct sink *sink);
+	errcode_t (*end)(struct sink *sink);
+
+	/* All that was written until now is on the disk. */
+	errcode_t (*barrier)(struct sink *sink);
+};
+
+struct sink {
+	const struct sink_operations *operations;
+	uint32_t block_bytes;
+	size_t most_bytes; /* of data in one call, which are worth being gathered: a power of two, whole pages */
+};
+
+MUST_CHECK static inline errcode_t sink_read(struct sink *sink, uint64_t block, uint32_t count, void *bytes)
+{
+	return sink->operations->read(sink, block, count, bytes);
+}
+
+MUST_CHECK static inline errcode_t sink_write(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
+{
+	return sink->operations->write(sink, block, count, bytes);
+}
+
+MUST_CHECK static inline errcode_t sink_write_data(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
+{
+	return sink->operations->write_data(sink, block, count, bytes);
+}
