@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/read/map_walk.h"
+#include "image/map_walk.h"
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
@@ -179,7 +179,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 		return error;
 	if (!inode.links && ino >= volume->geometry.first_inode)
 		return ENOENT;
-	error = map_walker_open(volume, damage, &blocks_read, &walker);
+	error = map_walker_open(volume, damage_list_listener(damage), &blocks_read, &walker);
 	if (error)
 		return error;
 	struct rows rows = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/read/map_walk.h"
+#include "image/map_walk.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ struct walk {
 	struct map_record pending; /* of an indirect map, being joined; count 0: none */
 };
 
-errcode_t map_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *blocks_read,
+errcode_t map_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *blocks_read,
                           struct map_walker *walker)
 {
 	*walker = (struct map_walker){ .volume = volume, .damage = damage, .blocks_read = blocks_read };
@@ -41,7 +41,7 @@ void map_walker_close(struct map_walker *walker)
 
 static void lose(struct walk *walk, uint64_t block, const char *what)
 {
-	damage_add(walk->walker->damage, walk->ino, block, what);
+	damage_tell(&walk->walker->damage, walk->ino, block, what);
 }
 
 static int by_number(const void *left, const void *right)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/read/directory_walk.h"
+#include "image/directory_walk.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,14 +13,11 @@
 struct walk {
 	struct directory_walker *walker;
 	uint32_t ino;
-	directory_entry_function function;
-	void *context;
+	const struct directory_visitor *visitor;
 	struct directory_shape *shape;
-	struct file_layout *layout;
-	uint64_t far_blocks;
 };
 
-errcode_t directory_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *map_blocks_read,
+errcode_t directory_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *map_blocks_read,
                                 uint64_t *directory_blocks_read, struct directory_walker *walker)
 {
 	errcode_t error = map_walker_open(volume, damage, map_blocks_read, &walker->map);
@@ -57,10 +54,10 @@ static void read_entries(struct walk *walk, const uint8_t *bytes, size_t count, 
 		if (is_dot(&entry))
 			continue;
 		walk->shape->entries++;
-		walk->function(walk->context, &entry);
+		walk->visitor->entry(walk->visitor->context, &entry);
 	}
 	if (cursor.is_damaged)
-		damage_add(walk->walker->map.damage, walk->ino, block, "directory block");
+		damage_tell(&walk->walker->map.damage, walk->ino, block, "directory block");
 }
 
 static void read_blocks(struct walk *walk, uint64_t logical, uint64_t block, uint32_t count)
@@ -71,11 +68,12 @@ static void read_blocks(struct walk *walk, uint64_t logical, uint64_t block, uin
 	uint64_t read = __atomic_add_fetch(walker->blocks_read, count, __ATOMIC_RELAXED);
 
 	if (read > volume->geometry.end_block) {
-		damage_add(walker->map.damage, walk->ino, block, "directory block that belongs to several directories");
+		damage_tell(&walker->map.damage, walk->ino, block,
+		            "directory block that belongs to several directories");
 		return;
 	}
 	if (volume_read(volume, block, count, walker->bytes)) {
-		damage_add(walker->map.damage, walk->ino, block, "directory block");
+		damage_tell(&walker->map.damage, walk->ino, block, "directory block");
 		return;
 	}
 	if (!logical && walk->shape->is_indexed) {
@@ -95,8 +93,8 @@ static void read_record(void *context, const struct map_record *record)
 	struct walk *walk = context;
 	uint32_t most = BUFFER_BYTES >> walk->walker->map.volume->format.block_bits;
 
-	if (walk->layout)
-		layout_add(walk->layout, record, walk->far_blocks, NULL);
+	if (walk->visitor->record)
+		walk->visitor->record(walk->visitor->context, record);
 	if (record->is_unwritten)
 		return;
 	for (uint32_t done = 0; done < record->count;) {
@@ -118,10 +116,9 @@ static void read_inline(struct walk *walk, const void *raw, const struct inode_v
 }
 
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
-                    directory_entry_function function, void *context, struct directory_shape *shape,
-                    struct file_layout *layout, uint64_t far_blocks)
+                    const struct directory_visitor *visitor, struct directory_shape *shape)
 {
-	struct walk walk = { walker, ino, function, context, shape, layout, far_blocks };
+	struct walk walk = { walker, ino, visitor, shape };
 
 	*shape = (struct directory_shape){
 		.is_inline = inode->flags & EXT4_INLINE_DATA_FL,

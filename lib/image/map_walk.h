@@ -3,14 +3,13 @@
  */
 #pragma once
 
-#include "analyze/report/report.h"
-#include "analyze/read/volume.h"
-#include "analyze/report/layout.h"
+#include "image/map_record.h"
+#include "image/volume.h"
 
 /* One worker's means. */
 struct map_walker {
 	const struct volume *volume;
-	struct damage_list *damage;
+	struct damage_listener damage;
 	/*
 	 * Shared by all walkers: blocks of maps that were read. Each belongs to one file, so there cannot be more than
 	 * the filesystem has blocks: what ends images that are made to be read for ever.
@@ -30,8 +29,8 @@ struct map_shape {
 /* Is shown each record, in logical order. */
 typedef void (*map_record_function)(void *context, const struct map_record *record);
 
-/* blocks_read outlives the walker. ENOMEM. */
-MUST_CHECK errcode_t map_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *blocks_read,
+/* damage hears what walks leave out. blocks_read outlives the walker. ENOMEM. */
+MUST_CHECK errcode_t map_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *blocks_read,
                                      struct map_walker *walker);
 void map_walker_close(struct map_walker *walker);
 

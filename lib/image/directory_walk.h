@@ -2,7 +2,7 @@
 /* Going through the names in a directory: linear, indexed or inside its inode. */
 #pragma once
 
-#include "analyze/read/map_walk.h"
+#include "image/map_walk.h"
 
 /* What one worker needs, and what its walks over maps need. */
 struct directory_walker {
@@ -24,15 +24,20 @@ struct directory_shape {
 typedef void (*directory_entry_function)(void *context, const struct directory_entry *entry);
 
 /* Both counters outlive the walker. ENOMEM. */
-MUST_CHECK errcode_t directory_walker_open(const struct volume *volume, struct damage_list *damage,
+MUST_CHECK errcode_t directory_walker_open(const struct volume *volume, struct damage_listener damage,
                                            uint64_t *map_blocks_read, uint64_t *directory_blocks_read,
                                            struct directory_walker *walker);
 void directory_walker_close(struct directory_walker *walker);
 
+/* Who is shown what there is in a directory. */
+struct directory_visitor {
+	directory_entry_function entry;
+	map_record_function record; /* of the directory's own blocks, each before its entries; NULL: not wanted */
+	void *context;
+};
+
 /*
- * Shows all entries. raw: the inode's bytes, of which inode is the view. layout (NULL: not wanted) gets the
- * directory's own blocks, not yet ended. What cannot be read is damage.
+ * Shows all entries. raw: the inode's bytes, of which inode is the view. What cannot be read is damage.
  */
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
-                    directory_entry_function function, void *context, struct directory_shape *shape,
-                    struct file_layout *layout, uint64_t far_blocks);
+                    const struct directory_visitor *visitor, struct directory_shape *shape);
