@@ -18,6 +18,7 @@ struct directory_shape {
 	bool is_indexed;
 	unsigned int index_levels; /* below the first block, if indexed */
 	uint64_t entries;          /* without . and .. */
+	uint32_t parent;           /* what .. says; 0: nothing does */
 };
 
 /* Is shown each entry but . and .., in the order of the blocks. */
@@ -37,7 +38,11 @@ struct directory_visitor {
 };
 
 /*
- * Shows all entries. raw: the inode's bytes, of which inode is the view. What cannot be read is damage.
+ * Shows all entries. raw: the inode's bytes, of which inode is the view. What cannot be read is damage. In strict walks
+ * (walker->map.is_strict) so is what differs from its checksum, and entries that the kernel would refuse: inode numbers
+ * that there are none of, or that are the filesystem's own; names with a 0 or a slash, unless they are encrypted; a .
+ * that is not the directory, a second ., and a second ... Encrypted names are bytes, as are those with casefold; the
+ * hash after each name that directories with both have is no part of it.
  */
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
                     const struct directory_visitor *visitor, struct directory_shape *shape);

@@ -13,7 +13,8 @@ struct inode_view {
 	uint32_t flags;
 	uint64_t size_bytes;
 	uint64_t xattr_block; /* 0: none */
-	const uint8_t *root;  /* i_block, INODE_ROOT_BYTES of it, within the bytes that were given */
+	uint32_t generation;
+	const uint8_t *root; /* i_block, INODE_ROOT_BYTES of it, within the bytes that were given */
 };
 
 /* bytes: inode_bytes of them. */
@@ -48,6 +49,12 @@ struct extent_node_index {
 /* False if the bytes are no node: the magic number, a depth above the largest, more entries than there is room for. */
 MUST_CHECK bool extent_node_read(const void *bytes, size_t byte_count, struct extent_node *node);
 
+/*
+ * Does a node's block, which extent_node_read() has accepted, have the right checksum? inode_seed: ondisk_inode_seed()
+ * of the inode. True where there are none; the root in the inode has none.
+ */
+bool extent_node_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *bytes);
+
 /* Entry `index`, below count, of a leaf and of any other node. */
 struct extent_node_leaf extent_node_leaf(const struct extent_node *node, unsigned int index);
 struct extent_node_index extent_node_index(const struct extent_node *node, unsigned int index);
@@ -64,10 +71,16 @@ struct directory_entry {
 	uint32_t ino;
 	const char *name; /* within the bytes; no 0 follows it */
 	uint8_t name_bytes;
+	uint8_t file_type; /* EXT2_FT_*, or anything; with the feature filetype alone */
 };
 
 /* The next entry that is in use, . and .. among them; false after the last. */
 MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry);
+
+/*
+ * Does a directory's block, one of leaves or of its index, have the right checksum? True where there are none.
+ */
+bool directory_block_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *block);
 
 /*
  * How many levels of index blocks an htree's first block says that there are between it and the leaves; -1 if it

@@ -54,12 +54,13 @@ static void teardown(void)
 	close(volume.descriptor);
 }
 
-static void see(void *context, const struct map_record *record)
+static bool see(void *context, const struct map_record *record)
 {
 	(void)context;
 	if (seen_count < 64)
 		seen[seen_count] = *record;
 	seen_count++;
+	return true;
 }
 
 static struct map_shape walk(uint32_t flags)

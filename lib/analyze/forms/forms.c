@@ -146,7 +146,7 @@ static void print_row(const struct rows *rows, bool is_last)
 	        record->count, expected, flags);
 }
 
-static void read_record(void *context, const struct map_record *record)
+static bool read_record(void *context, const struct map_record *record)
 {
 	struct rows *rows = context;
 	uint64_t extents = rows->layout.extents;
@@ -159,6 +159,7 @@ static void read_record(void *context, const struct map_record *record)
 	/* The first one may begin anywhere, but after a hole filefrag expects even that one further on. */
 	rows->expected = rows->layout.extents > extents && (extents || record->logical) ? expected : 0;
 	rows->pending = *record;
+	return true;
 }
 
 errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const char *name, bool with_rows,

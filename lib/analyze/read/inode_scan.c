@@ -63,7 +63,7 @@ struct file_walk {
 	struct map_shape shape;
 };
 
-static void see_record(void *context, const struct map_record *record)
+static bool see_record(void *context, const struct map_record *record)
 {
 	struct file_walk *walk = context;
 
@@ -74,6 +74,7 @@ static void see_record(void *context, const struct map_record *record)
 		if (visitor->record)
 			visitor->record(visitor->context, walk->worker, walk->ino, record);
 	}
+	return true;
 }
 
 static uint64_t ideal_extents(const struct scan_run *run, const struct file_layout *layout)
@@ -224,11 +225,12 @@ struct parent_finder {
 	struct file_layout layout; /* of the directory itself */
 };
 
-static void add_own_record(void *context, const struct map_record *record)
+static bool add_own_record(void *context, const struct map_record *record)
 {
 	struct parent_finder *finder = context;
 
 	layout_add(&finder->layout, record, finder->scan->far_blocks, NULL);
+	return true;
 }
 
 /* If several directories name it, the lowest number, in whatever order the workers come. */
