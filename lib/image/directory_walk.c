@@ -90,13 +90,14 @@ static void read_entries(struct walk *walk, const uint8_t *bytes, size_t count, 
 {
 	struct directory_cursor cursor = { .bytes = bytes, .byte_count = count };
 	struct directory_entry entry;
+	const bool may_refuse = is_strict(walk);
 
 	while (directory_entries_next(&cursor, &entry)) {
 		if (is_dot(&entry)) {
 			read_dot(walk, &entry, block);
 			continue;
 		}
-		if (is_strict(walk) && !is_possible(walk, &entry)) {
+		if (may_refuse && !is_possible(walk, &entry)) {
 			lose(walk, block, "entry of a directory");
 			continue;
 		}
@@ -188,7 +189,7 @@ void directory_walk(struct directory_walker *walker, uint32_t ino, const void *r
 		.is_indexed = inode->flags & EXT2_INDEX_FL,
 	};
 	if (walker->map.is_strict)
-		walk.seed = ondisk_inode_seed(&walker->map.volume->format, ino, inode->generation);
+		walk.seed = ondisk_inode_seed(&walker->map.volume->format, ino, inode_view_generation(inode));
 	if (shape->is_inline)
 		read_inline(&walk, raw, inode);
 	else

@@ -46,24 +46,32 @@ static void lose(struct walk *walk, uint64_t block, const char *what)
 	damage_tell(&walk->walker->damage, walk->ino, block, what);
 }
 
-static void show(struct walk *walk, struct map_record *record)
+/* False: all of it lies before what is of interest. */
+static bool cut_off(const struct walk *walk, struct map_record *record)
 {
 	uint64_t from = walk->visitor->from;
 
-	if (walk->is_over || record->logical + record->count <= from)
-		return;
-	if (record->logical < from) {
-		record->physical += from - record->logical;
-		record->count -= (uint32_t)(from - record->logical);
-		record->logical = from;
-	}
-	walk->is_over = !walk->visitor->record(walk->visitor->context, record);
+	if (record->logical + record->count <= from)
+		return false;
+	record->physical += from - record->logical;
+	record->count -= (uint32_t)(from - record->logical);
+	record->logical = from;
+	return true;
 }
 
-static void flush_pending(struct walk *walk)
+/* False: the visitor has seen enough. */
+static inline bool show(const struct walk *walk, struct map_record *record)
 {
-	if (walk->pending.count)
-		show(walk, &walk->pending);
+	if (record->logical < walk->visitor->from && !cut_off(walk, record))
+		return true;
+	return walk->visitor->record(walk->visitor->context, record);
+}
+
+/* Shows what is pending, if anything is; nothing after the walk is over. */
+static inline void flush_pending(struct walk *walk)
+{
+	if (walk->pending.count && !walk->is_over)
+		walk->is_over = !show(walk, &walk->pending);
 	walk->pending.count = 0;
 }
 
@@ -120,7 +128,7 @@ static const uint8_t *read_map_block(struct walk *walk, uint64_t block, unsigned
 
 static void read_leaf(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
 {
-	for (unsigned int n = 0; n < node->count && !walk->is_over; n++) {
+	for (unsigned int n = 0; n < node->count; n++) {
 		struct extent_node_leaf leaf = extent_node_leaf(node, n);
 		struct map_record record = { leaf.logical, leaf.physical, leaf.count, leaf.is_unwritten };
 
@@ -130,7 +138,10 @@ static void read_leaf(struct walk *walk, const struct extent_node *node, uint64_
 			continue;
 		}
 		walk->next_logical = record.logical + record.count;
-		show(walk, &record);
+		if (!show(walk, &record)) {
+			walk->is_over = true;
+			return;
+		}
 	}
 }
 
@@ -208,7 +219,9 @@ static void read_indirect(struct walk *walk, uint64_t block, unsigned int height
 {
 	struct map_walker *walker = walk->walker;
 	unsigned int address_bits = walker->volume->format.block_bits - 2;
+	unsigned int shift = address_bits * (height - 1);
 	uint32_t pointers = UINT32_C(1) << address_bits;
+	uint64_t from = walk->visitor->from, first = from > logical ? (from - logical) >> shift : 0;
 	const uint8_t *bytes = read_map_block(walk, block, height - 1);
 
 	if (!bytes)
@@ -222,16 +235,13 @@ static void read_indirect(struct walk *walk, uint64_t block, unsigned int height
 		if (!walk->visitor->from)
 			expect_children(walker, count);
 	}
-	for (uint32_t n = 0; n < pointers && !walk->is_over; n++) {
-		uint64_t at = logical + ((uint64_t)n << (address_bits * (height - 1)));
-		uint32_t pointer = pointer_at(bytes, n);
-
-		if (at + (UINT64_C(1) << (address_bits * (height - 1))) <= walk->visitor->from)
-			continue;
+	for (uint64_t n = first; n < pointers; n++) {
+		uint64_t at = logical + (n << shift);
+		uint32_t pointer = pointer_at(bytes, (uint32_t)n);
 
 		if (pointer && height == 1)
 			read_block(walk, at, pointer);
-		else if (pointer)
+		else if (pointer && !walk->is_over)
 			read_indirect(walk, pointer, height - 1, at);
 	}
 }
@@ -241,19 +251,19 @@ static void walk_indirect(struct walk *walk, const uint8_t *root)
 	unsigned int address_bits = walk->walker->volume->format.block_bits - 2;
 	uint64_t logical = EXT2_NDIR_BLOCKS;
 
-	for (uint32_t n = 0; n < EXT2_NDIR_BLOCKS && !walk->is_over; n++)
+	for (uint32_t n = 0; n < EXT2_NDIR_BLOCKS; n++)
 		if (pointer_at(root, n))
 			read_block(walk, n, pointer_at(root, n));
-	for (unsigned int height = 1; height <= 3 && !walk->is_over; height++) {
-		uint64_t end = logical + (UINT64_C(1) << (height * address_bits));
+	for (unsigned int height = 1; height <= 3; height++) {
 		uint32_t pointer = pointer_at(root, EXT2_NDIR_BLOCKS + height - 1);
+		uint64_t span = UINT64_C(1) << (height * address_bits);
 
 		if (pointer) {
 			walk->shape->depth = height;
-			if (end > walk->visitor->from)
+			if (logical + span > walk->visitor->from && !walk->is_over)
 				read_indirect(walk, pointer, height, logical);
 		}
-		logical = end;
+		logical += span;
 	}
 	flush_pending(walk);
 }
@@ -261,12 +271,17 @@ static void walk_indirect(struct walk *walk, const uint8_t *root)
 void map_visit(struct map_walker *walker, uint32_t ino, const struct inode_view *inode,
                const struct map_visitor *visitor, struct map_shape *shape)
 {
-	struct walk walk = { .walker = walker, .ino = ino, .visitor = visitor, .shape = shape };
+	struct walk walk = {
+		.walker = walker,
+		.ino = ino,
+		.visitor = visitor,
+		.shape = shape,
+	};
 	struct extent_node root;
 
 	*shape = (struct map_shape){ 0 };
 	if (walker->is_strict)
-		walk.seed = ondisk_inode_seed(&walker->volume->format, ino, inode->generation);
+		walk.seed = ondisk_inode_seed(&walker->volume->format, ino, inode_view_generation(inode));
 	if (!(inode->flags & EXT4_EXTENTS_FL)) {
 		walk_indirect(&walk, inode->root);
 		return;
@@ -277,14 +292,6 @@ void map_visit(struct map_walker *walker, uint32_t ino, const struct inode_view 
 	}
 	shape->depth = root.depth;
 	read_node(&walk, &root, UINT64_C(1) << 32, 0);
-}
-
-void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, map_record_function function,
-              void *context, struct map_shape *shape)
-{
-	const struct map_visitor visitor = { .record = function, .context = context };
-
-	map_visit(walker, ino, inode, &visitor, shape);
 }
 
 struct collected {

@@ -52,15 +52,18 @@ MUST_CHECK errcode_t map_walker_open(const struct volume *volume, struct damage_
 void map_walker_close(struct map_walker *walker);
 
 /*
- * Shows all records of inode ino, whose i_block is a map. What cannot be read or be right is left out and is damage:
- * blocks out of bounds, logical blocks not in order.
+ * Shows what a visitor wants to see of inode ino, whose i_block is a map. What cannot be read or be right is left out
+ * and is damage: blocks out of bounds, logical blocks not in order.
  */
-void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, map_record_function function,
-              void *context, struct map_shape *shape);
-
-/* The same, of what a visitor wants to see. */
 void map_visit(struct map_walker *walker, uint32_t ino, const struct inode_view *inode,
                const struct map_visitor *visitor, struct map_shape *shape);
+
+/* The same of all records. */
+static inline void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *inode,
+                            map_record_function function, void *context, struct map_shape *shape)
+{
+	map_visit(walker, ino, inode, &(const struct map_visitor){ .record = function, .context = context }, shape);
+}
 
 /*
  * The records from logical block `from` on, at most `most` of them, and cut off before it; returns how many there are:

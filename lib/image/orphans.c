@@ -113,7 +113,7 @@ static errcode_t read_file(struct reading *reading)
 	}
 	if (error)
 		return error;
-	reading->seed = ondisk_inode_seed(&volume->format, reading->file, inode.view.generation);
+	reading->seed = ondisk_inode_seed(&volume->format, reading->file, inode.all.value.generation);
 	map_walk(reading->walker, reading->file, &inode.view, read_record, reading, &shape);
 	return reading->error;
 }

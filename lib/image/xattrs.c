@@ -33,7 +33,7 @@ static void lose(const struct reading *reading, const char *what)
 static bool is_of_lustre(const struct reading *reading, const struct volume_inode *value)
 {
 	return (uint32_t)value->all.value.mtime.seconds == reading->inode->ino &&
-	       value->view.generation == reading->inode->view.generation;
+	       value->all.value.generation == reading->inode->all.value.generation;
 }
 
 /* A value that has an inode. *value is NULL if it is damaged, which has been told. */

@@ -26,9 +26,17 @@ void inode_view_read(const void *bytes, struct inode_view *view)
 		.flags = le32toh(raw.i_flags),
 		.size_bytes = le32toh(raw.i_size) | (uint64_t)le32toh(raw.i_size_high) << 32,
 		.xattr_block = le32toh(raw.i_file_acl) | (uint64_t)le16toh(raw.osd2.linux2.l_i_file_acl_high) << 32,
-		.generation = le32toh(raw.i_generation),
 		.root = (const uint8_t *)bytes + offsetof(struct ext2_inode, i_block),
 	};
+}
+
+uint32_t inode_view_generation(const struct inode_view *view)
+{
+	uint32_t raw;
+
+	memcpy(&raw, view->root - offsetof(struct ext2_inode, i_block) + offsetof(struct ext2_inode, i_generation),
+	       sizeof(raw));
+	return le32toh(raw);
 }
 
 const uint8_t *inode_view_inline_rest(const struct ondisk_format *format, const void *bytes, size_t *count)

@@ -13,12 +13,14 @@ struct inode_view {
 	uint32_t flags;
 	uint64_t size_bytes;
 	uint64_t xattr_block; /* 0: none */
-	uint32_t generation;
-	const uint8_t *root; /* i_block, INODE_ROOT_BYTES of it, within the bytes that were given */
+	const uint8_t *root;  /* i_block, INODE_ROOT_BYTES of it, within the bytes that were given */
 };
 
 /* bytes: inode_bytes of them. */
 void inode_view_read(const void *bytes, struct inode_view *view);
+
+/* The inode's generation, which checksums of its blocks count in. Reports need none, and read millions of inodes. */
+uint32_t inode_view_generation(const struct inode_view *view);
 
 /*
  * Where content that lies in the inode itself (EXT4_INLINE_DATA_FL) continues after i_block: the value of the xattr

@@ -82,8 +82,9 @@ static uint64_t ideal_extents(const struct scan_run *run, const struct file_layo
 	return score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
 }
 
-static void add_to_sums(const struct scan_run *run, struct report_sums *sums, const struct file_layout *layout,
-                        const struct map_shape *shape)
+/* Returns how many extents would be ideal. */
+static uint64_t add_to_sums(const struct scan_run *run, struct report_sums *sums, const struct file_layout *layout,
+                            const struct map_shape *shape)
 {
 	uint64_t ideal = ideal_extents(run, layout);
 
@@ -99,6 +100,7 @@ static void add_to_sums(const struct scan_run *run, struct report_sums *sums, co
 	sums->unwritten_records += layout->unwritten_records;
 	sums->holes += layout->holes;
 	seek_merge(&sums->inside, &layout->seeks);
+	return ideal;
 }
 
 static errcode_t add_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
@@ -111,9 +113,9 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 		files->empty++;
 		return 0;
 	}
-	add_to_sums(run, &files->regular, layout, &walk->shape);
+	uint64_t ideal = add_to_sums(run, &files->regular, layout, &walk->shape);
 	enum file_kind kind =
-		verdict_decide(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
+		verdict_decide(&files->kinds, layout, walk->shape.blocks, ideal,
 	                       verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->blocks),
 	                       run->scan->report->filesystem.block_bytes);
 	histogram_add(&files->extents_per_file, layout->extents);
@@ -132,7 +134,7 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 							     .extents = layout->extents,
 							     .runs = layout->runs,
 							     .records = layout->records,
-							     .ideal_extents = ideal_extents(run, layout),
+							     .ideal_extents = ideal,
 							     .size_bytes = inode->size_bytes,
 							     .kind = kind,
 						     });
