@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/read/target.h"
+#include "image/target.h"
 #include "compare/policies.h"
 #include "transaction/preview.h"
 

@@ -8,9 +8,11 @@
 #include <ext2fs/ext2fs.h>
 
 #include "analyze/forms/saved_report.h"
-#include "analyze/read/paths.h"
-#include "analyze/read/target.h"
+#include "analyze/analyze.h"
+#include "analyze/read/filesystem.h"
 #include "e2frag_options.h"
+#include "image/lookup.h"
+#include "image/target.h"
 #include "populate/output/output.h"
 #include "support/io/same_file.h"
 #include "support/io/whole_io.h"
@@ -45,10 +47,11 @@ static void subject_close(struct subject *subject)
 static errcode_t open_volume(struct subject *subject, struct problem *problem)
 {
 	const struct target *target = &subject->target;
-	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume,
-	                              &subject->report->filesystem, problem);
+	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
 
 	subject->is_open = !error;
+	if (!error)
+		report_filesystem_describe(&subject->volume, &subject->report->filesystem);
 	/* A file of e2image is opened like one that is cut off. */
 	bool may_be_other = error ? error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ :
 	                            subject->report->filesystem.missing_blocks;
@@ -195,7 +198,7 @@ static int print_paths(const struct command *command, struct subject *subject)
 	for (size_t n = 0; n < command->paths.count; n++) {
 		const char *path = command->paths.list[n];
 		uint32_t ino;
-		errcode_t error = paths_lookup(volume, path, damage, &ino);
+		errcode_t error = paths_lookup(volume, path, damage_list_listener(damage), &ino);
 
 		if (!error)
 			error = command->form->print_file(volume, ino, path, command->with_rows, damage, stdout);

@@ -82,12 +82,10 @@ static uint64_t inodes_to_scan(const struct volume *volume)
 }
 
 /* Until the given share of the time and of the bytes is used up. */
-static void set_budget(const struct volume *volume, double started, double share)
+static void set_budget(const struct volume *volume, const struct report_quick *quick, double started, double share)
 {
 	if (!volume->budget)
 		return;
-	const struct report_quick *quick = volume->budget->report;
-
 	volume->budget->most_bytes = (uint64_t)((double)quick->most_bytes * share);
 	volume->budget->end = started + quick->seconds * share;
 }
@@ -95,6 +93,7 @@ static void set_budget(const struct volume *volume, double started, double share
 static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, const struct analyze_options *options,
                                double started, struct report *report)
 {
+	const struct damage_listener listener = damage_list_listener(&report->damage);
 	errcode_t error = 0;
 
 	report->has_free = !options->without_free;
@@ -103,16 +102,16 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 	report->free.superblock_free_blocks = volume->free_blocks;
 	report->free.reserved_blocks = volume->reserved_blocks;
 	report->worst.limit = options->worst_limit;
-	volume_check_descriptors(volume, &report->damage);
+	volume_check_descriptors(volume, &listener);
 	if (!options->without_free) {
 		progress_stage(options->progress, "free space", 0, 0);
-		set_budget(volume, started, options->without_files ? 1 : 0.5);
+		set_budget(volume, &report->quick, started, options->without_files ? 1 : 0.5);
 		error = free_space_read(volume, pool, options->with_groups, report);
 	}
 	if (!error && !options->without_files) {
 		progress_stage(options->progress, "files", 0,
 		               inodes_to_scan(volume) * (needs_directories(options) ? 2 : 1));
-		set_budget(volume, started, 1);
+		set_budget(volume, &report->quick, started, 1);
 		error = analyze_files(volume, pool, options, report);
 	}
 	if (!error)
@@ -124,7 +123,7 @@ errcode_t analyze(const struct volume *volume, const struct analyze_options *opt
                   struct problem *problem)
 {
 	double started = seconds_of(CLOCK_MONOTONIC);
-	struct read_budget budget = { .report = &report->quick };
+	struct read_budget budget = { 0 };
 	struct volume limited = *volume;
 	struct pool *pool;
 	errcode_t error = pool_create(options->threads, &pool);
@@ -139,6 +138,7 @@ errcode_t analyze(const struct volume *volume, const struct analyze_options *opt
 		error = analyze_parts(&limited, pool, options, started, report);
 		pool_destroy(pool);
 	}
+	report->quick.read_bytes = budget.read_bytes;
 	report->seconds = seconds_of(CLOCK_MONOTONIC) - started;
 	return error ? problem_set(problem, error, volume->path, "cannot analyse") : 0;
 }

@@ -20,9 +20,9 @@ struct analyze_options {
 };
 
 /*
- * Fills in the report about the filesystem, whose part volume_open() has filled in already. The same report whatever
- * the number of threads, unless quick_seconds end it. What cannot be read is counted and named in it and no error.
- * Errors: ENOMEM, EAGAIN; the report is to be destroyed in any case.
+ * Fills in the report about the filesystem, whose own part report_filesystem_describe() has filled in already. The same
+ * report whatever the number of threads, unless quick_seconds end it. What cannot be read is counted and named in it
+ * and no error. Errors: ENOMEM, EAGAIN; the report is to be destroyed in any case.
  */
 MUST_CHECK errcode_t analyze(const struct volume *volume, const struct analyze_options *options, struct report *report,
                              struct problem *problem);

@@ -11,14 +11,11 @@ analyze_sources := \
 	lib/analyze/forms/forms.c \
 	lib/analyze/forms/page.c \
 	lib/analyze/forms/saved_report.c \
-	lib/analyze/read/directory_walk.c \
+	lib/analyze/read/filesystem.c \
 	lib/analyze/read/free_space.c \
 	lib/analyze/read/inode_counts.c \
 	lib/analyze/read/inode_scan.c \
-	lib/analyze/read/map_walk.c \
 	lib/analyze/read/paths.c \
-	lib/analyze/read/target.c \
-	lib/analyze/read/volume.c \
 	lib/analyze/report/figures.c \
 	lib/analyze/report/layout.c \
 	lib/analyze/report/report.c \

@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 image_sources := \
+	lib/image/block_bitmaps.c \
+	lib/image/contents.c \
+	lib/image/directory_walk.c \
+	lib/image/inode.c \
+	lib/image/inode_table.c \
 	lib/image/journal_log.c \
 	lib/image/journal_overlay.c \
-	lib/image/journal_scan.c
+	lib/image/journal_scan.c \
+	lib/image/lookup.c \
+	lib/image/map_walk.c \
+	lib/image/orphans.c \
+	lib/image/target.c \
+	lib/image/volume.c \
+	lib/image/xattrs.c

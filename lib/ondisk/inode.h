@@ -40,6 +40,26 @@ struct inode_value {
 MUST_CHECK errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const struct inode_value *value,
                                   const void *xattr_area, void *bytes);
 
+/* What an inode's bytes say. */
+struct inode_decoded {
+	struct inode_value value; /* what the inode has no room for is 0 */
+	uint16_t extra_isize;
+	bool has_crtime;
+	uint32_t deletion_time; /* of an inode on the superblock's list of orphans, the next one's number */
+};
+
+/*
+ * Reads inode_bytes bytes, which nobody vouches for: every value is one that its type can hold, nanoseconds are below
+ * 10^9 (0 where the inode says more). The size is as the kernel reads it, up to INT64_MAX and larger ones, too.
+ */
+void inode_decode(const struct ondisk_format *format, const void *bytes, struct inode_decoded *inode);
+
+/* Is the inode what its checksum says? True where there is none, and of bytes that are all 0. */
+bool inode_checksum_fits(const struct ondisk_format *format, uint32_t ino, const void *bytes);
+
+/* What inode_root_device() has made. */
+void inode_root_read_device(const uint8_t root[INODE_ROOT_BYTES], uint32_t *major, uint32_t *minor);
+
 /* Bytes after i_extra_isize that xattrs can use, their magic included; 0 with 128-byte inodes. */
 uint32_t inode_xattr_area_bytes(const struct ondisk_format *format);
 

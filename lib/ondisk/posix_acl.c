@@ -100,3 +100,59 @@ void posix_acl_encode(const void *value, uint32_t value_bytes, void *disk)
 		bytes += entry_bytes;
 	}
 }
+
+/* The entry at *offset, which moves on; false: it is cut off. */
+static bool read_entry(const uint8_t *disk, uint32_t disk_bytes, uint32_t *offset, struct posix_acl_xattr_entry *entry)
+{
+	struct disk_entry raw = { .id = htole32((uint32_t)ACL_UNDEFINED_ID) };
+	uint32_t left = disk_bytes - *offset;
+
+	if (left < offsetof(struct disk_entry, id))
+		return false;
+	memcpy(&raw, disk + *offset, offsetof(struct disk_entry, id));
+	uint32_t entry_bytes = disk_entry_bytes(le16toh(raw.tag));
+
+	if (left < entry_bytes)
+		return false;
+	memcpy(&raw, disk + *offset, entry_bytes);
+	*offset += entry_bytes;
+	/* Both are little-endian. */
+	*entry = (struct posix_acl_xattr_entry){ .e_tag = raw.tag, .e_perm = raw.permissions, .e_id = raw.id };
+	return true;
+}
+
+errcode_t posix_acl_decode_measure(const void *disk, uint32_t disk_bytes, uint32_t *value_bytes)
+{
+	struct disk_header header;
+	uint32_t offset = sizeof(header);
+
+	if (disk_bytes <= sizeof(header))
+		return EINVAL;
+	memcpy(&header, disk, sizeof(header));
+	if (le32toh(header.version) != DISK_VERSION)
+		return EINVAL;
+	*value_bytes = sizeof(struct posix_acl_xattr_header);
+	while (offset < disk_bytes) {
+		struct posix_acl_xattr_entry entry;
+
+		if (!read_entry(disk, disk_bytes, &offset, &entry) || !tag_may_follow(le16toh(entry.e_tag), 0))
+			return EINVAL;
+		*value_bytes += sizeof(entry);
+	}
+	return 0;
+}
+
+void posix_acl_decode(const void *disk, uint32_t disk_bytes, void *value)
+{
+	struct posix_acl_xattr_header header = { htole32(POSIX_ACL_XATTR_VERSION) };
+	struct posix_acl_xattr_entry entry;
+	uint32_t offset = sizeof(struct disk_header);
+	uint8_t *bytes = value;
+
+	memcpy(bytes, &header, sizeof(header));
+	bytes += sizeof(header);
+	while (offset < disk_bytes && read_entry(disk, disk_bytes, &offset, &entry)) {
+		memcpy(bytes, &entry, sizeof(entry));
+		bytes += sizeof(entry);
+	}
+}

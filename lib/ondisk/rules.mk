@@ -7,9 +7,11 @@ ondisk_sources := \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inode.c \
+	lib/ondisk/inode_decode.c \
 	lib/ondisk/journal_block.c \
 	lib/ondisk/journal_view.c \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/views.c \
-	lib/ondisk/xattr.c
+	lib/ondisk/xattr.c \
+	lib/ondisk/xattr_read.c

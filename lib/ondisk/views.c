@@ -4,14 +4,16 @@
 #include <endian.h>
 #include <string.h>
 
-#include <ext2fs/ext2_ext_attr.h>
 #include <ext2fs/ext3_extents.h>
 
-#define SYSTEM_NAMES 7        /* the prefix "system." of the name "data" */
+#include "ondisk/xattr_read.h"
+#include "support/crc32c.h"
+
 #define MAX_INITIALISED 32768 /* a larger count says that the extent is unwritten, and as much too much */
 #define HEADER_BYTES 8        /* of an entry: inode, record length, name length, type */
 #define INDEX_INFO_OFFSET 24  /* after . and .. of an htree's first block */
 #define LARGEST_INDEX_LEVELS 3
+#define DOT_RECORD_BYTES 12
 
 void inode_view_read(const void *bytes, struct inode_view *view)
 {
@@ -28,52 +30,28 @@ void inode_view_read(const void *bytes, struct inode_view *view)
 	};
 }
 
-static const uint8_t *find_data(const uint8_t *area, size_t area_bytes, size_t *count)
+uint32_t inode_view_generation(const struct inode_view *view)
 {
-	size_t at = 0;
+	uint32_t raw;
 
-	for (;;) {
-		struct ext2_ext_attr_entry entry;
-
-		if (at + sizeof(entry) > area_bytes)
-			return NULL;
-		memcpy(&entry, area + at, sizeof(entry));
-		size_t next = at + sizeof(entry) + ((entry.e_name_len + 3u) & ~3u);
-
-		/* Four bytes of zero end the list. */
-		if ((!entry.e_name_len && !entry.e_name_index) || next > area_bytes)
-			return NULL;
-		if (entry.e_name_index == SYSTEM_NAMES && entry.e_name_len == 4 &&
-		    !memcmp(area + at + sizeof(entry), "data", 4)) {
-			size_t offset = le16toh(entry.e_value_offs), size = le32toh(entry.e_value_size);
-
-			if (entry.e_value_inum || offset > area_bytes || size > area_bytes - offset)
-				return NULL;
-			*count = size;
-			return area + offset;
-		}
-		at = next;
-	}
+	memcpy(&raw, view->root - offsetof(struct ext2_inode, i_block) + offsetof(struct ext2_inode, i_generation),
+	       sizeof(raw));
+	return le32toh(raw);
 }
 
 const uint8_t *inode_view_inline_rest(const struct ondisk_format *format, const void *bytes, size_t *count)
 {
-	uint16_t extra;
-	uint32_t magic;
+	struct xattr_cursor cursor = xattr_start_inode(format, bytes);
+	struct xattr_entry entry;
 
 	*count = 0;
-	if (format->inode_bytes <= EXT2_GOOD_OLD_INODE_SIZE)
-		return NULL;
-	memcpy(&extra, (const uint8_t *)bytes + EXT2_GOOD_OLD_INODE_SIZE, sizeof(extra));
-
-	size_t start = EXT2_GOOD_OLD_INODE_SIZE + (size_t)le16toh(extra);
-	if (start + sizeof(magic) > format->inode_bytes)
-		return NULL;
-	memcpy(&magic, (const uint8_t *)bytes + start, sizeof(magic));
-	if (le32toh(magic) != EXT2_EXT_ATTR_MAGIC)
-		return NULL;
-	start += sizeof(magic);
-	return find_data((const uint8_t *)bytes + start, format->inode_bytes - start, count);
+	while (xattr_entries_next(&cursor, &entry)) {
+		if (!xattr_entry_is_inline_data(&entry) || !entry.value)
+			continue;
+		*count = entry.value_bytes;
+		return entry.value;
+	}
+	return NULL;
 }
 
 bool extent_node_read(const void *bytes, size_t byte_count, struct extent_node *node)
@@ -93,6 +71,23 @@ bool extent_node_read(const void *bytes, size_t byte_count, struct extent_node *
 		return false;
 	*node = (struct extent_node){ (const uint8_t *)bytes + sizeof(header), count, depth };
 	return true;
+}
+
+/* It follows the entries that there is room for, which may leave some bytes. */
+bool extent_node_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *bytes)
+{
+	struct ext3_extent_header header;
+	struct ext3_extent_tail tail;
+
+	if (!format->checksums)
+		return true;
+	memcpy(&header, bytes, sizeof(header));
+	size_t offset = sizeof(header) + (size_t)le16toh(header.eh_max) * sizeof(struct ext3_extent);
+
+	if (offset + sizeof(tail) > format->block_bytes)
+		return false;
+	memcpy(&tail, (const uint8_t *)bytes + offset, sizeof(tail));
+	return le32toh(tail.et_checksum) == crc32c(inode_seed, bytes, offset);
 }
 
 struct extent_node_leaf extent_node_leaf(const struct extent_node *node, unsigned int index)
@@ -152,10 +147,66 @@ bool directory_entries_next(struct directory_cursor *cursor, struct directory_en
 		cursor->offset += record;
 		if (!ino)
 			continue;
-		*entry = (struct directory_entry){ le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes };
+		*entry = (struct directory_entry){ le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes, at[7] };
 		return true;
 	}
 	return false;
+}
+
+/* Where a block of an htree's index has its count and limit; 0: it is no such block. */
+static size_t index_head_bytes(const struct ondisk_format *format, const uint8_t *block)
+{
+	const size_t root_head = INDEX_INFO_OFFSET + sizeof(struct ext2_dx_root_info);
+	uint16_t first, second;
+	uint32_t ino;
+
+	memcpy(&ino, block, sizeof(ino));
+	memcpy(&first, block + 4, sizeof(first));
+	memcpy(&second, block + DOT_RECORD_BYTES + 4, sizeof(second));
+	if (!ino && !block[6] && record_bytes(le16toh(first), format->block_bytes) == format->block_bytes)
+		return HEADER_BYTES;
+	if (le16toh(first) == DOT_RECORD_BYTES &&
+	    record_bytes(le16toh(second), format->block_bytes) == format->block_bytes - DOT_RECORD_BYTES &&
+	    directory_entries_index_levels(block, format->block_bytes) >= 0)
+		return root_head;
+	return 0;
+}
+
+/* Over the entries in use, and the tail with its checksum zero; see lib/ondisk/directory_index.c. */
+static bool index_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const uint8_t *block)
+{
+	const size_t entry_bytes = sizeof(struct ext2_dx_entry);
+	size_t head_bytes = index_head_bytes(format, block);
+	struct ext2_dx_countlimit values;
+	struct ext2_dx_tail tail;
+
+	if (!head_bytes)
+		return false;
+	memcpy(&values, block + head_bytes, sizeof(values));
+	size_t count = le16toh(values.count), limit = le16toh(values.limit);
+
+	if (count > limit || head_bytes + limit * entry_bytes + sizeof(tail) > format->block_bytes)
+		return false;
+	memcpy(&tail, block + head_bytes + limit * entry_bytes, sizeof(tail));
+	uint32_t found = le32toh(tail.dt_checksum),
+		 checksum = crc32c(inode_seed, block, head_bytes + count * entry_bytes);
+
+	tail.dt_checksum = 0;
+	return found == crc32c(checksum, &tail, sizeof(tail));
+}
+
+bool directory_block_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *block)
+{
+	struct ext2_dir_entry_tail tail;
+	size_t capacity = format->block_bytes - sizeof(tail);
+
+	if (!format->checksums)
+		return true;
+	memcpy(&tail, (const uint8_t *)block + capacity, sizeof(tail));
+	if (!tail.det_reserved_zero1 && le16toh(tail.det_rec_len) == sizeof(tail) &&
+	    le16toh(tail.det_reserved_name_len) == EXT2_DIR_NAME_LEN_CSUM)
+		return le32toh(tail.det_checksum) == crc32c(inode_seed, block, capacity);
+	return index_checksum_fits(format, inode_seed, block);
 }
 
 int directory_entries_index_levels(const void *block, size_t byte_count)

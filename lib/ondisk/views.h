@@ -19,6 +19,9 @@ struct inode_view {
 /* bytes: inode_bytes of them. */
 void inode_view_read(const void *bytes, struct inode_view *view);
 
+/* The inode's generation, which checksums of its blocks count in. Reports need none, and read millions of inodes. */
+uint32_t inode_view_generation(const struct inode_view *view);
+
 /*
  * Where content that lies in the inode itself (EXT4_INLINE_DATA_FL) continues after i_block: the value of the xattr
  * "system.data" in the inode. NULL, and 0 bytes, if there is none or its place is out of bounds.
@@ -48,6 +51,12 @@ struct extent_node_index {
 /* False if the bytes are no node: the magic number, a depth above the largest, more entries than there is room for. */
 MUST_CHECK bool extent_node_read(const void *bytes, size_t byte_count, struct extent_node *node);
 
+/*
+ * Does a node's block, which extent_node_read() has accepted, have the right checksum? inode_seed: ondisk_inode_seed()
+ * of the inode. True where there are none; the root in the inode has none.
+ */
+bool extent_node_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *bytes);
+
 /* Entry `index`, below count, of a leaf and of any other node. */
 struct extent_node_leaf extent_node_leaf(const struct extent_node *node, unsigned int index);
 struct extent_node_index extent_node_index(const struct extent_node *node, unsigned int index);
@@ -64,10 +73,16 @@ struct directory_entry {
 	uint32_t ino;
 	const char *name; /* within the bytes; no 0 follows it */
 	uint8_t name_bytes;
+	uint8_t file_type; /* EXT2_FT_*, or anything; with the feature filetype alone */
 };
 
 /* The next entry that is in use, . and .. among them; false after the last. */
 MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry);
+
+/*
+ * Does a directory's block, one of leaves or of its index, have the right checksum? True where there are none.
+ */
+bool directory_block_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *block);
 
 /*
  * How many levels of index blocks an htree's first block says that there are between it and the leaves; -1 if it

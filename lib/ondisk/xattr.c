@@ -12,18 +12,11 @@
 #include <linux/limits.h>
 #include <string.h>
 
-#include <ext2fs/ext2_ext_attr.h>
-
 #include "ondisk/posix_acl.h"
+#include "ondisk/xattr_parts.h"
 #include "support/crc32c.h"
 
-#define UNIT_BYTES EXT2_EXT_ATTR_PAD /* entries and values are padded to this */
-#define TERMINATOR_BYTES 4
-#define INODE_HEADER_BYTES 4
 #define MAX_NAME_BYTES 255 /* without its prefix */
-#define INDEX_ACL_ACCESS 2
-#define INDEX_ACL_DEFAULT 3
-#define INDEX_SYSTEM 7
 
 /* An xattr as it stands on disk, its value not yet converted. */
 struct stored_xattr {
@@ -37,7 +30,7 @@ struct stored_xattr {
 
 static uint64_t padded(uint64_t bytes)
 {
-	return (bytes + UNIT_BYTES - 1) & ~(uint64_t)(UNIT_BYTES - 1);
+	return (bytes + XATTR_UNIT_BYTES - 1) & ~(uint64_t)(XATTR_UNIT_BYTES - 1);
 }
 
 static uint64_t entry_bytes(const struct stored_xattr *stored)
@@ -53,26 +46,14 @@ static uint64_t total_bytes(const struct stored_xattr *stored)
 /* Prefixes become a number; a few names are numbers as a whole. */
 static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
 {
-	static const struct {
-		const char *text;
-		uint8_t index;
-	} names[] = {
-		{ "user.", 1 },
-		{ "system.posix_acl_access", INDEX_ACL_ACCESS },
-		{ "system.posix_acl_default", INDEX_ACL_DEFAULT },
-		{ "trusted.", 4 },
-		{ "security.", 6 },
-		{ "system.richacl", 8 },
-		{ "system.", INDEX_SYSTEM }, /* after those that begin like it */
-	};
-
 	if (strcmp(whole, "system.data") == 0)
 		return ENOTSUP; /* it would be taken for the file's inline data */
-	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-		size_t length = strlen(names[n].text);
-		bool is_prefix = names[n].text[length - 1] == '.';
+	for (size_t n = 0; n < XATTR_PREFIXES; n++) {
+		const struct xattr_prefix *prefix = &xattr_prefixes[n];
+		size_t length = strlen(prefix->text);
+		bool is_prefix = prefix->text[length - 1] == '.';
 
-		if (is_prefix ? strncmp(whole, names[n].text, length) != 0 : strcmp(whole, names[n].text) != 0)
+		if (is_prefix ? strncmp(whole, prefix->text, length) != 0 : strcmp(whole, prefix->text) != 0)
 			continue;
 
 		size_t name_bytes = strlen(whole + length);
@@ -83,7 +64,7 @@ static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
 			return EINVAL;
 		stored->name = whole + length;
 		stored->name_bytes = name_bytes;
-		stored->name_index = names[n].index;
+		stored->name_index = prefix->index;
 		return 0;
 	}
 	return ENOTSUP;
@@ -91,7 +72,7 @@ static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
 
 static bool is_acl(const struct stored_xattr *stored)
 {
-	return stored->name_index == INDEX_ACL_ACCESS || stored->name_index == INDEX_ACL_DEFAULT;
+	return stored->name_index == XATTR_INDEX_ACL_ACCESS || stored->name_index == XATTR_INDEX_ACL_DEFAULT;
 }
 
 static errcode_t resolve(const struct xattr *list, size_t count, uint64_t in_value_inode,
@@ -150,14 +131,14 @@ static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count,
 static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count, uint64_t eligible, uint64_t room,
                                 uint64_t *chosen)
 {
-	size_t units = room / UNIT_BYTES;
+	size_t units = room / XATTR_UNIT_BYTES;
 	/* [n]: a choice that fills n units; 0: none is known. */
 	uint64_t SCOPE_FREE *choices = calloc(units + 1, sizeof(*choices));
 
 	if (!choices)
 		return ENOMEM;
 	for (size_t n = 0; n < count; n++) {
-		uint64_t size = total_bytes(&stored[n]) / UNIT_BYTES;
+		uint64_t size = total_bytes(&stored[n]) / XATTR_UNIT_BYTES;
 
 		for (size_t filled = units; eligible >> n & 1 && filled >= size; filled--) {
 			if (choices[filled] == 0 && (filled == size || choices[filled - size] != 0))
@@ -173,14 +154,14 @@ static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count,
 static uint64_t inode_room(const struct ondisk_format *format)
 {
 	uint64_t area_bytes = inode_xattr_area_bytes(format);
-	uint64_t overhead = INODE_HEADER_BYTES + TERMINATOR_BYTES;
+	uint64_t overhead = XATTR_INODE_HEADER_BYTES + XATTR_TERMINATOR_BYTES;
 
 	return area_bytes > overhead ? area_bytes - overhead : 0;
 }
 
 static uint64_t block_room(const struct ondisk_format *format)
 {
-	return format->block_bytes - sizeof(struct ext2_ext_attr_header) - TERMINATOR_BYTES;
+	return format->block_bytes - sizeof(struct ext2_ext_attr_header) - XATTR_TERMINATOR_BYTES;
 }
 
 /*
@@ -250,19 +231,10 @@ errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *li
  */
 static uint32_t hash_entry(const struct stored_xattr *stored, const uint8_t *value)
 {
-	uint32_t hash = 0;
+	uint32_t hash = xattr_hash_name(stored->name, stored->name_bytes);
 
-	for (size_t n = 0; n < stored->name_bytes; n++)
-		hash = (hash << 5 | hash >> 27) ^ (uint8_t)stored->name[n];
-	if (stored->in_value_inode)
-		return (hash << 16 | hash >> 16) ^ stored->source->value_hash;
-	for (size_t offset = 0; offset < stored->value_bytes; offset += UNIT_BYTES) {
-		uint32_t word;
-
-		memcpy(&word, value + offset, sizeof(word));
-		hash = (hash << 16 | hash >> 16) ^ le32toh(word);
-	}
-	return hash;
+	return stored->in_value_inode ? xattr_hash_value_inode(hash, stored->source->value_hash) :
+	                                xattr_hash_value(hash, value, stored->value_bytes);
 }
 
 static void write_value(const struct stored_xattr *stored, uint8_t *value)
@@ -321,7 +293,7 @@ static uint32_t write_entries(const struct stored_xattr *list, size_t count, uin
 		};
 
 		place_value(stored, base, &end, &raw);
-		assert(entries + entry_bytes(stored) + TERMINATOR_BYTES <= end);
+		assert(entries + entry_bytes(stored) + XATTR_TERMINATOR_BYTES <= end);
 		/* The kernel checks a value that has an inode by its entry's hash, even where no others are. */
 		if (has_hashes || stored->in_value_inode) {
 			uint32_t hash = hash_entry(stored, end);
@@ -364,7 +336,7 @@ errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xa
 	if (selected_count == 0)
 		return 0;
 
-	uint8_t *entries = (uint8_t *)area + INODE_HEADER_BYTES;
+	uint8_t *entries = (uint8_t *)area + XATTR_INODE_HEADER_BYTES;
 
 	memcpy(area, &magic, sizeof(magic));
 	write_entries(stored, selected_count, entries, entries, (uint8_t *)area + area_bytes, false);
@@ -436,11 +408,11 @@ struct gap {
 
 static struct gap find_gap(const struct ondisk_format *format, const uint8_t *area)
 {
-	struct gap gap = { .start = INODE_HEADER_BYTES, .end = inode_xattr_area_bytes(format) };
+	struct gap gap = { .start = XATTR_INODE_HEADER_BYTES, .end = inode_xattr_area_bytes(format) };
 	struct ext2_ext_attr_entry entry;
 	uint32_t magic;
 
-	if (gap.end < INODE_HEADER_BYTES + TERMINATOR_BYTES || !area)
+	if (gap.end < XATTR_INODE_HEADER_BYTES + XATTR_TERMINATOR_BYTES || !area)
 		return gap;
 	memcpy(&magic, area, sizeof(magic));
 	if (!magic)
@@ -452,7 +424,7 @@ static struct gap find_gap(const struct ondisk_format *format, const uint8_t *ar
 		if (!first)
 			return gap;
 		memcpy(&entry, area + gap.start, sizeof(entry));
-		uint32_t value = INODE_HEADER_BYTES + le16toh(entry.e_value_offs);
+		uint32_t value = XATTR_INODE_HEADER_BYTES + le16toh(entry.e_value_offs);
 
 		/* Offset 0 is that of a value of no bytes, or of one that has an inode of its own. */
 		if (entry.e_value_offs && value < gap.end)
@@ -464,9 +436,10 @@ uint32_t inline_data_room(const struct ondisk_format *format, const void *xattr_
 {
 	struct gap gap = find_gap(format, xattr_area);
 
-	if (!format->inline_data || gap.end < gap.start + DATA_ENTRY_BYTES + TERMINATOR_BYTES)
+	if (!format->inline_data || gap.end < gap.start + DATA_ENTRY_BYTES + XATTR_TERMINATOR_BYTES)
 		return 0;
-	return INODE_ROOT_BYTES + ((gap.end - gap.start - DATA_ENTRY_BYTES - TERMINATOR_BYTES) & ~EXT2_EXT_ATTR_ROUND);
+	return INODE_ROOT_BYTES +
+	       ((gap.end - gap.start - DATA_ENTRY_BYTES - XATTR_TERMINATOR_BYTES) & ~EXT2_EXT_ATTR_ROUND);
 }
 
 void inline_data_encode(const struct ondisk_format *format, const void *data, uint32_t bytes,
@@ -481,9 +454,9 @@ void inline_data_encode(const struct ondisk_format *format, const void *data, ui
 	/* The kernel and e2fsck ask for the xattr even where i_block holds everything. */
 	struct ext2_ext_attr_entry entry = {
 		.e_name_len = sizeof(data_name) - 1,
-		.e_name_index = INDEX_SYSTEM,
+		.e_name_index = XATTR_INDEX_SYSTEM,
 		.e_value_size = htole32(value_bytes),
-		.e_value_offs = htole16(value_bytes ? value_start - INODE_HEADER_BYTES : 0),
+		.e_value_offs = htole16(value_bytes ? value_start - XATTR_INODE_HEADER_BYTES : 0),
 	};
 
 	assert(bytes <= inline_data_room(format, area));

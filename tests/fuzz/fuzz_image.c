@@ -15,7 +15,8 @@
 
 #include "analyze/analyze.h"
 #include "analyze/forms/forms.h"
-#include "analyze/read/paths.h"
+#include "analyze/read/filesystem.h"
+#include "image/lookup.h"
 #include "support/crc32c.h"
 
 #define PIECE_HEAD_BYTES 4
@@ -190,7 +191,8 @@ static void print_path(const struct volume *volume, const char *path, struct dam
 	uint32_t ino;
 
 	FUZZ_CHECK(stream);
-	if (!paths_lookup(volume, path, damage, &ino) && file_extents_print(volume, ino, path, true, damage, stream))
+	if (!paths_lookup(volume, path, damage_list_listener(damage), &ino) &&
+	    file_extents_print(volume, ino, path, true, damage, stream))
 		fputs("refused", stream);
 	fclose(stream);
 }
@@ -212,11 +214,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 	FUZZ_CHECK(report);
 	unfold(path.text, bytes, count);
-	if (volume_open(path.text, 0, &volume, &report->filesystem, &problem)) {
+	if (volume_open(path.text, 0, &volume, &problem)) {
 		FUZZ_CHECK(problem.error);
 		problem_clear(&problem);
 		return 0;
 	}
+	report_filesystem_describe(&volume, &report->filesystem);
 	report->filesystem.target = path.text;
 	errcode_t error = analyze(&volume, &options, report, &problem);
 

@@ -44,6 +44,8 @@ unit_tests := \
 	free_reserved \
 	free_space \
 	histogram \
+	image_damage \
+	image_read \
 	inline_data \
 	inode \
 	inode_alloc \
@@ -114,6 +116,7 @@ unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
+	tests/unit/image_judge.c \
 	tests/unit/log_image.c \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \

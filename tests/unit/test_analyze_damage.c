@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analyze/forms/forms.h"
+#include "analyze/read/filesystem.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -151,11 +152,12 @@ static char *report_of(unsigned int threads)
 	char *text = NULL;
 	size_t text_bytes;
 
-	if (volume_open(image_path, 0, &volume, &report->filesystem, &problem)) {
+	if (volume_open(image_path, 0, &volume, &problem)) {
 		problem_clear(&problem);
 		free(report);
 		return NULL;
 	}
+	report_filesystem_describe(&volume, &report->filesystem);
 	report->filesystem.target = image_path;
 	ck_assert_int_eq(analyze(&volume, &options, report, &problem), 0);
 	check_report(report);
@@ -224,7 +226,8 @@ static bool fail_from(unsigned int read)
 	struct problem problem = { 0 };
 	struct volume volume;
 
-	ck_assert_int_eq(volume_open(image_path, 0, &volume, &report->filesystem, &problem), 0);
+	ck_assert_int_eq(volume_open(image_path, 0, &volume, &problem), 0);
+	report_filesystem_describe(&volume, &report->filesystem);
 	reads = 0;
 	failing_read = read;
 	ck_assert_int_eq(analyze(&volume, &options, report, &problem), 0);

@@ -322,7 +322,7 @@ void form_damage(const struct report *report, const char *indent, FILE *stream)
 	const struct damage_list *list = &report->damage;
 
 	for (unsigned int n = 0; n < list->kept; n++) {
-		const struct report_damage *damage = &list->first[n];
+		const struct image_damage *damage = &list->first[n];
 
 		fputs(indent, stream);
 		if (damage->is_of_group)

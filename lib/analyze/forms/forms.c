@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/read/map_walk.h"
+#include "image/map_walk.h"
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
@@ -146,7 +146,7 @@ static void print_row(const struct rows *rows, bool is_last)
 	        record->count, expected, flags);
 }
 
-static void read_record(void *context, const struct map_record *record)
+static bool read_record(void *context, const struct map_record *record)
 {
 	struct rows *rows = context;
 	uint64_t extents = rows->layout.extents;
@@ -159,6 +159,7 @@ static void read_record(void *context, const struct map_record *record)
 	/* The first one may begin anywhere, but after a hole filefrag expects even that one further on. */
 	rows->expected = rows->layout.extents > extents && (extents || record->logical) ? expected : 0;
 	rows->pending = *record;
+	return true;
 }
 
 errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const char *name, bool with_rows,
@@ -179,7 +180,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 		return error;
 	if (!inode.links && ino >= volume->geometry.first_inode)
 		return ENOENT;
-	error = map_walker_open(volume, damage, &blocks_read, &walker);
+	error = map_walker_open(volume, damage_list_listener(damage), &blocks_read, &walker);
 	if (error)
 		return error;
 	struct rows rows = {

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "analyze/read/volume.h"
+#include "image/volume.h"
 #include "analyze/report/figures.h"
 #include "support/text/json.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocator/core/bits.h"
+#include "image/block_bitmaps.h"
 
 #define BATCH_GROUPS 64 /* a task's; with flex_bg the bitmaps of 16 or more lie side by side and are read at once */
 #define MOST_ZONES 64
@@ -103,26 +104,6 @@ static void read_group(const struct bitmap_reader *reading, struct worker *worke
 	}
 }
 
-/* A bitmap that was never written has only the filesystem's own metadata in use. */
-static void make_bitmap(const struct volume *volume, uint32_t number, uint64_t *bitmap)
-{
-	memset(bitmap, 0, volume->format.block_bytes);
-	for (struct zone_walk walk = { 0 }; fs_zones_next(&volume->zones, &volume->geometry, number, &walk);)
-		bits_set_range(bitmap, walk.from, walk.end);
-}
-
-/* How many groups from this one on have bitmaps on disk that lie side by side. */
-static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint32_t end)
-{
-	const struct volume_group *group = volume->group;
-	uint32_t next = number;
-
-	while (next < end && group[next].block_bitmap && !group[next].is_uninitialised && !group[next].is_doubtful &&
-	       group[next].block_bitmap == group[number].block_bitmap + (next - number))
-		next++;
-	return next - number;
-}
-
 /* what: NULL: the damage has been noted. */
 static void lose_group(const struct bitmap_reader *reading, struct worker *worker, uint32_t number, const char *what)
 {
@@ -134,60 +115,23 @@ static void lose_group(const struct bitmap_reader *reading, struct worker *worke
 		damage_add_group(&worker->damage, number, what);
 }
 
-/* How bitmap and descriptor differ; NULL: they agree. */
-static const char *difference(const struct volume *volume, uint32_t number, bool has_its_checksum,
-                              const uint64_t *bitmap)
+/* The task that a bitmap is read in. */
+struct batch {
+	const struct bitmap_reader *reading;
+	struct worker *worker;
+};
+
+/* What is wrong is not counted, unless the filesystem is in use and is just writing it. */
+static void read_if_right(void *context, const struct block_bitmap *bitmap)
 {
-	uint32_t clusters = geometry_group_clusters(&volume->geometry, number);
+	const struct batch *batch = context;
 
-	if (!has_its_checksum)
-		return "its block bitmap differs from its checksum";
-	if (clusters - bits_count(bitmap, 0, clusters) != volume->group[number].free_clusters)
-		return "its block bitmap differs from its count of free blocks";
-	for (struct zone_walk walk = { 0 }; fs_zones_next(&volume->zones, &volume->geometry, number, &walk);)
-		if (bits_next_zero(bitmap, walk.from, walk.end) != walk.end)
-			return "its block bitmap has the filesystem's own blocks as free";
-	return NULL;
-}
-
-/* A bitmap in host order; what is wrong is not counted, unless the filesystem is in use and is just writing it. */
-static void read_if_right(const struct bitmap_reader *reading, struct worker *worker, uint32_t number,
-                          bool has_its_checksum, const uint64_t *bitmap)
-{
-	const struct volume *volume = reading->volume;
-	const char *wrong = difference(volume, number, has_its_checksum, bitmap);
-
-	if (wrong && volume->is_at_rest) {
-		lose_group(reading, worker, number, wrong);
+	if (!bitmap->bits || (bitmap->wrong && batch->reading->volume->is_at_rest)) {
+		lose_group(batch->reading, batch->worker, bitmap->group, bitmap->wrong);
 		return;
 	}
-	worker->unsettled += !!wrong;
-	read_group(reading, worker, number, bitmap);
-}
-
-/* Reads the bitmaps of count groups at once, or if that fails one by one. */
-static void read_groups(const struct bitmap_reader *reading, struct worker *worker, uint32_t number, uint32_t count)
-{
-	const struct volume *volume = reading->volume;
-	size_t words = volume->format.block_bytes / sizeof(uint64_t);
-	errcode_t error = volume_read(volume, volume->group[number].block_bitmap, count, worker->bitmaps);
-
-	if (error && count > 1) {
-		for (uint32_t n = 0; n < count; n++)
-			read_groups(reading, worker, number + n, 1);
-		return;
-	}
-	if (error) {
-		lose_group(reading, worker, number, "its block bitmap cannot be read");
-		return;
-	}
-	for (uint32_t n = 0; n < count; n++) {
-		uint64_t *bitmap = worker->bitmaps + n * words;
-		bool has_its_checksum = volume_bitmap_fits(volume, number + n, bitmap);
-
-		bits_from_disk(bitmap, words);
-		read_if_right(reading, worker, number + n, has_its_checksum, bitmap);
-	}
+	batch->worker->unsettled += !!bitmap->wrong;
+	read_group(batch->reading, batch->worker, bitmap->group, bitmap->bits);
 }
 
 static void leave_out(const struct bitmap_reader *reading, uint32_t number, uint32_t end)
@@ -219,24 +163,9 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 		worker->bitmaps = malloc((size_t)BATCH_GROUPS << volume->format.block_bits);
 	if (!worker->bitmaps)
 		return ENOMEM;
-	while (number < end) {
-		uint32_t count = side_by_side(volume, number, end);
+	struct batch shown = { reading, worker };
 
-		if (count) {
-			read_groups(reading, worker, number, count);
-			number += count;
-			continue;
-		}
-		if (volume->group[number].is_doubtful) {
-			lose_group(reading, worker, number, NULL);
-		} else if (volume->group[number].is_uninitialised) {
-			make_bitmap(volume, number, worker->bitmaps);
-			read_if_right(reading, worker, number, true, worker->bitmaps);
-		} else {
-			lose_group(reading, worker, number, "its block bitmap cannot be read");
-		}
-		number++;
-	}
+	block_bitmaps_read(volume, number, end, worker->bitmaps, read_if_right, &shown);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analyze/report/report.h"
-#include "analyze/read/volume.h"
+#include "image/volume.h"
 #include "support/run/pool.h"
 
 /*

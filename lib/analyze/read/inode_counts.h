@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "analyze/read/volume.h"
+#include "analyze/report/report.h"
+#include "image/volume.h"
 
 /* NULL where nothing is to be compared. */
 struct inode_counts {

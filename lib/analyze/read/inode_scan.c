@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyze/report/verdict.h"
+#include "image/inode_table.h"
 #include "ondisk/inode.h"
 #include "support/buffer_size.h"
 #include "support/poison.h"
@@ -62,7 +63,7 @@ struct file_walk {
 	struct map_shape shape;
 };
 
-static void see_record(void *context, const struct map_record *record)
+static bool see_record(void *context, const struct map_record *record)
 {
 	struct file_walk *walk = context;
 
@@ -73,6 +74,7 @@ static void see_record(void *context, const struct map_record *record)
 		if (visitor->record)
 			visitor->record(visitor->context, walk->worker, walk->ino, record);
 	}
+	return true;
 }
 
 static uint64_t ideal_extents(const struct scan_run *run, const struct file_layout *layout)
@@ -80,8 +82,9 @@ static uint64_t ideal_extents(const struct scan_run *run, const struct file_layo
 	return score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
 }
 
-static void add_to_sums(const struct scan_run *run, struct report_sums *sums, const struct file_layout *layout,
-                        const struct map_shape *shape)
+/* Returns how many extents would be ideal. */
+static uint64_t add_to_sums(const struct scan_run *run, struct report_sums *sums, const struct file_layout *layout,
+                            const struct map_shape *shape)
 {
 	uint64_t ideal = ideal_extents(run, layout);
 
@@ -97,6 +100,7 @@ static void add_to_sums(const struct scan_run *run, struct report_sums *sums, co
 	sums->unwritten_records += layout->unwritten_records;
 	sums->holes += layout->holes;
 	seek_merge(&sums->inside, &layout->seeks);
+	return ideal;
 }
 
 static errcode_t add_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
@@ -109,9 +113,9 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 		files->empty++;
 		return 0;
 	}
-	add_to_sums(run, &files->regular, layout, &walk->shape);
+	uint64_t ideal = add_to_sums(run, &files->regular, layout, &walk->shape);
 	enum file_kind kind =
-		verdict_decide(&files->kinds, layout, walk->shape.blocks, ideal_extents(run, layout),
+		verdict_decide(&files->kinds, layout, walk->shape.blocks, ideal,
 	                       verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->blocks),
 	                       run->scan->report->filesystem.block_bytes);
 	histogram_add(&files->extents_per_file, layout->extents);
@@ -130,7 +134,7 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 							     .extents = layout->extents,
 							     .runs = layout->runs,
 							     .records = layout->records,
-							     .ideal_extents = ideal_extents(run, layout),
+							     .ideal_extents = ideal,
 							     .size_bytes = inode->size_bytes,
 							     .kind = kind,
 						     });
@@ -216,10 +220,20 @@ static errcode_t read_regular(const struct scan_run *run, unsigned int index, ui
 	return error;
 }
 
+/* The walk over one directory. */
 struct parent_finder {
 	const struct inode_scan *scan;
 	uint32_t directory;
+	struct file_layout layout; /* of the directory itself */
 };
+
+static bool add_own_record(void *context, const struct map_record *record)
+{
+	struct parent_finder *finder = context;
+
+	layout_add(&finder->layout, record, finder->scan->far_blocks, NULL);
+	return true;
+}
 
 /* If several directories name it, the lowest number, in whatever order the workers come. */
 static void note_parent(void *context, const struct directory_entry *entry)
@@ -242,8 +256,8 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 {
 	struct scan_worker *worker = &run->workers[index];
 	struct report_directories *report = &worker->directories_report;
-	struct parent_finder finder = { run->scan, ino };
-	struct file_layout layout = { 0 };
+	struct parent_finder finder = { run->scan, ino, { 0 } };
+	const struct directory_visitor visitor = { note_parent, add_own_record, &finder };
 	struct directory_shape shape;
 	errcode_t error = vector_reserve(&worker->directories, &worker->directory_capacity, worker->directory_count + 1,
 	                                 sizeof(*worker->directories));
@@ -251,7 +265,7 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 	if (error)
 		return error;
 	worker->directories[worker->directory_count++] = ino;
-	directory_walk(&worker->walker, ino, raw, inode, note_parent, &finder, &shape, &layout, run->scan->far_blocks);
+	directory_walk(&worker->walker, ino, raw, inode, &visitor, &shape);
 	report->count++;
 	report->entries += shape.entries;
 	if (shape.is_inline)
@@ -260,8 +274,8 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 		report->indexed[shape.index_levels]++;
 	else
 		report->linear++;
-	histogram_add(&report->blocks_per_directory, layout.blocks);
-	add_to_sums(run, &report->sums, &layout, &shape.map);
+	histogram_add(&report->blocks_per_directory, finder.layout.blocks);
+	add_to_sums(run, &report->sums, &finder.layout, &shape.map);
 	return 0;
 }
 
@@ -299,26 +313,16 @@ static void lose_table(const struct scan_run *run, struct scan_worker *worker, u
 	inode_counts_leave_out(&run->scan->counts, (ino - 1) / run->scan->volume->geometry.inodes_per_group);
 }
 
-/* A table that cannot be read at once is read block by block, and what is lost reads as unused inodes. */
-static void read_table(const struct scan_run *run, struct scan_worker *worker, uint32_t first_ino, uint64_t block,
-                       uint32_t count)
+struct table_piece {
+	const struct scan_run *run;
+	struct scan_worker *worker;
+};
+
+static void lose_block(void *context, uint32_t ino, uint64_t block)
 {
-	const struct volume *volume = run->scan->volume;
-	uint32_t inodes_per_block = volume->format.block_bytes / volume->format.inode_bytes;
+	const struct table_piece *piece = context;
 
-	if (!volume_read(volume, block, count, worker->table))
-		return;
-	for (uint32_t n = 0; n < count; n++) {
-		uint8_t *bytes = worker->table + ((size_t)n << volume->format.block_bits);
-		bool is_end = block + n >= volume->readable_end;
-
-		if (!is_end && !volume_read(volume, block + n, 1, bytes))
-			continue;
-		memset(bytes, 0, (size_t)(is_end ? count - n : 1) << volume->format.block_bits);
-		lose_table(run, worker, first_ino + n * inodes_per_block, block + n);
-		if (is_end)
-			return;
-	}
+	lose_table(piece->run, piece->worker, ino, block);
 }
 
 /* The first blocks of a directory whose few extents are all in its inode. */
@@ -388,7 +392,8 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 		inode_counts_leave_out(&run->scan->counts, group);
 		return 0;
 	}
-	read_table(run, worker, first_ino, volume->group[group].inode_table + first_block, blocks);
+	inode_table_read(volume, first_ino, volume->group[group].inode_table + first_block, blocks, worker->table,
+	                 lose_block, &(struct table_piece){ run, worker });
 	expect_maps(run, worker, inodes);
 	if (run->parts & INODE_SCAN_FILES)
 		inode_counts_add(&run->scan->counts, volume, first_ino, worker->table, inodes);
@@ -527,7 +532,7 @@ static errcode_t open_worker(struct inode_scan *scan, struct scan_worker *worker
 	worker->table = malloc(CHUNK_BYTES);
 	if (!worker->table)
 		return ENOMEM;
-	return directory_walker_open(scan->volume, &worker->damage, &scan->map_blocks_read,
+	return directory_walker_open(scan->volume, damage_list_listener(&worker->damage), &scan->map_blocks_read,
 	                             &scan->directory_blocks_read, &worker->walker);
 }
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/read/directory_walk.h"
+#include "image/directory_walk.h"
 #include "analyze/read/inode_counts.h"
 #include "analyze/report/report.h"
 #include "support/run/pool.h"
@@ -45,7 +45,7 @@ struct inode_scan {
 	uint64_t map_blocks_read, directory_blocks_read;
 };
 
-/* The report has what volume_open() says and the limit of its worst files. ENOMEM. */
+/* The report has what report_filesystem_describe() says and the limit of its worst files. ENOMEM. */
 MUST_CHECK errcode_t inode_scan_open(const struct volume *volume, struct pool *pool, struct progress *progress,
                                      struct report *report, struct inode_scan *scan);
 void inode_scan_close(struct inode_scan *scan);

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "allocator/core/bits.h"
 #include "support/bisect.h"
-#include "support/text/units.h"
 #include "support/vector.h"
 
 /* The kernel takes paths of up to 4096 bytes; longer ones were made piece by piece, or by damage and have no end. */
@@ -118,6 +116,7 @@ static void read_name(void *context, const struct directory_entry *entry)
 static errcode_t read_names(struct path_search *search, struct directory_walker *walker, struct damage_list *damage)
 {
 	const struct volume *volume = search->scan->volume;
+	const struct directory_visitor visitor = { .entry = read_name, .context = search };
 	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
 	size_t next;
 
@@ -140,7 +139,7 @@ static errcode_t read_names(struct path_search *search, struct directory_walker 
 			continue;
 		search->first = search->by_parent + n;
 		search->here = next - n;
-		directory_walk(walker, directory, raw, &inode, read_name, search, &shape, NULL, 0);
+		directory_walk(walker, directory, raw, &inode, &visitor, &shape);
 		if (search->is_out_of_memory)
 			return ENOMEM;
 	}
@@ -188,7 +187,8 @@ static errcode_t search_names(struct path_search *search)
 	for (size_t n = 0; n < search->count; n++)
 		search->by_parent[n] = &search->wanted[n];
 	qsort(search->by_parent, search->count, sizeof(struct wanted *), by_parent);
-	error = directory_walker_open(scan->volume, &damage, &map_blocks, &directory_blocks, &walker);
+	error = directory_walker_open(scan->volume, damage_list_listener(&damage), &map_blocks, &directory_blocks,
+	                              &walker);
 	if (error)
 		return error;
 	error = read_names(search, &walker, &damage);
@@ -213,80 +213,5 @@ errcode_t paths_find(struct inode_scan *scan, const struct path_wanted *wanted, 
 		error = join_path(&search, wanted[n].ino, buffer, wanted[n].path);
 	free(search.wanted);
 	free(search.by_parent);
-	return error;
-}
-
-/* One component of a path. */
-struct component {
-	const char *name;
-	size_t bytes;
-	uint32_t ino; /* 0: not found yet */
-};
-
-static void compare_name(void *context, const struct directory_entry *entry)
-{
-	struct component *component = context;
-
-	if (entry->name_bytes == component->bytes && !memcmp(entry->name, component->name, component->bytes))
-		component->ino = entry->ino;
-}
-
-static errcode_t look_up_component(const struct volume *volume, struct directory_walker *walker, uint32_t directory,
-                                   struct component *component)
-{
-	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
-	struct directory_shape shape;
-	struct inode_view inode;
-
-	if (!raw)
-		return ENOMEM;
-	errcode_t error = volume_read_inode(volume, directory, raw, &inode);
-
-	if (error)
-		return error;
-	if (!S_ISDIR(inode.mode))
-		return ENOTDIR;
-	directory_walk(walker, directory, raw, &inode, compare_name, component, &shape, NULL, 0);
-	return component->ino ? 0 : ENOENT;
-}
-
-static errcode_t parse_number(const struct volume *volume, const char *path, uint32_t *ino)
-{
-	SCOPE_FREE char *digits = strdup(path + 1);
-	uint64_t number;
-
-	if (!digits)
-		return ENOMEM;
-	if (*digits)
-		digits[strlen(digits) - 1] = '\0';
-	if (units_parse_number(digits, 1, volume->inodes, &number))
-		return EINVAL;
-	*ino = (uint32_t)number;
-	return 0;
-}
-
-errcode_t paths_lookup(const struct volume *volume, const char *path, struct damage_list *damage, uint32_t *ino)
-{
-	struct directory_walker walker;
-	uint64_t map_blocks = 0, directory_blocks = 0;
-	size_t length = strlen(path);
-
-	if (*path == '<' && path[length - 1] == '>')
-		return parse_number(volume, path, ino);
-	errcode_t error = directory_walker_open(volume, damage, &map_blocks, &directory_blocks, &walker);
-
-	if (error)
-		return error;
-	*ino = EXT2_ROOT_INO;
-	while (!error && *(path += strspn(path, "/"))) {
-		struct component component = { .name = path, .bytes = strcspn(path, "/") };
-
-		path += component.bytes;
-		if (component.bytes == 1 && *component.name == '.')
-			continue;
-		error = look_up_component(volume, &walker, *ino, &component);
-		*ino = component.ino;
-	}
-	directory_walker_close(&walker);
 	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From inode numbers to paths and back, reading only the directories on the way. */
+/* From inode numbers to paths, reading only the directories on the way. */
 #pragma once
 
 #include "analyze/read/inode_scan.h"
@@ -17,10 +17,3 @@ struct path_wanted {
  * 100 bytes for each inode and directory on the way. ENOMEM; what cannot be read is damage.
  */
 MUST_CHECK errcode_t paths_find(struct inode_scan *scan, const struct path_wanted *wanted, size_t count);
-
-/*
- * The inode that a path names: components are looked up from the root, symbolic links are not followed; "<123>" is
- * inode 123, as in debugfs(8). ENOENT, ENOTDIR, EINVAL (no such inode number), ENOMEM, errors in reading.
- */
-MUST_CHECK errcode_t paths_lookup(const struct volume *volume, const char *path, struct damage_list *damage,
-                                  uint32_t *ino);

@@ -8,15 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "image/map_record.h"
 #include "support/histogram.h"
-
-/* A record of a file's map: an extent of a tree, or a run of pointers of an indirect map. */
-struct map_record {
-	uint64_t logical;
-	uint64_t physical;
-	uint32_t count; /* blocks */
-	bool is_unwritten;
-};
 
 /* What reading blocks one after the other has to skip. */
 struct seek_counts {

@@ -61,7 +61,7 @@ errcode_t worst_add(struct worst_files *worst, const struct report_file *file)
 
 /* --- Damage ------------------------------------------------------------------------------------------------- */
 
-static bool is_before(const struct report_damage *left, const struct report_damage *right)
+static bool is_before(const struct image_damage *left, const struct image_damage *right)
 {
 	if (left->ino != right->ino)
 		return left->ino < right->ino;
@@ -73,7 +73,7 @@ static bool is_before(const struct report_damage *left, const struct report_dama
 }
 
 /* Keeps it if it is among the first. */
-static void keep(struct damage_list *list, const struct report_damage *damage)
+static void keep(struct damage_list *list, const struct image_damage *damage)
 {
 	unsigned int place = list->kept;
 
@@ -89,16 +89,29 @@ static void keep(struct damage_list *list, const struct report_damage *damage)
 	list->first[place] = *damage;
 }
 
+static void add_heard(void *context, const struct image_damage *damage)
+{
+	struct damage_list *list = context;
+
+	list->count++;
+	keep(list, damage);
+}
+
+struct damage_listener damage_list_listener(struct damage_list *list)
+{
+	return (struct damage_listener){ add_heard, list };
+}
+
 void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what)
 {
 	list->count++;
-	keep(list, &(struct report_damage){ .ino = ino, .block = block, .what = what });
+	keep(list, &(struct image_damage){ .ino = ino, .block = block, .what = what });
 }
 
 void damage_add_group(struct damage_list *list, uint32_t group, const char *what)
 {
 	list->count++;
-	keep(list, &(struct report_damage){ .is_of_group = true, .group = group, .what = what });
+	keep(list, &(struct image_damage){ .is_of_group = true, .group = group, .what = what });
 }
 
 void damage_merge(struct damage_list *to, const struct damage_list *from)

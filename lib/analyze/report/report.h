@@ -8,6 +8,7 @@
 
 #include "analyze/report/layout.h"
 #include "analyze/report/score.h"
+#include "image/damage.h"
 #include "support/arena.h"
 #include "support/histogram.h"
 #include "support/problem.h"
@@ -177,22 +178,13 @@ struct worst_files {
 	struct report_file *files; /* owned; up to twice the limit until they are sorted */
 };
 
-/* What could not be read, or is wrong. */
-struct report_damage {
-	bool is_of_group; /* "its block bitmap ..." of this group; neither inode nor block */
-	uint32_t group;
-	uint32_t ino;     /* 0: none is concerned */
-	uint64_t block;   /* 0: none */
-	const char *what; /* a literal: "extent tree", "inode table" */
-};
-
 #define REPORT_MAX_DAMAGE 20 /* that are named */
 
 /* All damage is counted, and the first of it named, whichever worker met it. Zero-initialise; one thread at a time. */
 struct damage_list {
 	uint64_t count;
 	unsigned int kept;
-	struct report_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block, group and text */
+	struct image_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block, group and text */
 };
 
 /* What deleting the files that are right in one directory would write. */
@@ -301,6 +293,9 @@ MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_fi
 
 /* The worst one first, and no more than the limit. */
 void worst_sort(struct worst_files *worst);
+
+/* Those who read the image add to the list what they meet. One thread at a time. */
+struct damage_listener damage_list_listener(struct damage_list *list);
 
 void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what);
 void damage_add_group(struct damage_list *list, uint32_t group, const char *what);

@@ -6,7 +6,7 @@
 #include <uuid/uuid.h>
 
 #include "ext2fs/fs_errors.h"
-#include "populate/format/filesystem.h"
+#include "image/inode.h"
 #include "populate/plan/block_runs.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
@@ -31,8 +31,10 @@ void base_image_close(struct base_image *base)
 {
 	if (!base)
 		return;
-	if (base->fs)
-		ext2fs_free(base->fs);
+	directory_walker_close(&base->walker);
+	if (base->is_open)
+		volume_close(&base->volume);
+	free(base->inode);
 	free(base->inodes);
 	free(base);
 }
@@ -44,63 +46,87 @@ struct matching {
 	uint32_t node;
 };
 
-static int match_entry(struct ext2_dir_entry *entry, int offset, int block_bytes, char *buffer, void *context)
+static void match_entry(void *context, const struct directory_entry *entry)
 {
 	const struct matching *matching = context;
-	uint32_t child = tree_find(matching->tree, matching->node, entry->name, (size_t)ext2fs_dirent_name_len(entry));
+	const struct volume *volume = &matching->base->volume;
+	uint32_t child = tree_find(matching->tree, matching->node, entry->name, entry->name_bytes);
 
-	(void)offset;
-	(void)block_bytes;
-	(void)buffer;
-	if (child && entry->inode >= EXT2_FIRST_INODE(matching->base->fs->super) &&
-	    entry->inode <= matching->base->fs->super->s_inodes_count)
-		matching->base->inodes[child] = entry->inode;
-	return 0;
+	if (child && entry->ino >= volume->geometry.first_inode && entry->ino <= volume->inodes)
+		matching->base->inodes[child] = entry->ino;
 }
 
-/* Whether the inode is of the node's type. */
-static bool is_like(const struct base_image *base, const struct tree_node *node, ext2_ino_t ino,
-                    struct ext2_inode *inode)
+/* *is_like: whether the inode is of the node's type. One that cannot be read is not. ENOMEM. */
+static errcode_t read_inode(const struct base_image *base, const struct tree_node *node, uint32_t ino,
+                            struct volume_inode *inode, bool *is_like)
 {
-	return ext2fs_read_inode(base->fs, ino, inode) == 0 && inode->i_links_count &&
-	       (inode->i_mode & S_IFMT) == (node->mode & S_IFMT);
+	errcode_t error = volume_inode_read(&base->volume, ino, base->inode, inode);
+
+	*is_like = !error && inode->view.links && (inode->view.mode & S_IFMT) == (node->mode & S_IFMT);
+	return error == ENOMEM ? error : 0;
 }
 
 /* Fills in inodes. What cannot be read there was not there. ENOMEM, EINTR. */
 static errcode_t match(struct base_image *base, const struct tree *tree)
 {
 	struct matching matching = { .base = base, .tree = tree };
-	struct ext2_inode inode;
+	const struct directory_visitor visitor = { .entry = match_entry, .context = &matching };
 
 	base->inodes = calloc(tree->node_count, sizeof(*base->inodes));
 	if (!base->inodes)
 		return ENOMEM;
 	base->inodes[TREE_ROOT] = EXT2_ROOT_INO;
 	for (uint32_t node = 0; node < tree->node_count; node++) {
+		struct volume_inode inode;
+		struct directory_shape shape;
+		bool is_like;
+
 		if (node % 1024 == 0 && interrupt_pending())
 			return EINTR;
 		/* Parents come first, so the entry has been met. */
 		if (!base->inodes[node])
 			continue;
-		if (!is_like(base, &tree->nodes[node], base->inodes[node], &inode)) {
-			base->inodes[node] = 0;
-			continue;
-		}
-		matching.node = node;
-		if (!S_ISDIR(tree->nodes[node].mode))
-			continue;
-		errcode_t error =
-			FS_ERROR_OF(ext2fs_dir_iterate(base->fs, base->inodes[node], 0, NULL, match_entry, &matching));
-		/* A directory that cannot be read was not there. */
-		if (error == ENOMEM)
+		errcode_t error = read_inode(base, &tree->nodes[node], base->inodes[node], &inode, &is_like);
+
+		if (error)
 			return error;
+		if (!is_like)
+			base->inodes[node] = 0;
+		matching.node = node;
+		if (is_like && S_ISDIR(tree->nodes[node].mode))
+			directory_walk(&base->walker, base->inodes[node], inode.raw, &inode.view, &visitor, &shape);
 	}
 	return 0;
+}
+
+/* Checksums are looked at: what is wrong was not there. */
+static errcode_t open_reader(struct base_image *base)
+{
+	errcode_t error = directory_walker_open(&base->volume, (struct damage_listener){ 0 }, &base->map_blocks_read,
+	                                        &base->directory_blocks_read, &base->walker);
+
+	base->walker.map.is_strict = true;
+	base->inode = malloc(base->volume.format.inode_bytes);
+	return error || base->inode ? error : ENOMEM;
+}
+
+static void describe(struct base_image *base)
+{
+	const struct ext2_super_block *super = &base->volume.superblock;
+
+	uuid_unparse_lower(super->s_uuid, base->identity.uuid);
+	uuid_unparse_lower((const unsigned char *)super->s_hash_seed, base->identity.hash_seed);
+	base->block_bytes = base->volume.format.block_bytes;
+	base->blocks = super->s_blocks_count;
+	if (super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_64BIT)
+		base->blocks |= (uint64_t)super->s_blocks_count_hi << 32;
+	base->inode_count = super->s_inodes_count;
 }
 
 errcode_t base_image_open(struct build *build)
 {
 	const char *path = build->options->stable_from;
+	struct problem problem = { 0 };
 
 	if (!path)
 		return 0;
@@ -113,92 +139,52 @@ errcode_t base_image_open(struct build *build)
 	struct base_image *base = build->base = calloc(1, sizeof(*base));
 	if (!base)
 		return problem_set(build->problem, ENOMEM, path, "cannot open");
-	errcode_t error = filesystem_open_at(path, build->options->offset_bytes, 0, &base->fs);
+	errcode_t error = volume_open(path, build->options->offset_bytes, &base->volume, &problem);
+	problem_clear(&problem);
 	if (error)
 		return problem_set(build->problem, error, path, "cannot open the earlier image");
-	uuid_unparse_lower(base->fs->super->s_uuid, base->identity.uuid);
-	uuid_unparse_lower((const unsigned char *)base->fs->super->s_hash_seed, base->identity.hash_seed);
-	base->block_bytes = base->fs->blocksize;
-	base->blocks = ext2fs_blocks_count(base->fs->super);
-	base->inode_count = base->fs->super->s_inodes_count;
-	error = match(base, build->tree);
+	base->is_open = true;
+	describe(base);
+	error = open_reader(base);
+	if (!error)
+		error = match(base, build->tree);
 	return error ? problem_set(build->problem, error, path, "cannot read") : 0;
 }
 
-/* Where libext2fs's iterations put what they find. */
 struct collecting {
 	struct extent_list *list;
-	uint64_t last_block; /* of the earlier filesystem */
 	errcode_t error;
 };
 
-static errcode_t add(struct collecting *collecting, uint64_t logical, uint64_t physical, uint64_t count)
-{
-	struct extent_list *list = collecting->list;
-	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
-
-	/* Out of order or out of bounds: what a corrupt image says is not worth asking for. */
-	if (!count || count > UINT16_MAX + UINT64_C(1) || logical + count > UINT32_MAX || !physical ||
-	    physical > collecting->last_block || count > collecting->last_block - physical ||
-	    (last && logical < (uint64_t)last->logical + last->count))
-		return 0;
-	return extent_list_add(list, (uint32_t)logical, physical, count);
-}
-
-static int add_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
+static bool add_record(void *context, const struct map_record *record)
 {
 	struct collecting *collecting = context;
 
-	(void)fs;
-	(void)reference;
-	(void)offset;
-	if (logical >= 0)
-		collecting->error = add(collecting, (uint64_t)logical, *block, 1);
-	return collecting->error ? BLOCK_ABORT : 0;
+	if (!record->is_unwritten && record->logical + record->count <= UINT32_MAX)
+		collecting->error =
+			extent_list_add(collecting->list, (uint32_t)record->logical, record->physical, record->count);
+	return !collecting->error;
 }
 
-/* What cannot be read ends the list. */
-static errcode_t unless_unreadable(errcode_t error)
-{
-	return error == ENOMEM ? error : 0;
-}
-
-static errcode_t walk_tree(const struct base_image *base, ext2_ino_t ino, struct ext2_inode *inode,
-                           struct collecting *collecting)
-{
-	ext2_extent_handle_t handle;
-	struct ext2fs_extent extent;
-	errcode_t error = FS_ERROR_OF(ext2fs_extent_open2(base->fs, ino, inode, &handle));
-
-	if (error)
-		return unless_unreadable(error);
-	error = FS_ERROR_OF(ext2fs_extent_get(handle, EXT2_EXTENT_ROOT, &extent));
-	while (!error && !collecting->error) {
-		if (extent.e_flags & EXT2_EXTENT_FLAGS_LEAF && !(extent.e_flags & EXT2_EXTENT_FLAGS_UNINIT))
-			collecting->error = add(collecting, extent.e_lblk, extent.e_pblk, extent.e_len);
-		error = fs_error_of(ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &extent));
-	}
-	ext2fs_extent_free(handle);
-	return collecting->error ? collecting->error : unless_unreadable(error);
-}
-
-/* Where the node's blocks were: written ones only, up to what could be read. */
+/* Where the node's blocks were: written ones only, as far as they can be read. */
 static errcode_t read_extents(const struct build *build, uint32_t node, struct extent_list *list)
 {
-	const struct base_image *base = build->base;
-	struct collecting collecting = { .list = list, .last_block = base->blocks - 1 };
-	ext2_ino_t ino = base->inodes[node];
-	struct ext2_inode inode;
+	struct base_image *base = build->base;
+	struct collecting collecting = { .list = list };
+	uint32_t ino = base->inodes[node];
+	struct volume_inode inode;
+	struct map_shape shape;
+	bool is_like;
 
 	list->count = 0;
-	if (!ino || !is_like(base, build_node(build, node), ino, &inode) ||
-	    !ext2fs_inode_has_valid_blocks2(base->fs, &inode))
+	if (!ino)
 		return 0;
-	if (inode.i_flags & EXT4_EXTENTS_FL)
-		return walk_tree(base, ino, &inode, &collecting);
-	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(base->fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY,
-	                                                    NULL, add_block, &collecting));
-	return collecting.error ? collecting.error : unless_unreadable(error);
+	errcode_t error = read_inode(base, build_node(build, node), ino, &inode, &is_like);
+
+	if (error || !is_like || !volume_inode_has_map(&inode))
+		return error;
+	map_walk(&base->walker.map, ino, &inode.view, add_record, &collecting, &shape);
+	return collecting.error;
 }
 
 struct keeping {

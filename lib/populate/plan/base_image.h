@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An earlier image of nearly the same tree (--stable-from): where everything was. Read through libext2fs, from the
- * main thread only. Nothing that it says is relied upon: it only tells what to ask the new filesystem for. Before
+ * An earlier image of nearly the same tree (--stable-from): where everything was. Read from the main thread only.
+ * Nothing that it says is relied upon: it only tells what to ask the new filesystem for. Before
  * anything is placed, blocks that a file of the same name had are reserved for it again, as many as it still needs, so
  * that two builds of nearly the same tree differ in few blocks (Android's base_fs has the same purpose).
  */
 #pragma once
 
+#include "image/directory_walk.h"
 #include "populate/build/build.h"
 
 struct base_image {
-	ext2_filsys fs;
+	struct volume volume;
+	struct directory_walker walker;
+	uint64_t map_blocks_read, directory_blocks_read;
+	void *inode; /* the bytes of the one that was read last */
+	bool is_open;
 	struct identity identity;
 	uint32_t block_bytes;
 	uint64_t blocks;

@@ -10,6 +10,7 @@
 #include "compare/user_library.h"
 #include "allocator/core/allocator.h"
 #include "ext2fs/fs_errors.h"
+#include "image/inode.h"
 #include "populate/format/child.h"
 
 #define ZEROES_BYTES (1u << 20)
@@ -188,64 +189,74 @@ errcode_t image_open(const char *path, const char *file, const char *directory, 
 struct file_walk {
 	image_run_visitor visit;
 	void *context;
-	uint64_t block;
-	uint32_t logical, count;
-	bool is_data;
 	errcode_t error;
 };
 
-static errcode_t show_run(struct file_walk *walk)
-{
-	uint32_t count = walk->count;
-
-	walk->count = 0;
-	return count ? walk->visit(walk->context, walk->logical, walk->block, count, walk->is_data) : 0;
-}
-
-static int add_to_run(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset, void *context)
+static bool show_record(void *context, const struct map_record *record)
 {
 	struct file_walk *walk = context;
-	bool is_data = logical >= 0;
 
-	(void)fs;
-	(void)reference;
-	(void)offset;
-	if (walk->count && walk->is_data == is_data && walk->block + walk->count == *block &&
-	    (!is_data || (e2_blkcnt_t)walk->logical + walk->count == logical)) {
-		walk->count++;
+	walk->error = walk->visit(walk->context, (uint32_t)record->logical, record->physical, record->count, true);
+	return !walk->error;
+}
+
+static bool show_map_block(void *context, uint64_t block)
+{
+	struct file_walk *walk = context;
+
+	walk->error = walk->visit(walk->context, 0, block, 1, false);
+	return !walk->error;
+}
+
+/* Nothing of it is written before image_finish(), so libext2fs and the reader see the same. */
+static errcode_t open_reader(struct image *image)
+{
+	struct problem problem = { 0 };
+
+	if (image->has_volume)
 		return 0;
-	}
-	walk->error = show_run(walk);
-	walk->block = *block;
-	walk->logical = is_data ? (uint32_t)logical : 0;
-	walk->count = 1;
-	walk->is_data = is_data;
-	return walk->error ? BLOCK_ABORT : 0;
+	errcode_t error = volume_open(image->fs->device_name, 0, &image->volume, &problem);
+
+	problem_clear(&problem);
+	if (error)
+		return error;
+	error = map_walker_open(&image->volume, (struct damage_listener){ 0 }, &image->map_blocks_read, &image->walker);
+	if (error)
+		volume_close(&image->volume);
+	image->has_volume = !error;
+	image->walker.is_strict = true;
+	return error;
 }
 
 errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_visitor visit, void *context)
 {
-	ext2_filsys fs = image->fs;
 	struct file_walk walk = { .visit = visit, .context = context };
-	struct ext2_inode inode;
-	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(fs, ino, &inode));
+	const struct map_visitor visitor = { .record = show_record, .block = show_map_block, .context = &walk };
+	SCOPE_FREE void *raw = malloc(image->format.inode_bytes);
+	struct volume_inode inode;
+	struct map_shape shape;
+	errcode_t error = raw ? open_reader(image) : ENOMEM;
 
-	/* One that is not in use may hold anything: in what e2image -r makes of bigalloc it does. */
-	if (error == EXT2_ET_INODE_CSUM_INVALID) {
-		*mode = 0;
-		return 0;
-	}
-	*mode = !error && inode.i_links_count ? inode.i_mode : 0;
-	if (error || !*mode)
-		return error;
-	if (ext2fs_file_acl_block(fs, &inode))
-		error = visit(context, 0, ext2fs_file_acl_block(fs, &inode), 1, false);
-	if (error || !ext2fs_inode_has_valid_blocks2(fs, &inode))
-		return error;
-	error = FS_ERROR_OF(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL, add_to_run, &walk));
+	*mode = 0;
 	if (!error)
-		error = walk.error;
-	return error ? error : show_run(&walk);
+		error = volume_inode_read(&image->volume, ino, raw, &inode);
+	/* One that is not in use may hold anything: in what e2image -r makes of bigalloc it does. */
+	if (error == EXT2_ET_INODE_CSUM_INVALID || (!error && !inode.view.links))
+		return 0;
+	if (error)
+		return error;
+	*mode = inode.view.mode;
+	if (inode.view.xattr_block && !volume_has_blocks(&image->volume, inode.view.xattr_block, 1))
+		return EUCLEAN;
+	if (inode.view.xattr_block)
+		error = visit(context, 0, inode.view.xattr_block, 1, false);
+	if (error || !volume_inode_has_map(&inode))
+		return error;
+	uint64_t losses = image->walker.losses;
+
+	image->map_blocks_read = 0;
+	map_visit(&image->walker, ino, &inode.view, &visitor, &shape);
+	return walk.error || image->walker.losses == losses ? walk.error : EUCLEAN;
 }
 
 bool image_has_journal(const struct image *image)
@@ -408,6 +419,10 @@ errcode_t image_finish(struct image *image, struct problem *problem)
 void image_close(struct image *image)
 {
 	close_allocator(image);
+	map_walker_close(&image->walker);
+	if (image->has_volume)
+		volume_close(&image->volume);
+	image->has_volume = false;
 	if (image->fs)
 		ext2fs_free(TAKE(image->fs));
 	free(TAKE(image->table_blocks));

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "compare/policies.h"
+#include "image/map_walk.h"
 #include "allocator/core/geometry.h"
 #include "ondisk/format.h"
 #include "populate/output/output.h"
@@ -21,6 +22,10 @@ struct image {
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;   /* the main thread's */
 	struct ext2mb_orphans *orphans; /* NULL, or of a workload that has some; image_finish() syncs it */
+	struct volume volume;           /* the same as it is on disk; valid if has_volume */
+	bool has_volume;                /* files were read */
+	struct map_walker walker;
+	uint64_t map_blocks_read;
 	struct ondisk_format format;
 	struct geometry geometry;
 	uint32_t descriptors_per_block, table_blocks_per_group; /* blocks of an inode table */
@@ -87,7 +92,7 @@ typedef errcode_t (*image_run_visitor)(void *context, uint32_t logical, uint64_t
 
 /*
  * Shows all blocks of an inode as it is on disk. *mode: 0 if it is not in use, and then nothing is shown. Errors of
- * reading it, and the taker's.
+ * reading it, EUCLEAN (its map is damaged), and the visitor's.
  */
 MUST_CHECK errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, image_run_visitor visit,
                                      void *context);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "analyze/read/filesystem.h"
 #include "simulate/image/image.h"
 #include "simulate/simulate.h"
 #include "support/text/units.h"
@@ -26,10 +27,11 @@ static errcode_t look_at(struct overview_disk *disk, struct problem *problem)
 	const struct analyze_options options = { .without_files = true };
 	struct report report = { 0 };
 	struct volume volume;
-	errcode_t error = volume_open(disk->output.work_path, 0, &volume, &report.filesystem, problem);
+	errcode_t error = volume_open(disk->output.work_path, 0, &volume, problem);
 
 	if (error)
 		return error;
+	report_filesystem_describe(&volume, &report.filesystem);
 	error = analyze(&volume, &options, &report, problem);
 	disk->filesystem = report.filesystem;
 	disk->free_blocks = report.free.sizes.sum;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/read/target.h"
+#include "image/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

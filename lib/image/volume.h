@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A filesystem to be looked at: what its superblock and group descriptors say, checked, and reading from any thread.
- * The one file of this folder that touches libext2fs's state, and only while it opens.
+ * libext2fs is called only while it opens.
  */
 #pragma once
 
 #include <stddef.h>
 
-#include "analyze/report/report.h"
 #include "allocator/fs/fs_zones.h"
 #include "allocator/core/geometry.h"
+#include "image/damage.h"
 #include "ondisk/views.h"
 #include "support/problem.h"
 
@@ -27,8 +27,8 @@ struct volume_group {
 /* How much may be read. Any thread. */
 struct read_budget {
 	uint64_t most_bytes;
-	double end;                  /* by CLOCK_MONOTONIC */
-	struct report_quick *report; /* what was read, and what is left out */
+	double end;          /* by CLOCK_MONOTONIC */
+	uint64_t read_bytes; /* so far */
 };
 
 struct volume {
@@ -42,29 +42,32 @@ struct volume {
 	uint32_t inodes;
 	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
 	uint32_t checksum_mask; /* of bitmaps: descriptors of 32 bytes have half of it; 0: they have none */
+	bool is_mounted;        /* and may change while it is read */
+	bool needs_recovery;    /* the journal holds what is not yet in its place */
 	bool is_at_rest;        /* not mounted, nothing in the journal: bitmaps and descriptors must agree */
 	bool has_orphans;       /* inodes in use that have no links */
 	struct volume_group *group;
 	struct fs_zones zones;                 /* where the filesystem's own metadata lies */
 	uint64_t free_blocks, reserved_blocks; /* as the superblock says */
 	struct read_budget *budget;            /* the caller's; NULL: all is read */
+	struct ext2_super_block superblock;    /* as it was when it was opened, in host order */
 };
 
 /*
- * Opens path and fills in all of it, and of report the filesystem's part. Of checksums those of descriptors are
- * verified; of inodes, maps and directories what is wrong shows in what is read. Errors: those of libext2fs and of the
- * system; volume_close() is due only after success.
+ * Opens path, in which the filesystem begins at offset_bytes, and fills in all of it. Of checksums those of descriptors
+ * are verified; of inodes, maps and directories what is wrong shows in what is read. Errors: those of libext2fs and of
+ * the system; volume_close() is due only after success. path stays the caller's, and must stay.
  */
 MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
-                                 struct report_filesystem *filesystem, struct problem *problem);
+                                 struct problem *problem);
 
 void volume_close(struct volume *volume);
 
 /*
- * Adds the groups whose descriptors differ from their checksums. Nothing of a filesystem that is in use: its blocks are
- * read one after the other, while it writes them.
+ * Tells of the groups whose descriptors differ from their checksums. Nothing of a filesystem that is in use: its blocks
+ * are read one after the other, while it writes them.
  */
-void volume_check_descriptors(const struct volume *volume, struct damage_list *damage);
+void volume_check_descriptors(const struct volume *volume, const struct damage_listener *damage);
 
 /* Is a block bitmap what its checksum says? bytes: as on disk. True where there is none. Any thread. */
 bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void *bytes);

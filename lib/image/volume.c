@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/read/volume.h"
+#include "image/volume.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-
-#include <uuid/uuid.h>
 
 #include "allocator/core/bits.h"
 #include "ext2fs/fs_errors.h"
@@ -100,33 +98,6 @@ static errcode_t read_groups(ext2_filsys fs, struct volume *volume)
 	return fs_zones_find(fs, &volume->geometry, &volume->zones, suspect);
 }
 
-static void describe(ext2_filsys fs, const struct volume *volume, struct report_filesystem *filesystem)
-{
-	const struct ext2_super_block *super = fs->super;
-	unsigned int flex = ext2fs_has_feature_flex_bg(fs->super) ? super->s_log_groups_per_flex : 0;
-	int mounted = 0;
-
-	memcpy(filesystem->label, super->s_volume_name, sizeof(super->s_volume_name));
-	filesystem->label[sizeof(super->s_volume_name)] = '\0';
-	uuid_unparse(super->s_uuid, filesystem->uuid);
-	filesystem->device = volume->path;
-	filesystem->offset_bytes = volume->offset_bytes;
-	filesystem->block_bytes = volume->format.block_bytes;
-	filesystem->cluster_blocks = UINT32_C(1) << volume->format.cluster_bits;
-	filesystem->blocks_per_group = super->s_blocks_per_group;
-	filesystem->groups = volume->geometry.groups;
-	filesystem->inodes = volume->inodes;
-	filesystem->first_block = volume->geometry.first_block;
-	filesystem->blocks = volume->geometry.end_block;
-	filesystem->missing_blocks = volume->geometry.end_block - volume->readable_end;
-	filesystem->span_blocks = score_span(super->s_blocks_per_group, flex);
-	filesystem->has_extents = volume->format.extents;
-	filesystem->journals_data = (super->s_default_mount_opts & EXT3_DEFM_JMODE) == EXT3_DEFM_JMODE_DATA;
-	filesystem->needs_recovery = ext2fs_has_feature_journal_needs_recovery(fs->super);
-	if (!ext2fs_check_if_mounted(volume->path, &mounted))
-		filesystem->is_mounted = mounted & EXT2_MF_MOUNTED;
-}
-
 /* Where the device ends, so that what a hostile superblock claims beyond it costs no time. */
 static void find_end(struct volume *volume, int descriptor)
 {
@@ -137,9 +108,10 @@ static void find_end(struct volume *volume, int descriptor)
 	volume->readable_end = blocks < volume->geometry.end_block ? blocks : volume->geometry.end_block;
 }
 
-static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume, struct report_filesystem *filesystem)
+static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume)
 {
 	const struct ext2_super_block *super = fs->super;
+	int mounted = 0;
 	errcode_t error = read_geometry(fs, volume);
 
 	if (error)
@@ -156,16 +128,18 @@ static errcode_t read_all(ext2_filsys fs, int descriptor, struct volume *volume,
 	                        EXT2_DESC_SIZE(fs->super) >= EXT2_MIN_DESC_SIZE_64BIT ? UINT32_MAX :
 	                                                                                UINT16_MAX;
 	volume->has_orphans = super->s_last_orphan || ext2fs_has_feature_orphan_present(fs->super);
-	describe(fs, volume, filesystem);
-	volume->is_at_rest = !filesystem->is_mounted && !filesystem->needs_recovery;
+	volume->superblock = *super;
+	volume->needs_recovery = ext2fs_has_feature_journal_needs_recovery(fs->super);
+	if (!ext2fs_check_if_mounted(volume->path, &mounted))
+		volume->is_mounted = mounted & EXT2_MF_MOUNTED;
+	volume->is_at_rest = !volume->is_mounted && !volume->needs_recovery;
 	error = read_groups(fs, volume);
 	if (error)
 		free(volume->group);
 	return error;
 }
 
-errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
-                      struct report_filesystem *filesystem, struct problem *problem)
+errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume, struct problem *problem)
 {
 	ext2_filsys fs;
 
@@ -177,7 +151,7 @@ errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *vo
 	                          EXT2_FLAG_SKIP_MMP | EXT2_FLAG_IGNORE_CSUM_ERRORS | EXT2_FLAG_SOFTSUPP_FEATURES, &fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
-	error = read_all(fs, descriptor, volume, filesystem);
+	error = read_all(fs, descriptor, volume);
 	ext2fs_free(fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot read the filesystem");
@@ -193,11 +167,11 @@ void volume_close(struct volume *volume)
 	fs_zones_free(&volume->zones);
 }
 
-void volume_check_descriptors(const struct volume *volume, struct damage_list *damage)
+void volume_check_descriptors(const struct volume *volume, const struct damage_listener *damage)
 {
 	for (uint32_t number = 0; number < volume->geometry.groups; number++)
 		if (volume->group[number].is_doubtful)
-			damage_add_group(damage, number, "its descriptor differs from its checksum");
+			damage_tell_group(damage, number, "its descriptor differs from its checksum");
 }
 
 bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void *bytes)
@@ -221,7 +195,7 @@ bool volume_is_spent(const struct volume *volume)
 {
 	const struct read_budget *budget = volume->budget;
 
-	return budget && (__atomic_load_n(&budget->report->read_bytes, __ATOMIC_RELAXED) >= budget->most_bytes ||
+	return budget && (__atomic_load_n(&budget->read_bytes, __ATOMIC_RELAXED) >= budget->most_bytes ||
 	                  seconds_of(CLOCK_MONOTONIC) >= budget->end);
 }
 
@@ -248,8 +222,7 @@ errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t coun
 	errcode_t error = whole_read(volume->descriptor, bytes, count << volume->format.block_bits, at);
 
 	if (volume->budget)
-		__atomic_add_fetch(&volume->budget->report->read_bytes, count << volume->format.block_bits,
-		                   __ATOMIC_RELAXED);
+		__atomic_add_fetch(&volume->budget->read_bytes, count << volume->format.block_bits, __ATOMIC_RELAXED);
 	return error == ENODATA ? EXT2_ET_SHORT_READ : error;
 }
 

@@ -2,7 +2,7 @@
 /* Going through the names in a directory: linear, indexed or inside its inode. */
 #pragma once
 
-#include "analyze/read/map_walk.h"
+#include "image/map_walk.h"
 
 /* What one worker needs, and what its walks over maps need. */
 struct directory_walker {
@@ -18,21 +18,31 @@ struct directory_shape {
 	bool is_indexed;
 	unsigned int index_levels; /* below the first block, if indexed */
 	uint64_t entries;          /* without . and .. */
+	uint32_t parent;           /* what .. says; 0: nothing does */
 };
 
 /* Is shown each entry but . and .., in the order of the blocks. */
 typedef void (*directory_entry_function)(void *context, const struct directory_entry *entry);
 
 /* Both counters outlive the walker. ENOMEM. */
-MUST_CHECK errcode_t directory_walker_open(const struct volume *volume, struct damage_list *damage,
+MUST_CHECK errcode_t directory_walker_open(const struct volume *volume, struct damage_listener damage,
                                            uint64_t *map_blocks_read, uint64_t *directory_blocks_read,
                                            struct directory_walker *walker);
 void directory_walker_close(struct directory_walker *walker);
 
+/* Who is shown what there is in a directory. */
+struct directory_visitor {
+	directory_entry_function entry;
+	map_record_function record; /* of the directory's own blocks, each before its entries; NULL: not wanted */
+	void *context;
+};
+
 /*
- * Shows all entries. raw: the inode's bytes, of which inode is the view. layout (NULL: not wanted) gets the
- * directory's own blocks, not yet ended. What cannot be read is damage.
+ * Shows all entries. raw: the inode's bytes, of which inode is the view. What cannot be read is damage. In strict walks
+ * (walker->map.is_strict) so is what differs from its checksum, and entries that the kernel would refuse: inode numbers
+ * that there are none of, or that are the filesystem's own; names with a 0 or a slash, unless they are encrypted; a .
+ * that is not the directory, a second ., and a second ... Encrypted names are bytes, as are those with casefold; the
+ * hash after each name that directories with both have is no part of it.
  */
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
-                    directory_entry_function function, void *context, struct directory_shape *shape,
-                    struct file_layout *layout, uint64_t far_blocks);
+                    const struct directory_visitor *visitor, struct directory_shape *shape);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analyze/read/map_walk.h"
+#include "image/map_walk.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -13,14 +13,15 @@
 struct walk {
 	struct map_walker *walker;
 	uint32_t ino;
-	map_record_function function;
-	void *context;
+	const struct map_visitor *visitor;
 	struct map_shape *shape;
+	uint32_t seed;             /* of checksums; valid if the walker is strict */
+	bool is_over;              /* the visitor has seen enough */
 	uint64_t next_logical;     /* what comes must not lie before it */
 	struct map_record pending; /* of an indirect map, being joined; count 0: none */
 };
 
-errcode_t map_walker_open(const struct volume *volume, struct damage_list *damage, uint64_t *blocks_read,
+errcode_t map_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *blocks_read,
                           struct map_walker *walker)
 {
 	*walker = (struct map_walker){ .volume = volume, .damage = damage, .blocks_read = blocks_read };
@@ -41,7 +42,37 @@ void map_walker_close(struct map_walker *walker)
 
 static void lose(struct walk *walk, uint64_t block, const char *what)
 {
-	damage_add(walk->walker->damage, walk->ino, block, what);
+	walk->walker->losses++;
+	damage_tell(&walk->walker->damage, walk->ino, block, what);
+}
+
+/* False: all of it lies before what is of interest. */
+static bool cut_off(const struct walk *walk, struct map_record *record)
+{
+	uint64_t from = walk->visitor->from;
+
+	if (record->logical + record->count <= from)
+		return false;
+	record->physical += from - record->logical;
+	record->count -= (uint32_t)(from - record->logical);
+	record->logical = from;
+	return true;
+}
+
+/* False: the visitor has seen enough. */
+static inline bool show(const struct walk *walk, struct map_record *record)
+{
+	if (record->logical < walk->visitor->from && !cut_off(walk, record))
+		return true;
+	return walk->visitor->record(walk->visitor->context, record);
+}
+
+/* Shows what is pending, if anything is; nothing after the walk is over. */
+static inline void flush_pending(struct walk *walk)
+{
+	if (walk->pending.count && !walk->is_over)
+		walk->is_over = !show(walk, &walk->pending);
+	walk->pending.count = 0;
 }
 
 static int by_number(const void *left, const void *right)
@@ -88,6 +119,10 @@ static const uint8_t *read_map_block(struct walk *walk, uint64_t block, unsigned
 		return NULL;
 	}
 	walk->shape->blocks++;
+	if (walk->visitor->block) {
+		flush_pending(walk);
+		walk->is_over = walk->is_over || !walk->visitor->block(walk->visitor->context, block);
+	}
 	return bytes;
 }
 
@@ -103,7 +138,10 @@ static void read_leaf(struct walk *walk, const struct extent_node *node, uint64_
 			continue;
 		}
 		walk->next_logical = record.logical + record.count;
-		walk->function(walk->context, &record);
+		if (!show(walk, &record)) {
+			walk->is_over = true;
+			return;
+		}
 	}
 }
 
@@ -119,8 +157,9 @@ static void read_node(struct walk *walk, const struct extent_node *node, uint64_
 	}
 	for (unsigned int n = 0; n < node->count; n++)
 		walk->walker->children[n] = extent_node_index(node, n).block;
-	expect_children(walk->walker, node->count);
-	for (unsigned int n = 0; n < node->count; n++) {
+	if (!walk->visitor->from)
+		expect_children(walk->walker, node->count);
+	for (unsigned int n = 0; n < node->count && !walk->is_over; n++) {
 		struct extent_node_index index = extent_node_index(node, n);
 		uint64_t child_end = n + 1 < node->count ? extent_node_index(node, n + 1).logical : end;
 		struct extent_node child;
@@ -130,6 +169,8 @@ static void read_node(struct walk *walk, const struct extent_node *node, uint64_
 			continue;
 		}
 		walk->next_logical = index.logical;
+		if (child_end <= walk->visitor->from)
+			continue;
 		const uint8_t *bytes = read_map_block(walk, index.block, node->depth - 1);
 		if (!bytes)
 			continue;
@@ -138,15 +179,13 @@ static void read_node(struct walk *walk, const struct extent_node *node, uint64_
 			lose(walk, index.block, "extent tree");
 			continue;
 		}
+		if (walk->walker->is_strict &&
+		    !extent_node_checksum_fits(&walk->walker->volume->format, walk->seed, bytes)) {
+			lose(walk, index.block, "checksum of an extent tree");
+			continue;
+		}
 		read_node(walk, &child, child_end, index.block);
 	}
-}
-
-static void flush_pending(struct walk *walk)
-{
-	if (walk->pending.count)
-		walk->function(walk->context, &walk->pending);
-	walk->pending.count = 0;
 }
 
 /* One block of a file with an indirect map, joined with the one before if it follows it. */
@@ -180,7 +219,9 @@ static void read_indirect(struct walk *walk, uint64_t block, unsigned int height
 {
 	struct map_walker *walker = walk->walker;
 	unsigned int address_bits = walker->volume->format.block_bits - 2;
+	unsigned int shift = address_bits * (height - 1);
 	uint32_t pointers = UINT32_C(1) << address_bits;
+	uint64_t from = walk->visitor->from, first = from > logical ? (from - logical) >> shift : 0;
 	const uint8_t *bytes = read_map_block(walk, block, height - 1);
 
 	if (!bytes)
@@ -191,15 +232,16 @@ static void read_indirect(struct walk *walk, uint64_t block, unsigned int height
 		for (uint32_t n = 0; n < pointers; n++)
 			if (pointer_at(bytes, n))
 				walker->children[count++] = pointer_at(bytes, n);
-		expect_children(walker, count);
+		if (!walk->visitor->from)
+			expect_children(walker, count);
 	}
-	for (uint32_t n = 0; n < pointers; n++) {
-		uint64_t at = logical + ((uint64_t)n << (address_bits * (height - 1)));
-		uint32_t pointer = pointer_at(bytes, n);
+	for (uint64_t n = first; n < pointers; n++) {
+		uint64_t at = logical + (n << shift);
+		uint32_t pointer = pointer_at(bytes, (uint32_t)n);
 
 		if (pointer && height == 1)
 			read_block(walk, at, pointer);
-		else if (pointer)
+		else if (pointer && !walk->is_over)
 			read_indirect(walk, pointer, height - 1, at);
 	}
 }
@@ -214,23 +256,32 @@ static void walk_indirect(struct walk *walk, const uint8_t *root)
 			read_block(walk, n, pointer_at(root, n));
 	for (unsigned int height = 1; height <= 3; height++) {
 		uint32_t pointer = pointer_at(root, EXT2_NDIR_BLOCKS + height - 1);
+		uint64_t span = UINT64_C(1) << (height * address_bits);
 
 		if (pointer) {
 			walk->shape->depth = height;
-			read_indirect(walk, pointer, height, logical);
+			if (logical + span > walk->visitor->from && !walk->is_over)
+				read_indirect(walk, pointer, height, logical);
 		}
-		logical += UINT64_C(1) << (height * address_bits);
+		logical += span;
 	}
 	flush_pending(walk);
 }
 
-void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, map_record_function function,
-              void *context, struct map_shape *shape)
+void map_visit(struct map_walker *walker, uint32_t ino, const struct inode_view *inode,
+               const struct map_visitor *visitor, struct map_shape *shape)
 {
-	struct walk walk = { walker, ino, function, context, shape, 0, { 0 } };
+	struct walk walk = {
+		.walker = walker,
+		.ino = ino,
+		.visitor = visitor,
+		.shape = shape,
+	};
 	struct extent_node root;
 
 	*shape = (struct map_shape){ 0 };
+	if (walker->is_strict)
+		walk.seed = ondisk_inode_seed(&walker->volume->format, ino, inode_view_generation(inode));
 	if (!(inode->flags & EXT4_EXTENTS_FL)) {
 		walk_indirect(&walk, inode->root);
 		return;
@@ -241,6 +292,31 @@ void map_walk(struct map_walker *walker, uint32_t ino, const struct inode_view *
 	}
 	shape->depth = root.depth;
 	read_node(&walk, &root, UINT64_C(1) << 32, 0);
+}
+
+struct collected {
+	struct map_record *records;
+	size_t count, most;
+};
+
+static bool collect(void *context, const struct map_record *record)
+{
+	struct collected *collected = context;
+
+	collected->records[collected->count++] = *record;
+	return collected->count < collected->most;
+}
+
+size_t map_records(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, uint64_t from,
+                   struct map_record *records, size_t most)
+{
+	struct collected collected = { records, 0, most };
+	const struct map_visitor visitor = { .from = from, .record = collect, .context = &collected };
+	struct map_shape shape;
+
+	if (most)
+		map_visit(walker, ino, inode, &visitor, &shape);
+	return collected.count;
 }
 
 unsigned int map_first_blocks(const struct volume *volume, const struct inode_view *inode, uint64_t blocks[4])

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "image/orphans.h"
+
+#include <errno.h>
+
+#include "allocator/core/bits.h"
+#include "ondisk/orphan_block.h"
+
+struct reading {
+	struct map_walker *walker;
+	orphan_function function;
+	void *context;
+	uint32_t file; /* the orphan file's inode */
+	uint32_t seed; /* of its checksums */
+	uint8_t *bytes;
+	uint32_t *slots;
+	errcode_t error;
+};
+
+static void lose(const struct reading *reading, uint32_t ino, uint64_t block, const char *what)
+{
+	reading->walker->losses++;
+	damage_tell(&reading->walker->damage, ino, block, what);
+}
+
+static bool is_possible(const struct volume *volume, uint32_t ino)
+{
+	return ino <= volume->inodes && ino != EXT2_ROOT_INO && !volume_owns_inode(volume, ino);
+}
+
+static errcode_t read_list(const struct reading *reading)
+{
+	const struct volume *volume = reading->walker->volume;
+	uint32_t ino = volume->superblock.s_last_orphan;
+	SCOPE_FREE uint64_t *seen = ino ? calloc(bits_words((size_t)volume->inodes + 1), sizeof(*seen)) : NULL;
+	SCOPE_FREE void *raw = malloc(volume->format.inode_bytes);
+
+	if (!raw || (ino && !seen))
+		return ENOMEM;
+	while (ino) {
+		struct volume_inode inode;
+
+		if (!is_possible(volume, ino) || bits_test(seen, ino)) {
+			lose(reading, ino, 0, "list of orphans");
+			return 0;
+		}
+		bits_set(seen, ino);
+		errcode_t error = volume_inode_read(volume, ino, raw, &inode);
+
+		if (error == EXT2_ET_BAD_INODE_NUM || error == EXT2_ET_INODE_CSUM_INVALID) {
+			lose(reading, ino, 0, "list of orphans");
+			return 0;
+		}
+		if (error)
+			return error;
+		reading->function(reading->context, ino);
+		ino = inode.all.deletion_time;
+	}
+	return 0;
+}
+
+static void read_slots(const struct reading *reading, uint64_t block)
+{
+	const struct volume *volume = reading->walker->volume;
+
+	for (uint32_t n = 0; n < orphan_block_slots(&volume->format); n++) {
+		uint32_t ino = reading->slots[n];
+
+		if (ino && is_possible(volume, ino))
+			reading->function(reading->context, ino);
+		else if (ino)
+			lose(reading, reading->file, block, "slot of the orphan file");
+	}
+}
+
+static bool read_record(void *context, const struct map_record *record)
+{
+	struct reading *reading = context;
+	const struct volume *volume = reading->walker->volume;
+
+	for (uint32_t n = 0; n < record->count && record->logical + n < ORPHAN_FILE_MAX_BLOCKS; n++) {
+		uint64_t block = record->physical + n;
+
+		reading->error = volume_read(volume, block, 1, reading->bytes);
+		if (reading->error)
+			return false;
+		if (orphan_block_read(&volume->format, reading->seed, block, reading->bytes, reading->slots) ==
+		    ORPHAN_BLOCK_GOOD)
+			read_slots(reading, block);
+		else
+			lose(reading, reading->file, block, "block of the orphan file");
+	}
+	return record->logical + record->count < ORPHAN_FILE_MAX_BLOCKS;
+}
+
+static errcode_t read_file(struct reading *reading)
+{
+	const struct volume *volume = reading->walker->volume;
+	SCOPE_FREE void *raw = malloc(volume->format.inode_bytes);
+	SCOPE_FREE uint8_t *bytes = reading->bytes = malloc(volume->format.block_bytes);
+	SCOPE_FREE uint32_t *slots = reading->slots = malloc(volume->format.block_bytes);
+	struct volume_inode inode;
+	struct map_shape shape;
+
+	if (!raw || !bytes || !slots)
+		return ENOMEM;
+	errcode_t error = volume_inode_read(volume, reading->file, raw, &inode);
+
+	if (error == EXT2_ET_BAD_INODE_NUM || error == EXT2_ET_INODE_CSUM_INVALID ||
+	    (!error && (!volume_inode_is_in_use(volume, &inode) || !volume_inode_has_map(&inode)))) {
+		lose(reading, reading->file, 0, "orphan file");
+		return 0;
+	}
+	if (error)
+		return error;
+	reading->seed = ondisk_inode_seed(&volume->format, reading->file, inode.all.value.generation);
+	map_walk(reading->walker, reading->file, &inode.view, read_record, reading, &shape);
+	return reading->error;
+}
+
+errcode_t orphans_read(struct map_walker *walker, orphan_function function, void *context)
+{
+	struct reading reading = {
+		.walker = walker,
+		.function = function,
+		.context = context,
+		.file = walker->volume->own_inodes[2],
+	};
+	errcode_t error = read_list(&reading);
+
+	return error || !reading.file ? error : read_file(&reading);
+}
+
+struct quota_inodes volume_quota_inodes(const struct volume *volume)
+{
+	const struct ext2_super_block *super = &volume->superblock;
+
+	if (!volume->format.quota)
+		return (struct quota_inodes){ 0 };
+	return (struct quota_inodes){ super->s_usr_quota_inum, super->s_grp_quota_inum, super->s_prj_quota_inum };
+}

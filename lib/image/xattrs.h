@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The xattrs of an inode, wherever they are: in the inode, in its block, in inodes of their own. */
+#pragma once
+
+#include "image/inode.h"
+#include "image/map_walk.h"
+#include "support/arena.h"
+
+struct volume_xattr {
+	const char *name; /* whole: "user.comment"; NULL: the name index has no prefix (9: the context of encryption) */
+	const void *value; /* as getxattr(2) returns it: ACLs are converted */
+	uint32_t value_bytes;
+	uint8_t name_index;
+};
+
+/* Zero-initialise; may be used for one inode after the other. */
+struct volume_xattrs {
+	struct volume_xattr *items; /* in the order of the image, those in the inode first */
+	size_t count, capacity;
+	struct arena arena; /* of names and values */
+};
+
+/*
+ * Reads all xattrs of an inode, without inline data. What is damaged is left out, and told: entries and values out of
+ * bounds, checksums and hashes that differ, ACLs that are none, a name that comes twice (the first one counts, as for
+ * the kernel), inodes of values that are none or of another size, values above 64 KiB, which no system call reads, and
+ * what follows after 16 MiB of values.. Errors:
+ * ENOMEM, and errors in reading of the inodes that hold values. One walker, and one list, belong to one thread.
+ */
+MUST_CHECK errcode_t volume_xattrs_read(struct map_walker *walker, const struct volume_inode *inode,
+                                        struct volume_xattrs *xattrs);
+
+void volume_xattrs_free(struct volume_xattrs *xattrs);
