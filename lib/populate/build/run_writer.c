@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "support/io/whole_io.h"
-#include "support/seconds.h"
+#include "support/run/pool.h"
 
 errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset)
 {
@@ -58,20 +58,12 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	writer->used_bytes = 0;
 	if (!used_bytes)
 		return 0;
-	double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+	/* More readers write no faster. */
+	pool_pause(writer->readers);
 	errcode_t error = write_gathered(writer, used_bytes);
 
-	wall = seconds_of(CLOCK_MONOTONIC) - wall;
-	writer->blocked_seconds += wall - (seconds_of(CLOCK_THREAD_CPUTIME_ID) - processor);
+	pool_resume(writer->readers);
 	return error;
-}
-
-double run_writer_reserve_blocked(struct run_writer *writer)
-{
-	double seconds = writer->blocked_seconds;
-
-	writer->blocked_seconds = 0;
-	return seconds;
 }
 
 errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)
