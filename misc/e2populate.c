@@ -161,14 +161,10 @@ static void write_image(struct json *json, const struct populate_options *option
 {
 	json_open_object(json, "image");
 	json_string(json, "path", options->image);
-	json_unsigned(json, "bytes", report->image_bytes);
-	json_unsigned(json, "block_bytes", report->block_bytes);
-	json_unsigned(json, "blocks", report->blocks);
-	json_unsigned(json, "free_blocks", report->free_blocks);
-	json_unsigned(json, "reserved_blocks", report->reserved_blocks);
-	json_unsigned(json, "journal_blocks", report->journal_blocks);
-	json_unsigned(json, "inodes", report->image_inodes);
-	json_unsigned(json, "free_inodes", report->free_inodes);
+	json_counts(json, { "bytes", report->image_bytes }, { "block_bytes", report->block_bytes },
+	            { "blocks", report->blocks }, { "free_blocks", report->free_blocks },
+	            { "reserved_blocks", report->reserved_blocks }, { "journal_blocks", report->journal_blocks },
+	            { "inodes", report->image_inodes }, { "free_inodes", report->free_inodes });
 	json_close_object(json);
 }
 
@@ -176,17 +172,13 @@ static void write_content(struct json *json, const struct populate_options *opti
                           const struct populate_report *report)
 {
 	json_open_object(json, "content");
-	json_unsigned(json, "names", report->names);
-	json_unsigned(json, "inodes", report->inodes);
-	json_unsigned(json, "data_bytes", report->data_bytes);
+	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
+	            { "data_bytes", report->data_bytes });
 	/* Known once everything has been read and written. */
 	if (!options->size_only) {
-		json_unsigned(json, "files_with_data", report->regular_files);
-		json_unsigned(json, "data_blocks", report->data_blocks);
-		json_unsigned(json, "data_extents", report->data_extents);
-		json_unsigned(json, "zero_blocks", report->zero_blocks);
-		json_unsigned(json, "shared_bytes", report->shared_bytes);
-		json_unsigned(json, "files_with_flags", report->flagged_files);
+		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },
+		            { "data_extents", report->data_extents }, { "zero_blocks", report->zero_blocks },
+		            { "shared_bytes", report->shared_bytes }, { "files_with_flags", report->flagged_files });
 	}
 	json_close_object(json);
 }
@@ -197,8 +189,8 @@ static void write_sources(struct json *json, const struct populate_report *repor
 	for (uint32_t i = 0; i < report->source_count; i++) {
 		json_open_row(json, NULL);
 		json_string(json, "path", report->sources[i].path);
-		json_unsigned(json, "names", report->sources[i].names);
-		json_unsigned(json, "data_bytes", report->sources[i].data_bytes);
+		json_counts(json, { "names", report->sources[i].names },
+		            { "data_bytes", report->sources[i].data_bytes });
 		json_close_object(json);
 	}
 	json_close_array(json);

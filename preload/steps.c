@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "preload/steps.h"
 
-#include <pthread.h>
-#include <time.h>
-
 #include "preload/handles.h"
 #include "preload/program.h"
+#include "support/run/condition.h"
 #include "support/run/interrupt.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -13,27 +11,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below the lock. */
 static struct {
 	bool is_inside;
-	bool has_waiting;    /* steps that no commit has had */
-	struct timespec due; /* when they have waited long enough */
+	bool has_waiting; /* steps that no commit has had */
+	double due;       /* seconds of CLOCK_MONOTONIC, when they have waited long enough */
 	bool has_clock, is_stopped;
 	pthread_t clock;
-	pthread_cond_t wake;
-} state;
-
-static struct timespec in_seconds(unsigned int seconds)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	time.tv_sec += seconds;
-	return time;
-}
+	pthread_cond_t changed; /* has_waiting or is_stopped */
+} state = { .changed = PTHREAD_COND_INITIALIZER };
 
 static bool is_due(void)
 {
-	struct timespec now = in_seconds(0);
-
-	return now.tv_sec > state.due.tv_sec || (now.tv_sec == state.due.tv_sec && now.tv_nsec >= state.due.tv_nsec);
+	return seconds_of(CLOCK_MONOTONIC) >= state.due;
 }
 
 static errcode_t commit(void)
@@ -67,10 +54,9 @@ errcode_t step_leave(bool now)
 	errcode_t error = 0;
 
 	if (!state.has_waiting) {
-		state.due = in_seconds(COMMIT_SECONDS);
+		state.due = seconds_of(CLOCK_MONOTONIC) + COMMIT_SECONDS;
 		state.has_waiting = true;
-		if (state.has_clock)
-			pthread_cond_signal(&state.wake);
+		condition_wake(&state.changed);
 	}
 	handles_end();
 	state.is_inside = false;
@@ -97,9 +83,9 @@ static void *run_clock(void *unused)
 	pthread_mutex_lock(&lock);
 	while (!state.is_stopped) {
 		if (!state.has_waiting)
-			pthread_cond_wait(&state.wake, &lock);
+			condition_wait(&state.changed, &lock);
 		else if (!is_due())
-			pthread_cond_timedwait(&state.wake, &lock, &state.due);
+			condition_wait_until(&state.changed, &lock, state.due);
 		else
 			/* If it fails, that has been said. What was refused may be undone, and others follow. */
 			(void)!commit();
@@ -110,14 +96,8 @@ static void *run_clock(void *unused)
 
 void steps_start_clock(void)
 {
-	pthread_condattr_t attributes;
-
 	if (state.has_clock)
 		return;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&state.wake, &attributes);
-	pthread_condattr_destroy(&attributes);
 	/* The program's handlers are for its own threads: libss's jumps, libfuse's interrupts the read it waits in. */
 	state.has_clock = thread_start(&state.clock, run_clock, NULL) == 0;
 	if (!state.has_clock)
@@ -130,7 +110,7 @@ void steps_stop_clock(void)
 		return;
 	pthread_mutex_lock(&lock);
 	state.is_stopped = true;
-	pthread_cond_signal(&state.wake);
+	condition_wake(&state.changed);
 	pthread_mutex_unlock(&lock);
 	pthread_join(state.clock, NULL);
 	state.has_clock = false;

@@ -55,10 +55,8 @@ errcode_t kernel_groups_print(struct ext2mb *mb, uint32_t first, uint32_t end, F
 static void put_row(struct json *json, const struct ext2mb *mb, uint32_t number, const struct group_row *row)
 {
 	json_open_row(json, NULL);
-	json_unsigned(json, "group", number);
-	json_unsigned(json, "free", row->free_clusters);
-	json_unsigned(json, "fragments", row->fragments);
-	json_unsigned(json, "first", row->first_free);
+	json_counts(json, { "group", number }, { "free", row->free_clusters }, { "fragments", row->fragments },
+	            { "first", row->first_free });
 	json_open_array(json, "orders");
 	for (unsigned int order = 0; order < mb->orders; order++)
 		json_unsigned(json, NULL, row->counters[order]);

@@ -19,13 +19,10 @@ static void write_filesystem(struct json *json, const struct report *report)
 	json_unsigned(json, "offset_bytes", filesystem->offset_bytes);
 	json_string(json, "label", filesystem->label);
 	json_string(json, "uuid", filesystem->uuid);
-	json_unsigned(json, "block_bytes", filesystem->block_bytes);
-	json_unsigned(json, "cluster_blocks", filesystem->cluster_blocks);
-	json_unsigned(json, "blocks", filesystem->blocks);
-	json_unsigned(json, "missing_blocks", filesystem->missing_blocks);
-	json_unsigned(json, "blocks_per_group", filesystem->blocks_per_group);
-	json_unsigned(json, "groups", filesystem->groups);
-	json_unsigned(json, "inodes", filesystem->inodes);
+	json_counts(json, { "block_bytes", filesystem->block_bytes }, { "cluster_blocks", filesystem->cluster_blocks },
+	            { "blocks", filesystem->blocks }, { "missing_blocks", filesystem->missing_blocks },
+	            { "blocks_per_group", filesystem->blocks_per_group }, { "groups", filesystem->groups },
+	            { "inodes", filesystem->inodes });
 	json_boolean(json, "mounted", filesystem->is_mounted);
 	json_boolean(json, "needs_recovery", filesystem->needs_recovery);
 	json_close_object(json);
@@ -77,10 +74,8 @@ static void write_groups(struct json *json, const struct report *report)
 		json_unsigned(json, "group", number);
 		if (group->is_unreadable)
 			json_boolean(json, "unreadable", true);
-		json_unsigned(json, "free_clusters", group->free_clusters);
-		json_unsigned(json, "fragments", group->fragments);
-		json_unsigned(json, "first_free", group->first_free);
-		json_unsigned(json, "largest_clusters", group->largest_clusters);
+		json_counts(json, { "free_clusters", group->free_clusters }, { "fragments", group->fragments },
+		            { "first_free", group->first_free }, { "largest_clusters", group->largest_clusters });
 		json_open_array(json, "orders");
 		for (unsigned int order = 0; order < space->orders; order++)
 			json_unsigned(json, NULL, group->orders[order]);
@@ -97,12 +92,9 @@ static void write_zones(struct json *json, const struct report *report)
 		const struct report_zone *zone = &report->free.zones[n];
 
 		json_open_row(json, NULL);
-		json_unsigned(json, "first_group", zone->first_group);
-		json_unsigned(json, "groups", zone->groups);
-		json_unsigned(json, "blocks", zone->blocks);
-		json_unsigned(json, "free_blocks", zone->free_blocks);
-		json_unsigned(json, "extents", zone->extents);
-		json_unsigned(json, "largest_blocks", zone->largest);
+		json_counts(json, { "first_group", zone->first_group }, { "groups", zone->groups },
+		            { "blocks", zone->blocks }, { "free_blocks", zone->free_blocks },
+		            { "extents", zone->extents }, { "largest_blocks", zone->largest });
 		json_close_object(json);
 	}
 	json_close_array(json);
@@ -115,23 +107,20 @@ static void write_free(struct json *json, const struct report *report, bool with
 	double kilobytes = block_kilobytes(report);
 
 	json_open_object(json, "free");
-	json_unsigned(json, "extents", sizes->count);
-	json_unsigned(json, "blocks", sizes->sum);
+	json_counts(json, { "extents", sizes->count }, { "blocks", sizes->sum });
 	json_number(json, "min_kb", (double)sizes->minimum * kilobytes, 0);
 	json_number(json, "max_kb", (double)sizes->maximum * kilobytes, 0);
 	json_number(json, "avg_kb", histogram_mean(sizes) * kilobytes, 1);
 	json_number(json, "median_kb", (double)histogram_percentile(sizes, 50) * kilobytes, 0);
 	json_number(json, "weighted_median_kb", (double)histogram_weighted_percentile(sizes, 50) * kilobytes, 0);
 	json_number(json, "largest_allocatable_kb", (double)space->largest_allocatable * kilobytes, 0);
-	json_unsigned(json, "largest_start", space->largest_start);
-	json_unsigned(json, "superblock_free_blocks", space->superblock_free_blocks);
-	json_unsigned(json, "reserved_blocks", space->reserved_blocks);
-	json_unsigned(json, "unreadable_groups", space->unreadable_groups);
-	json_unsigned(json, "unsettled_groups", space->unsettled_groups);
+	json_counts(json, { "largest_start", space->largest_start },
+	            { "superblock_free_blocks", space->superblock_free_blocks },
+	            { "reserved_blocks", space->reserved_blocks }, { "unreadable_groups", space->unreadable_groups },
+	            { "unsettled_groups", space->unsettled_groups });
 	if (space->chunk_blocks) {
-		json_unsigned(json, "chunk_blocks", space->chunk_blocks);
-		json_unsigned(json, "chunks", space->chunks);
-		json_unsigned(json, "free_chunks", space->free_chunks);
+		json_counts(json, { "chunk_blocks", space->chunk_blocks }, { "chunks", space->chunks },
+		            { "free_chunks", space->free_chunks });
 	}
 	write_percentiles(json, "percentiles_blocks", sizes);
 	write_histogram(json, "histogram", sizes, "from_blocks", "blocks");
@@ -144,9 +133,7 @@ static void write_free(struct json *json, const struct report *report, bool with
 static void write_seeks(struct json *json, const char *key, const struct seek_counts *seeks)
 {
 	json_open_row(json, key);
-	json_unsigned(json, "jumps", seeks->jumps);
-	json_unsigned(json, "far", seeks->far);
-	json_unsigned(json, "backward", seeks->backward);
+	json_counts(json, { "jumps", seeks->jumps }, { "far", seeks->far }, { "backward", seeks->backward });
 	json_close_object(json);
 }
 
@@ -156,19 +143,13 @@ static void write_sums(struct json *json, const struct report *report, const str
 	double files = sums->files ? (double)sums->files : 1;
 	double extents = sums->extents ? (double)sums->extents : 1;
 
-	json_unsigned(json, "count", sums->files);
-	json_unsigned(json, "blocks", sums->blocks);
-	json_unsigned(json, "extents", sums->extents);
-	json_unsigned(json, "ideal_extents", sums->ideal_extents);
-	json_unsigned(json, "runs", sums->runs);
-	json_unsigned(json, "records", sums->records);
+	json_counts(json, { "count", sums->files }, { "blocks", sums->blocks }, { "extents", sums->extents },
+	            { "ideal_extents", sums->ideal_extents }, { "runs", sums->runs }, { "records", sums->records });
 	json_number(json, "avg_extents", (double)sums->extents / files, 3);
 	json_number(json, "avg_extent_kb", (double)sums->blocks / extents * block_kilobytes(report), 1);
-	json_unsigned(json, "fragmented_files", sums->fragmented_files);
-	json_unsigned(json, "map_blocks", sums->map_blocks);
-	json_unsigned(json, "unwritten_blocks", sums->unwritten_blocks);
-	json_unsigned(json, "unwritten_extents", sums->unwritten_records);
-	json_unsigned(json, "holes", sums->holes);
+	json_counts(json, { "fragmented_files", sums->fragmented_files }, { "map_blocks", sums->map_blocks },
+	            { "unwritten_blocks", sums->unwritten_blocks }, { "unwritten_extents", sums->unwritten_records },
+	            { "holes", sums->holes });
 	write_seeks(json, "seeks_inside", &sums->inside);
 }
 
@@ -181,13 +162,9 @@ static void write_files(struct json *json, const struct report *report)
 	json_number(json, "score", files->score, 2);
 	json_number(json, "ratio", files->ratio, 3);
 	write_seeks(json, "seeks_between", &files->between);
-	json_unsigned(json, "inodes", files->inodes);
-	json_unsigned(json, "empty", files->empty);
-	json_unsigned(json, "inline_data", files->inline_data);
-	json_unsigned(json, "by_extents", files->by_extents);
-	json_unsigned(json, "by_indirect", files->by_indirect);
-	json_unsigned(json, "largest_depth", files->largest_depth);
-	json_unsigned(json, "xattr_blocks", files->xattr_blocks);
+	json_counts(json, { "inodes", files->inodes }, { "empty", files->empty }, { "inline_data", files->inline_data },
+	            { "by_extents", files->by_extents }, { "by_indirect", files->by_indirect },
+	            { "largest_depth", files->largest_depth }, { "xattr_blocks", files->xattr_blocks });
 	write_percentiles(json, "extents_per_file_percentiles", &files->extents_per_file);
 	write_histogram(json, "extents_per_file_histogram", &files->extents_per_file, "from_extents", "extents");
 	write_percentiles(json, "extent_blocks_percentiles", &files->extent_blocks);
@@ -207,10 +184,8 @@ static void write_directories(struct json *json, const struct report *report)
 
 	json_open_object(json, "directories");
 	write_sums(json, report, &directories->sums);
-	json_unsigned(json, "all", directories->count);
-	json_unsigned(json, "entries", directories->entries);
-	json_unsigned(json, "inline_data", directories->inline_data);
-	json_unsigned(json, "linear", directories->linear);
+	json_counts(json, { "all", directories->count }, { "entries", directories->entries },
+	            { "inline_data", directories->inline_data }, { "linear", directories->linear });
 	json_open_array(json, "indexed_by_levels");
 	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
 		json_unsigned(json, NULL, directories->indexed[level]);
@@ -227,13 +202,9 @@ static void write_worst(struct json *json, const struct report *report)
 
 		json_open_row(json, NULL);
 		json_string(json, "path", file->path);
-		json_unsigned(json, "inode", file->ino);
-		json_unsigned(json, "extents", file->extents);
-		json_unsigned(json, "ideal", file->ideal_extents);
-		json_unsigned(json, "blocks", file->blocks);
-		json_unsigned(json, "runs", file->runs);
-		json_unsigned(json, "records", file->records);
-		json_unsigned(json, "size_bytes", file->size_bytes);
+		json_counts(json, { "inode", file->ino }, { "extents", file->extents },
+		            { "ideal", file->ideal_extents }, { "blocks", file->blocks }, { "runs", file->runs },
+		            { "records", file->records }, { "size_bytes", file->size_bytes });
 		json_string(json, "kind", file_kind_word(file->kind));
 		json_close_object(json);
 	}
@@ -248,12 +219,9 @@ static void write_by_directory(struct json *json, const struct report *report)
 
 		json_open_row(json, NULL);
 		json_string(json, "path", directory->path);
-		json_unsigned(json, "inode", directory->ino);
-		json_unsigned(json, "files", directory->files);
-		json_unsigned(json, "blocks", directory->blocks);
-		json_unsigned(json, "extents", directory->extents);
-		json_unsigned(json, "ideal", directory->ideal_extents);
-		json_unsigned(json, "runs", directory->runs);
+		json_counts(json, { "inode", directory->ino }, { "files", directory->files },
+		            { "blocks", directory->blocks }, { "extents", directory->extents },
+		            { "ideal", directory->ideal_extents }, { "runs", directory->runs });
 		json_number(json, "score", directory->score, 2);
 		json_close_object(json);
 	}
@@ -266,8 +234,7 @@ static void write_sharers(struct json *json, const struct report_shared_bitmap *
 	for (unsigned int n = 0; n < REPORT_SHARERS && shared->most[n].files; n++) {
 		json_open_row(json, NULL);
 		json_string(json, "path", shared->most[n].path);
-		json_unsigned(json, "inode", shared->most[n].ino);
-		json_unsigned(json, "files", shared->most[n].files);
+		json_counts(json, { "inode", shared->most[n].ino }, { "files", shared->most[n].files });
 		json_close_object(json);
 	}
 	json_close_array(json);
@@ -281,20 +248,17 @@ static void write_unlink_rows(struct json *json, const struct report_unlink *unl
 
 		json_open_row(json, NULL);
 		json_string(json, "path", row->path);
-		json_unsigned(json, "inode", row->ino);
-		json_unsigned(json, "files", row->files);
-		json_unsigned(json, "block_bitmaps", row->block_bitmaps);
-		json_unsigned(json, "shared_bitmaps", row->shared_bitmaps);
-		json_unsigned(json, "inode_bitmaps", row->inode_bitmaps);
-		json_unsigned(json, "writes", row->writes);
+		json_counts(json, { "inode", row->ino }, { "files", row->files },
+		            { "block_bitmaps", row->block_bitmaps }, { "shared_bitmaps", row->shared_bitmaps },
+		            { "inode_bitmaps", row->inode_bitmaps }, { "writes", row->writes });
 		json_close_object(json);
 	}
 	json_close_array(json);
 	json_open_array(json, "shared");
 	for (size_t n = 0; n < unlink->shared_count; n++) {
 		json_open_row(json, NULL);
-		json_unsigned(json, "group", unlink->shared[n].group);
-		json_unsigned(json, "directories", unlink->shared[n].directories);
+		json_counts(json, { "group", unlink->shared[n].group },
+		            { "directories", unlink->shared[n].directories });
 		write_sharers(json, &unlink->shared[n]);
 		json_close_object(json);
 	}
@@ -306,13 +270,10 @@ static void write_unlink(struct json *json, const struct report *report)
 	const struct report_unlink *unlink = report->unlink;
 
 	json_open_object(json, "unlink");
-	json_unsigned(json, "batch_files", unlink->batch_files);
-	json_unsigned(json, "directories", unlink->directories);
-	json_unsigned(json, "files", unlink->files);
-	json_unsigned(json, "block_bitmaps", unlink->block_bitmaps);
-	json_unsigned(json, "inode_bitmaps", unlink->inode_bitmaps);
-	json_unsigned(json, "writes", unlink->writes);
-	json_unsigned(json, "shared_bitmaps", unlink->shared_bitmaps);
+	json_counts(json, { "batch_files", unlink->batch_files }, { "directories", unlink->directories },
+	            { "files", unlink->files }, { "block_bitmaps", unlink->block_bitmaps },
+	            { "inode_bitmaps", unlink->inode_bitmaps }, { "writes", unlink->writes },
+	            { "shared_bitmaps", unlink->shared_bitmaps });
 	write_unlink_rows(json, unlink);
 	json_close_object(json);
 }
@@ -320,9 +281,7 @@ static void write_unlink(struct json *json, const struct report *report)
 static void write_kind(struct json *json, const char *key, const struct report_kind *kind)
 {
 	json_open_row(json, key);
-	json_unsigned(json, "files", kind->files);
-	json_unsigned(json, "large_files", kind->large_files);
-	json_unsigned(json, "blocks", kind->blocks);
+	json_counts(json, { "files", kind->files }, { "large_files", kind->large_files }, { "blocks", kind->blocks });
 	json_close_object(json);
 }
 
@@ -362,8 +321,7 @@ static void write_damage(struct json *json, const struct report *report)
 	for (unsigned int n = 0; n < damage->kept; n++) {
 		json_open_row(json, NULL);
 		json_string(json, "what", damage->first[n].what);
-		json_unsigned(json, "inode", damage->first[n].ino);
-		json_unsigned(json, "block", damage->first[n].block);
+		json_counts(json, { "inode", damage->first[n].ino }, { "block", damage->first[n].block });
 		if (damage->first[n].is_of_group)
 			json_unsigned(json, "group", damage->first[n].group);
 		json_close_object(json);
@@ -375,13 +333,10 @@ static void write_damage(struct json *json, const struct report *report)
 static void write_quick(struct json *json, const struct report_quick *quick)
 {
 	json_open_object(json, "quick");
-	json_unsigned(json, "most_seconds", quick->seconds);
-	json_unsigned(json, "most_bytes", quick->most_bytes);
-	json_unsigned(json, "read_bytes", quick->read_bytes);
-	json_unsigned(json, "groups_left_out", quick->groups);
-	json_unsigned(json, "inodes_in_use", quick->inodes_in_use);
-	json_unsigned(json, "inodes_left_out", quick->inodes);
-	json_unsigned(json, "files_left_out", quick->files);
+	json_counts(json, { "most_seconds", quick->seconds }, { "most_bytes", quick->most_bytes },
+	            { "read_bytes", quick->read_bytes }, { "groups_left_out", quick->groups },
+	            { "inodes_in_use", quick->inodes_in_use }, { "inodes_left_out", quick->inodes },
+	            { "files_left_out", quick->files });
 	json_close_object(json);
 }
 

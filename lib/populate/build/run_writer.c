@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "support/seconds.h"
+#include "support/run/pool.h"
 
 struct run_writer run_writer_create(struct sink *sink)
 {
@@ -25,21 +25,13 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	writer->used_bytes = 0;
 	if (!used_bytes)
 		return 0;
-	double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+	/* More readers write no faster. */
+	pool_pause(writer->readers);
 	errcode_t error = sink_write_data(writer->sink, writer->start_bytes / writer->sink->block_bytes,
 	                                  (uint32_t)(used_bytes / writer->sink->block_bytes), writer->buffer);
 
-	wall = seconds_of(CLOCK_MONOTONIC) - wall;
-	writer->blocked_seconds += wall - (seconds_of(CLOCK_THREAD_CPUTIME_ID) - processor);
+	pool_resume(writer->readers);
 	return error;
-}
-
-double run_writer_reserve_blocked(struct run_writer *writer)
-{
-	double seconds = writer->blocked_seconds;
-
-	writer->blocked_seconds = 0;
-	return seconds;
 }
 
 errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes)

@@ -21,7 +21,7 @@ struct run_writer {
 	char *buffer;         /* NULL: nothing has been reserved yet */
 	uint64_t start_bytes; /* where in the filesystem the buffer begins */
 	size_t used_bytes;
-	double blocked_seconds; /* that writing has taken without using a processor */
+	struct pool *readers; /* whose task uses it; NULL: those of another pool do */
 };
 
 /* Of data, see image/sink.h. */
@@ -37,9 +37,6 @@ MUST_CHECK errcode_t run_writer_reserve(struct run_writer *writer, uint64_t star
 /* Gathers the bytes of a whole file for its extents, with zeros up to the end of the last one. */
 MUST_CHECK errcode_t run_writer_copy(struct run_writer *writer, const struct file_extent *extents, uint32_t count,
                                      const void *bytes, size_t byte_count);
-
-/* What blocked_seconds has become since this was asked last. */
-double run_writer_reserve_blocked(struct run_writer *writer);
 
 /* Writes what is gathered. */
 MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);

@@ -230,8 +230,6 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	if (error)
 		return error;
 	error = run_writer_flush(&own->writer);
-	/* More readers write no faster. */
-	pool_note_blocked(copying->build->readers, run_writer_reserve_blocked(&own->writer));
 	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
 }
 
@@ -358,6 +356,7 @@ static errcode_t open_workers(struct copying *copying, bool reads_last)
 
 		own->reads_last = reads_last;
 		own->writer = run_writer_create(build->sink);
+		own->writer.readers = build->readers;
 		own->sharing = block_sharing_create(build);
 		if (error)
 			return error;

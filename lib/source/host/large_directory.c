@@ -3,18 +3,15 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <semaphore.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "source/host/entry_names.h"
 #include "support/bisect.h"
+#include "support/run/condition.h"
 #include "support/run/interrupt.h"
-#include "support/seconds.h"
 #include "support/vector.h"
 
-/* How long one waits for a piece before looking whether the scan has been interrupted. */
-#define WAIT_SECONDS 0.002
 /*
  * So many pieces may wait, 20 MB; then the worker that lists examines some of them before it reads on, or all names
  * would be in memory twice. (With 256, how many names there are was known so late that at a fifth of the time the time
@@ -56,10 +53,9 @@ struct large_directories {
 	size_t piece_count, waiting_count;
 	uint32_t listings; /* that are not finished */
 	bool is_over;      /* one failed */
-	unsigned int sleepers;
 	struct problem failure;
 	uint32_t failed_directory;
-	sem_t added;
+	pthread_cond_t changed; /* something waits, or nothing will any more */
 
 	/* Merging: each pass reads the runs of one side and writes the other. */
 	struct sorted_items *runs, *next_runs;
@@ -75,11 +71,11 @@ errcode_t large_directories_create(struct scan *scan, uint32_t listings, struct 
 	*ret = large;
 	if (!large)
 		return ENOMEM;
-	large->scan = scan;
-	large->listings = listings;
-	large->waiting_end = &large->waiting;
-	pthread_mutex_init(&large->lock, NULL);
-	sem_init(&large->added, 0, 0);
+	*large = (struct large_directories){ .scan = scan,
+		                             .lock = PTHREAD_MUTEX_INITIALIZER,
+		                             .waiting_end = &large->waiting,
+		                             .listings = listings,
+		                             .changed = PTHREAD_COND_INITIALIZER };
 	return 0;
 }
 
@@ -103,7 +99,7 @@ void large_directories_destroy(struct large_directories *large)
 	free_pieces(large->waiting);
 	free_pieces(large->examined);
 	problem_clear(&large->failure);
-	sem_destroy(&large->added);
+	pthread_cond_destroy(&large->changed);
 	pthread_mutex_destroy(&large->lock);
 	free(large->runs);
 	free(large->next_runs);
@@ -129,9 +125,9 @@ static errcode_t add_piece(struct large_directories *large, uint32_t directory, 
 	*large->waiting_end = piece;
 	large->waiting_end = &piece->next;
 	large->piece_count++;
-	large->waiting_count++;
-	if (large->sleepers)
-		sem_post(&large->added);
+	/* Who waits while there are others has been woken by the first of them. */
+	if (!large->waiting_count++)
+		condition_wake(&large->changed);
 	pthread_mutex_unlock(&large->lock);
 	return 0;
 }
@@ -162,9 +158,7 @@ void large_directories_listed(struct large_directories *large, errcode_t error)
 	pthread_mutex_lock(&large->lock);
 	large->listings--;
 	large->is_over |= error != 0;
-	if (!large->listings || large->is_over)
-		for (unsigned int i = 0; i < large->sleepers; i++)
-			sem_post(&large->added);
+	condition_wake(&large->changed);
 	pthread_mutex_unlock(&large->lock);
 }
 
@@ -184,31 +178,18 @@ static struct piece *pop_piece(struct large_directories *large)
 	return piece;
 }
 
-/* The same without the lock. *is_last: no further piece is to be waited for. */
-static struct piece *claim_piece(struct large_directories *large, bool *is_last)
+/* Waits until there is one. NULL: there will be none any more, or the scan is over. */
+static struct piece *wait_for_piece(struct large_directories *large)
 {
-	pthread_mutex_lock(&large->lock);
-	struct piece *piece = pop_piece(large);
+	struct piece *piece = NULL;
 
-	*is_last = !piece && !large->listings;
-	*is_last |= large->is_over || interrupt_pending();
-	if (!piece && !*is_last)
-		large->sleepers++;
+	pool_pause(large->scan->readers);
+	pthread_mutex_lock(&large->lock);
+	while (!large->is_over && !interrupt_pending() && !(piece = pop_piece(large)) && large->listings)
+		condition_wait_or_look(&large->changed, &large->lock);
 	pthread_mutex_unlock(&large->lock);
+	pool_resume(large->scan->readers);
 	return piece;
-}
-
-/* For what claim_piece() has counted the caller as a sleeper. */
-static void wait_for_piece(struct large_directories *large)
-{
-	double begin = seconds_of(CLOCK_MONOTONIC);
-	const struct timespec until = seconds_timespec(begin + WAIT_SECONDS);
-
-	(void)sem_clockwait(&large->added, CLOCK_MONOTONIC, &until);
-	pool_note_blocked(large->scan->readers, seconds_of(CLOCK_MONOTONIC) - begin);
-	pthread_mutex_lock(&large->lock);
-	large->sleepers--;
-	pthread_mutex_unlock(&large->lock);
 }
 
 static errcode_t make_items(struct scan_worker *worker, struct piece *piece, struct scan_entry **entries)
@@ -286,14 +267,10 @@ static void examine(struct large_directories *large, unsigned int worker, struct
 
 void large_directories_help(struct large_directories *large, unsigned int worker)
 {
-	for (bool is_last = false; !is_last;) {
-		struct piece *piece = claim_piece(large, &is_last);
+	struct piece *piece;
 
-		if (piece)
-			examine(large, worker, piece);
-		else if (!is_last)
-			wait_for_piece(large);
-	}
+	while ((piece = wait_for_piece(large)))
+		examine(large, worker, piece);
 }
 
 void large_directories_relieve(struct large_directories *large, unsigned int worker)

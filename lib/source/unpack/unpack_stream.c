@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/run/condition.h"
 #include "support/run/interrupt.h"
-#include "support/run/timed_wait.h"
 
 /* Of a unit that has been taken; the order matters. */
 enum unit_state {
@@ -53,17 +53,6 @@ struct unpack_stream {
 	size_t head;         /* the one whose pieces the caller gets */
 };
 
-/* Only ever woken all at once: pthread_cond_signal() of glibc before 2.41 can be lost (bug 25847). */
-static void tell_all(struct unpack_stream *stream)
-{
-	pthread_cond_broadcast(&stream->changed);
-}
-
-static void wait_for_change(struct unpack_stream *stream)
-{
-	timed_wait(&stream->changed, &stream->lock);
-}
-
 /* One is waiting; the lock is held. */
 static struct waiting_piece claim_piece(struct unit *unit)
 {
@@ -86,7 +75,7 @@ static void drop_unit(struct unpack_stream *stream, struct unit *unit)
 {
 	unit->state = UNIT_DROPPED;
 	drop_pieces(stream, unit);
-	tell_all(stream);
+	condition_wake(&stream->changed);
 }
 
 /* Hands a piece over, which is the store's from now on. False: nobody wants any more of this unit. */
@@ -94,14 +83,14 @@ static bool hand_over(struct unpack_stream *stream, struct unit *unit, uint8_t *
 {
 	pthread_mutex_lock(&stream->lock);
 	while (unit->count == UNPACK_WAITING_PIECES && unit->state != UNIT_DROPPED && !stream->is_stopped)
-		wait_for_change(stream);
+		condition_wait_or_look(&stream->changed, &stream->lock);
 	bool is_wanted = unit->state != UNIT_DROPPED && !stream->is_stopped;
 
 	if (is_wanted && bytes) {
 		unit->waiting[(unit->first + unit->count) % UNPACK_WAITING_PIECES] =
 			(struct waiting_piece){ buffer, bytes };
 		unit->count++;
-		tell_all(stream);
+		condition_wake(&stream->changed);
 	} else {
 		unpacked_store_give_back(stream->source.store, buffer);
 	}
@@ -149,7 +138,7 @@ static errcode_t find_successor(struct unpack_stream *stream, struct unit *unit,
 	drop_units(stream, unit, number);
 	if (number >= stream->next) {
 		stream->next = number + 1;
-		tell_all(stream);
+		condition_wake(&stream->changed);
 		return 0;
 	}
 	struct unit *other = stream->units[number];
@@ -157,7 +146,7 @@ static errcode_t find_successor(struct unpack_stream *stream, struct unit *unit,
 	if (!other || other == unit)
 		return 0;
 	while (unit->state != UNIT_DROPPED && !stream->is_stopped && other->state == UNIT_SEARCHING)
-		wait_for_change(stream);
+		condition_wait_or_look(&stream->changed, &stream->lock);
 	if (unit->state == UNIT_DROPPED || stream->is_stopped || other->state == UNIT_DROPPED)
 		return 0;
 	*is_done = other->start == position;
@@ -254,7 +243,7 @@ static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t 
 		unit->reason = error == EBADMSG ? strdup(reason) : NULL;
 		unit->state = UNIT_ENDED;
 	}
-	tell_all(stream);
+	condition_wake(&stream->changed);
 	pthread_mutex_unlock(&stream->lock);
 }
 
@@ -271,7 +260,7 @@ static bool begin_unit(struct unpack_stream *stream, struct unit *unit, size_t n
 
 	unit->start = start;
 	unit->state = is_right ? UNIT_UNPACKING : UNIT_DROPPED;
-	tell_all(stream);
+	condition_wake(&stream->changed);
 	pthread_mutex_unlock(&stream->lock);
 	return is_right;
 }
@@ -327,7 +316,7 @@ static void *unpack(void *argument)
 	pthread_mutex_lock(&stream->lock);
 	for (;;) {
 		while (!stream->is_stopped && !has_unit(stream))
-			wait_for_change(stream);
+			condition_wait_or_look(&stream->changed, &stream->lock);
 		if (stream->is_stopped)
 			break;
 		size_t number = stream->next;
@@ -350,7 +339,7 @@ static void pass_on(struct unpack_stream *stream, size_t number)
 	for (; stream->head < number; stream->head++)
 		if (stream->units[stream->head] && stream->units[stream->head]->is_left)
 			free_unit(stream, stream->head);
-	tell_all(stream);
+	condition_wake(&stream->changed);
 }
 
 static void stop_threads(struct unpack_stream *stream)
@@ -360,7 +349,7 @@ static void stop_threads(struct unpack_stream *stream)
 	pthread_mutex_lock(&stream->lock);
 	stream->is_stopped = true;
 	atomic_store_explicit(&stream->source.file->is_stopped, true, memory_order_relaxed);
-	tell_all(stream);
+	condition_wake(&stream->changed);
 	pthread_mutex_unlock(&stream->lock);
 	for (unsigned int i = 0; i < stream->thread_count; i++)
 		pthread_join(stream->threads[i], NULL);
@@ -405,10 +394,10 @@ errcode_t unpack_stream_open(const struct unpack_source *source, struct unpack_s
 	*ret = stream;
 	if (!stream)
 		return ENOMEM;
-	stream->source = *source;
+	*stream = (struct unpack_stream){ .source = *source,
+		                          .lock = PTHREAD_MUTEX_INITIALIZER,
+		                          .changed = PTHREAD_COND_INITIALIZER };
 	stream->unit_bytes = source->unit_bytes ? source->unit_bytes : UNPACK_UNIT_BYTES;
-	pthread_mutex_init(&stream->lock, NULL);
-	pthread_cond_init(&stream->changed, NULL);
 	return source->threads ? start_threads(stream) : go_on_alone(stream, 0);
 }
 
@@ -465,7 +454,7 @@ static void wait_usefully(struct unpack_stream *stream)
 
 	/* Meanwhile there may be something. */
 	if (!was_useful && !head->count && head->state != UNIT_ENDED)
-		wait_for_change(stream);
+		condition_wait_or_look(&stream->changed, &stream->lock);
 }
 
 /* The next piece that is waiting, none at the end. The lock is held. */
@@ -476,7 +465,7 @@ static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_pie
 
 		if (unit->count) {
 			*piece = claim_piece(unit);
-			tell_all(stream);
+			condition_wake(&stream->changed);
 			return 0;
 		}
 		if (unit->state == UNIT_ENDED && unit->successor)

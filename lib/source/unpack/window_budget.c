@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "support/run/condition.h"
 #include "support/run/interrupt.h"
-#include "support/run/timed_wait.h"
 
 errcode_t window_budget_reserve(struct window_budget *budget, uint64_t bytes, const atomic_bool *is_stopped)
 {
@@ -12,7 +12,7 @@ errcode_t window_budget_reserve(struct window_budget *budget, uint64_t bytes, co
 
 	pthread_mutex_lock(&budget->lock);
 	while (!error && budget->used_bytes && budget->used_bytes + bytes > WINDOW_BUDGET_BYTES) {
-		timed_wait(&budget->changed, &budget->lock);
+		condition_wait_or_look(&budget->changed, &budget->lock);
 		if (interrupt_pending())
 			error = EINTR;
 		else if (atomic_load_explicit(is_stopped, memory_order_relaxed))
@@ -27,6 +27,6 @@ void window_budget_give_back(struct window_budget *budget, uint64_t bytes)
 {
 	pthread_mutex_lock(&budget->lock);
 	budget->used_bytes -= bytes;
-	pthread_cond_broadcast(&budget->changed);
+	condition_wake(&budget->changed);
 	pthread_mutex_unlock(&budget->lock);
 }

@@ -3,12 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,10 +28,15 @@
 #define LARGEST_STEP 16
 #define STEPS_PER_WORKER 64
 
-/* How long is measured before workers are added: so many times what a thread may run before another gets the processor.
+/*
+ * How often the workers of an elastic pool are looked at, and at how many of them in all, at least, before it is
+ * judged: two that are at work are looked at four times.
  */
-#define WINDOW_SECONDS 0.01
-/* Blocked for more than this part of it, workers are doubled; for less than that one, the next job begins with half. */
+#define LOOK_SECONDS 0.01
+#define LEAST_LOOKS 8
+/* Blocked at more than this part of the looks, workers are doubled; at less than that one, the next job begins with
+ * half.
+ */
 #define BLOCKED_PART 0.6
 #define BUSY_PART 0.2
 
@@ -38,12 +45,6 @@ struct job {
 	void *context;
 	size_t count;
 	size_t step;
-};
-
-/* A part of a job in which the workers' times are looked at: what those were when it began. */
-struct window {
-	double begin, elsewhere;
-	unsigned int busy; /* workers */
 };
 
 struct pool {
@@ -72,18 +73,17 @@ struct pool {
 	pthread_mutex_t failure_lock;
 	struct problem failure; /* of lowest_failed */
 
-	/* Of an elastic pool; but for blocked_elsewhere only the thread that runs the job looks at them. */
+	/* Of an elastic pool; but for paused only the thread that runs the job looks at them. */
 	bool is_elastic;
 	unsigned int least, active; /* workers that a job begins with */
-	struct window window;
-	alignas(CACHE_LINE_BYTES) _Atomic uint64_t blocked_elsewhere; /* nanoseconds: pool_note_blocked() */
+	int busy_looks, blocked_looks;
+	alignas(CACHE_LINE_BYTES) atomic_int paused; /* workers: pool_pause() */
 };
 
 struct worker {
 	struct pool *pool;
 	pthread_t thread;
-	_Atomic pid_t id;          /* 0: it has not begun yet */
-	double processor, delayed; /* seconds, when the window of an elastic pool began */
+	_Atomic pid_t id; /* 0: it has not begun yet */
 };
 
 static void record_failure(struct pool *pool, size_t index, errcode_t error, struct problem *problem)
@@ -238,70 +238,33 @@ unsigned int pool_active(const struct pool *pool)
 	return pool->is_elastic ? pool->active : pool->workers;
 }
 
-void pool_note_blocked(struct pool *pool, double seconds)
+void pool_pause(struct pool *pool)
 {
-	if (pool && pool->is_elastic && seconds > 0)
-		atomic_fetch_add_explicit(&pool->blocked_elsewhere, (uint64_t)(seconds * 1e9), memory_order_relaxed);
+	if (pool)
+		atomic_fetch_add_explicit(&pool->paused, 1, memory_order_relaxed);
 }
 
-/* How long a thread was ready to run but had no processor; 0 where the kernel does not say. */
-static double delayed_seconds(pid_t id)
+void pool_resume(struct pool *pool)
 {
-	char path[64];
-	unsigned long long ran, delayed;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)id);
-	SCOPE_FCLOSE FILE *stream = fopen(path, "re");
-
-	return stream && fscanf(stream, "%llu %llu", &ran, &delayed) == 2 ? (double)delayed / 1e9 : 0;
+	if (pool)
+		atomic_fetch_sub_explicit(&pool->paused, 1, memory_order_relaxed);
 }
 
-/* That is known only once it has run again: whether it runs or would like to. */
-static bool wants_processor(pid_t id)
+/*
+ * Its state, in /proc alone, tells a thread that waits for something (S, D) from one that waits for a processor (R),
+ * and clocks do not. It follows the name, which may have any bytes, in parentheses.
+ */
+static bool is_blocked(const struct worker *worker)
 {
-	char path[64], state = 'S';
+	char path[64], text[64];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
-	SCOPE_FCLOSE FILE *stream = fopen(path, "re");
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+	         (int)atomic_load_explicit(&worker->id, memory_order_relaxed));
+	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t bytes = descriptor < 0 ? 0 : read(descriptor, text, sizeof(text));
+	const char *name_end = bytes > 0 ? memrchr(text, ')', (size_t)bytes) : NULL;
 
-	return stream && fscanf(stream, "%*d (%*[^)]) %c", &state) == 1 && state == 'R';
-}
-
-/* For how many of the last `wall` seconds a worker's thread was blocked; begins its next window. */
-static double blocked_seconds(struct worker *worker, double wall)
-{
-	pid_t id = atomic_load_explicit(&worker->id, memory_order_relaxed);
-	clockid_t clock;
-
-	if (!id)
-		return 0;
-	double processor = pthread_getcpuclockid(worker->thread, &clock) ? 0 : seconds_of(clock);
-	double delayed = delayed_seconds(id);
-	double blocked = wall - (processor - worker->processor) - (delayed - worker->delayed);
-
-	worker->processor = processor;
-	worker->delayed = delayed;
-	return blocked < 0 || wants_processor(id) ? 0 : blocked;
-}
-
-static double elsewhere_seconds(struct pool *pool)
-{
-	return (double)atomic_load_explicit(&pool->blocked_elsewhere, memory_order_relaxed) / 1e9;
-}
-
-/* Gives how long all threads were blocked in the window that ends; those without work are blocked all the time. */
-static double begin_window(struct pool *pool, double wall)
-{
-	double blocked = 0;
-
-	for (unsigned int i = 0; i < pool->started; i++)
-		blocked += blocked_seconds(&pool->threads[i], wall);
-	pool->window = (struct window){
-		seconds_of(CLOCK_MONOTONIC),
-		elsewhere_seconds(pool),
-		atomic_load_explicit(&pool->busy, memory_order_relaxed),
-	};
-	return blocked;
+	return name_end && name_end + 2 < text + bytes && strchr("SD", name_end[2]);
 }
 
 /* Adds places to the job that runs, unless it is over. */
@@ -329,27 +292,31 @@ static void grow(struct pool *pool)
 		add_places(pool, pool->active - before);
 }
 
-/* Looks at what the workers did since the window began. Some may have run out of work meanwhile. */
-static void end_window(struct pool *pool)
+/* Some may have run out of work meanwhile; threads without work are blocked, and so are those that pause. */
+static void look(struct pool *pool)
 {
-	const struct window before = pool->window;
-	double wall = seconds_of(CLOCK_MONOTONIC) - before.begin, blocked = begin_window(pool, wall);
-	unsigned int busy = pool->window.busy < before.busy ? pool->window.busy : before.busy;
-	double all = wall * busy;
+	int busy = (int)atomic_load_explicit(&pool->busy, memory_order_relaxed);
+	int blocked = busy - (int)pool->started - atomic_load_explicit(&pool->paused, memory_order_relaxed);
 
-	blocked -= wall * (pool->started - busy) + (pool->window.elsewhere - before.elsewhere);
-	if (blocked > BLOCKED_PART * all && pool->active < pool->workers)
+	for (unsigned int i = 0; i < pool->started; i++)
+		blocked += is_blocked(&pool->threads[i]);
+	pool->busy_looks += busy;
+	pool->blocked_looks += blocked > 0 ? blocked : 0;
+	if (pool->busy_looks < LEAST_LOOKS)
+		return;
+	if (pool->blocked_looks > BLOCKED_PART * pool->busy_looks && pool->active < pool->workers)
 		grow(pool);
-	else if (blocked < BUSY_PART * all)
+	else if (pool->blocked_looks < BUSY_PART * pool->busy_looks)
 		pool->active = pool->active / 2 > pool->least ? pool->active / 2 : pool->least;
+	pool->busy_looks = pool->blocked_looks = 0;
 }
 
 /* Waits until the job is done, and adds workers meanwhile. */
 static void wait_and_look(struct pool *pool)
 {
-	for (bool has_begun = false;; has_begun = true) {
+	for (;;) {
 		/* Nothing is urgent any more when there are as many as there can be. */
-		double wait = pool->active < pool->workers ? WINDOW_SECONDS : 10 * WINDOW_SECONDS;
+		double wait = pool->active < pool->workers ? LOOK_SECONDS : 10 * LOOK_SECONDS;
 		const struct timespec until = seconds_timespec(seconds_of(CLOCK_MONOTONIC) + wait);
 
 		if (!sem_clockwait(&pool->done, CLOCK_MONOTONIC, &until)) {
@@ -359,10 +326,7 @@ static void wait_and_look(struct pool *pool)
 			return;
 		}
 		assert(errno == ETIMEDOUT || errno == EINTR);
-		if (has_begun)
-			end_window(pool);
-		else
-			begin_window(pool, 0);
+		look(pool);
 	}
 }
 

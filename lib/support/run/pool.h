@@ -25,17 +25,18 @@ MUST_CHECK errcode_t pool_create(unsigned int threads, struct pool **ret);
 
 /*
  * The same for work that may wait for something else than a processor: begins with `threads` workers, at least 1, and
- * doubles them, up to `most`, whenever those that run have spent most of some milliseconds blocked. Those that wait for
- * a processor do not count as blocked, so that other work on the machine adds none. pool_workers() is `most`: what
- * there is one of for each worker should cost little until it is used.
+ * doubles them, up to `most`, whenever those that run are found blocked most times that they are looked at, each 10 ms.
+ * Those that wait for a processor do not count as blocked, so that other work on the machine adds none. pool_workers()
+ * is `most`: what there is one of for each worker should cost little until it is used.
  */
 MUST_CHECK errcode_t pool_create_elastic(unsigned int threads, unsigned int most, struct pool **ret);
 
 /* How many workers the next job begins with. */
 unsigned int pool_active(const struct pool *pool);
 
-/* A task was blocked for so long by what more workers would not shorten. Any thread; NULL is allowed. */
-void pool_note_blocked(struct pool *pool, double seconds);
+/* Around a task's wait for what more workers would not shorten, which does not count. Any thread; NULL is allowed. */
+void pool_pause(struct pool *pool);
+void pool_resume(struct pool *pool);
 
 /* Waits for the threads to end; NULL is allowed. */
 void pool_destroy(struct pool *pool);

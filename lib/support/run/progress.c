@@ -144,10 +144,8 @@ static void write_json(FILE *stream, const struct picture *picture)
 	json_open_row(&json, NULL);
 	json_string(&json, "stage", picture->stage);
 	json_number(&json, "seconds", picture->seconds, 3);
-	json_unsigned(&json, "bytes", picture->bytes);
-	json_unsigned(&json, "total_bytes", picture->total_bytes);
-	json_unsigned(&json, "files", picture->files);
-	json_unsigned(&json, "total_files", picture->total_files);
+	json_counts(&json, { "bytes", picture->bytes }, { "total_bytes", picture->total_bytes },
+	            { "files", picture->files }, { "total_files", picture->total_files });
 	json_number(&json, "seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2);
 	json_close_object(&json);
 	errcode_t error = json_end(&json);

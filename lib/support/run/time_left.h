@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How long work that consists of stages will still take. What files and bytes cost is fitted to the time that has gone
- * by; what the stages to come cost beside those is a table's. Nothing here reads a clock, so that tests can replay what
- * was recorded.
+ * How long work that consists of stages will still take: what a table says, at the pace that was kept so far. Nothing
+ * here reads a clock, so that tests can replay what was recorded.
  */
 #pragma once
 
@@ -35,21 +34,21 @@ struct survey {
 /* How much there is altogether, by what has been found so far; zeros: unknown. Exact once all folders are listed. */
 struct work survey_expect(const struct survey *survey);
 
-/* Time that went by, and what it was expected to be, for files and bytes apart; sums, and those of their products. */
-struct time_fit {
-	double periods, seconds, files, bytes;
-	double seconds_seconds, files_files, files_bytes, bytes_bytes, files_seconds, bytes_seconds;
+/* Seconds that went by, and what the table says of the work that was done meanwhile. */
+struct pace {
+	double seconds, expected;
 };
 
 struct time_left {
 	const struct stage_cost *costs; /* in their order; borrowed */
 	size_t count;
-	size_t stage;                    /* the one that runs; count: one that is not in the table */
-	size_t next;                     /* in the table: all from here on are still to come */
-	struct time_fit all, own;        /* since the beginning, and of this stage */
-	double files_speed, bytes_speed; /* of what came before this stage: seconds for one of the table's */
-	double seconds;                  /* at the last update, since the stage began */
-	struct work done;                /* by then */
+	size_t stage;     /* the one that runs; count: one that is not in the table */
+	size_t next;      /* in the table: all from here on are still to come */
+	struct pace all;  /* since the beginning */
+	struct pace own;  /* of this stage: the latest counts most */
+	double before;    /* seconds for one of the table's, of what came before this stage */
+	double seconds;   /* at the last update, since the stage began */
+	struct work done; /* by then */
 };
 
 /* costs may be NULL with a count of 0: then stages are estimated one by one. */

@@ -115,6 +115,12 @@ void json_unsigned(struct json *json, const char *key, uint64_t value)
 	fprintf(json->stream, "%" PRIu64, value);
 }
 
+void json_unsigned_list(struct json *json, const struct json_count *counts, size_t count)
+{
+	for (size_t n = 0; n < count; n++)
+		json_unsigned(json, counts[n].key, counts[n].value);
+}
+
 void json_boolean(struct json *json, const char *key, bool value)
 {
 	begin_value(json, key);

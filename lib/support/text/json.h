@@ -35,6 +35,18 @@ void json_close_object(struct json *json);
 void json_close_array(struct json *json);
 
 void json_unsigned(struct json *json, const char *key, uint64_t value);
+
+struct json_count {
+	const char *key;
+	uint64_t value;
+};
+
+/* The same for several: json_counts(json, { "blocks", blocks }, { "extents", extents }); */
+#define json_counts(json, ...)                                                                                         \
+	json_unsigned_list(json, (const struct json_count[]){ __VA_ARGS__ },                                           \
+	                   sizeof((const struct json_count[]){ __VA_ARGS__ }) / sizeof(struct json_count))
+void json_unsigned_list(struct json *json, const struct json_count *counts, size_t count);
+
 void json_boolean(struct json *json, const char *key, bool value);
 
 /* With `decimals` digits after the point; what is not finite becomes null. */

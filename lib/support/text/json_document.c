@@ -6,17 +6,16 @@
 
 /*
  * json-c (0.16, 0.18) ignores that an object or array could not take a member for want of memory, and the next number
- * that it reads clears errno. So it gets one byte at a time, after which errno still tells.
+ * that it reads clears errno. So it gets no more at a time than up to the next of these, after which errno still tells.
+ * (A byte takes 20 ns in one piece of the whole text, 50 in these, 160 in pieces of one byte: a report of 92 KiB.)
  */
-static errcode_t put_byte(json_tokener *tokener, const char *byte, json_object **document)
+static size_t piece(const char *text, size_t bytes)
 {
-	errno = 0;
-	*document = json_tokener_parse_ex(tokener, byte, 1);
-	if (errno == ENOMEM)
-		return ENOMEM;
-	if (json_tokener_get_error(tokener) == json_tokener_continue)
-		return EAGAIN;
-	return json_tokener_get_error(tokener) == json_tokener_success ? 0 : EBADMSG;
+	size_t count = 0;
+
+	while (count < bytes && !memchr(",:[]{}", text[count], 6))
+		count++;
+	return count + (count < bytes);
 }
 
 static size_t blanks(const char *text, size_t bytes)
@@ -28,21 +27,23 @@ static size_t blanks(const char *text, size_t bytes)
 	return count;
 }
 
-static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, json_object **ret, size_t *wrong_byte)
+/* *at: where it is wrong, or where it ends. */
+static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, json_object **ret, size_t *at)
 {
-	errcode_t error = EAGAIN;
-	size_t at = 0;
+	enum json_tokener_error result = json_tokener_continue;
 
-	while (error == EAGAIN && at < bytes) {
-		json_object_put(TAKE(*ret));
-		error = put_byte(tokener, text + at, ret);
-		at++;
+	for (*at = 0; result == json_tokener_continue && *at < bytes; *at += json_tokener_get_parse_end(tokener)) {
+		errno = 0;
+		*ret = json_tokener_parse_ex(tokener, text + *at, (int)piece(text + *at, bytes - *at));
+		if (errno == ENOMEM)
+			return ENOMEM;
+		result = json_tokener_get_error(tokener);
 	}
-	*wrong_byte = error == EBADMSG ? at - 1 : at;
+	if (result != json_tokener_success)
+		return EBADMSG;
 	/* Only what ends by itself ends before the text does: an object, an array, a string. */
-	if (!error)
-		*wrong_byte = at += blanks(text + at, bytes - at);
-	return error == EAGAIN || (!error && at < bytes) ? EBADMSG : error;
+	*at += blanks(text + *at, bytes - *at);
+	return *at < bytes ? EBADMSG : 0;
 }
 
 errcode_t json_document_parse(const char *path, const char *action, const char *text, size_t bytes, json_object **ret,
