@@ -125,7 +125,7 @@ static errcode_t add_piece(struct large_directories *large, uint32_t directory, 
 	*large->waiting_end = piece;
 	large->waiting_end = &piece->next;
 	large->piece_count++;
-	/* Who waits while there are others has been woken by the first of them. */
+	/* A thread that still waits while others are in the list was woken by the first of them. */
 	if (!large->waiting_count++)
 		condition_wake(&large->changed);
 	pthread_mutex_unlock(&large->lock);
