@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Single blocks of the disk: a journal's superblock, a block of the orphan file, a node of an extent tree, a
- * block of a directory, an inode with its xattrs. The first byte says which; the bytes are copied to where nothing
- * follows them.
+ * block of a directory, an inode with its xattrs, which may go on as a block of them. The first byte says which; the
+ * bytes are copied to where nothing follows them.
  */
 #include "fuzz.h"
 
@@ -11,8 +11,11 @@
 #include <string.h>
 
 #include "ondisk/journal_block.h"
+#include "ondisk/inode.h"
 #include "ondisk/orphan_block.h"
+#include "ondisk/posix_acl.h"
 #include "ondisk/views.h"
+#include "ondisk/xattr_read.h"
 
 #define BLOCK_BYTES 1024
 
@@ -91,9 +94,53 @@ static void read_directory(const uint8_t *block, size_t count)
 	FUZZ_CHECK(directory_entries_index_levels(block, count) < 4);
 }
 
+/* An ACL that is read can be written, if it is one that setxattr(2) takes. */
+static void read_acl(const struct xattr_entry *entry)
+{
+	uint32_t value_bytes, disk_bytes;
+
+	if (posix_acl_decode_measure(entry->value, entry->value_bytes, &value_bytes))
+		return;
+	SCOPE_FREE uint8_t *value = malloc(value_bytes);
+
+	FUZZ_CHECK(value);
+	posix_acl_decode(entry->value, entry->value_bytes, value);
+	FUZZ_CHECK(posix_acl_measure(value, value_bytes, &disk_bytes) || disk_bytes == entry->value_bytes);
+}
+
+static void read_xattrs(struct xattr_cursor cursor, const uint8_t *start, size_t count)
+{
+	struct xattr_entry entry;
+	char name[XATTR_WHOLE_NAME_BYTES];
+
+	while (xattr_entries_next(&cursor, &entry)) {
+		FUZZ_CHECK((const uint8_t *)entry.name + entry.name_bytes <= start + count);
+		FUZZ_CHECK(entry.value_ino ? !entry.value : entry.value + entry.value_bytes <= start + count);
+		xattr_entry_differs(&entry, 1);
+		if (xattr_entry_name(&entry, name))
+			FUZZ_CHECK(strlen(name) < sizeof(name));
+		if (entry.value && xattr_entry_is_acl(&entry))
+			read_acl(&entry);
+	}
+}
+
+static void check_decoded(const struct ondisk_format *format, const uint8_t *bytes)
+{
+	struct inode_decoded inode;
+	uint32_t major, minor;
+
+	inode_decode(format, bytes, &inode);
+	FUZZ_CHECK(inode.extra_isize <= format->inode_bytes - 128);
+	FUZZ_CHECK(inode.value.mtime.nanoseconds < 1000000000 && inode.value.crtime.nanoseconds < 1000000000);
+	inode_root_read_device(inode.value.root, &major, &minor);
+	FUZZ_CHECK(major <= INODE_MAX_MAJOR && minor <= INODE_MAX_MINOR);
+	(void)!inode_checksum_fits(format, 12, bytes);
+}
+
 static void read_inode(const uint8_t *block)
 {
 	const struct ondisk_format format = { .block_bytes = BLOCK_BYTES, .block_bits = 10, .inode_bytes = 256 };
+	struct xattr_cursor cursor;
 	struct inode_view inode;
 	SCOPE_FREE uint8_t *exact = malloc(format.inode_bytes);
 	size_t count;
@@ -101,6 +148,10 @@ static void read_inode(const uint8_t *block)
 	FUZZ_CHECK(exact);
 	memcpy(exact, block, format.inode_bytes);
 	inode_view_read(exact, &inode);
+	check_decoded(&format, exact);
+	read_xattrs(xattr_start_inode(&format, exact), exact, format.inode_bytes);
+	if (!xattr_start_block(&format, 5, block, &cursor))
+		read_xattrs(cursor, block, BLOCK_BYTES);
 	const uint8_t *rest = inode_view_inline_rest(&format, exact, &count);
 
 	FUZZ_CHECK(!rest || (rest >= exact && rest + count <= exact + format.inode_bytes));
@@ -110,6 +161,8 @@ static void read_inode(const uint8_t *block)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
+	static const struct ondisk_format checked = { .block_bytes = BLOCK_BYTES, .block_bits = 10, .checksums = true };
+
 	if (!count)
 		return 0;
 	size_t block_bytes = count - 1 < BLOCK_BYTES ? count - 1 : BLOCK_BYTES;
@@ -129,9 +182,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		break;
 	case 3:
 		read_extents(exact, block_bytes);
+		(void)!extent_node_checksum_fits(&checked, 7, whole);
 		break;
 	case 4:
 		read_directory(exact, block_bytes);
+		(void)!directory_block_checksum_fits(&checked, 7, whole);
 		break;
 	case 5:
 		read_inode(whole);

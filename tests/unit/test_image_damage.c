@@ -27,7 +27,7 @@
 #define ROUNDS 200
 #endif
 #define MOST_CHANGES 24
-#define FILLER 'x' /* what contents are of: changes hit metadata alone */
+#define FILLER 'x' /* what contents and targets are of, which have no checksums: changes hit metadata alone */
 
 static char folder[256];
 static uint8_t *pristine;
@@ -50,7 +50,7 @@ static void setup(void)
 	run("mkdir -p tree/many tree/a/b && cd tree/many && "
 	    "seq -f 'a-long-name-to-fill-several-blocks-%g' 200 | xargs touch");
 	run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
-	run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%0100d' 1) tree/link; "
+	run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%0100d' 0 | tr 0 x) tree/link; "
 	    "ln -s short tree/fast; printf xxx >tree/tiny; head -c 4000 /dev/zero | tr '\\0' x >value");
 }
 
@@ -172,6 +172,7 @@ static void see_bitmap(void *context, const struct block_bitmap *bitmap)
 {
 	struct all_read *all = context;
 
+	all->damage += !!bitmap->wrong;
 	if (bitmap->bits)
 		add_bytes(all, bitmap->bits, 16);
 }
@@ -295,7 +296,8 @@ START_TEST(checksums_find_each_change)
 	unsigned int silent = 0, noticed = 0;
 	struct all_read before, after;
 
-	make_image("-t ext4 -O ea_inode");
+	/* The map of the resize inode is an indirect one, which has no checksums. */
+	make_image("-t ext4 -O ea_inode,^resize_inode");
 	load_image();
 	ck_assert(read_all(true, &before));
 	for (unsigned int round = 0; round < 2 * ROUNDS; round++) {
@@ -306,9 +308,7 @@ START_TEST(checksums_find_each_change)
 		ck_assert_int_eq(pwrite(descriptor, &byte, 1, (off_t)offset), 1);
 		if (read_all(true, &after) && !after.damage && !after.errors) {
 			/* Of the journal, the inode bitmaps, the superblock: then all is read as before. */
-			ck_assert_msg(after.names == before.names && after.blocks == before.blocks &&
-			                      after.xattrs == before.xattrs,
-			              "a change at %zu goes unnoticed", offset);
+			ck_assert_msg(after.sum == before.sum, "a change at %zu goes unnoticed", offset);
 			silent++;
 		} else {
 			noticed++;

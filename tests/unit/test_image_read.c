@@ -32,9 +32,11 @@ static void setup(void)
 	ck_assert_int_eq(chdir(folder), 0);
 	run("make_tree tree --seed=1 --files=300 --largest-bytes=200000 --xattr-bytes=400 --longest-link=900 >log "
 	    "2>&1");
-	/* Values of xattrs of every size, some of them equal. */
-	run("perl -MMIME::Base64 -e 'print \"#mtree\\n. type=dir\\n\"; for (map({ $_ * 3271 } 1 .. 20), 9, 990, 4040, "
-	    "65536) "
+	/* ACLs, and values of every size, some of them equal. */
+	run("perl -MMIME::Base64 -e '$acl = encode_base64(pack(\"V(vvV)*\", 2, 1, 7, -1, 2, 6, 1000, 4, 5, -1, "
+	    "8, 4, 70000, 16, 7, -1, 32, 4, -1), \"\"); print \"#mtree\\n. type=dir\\n./acl type=dir "
+	    "xattr.system.posix_acl_access=$acl xattr.system.posix_acl_default=$acl\\n\"; "
+	    "for (map({ $_ * 3271 } 1 .. 20), 9, 990, 4040, 65536) "
 	    "{ printf \"./file-%%u type=link link=x mode=0777 xattr.trusted.small=YQ== xattr.trusted.large=%%s "
 	    "xattr.trusted.equal=%%s\\n\", $_, encode_base64(pack(\"V*\", 1 .. $_ / 4), \"\"), "
 	    "encode_base64(\"equal\" x 5000, \"\") }' >large");
@@ -119,7 +121,8 @@ START_TEST(values_have_inodes)
 		struct judged judged = image_judge("image");
 
 		ck_assert_uint_ge(judged.value_inodes, 20);
-		ck_assert_uint_eq(judged.xattrs, 72);
+		ck_assert_uint_eq(judged.xattrs, 74);
+		ck_assert_uint_eq(judged.acls, 2);
 	}
 	run("rm -f image && mke2fs -q -F -t ext4 -b 1024 -O ea_inode image 16M && "
 	    "head -c 30000 /dev/urandom >value && echo >file && "
