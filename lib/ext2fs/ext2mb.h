@@ -539,7 +539,7 @@ struct ext2mb *ext2mb_attached(ext2_filsys fs);
  * dropped, and ext2fs_close() returns EXT2MB_ET_IN_STEP; ext2fs_free() lets go of the handle then. After fork() the
  * process that first writes, begins a step or commits goes on; the other one gets EXT2MB_ET_FORKED, and writes nothing.
  *A flush of the channel, so also ext2fs_flush(), commits nothing. The channel may be used by any number of threads; the
- * functions here call libext2fs, which may not.
+ * functions here call libext2fs, which may not, but for those of which it is said.
  */
 #define EXT2MB_NO_JOURNAL                                                                                              \
 	0x0001u /* a filesystem without a journal of its own is taken, too: its commits can be cut short */
@@ -579,6 +579,48 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_abort(ext2_filsys fs);
  * EXT2MB_ET_BAD_RANGE, ENOMEM; EXT2MB_ET_HOOKS_TAKEN: the program has set the hooks that tell what is freed.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_name_data(ext2_filsys fs, uint64_t start, uint64_t count);
+
+/*
+ * Contents of new files, in parallel. A write through fs->io has the channel for itself. These three functions may be
+ * called by any number of threads at the same time, together with one that calls libext2fs, all others of this library
+ * and the channel; only not while fs is being opened or closed, and not during fork(). They do not call libext2fs's
+ * filesystem. Blocks: all of them must have been free at the last commit, as those are that the allocator hands out and
+ * that have not been freed since; then nothing on disk refers to them. Else EXT2MB_ET_NOT_FREE: nothing has been
+ * written, and the contents go through fs->io, into the journal. A commit, also one with which a step begins, makes
+ * blocks count as in use: a step whose blocks threads write ends after they have done so.
+ *
+ * All is flushed before the commit block of the next commit is written. A commit and an abort wait for writes that are
+ * under way. A write that fails ends the transaction, as one through fs->io does: no commit refers to contents that are
+ * not there. The transaction goes on after all other errors: EXT2MB_ET_BAD_RANGE; EXT2MB_ET_CLAIMED (another thread
+ * writes one of the blocks, or has claimed it), EXT2MB_ET_BAD_ARGUMENT (also for a count of 0),
+ * EXT2MB_ET_TRANSACTION_OVER, EXT2MB_ET_FORKED, EXT2_ET_RO_FILSYS, ENOMEM, errors in reading a bitmap. A write through
+ * fs->io to a block that is being written or claimed is refused with EXT2MB_ET_CLAIMED, and ends the transaction.
+ *
+ * O_DIRECT and the page cache are never mixed. ext2mb_transaction_write_data() writes through the channel's own
+ * descriptor: with O_DIRECT where fs has been opened with EXT2_FLAG_DIRECT_IO, else without, so that the channel reads
+ * what it has written. With O_DIRECT data that is aligned to fs->io->align is written from where it lies, and other
+ * data is copied. Where blocks are smaller than that alignment, or the filesystem has an offset, threads take turns.
+ */
+
+/* Writes these whole blocks, now. */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_write_data(ext2_filsys fs, uint64_t start, uint64_t count,
+                                                          const void *data);
+
+/*
+ * The program writes these blocks itself, by pwrite(2), copy_file_range(2) or what it likes: with a descriptor of its
+ * own of the same file or device, which has O_DIRECT if, and only if, fs was opened with EXT2_FLAG_DIRECT_IO. Until all
+ * that was claimed is released, commits return EXT2MB_ET_CLAIMED, and have done nothing, as does a step that would
+ * begin with one; closing commits nothing, and ext2fs_close() returns EXT2MB_ET_CLAIMED, as with a step that is open.
+ * After an abort nothing more may be written. EXT2_ET_OP_NOT_SUPPORTED: threads would have to take turns, as above.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_claim_data(ext2_filsys fs, uint64_t start, uint64_t count);
+
+/*
+ * They have been written, or that has failed with write_error, which ends the transaction; 0: it has not. Of what was
+ * claimed all, or a part. EXT2MB_ET_BAD_RANGE: one of them is not claimed; nothing has changed.
+ */
+EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_release_data(ext2_filsys fs, uint64_t start, uint64_t count,
+                                                            errcode_t write_error);
 
 struct ext2mb_transaction_info {
 	size_t struct_bytes;       /* sizeof(struct ext2mb_transaction_info), set by the caller */

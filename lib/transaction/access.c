@@ -252,6 +252,9 @@ errcode_t access_write(struct channel_state *state, uint64_t offset, uint64_t by
 
 		if (!error && is_direct && is_whole(state, &part))
 			error = direct_blocks(state, part.block, bytes / part.bytes, &count);
+		/* Two that write one block at the same time leave anything. */
+		if (!error && is_direct && data_claims_overlap(&state->data_claims, part.block, count))
+			error = EXT2MB_ET_CLAIMED;
 		if (!error)
 			error = block_ranges_remove(&state->discards, part.block, count);
 		if (!error)

@@ -9,7 +9,7 @@ MUST_CHECK errcode_t access_read(struct channel_state *state, uint64_t offset, u
 
 /*
  * One thread. A block that was free at the last commit is written at once, any other one is held. data NULL: zeros.
- * EXT2MB_ET_JOURNAL_WRITE, EXT2MB_ET_LAYOUT_CHANGE, EXT2MB_ET_BAD_RANGE: refused; ENOMEM, and errors of the backing
- * channel. After any error a part may have been done.
+ * EXT2MB_ET_JOURNAL_WRITE, EXT2MB_ET_LAYOUT_CHANGE, EXT2MB_ET_BAD_RANGE, EXT2MB_ET_CLAIMED: refused; ENOMEM, and errors
+ * of the backing channel. After any error a part may have been done.
  */
 MUST_CHECK errcode_t access_write(struct channel_state *state, uint64_t offset, uint64_t bytes, const void *data);

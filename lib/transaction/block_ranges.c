@@ -22,6 +22,13 @@ bool block_ranges_has(const struct block_ranges *ranges, uint64_t block)
 	return index < ranges->count && ranges->runs[index].start <= block;
 }
 
+bool block_ranges_overlap(const struct block_ranges *ranges, uint64_t start, uint64_t count)
+{
+	size_t index = block_ranges_at(ranges, start);
+
+	return index < ranges->count && ranges->runs[index].start < start + count;
+}
+
 /* Puts the new runs, at most two, where those from index to end were. */
 static void replace(struct block_ranges *ranges, size_t index, size_t end, const struct block_run *runs, size_t count)
 {

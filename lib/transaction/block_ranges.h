@@ -24,6 +24,9 @@ MUST_CHECK errcode_t block_ranges_remove(struct block_ranges *ranges, uint64_t s
 
 bool block_ranges_has(const struct block_ranges *ranges, uint64_t block);
 
+/* Whether any of them is in it. */
+bool block_ranges_overlap(const struct block_ranges *ranges, uint64_t start, uint64_t count);
+
 /* The index of the first run that ends after block; ranges->count: none does. */
 size_t block_ranges_at(const struct block_ranges *ranges, uint64_t block);
 

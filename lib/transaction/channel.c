@@ -18,12 +18,20 @@ struct channel_state *channel_state_of(io_channel channel)
 	return channel->manager->close == channel_close ? channel->private_data : NULL;
 }
 
+errcode_t channel_check_open(const struct channel_state *state)
+{
+	if (state->phase == TRANSACTION_OPEN)
+		return 0;
+	return state->phase == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : EXT2_ET_RO_FILSYS;
+}
+
 static void destroy(struct channel_state *state)
 {
 	committed_bitmap_destroy(&state->committed);
 	held_blocks_clear(&state->held);
 	block_ranges_clear(&state->discards);
 	block_ranges_clear(&state->data);
+	data_claims_destroy(&state->data_claims);
 	layout_free(&state->layout);
 	process_claim_close(&state->claim);
 	pthread_rwlock_destroy(&state->lock);
@@ -42,13 +50,34 @@ static void destroy_channel(io_channel channel)
 	free(channel);
 }
 
+/*
+ * A thread that waits for the lock alone goes before others that would share it: else threads that begin to write
+ * contents, one after the other, could keep the one that changes metadata out for good.
+ */
+static errcode_t init_locks(struct channel_state *state)
+{
+	pthread_rwlockattr_t attributes;
+
+	if (pthread_rwlockattr_init(&attributes))
+		return ENOMEM;
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	int error = pthread_rwlock_init(&state->lock, &attributes);
+
+	pthread_rwlockattr_destroy(&attributes);
+	if (!error && data_claims_init(&state->data_claims)) {
+		pthread_rwlock_destroy(&state->lock);
+		error = ENOMEM;
+	}
+	return error;
+}
+
 /* What ext2fs_get_mem() gives is malloc(3)'s. */
 static errcode_t make_channel(const char *name, const struct channel_manager *manager, io_channel *ret)
 {
 	struct channel_state *state = calloc(1, sizeof(*state));
 	io_channel channel = calloc(1, sizeof(*channel));
 
-	if (!state || !channel || pthread_rwlock_init(&state->lock, NULL)) {
+	if (!state || !channel || init_locks(state)) {
 		free(state);
 		free(channel);
 		return ENOMEM;
@@ -113,8 +142,12 @@ static errcode_t lock_alone(struct channel_state *state)
 	return start_transaction(state);
 }
 
+/* With O_DIRECT libext2fs 1.47 seeks before it locks when memory is not aligned: two that read would disturb each
+ * other. */
 static errcode_t lock_for_reading(struct channel_state *state)
 {
+	if (state->channel->align)
+		return lock_alone(state);
 	pthread_rwlock_rdlock(&state->lock);
 	if (state->phase != TRANSACTION_UNREAD)
 		return 0;
@@ -126,10 +159,20 @@ static errcode_t lock_for_reading(struct channel_state *state)
 	return error;
 }
 
-/* A close that drops a step is told so. */
+/* A close that drops something is told so. */
 static errcode_t over(const struct channel_state *state)
 {
-	return state->why_over == EXT2MB_ET_IN_STEP ? EXT2MB_ET_IN_STEP : EXT2MB_ET_TRANSACTION_OVER;
+	return state->why_dropped ? state->why_dropped : EXT2MB_ET_TRANSACTION_OVER;
+}
+
+/* Why closing commits nothing: the step has not ended, or contents that were to be written are not there. */
+static void drop_unfinished(struct channel_state *state)
+{
+	errcode_t why = state->is_in_step ? EXT2MB_ET_IN_STEP : EXT2MB_ET_CLAIMED;
+
+	if (state->phase != TRANSACTION_OPEN || (!state->is_in_step && !data_claims_are_open(&state->data_claims)))
+		return;
+	state->why_dropped = channel_fail(state, why);
 }
 
 /* What may be written: the handle of one that is over writes nothing, because libext2fs's memory is stale. */
@@ -288,7 +331,7 @@ static errcode_t channel_set_option(io_channel channel, const char *option, cons
 /*
  * Of libext2fs's functions ext2fs_close2() alone asks, before its last flush, and it flushes if anything has been
  * written. So it counts as writing, also where nothing is left to flush: what is held is committed. What the channel's
- * close returns it tells nobody: so a step that is open, which closing drops, fails that flush.
+ * close returns it tells nobody: so what is unfinished, which closing drops, fails that flush.
  */
 static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 {
@@ -306,8 +349,8 @@ static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 	/* To another process that has it the flush is refused. */
 	if (state->phase == TRANSACTION_OPEN)
 		(void)process_claim_acquire(&state->claim);
-	if (state->phase == TRANSACTION_OPEN && state->is_in_step) {
-		channel_fail(state, EXT2MB_ET_IN_STEP);
+	drop_unfinished(state);
+	if (state->why_dropped) {
 		state->closing_stats = **stats;
 		state->closing_stats.bytes_written++;
 		*stats = &state->closing_stats;
@@ -338,8 +381,7 @@ static errcode_t end_transaction(struct channel_state *state)
 	/* The journal is the other process's, and needs_recovery too, or it may become so: neither has written yet. */
 	if (state->phase >= TRANSACTION_OPEN && !process_claim_has(&state->claim))
 		return EXT2MB_ET_FORKED;
-	if (state->phase == TRANSACTION_OPEN && state->is_in_step)
-		channel_fail(state, EXT2MB_ET_IN_STEP);
+	drop_unfinished(state);
 	if (state->phase == TRANSACTION_OPEN && is_half(state))
 		error = channel_fail(state, EXT2MB_ET_TRANSACTION_OVER);
 	if (state->phase == TRANSACTION_OPEN) {

@@ -17,5 +17,8 @@ MUST_CHECK errcode_t channel_open(const char *name, int flags, const struct chan
  */
 MUST_CHECK errcode_t channel_finish(io_channel channel);
 
+/* Whether it can be written, with its lock. EXT2MB_ET_TRANSACTION_OVER, EXT2_ET_RO_FILSYS. */
+MUST_CHECK errcode_t channel_check_open(const struct channel_state *state);
+
 /* The transaction of a channel; NULL: it has none. */
 struct channel_state *channel_state_of(io_channel channel);

@@ -8,6 +8,7 @@
 
 #include "ext2fs/process_claim.h"
 #include "transaction/committed_bitmap.h"
+#include "transaction/data_claims.h"
 #include "transaction/journal.h"
 #include "transaction/superblock.h"
 
@@ -37,7 +38,9 @@ struct channel_counts {
 };
 
 struct channel_state {
-	pthread_rwlock_t lock; /* readers of the channel share it; all else is done by one thread at a time */
+	/* Readers of the channel, and those who begin to write contents, share it; all else is done by one thread at a
+	 * time. */
+	pthread_rwlock_t lock;
 	const struct channel_manager *manager;
 	io_channel channel;         /* the program's */
 	io_channel backing;         /* in blocks of the filesystem once it has been read; NULL only between two opens */
@@ -47,19 +50,21 @@ struct channel_state {
 	int lock_descriptor;        /* has flock(2)'s lock while the filesystem is open; -1: none */
 	struct process_claim claim; /* to write: after fork() one of two processes has it */
 	enum transaction_phase phase;
-	errcode_t why_over; /* what the first refused or failed call returned */
+	errcode_t why_over;    /* what the first refused or failed call returned */
+	errcode_t why_dropped; /* what closing returns, as it dropped what was unfinished; 0: it did not */
 	bool is_in_step;
 	bool has_lost_copy; /* one of several handles has been freed: the channel's app_data may be that one */
 	bool has_begun;     /* needs_recovery is on disk */
 	bool is_in_doubt; /* a commit failed after its commit block may have been written: the journal stays as it is */
-	bool has_unflushed; /* direct writes since the last flush */
+	bool has_unflushed; /* direct writes since the last flush; those that data_claims has are added by a commit */
 	struct layout layout;
 	struct committed_bitmap committed;
 	struct held_blocks held;
-	struct journal journal;       /* if layout.has_journal */
-	struct block_ranges discards; /* that wait for the commit */
-	struct block_ranges data;     /* contents that may be overwritten at once */
-	uint64_t freed_blocks;        /* since the last commit */
+	struct journal journal;         /* if layout.has_journal */
+	struct block_ranges discards;   /* that wait for the commit */
+	struct block_ranges data;       /* contents that may be overwritten at once */
+	struct data_claims data_claims; /* contents of free blocks that are written without the lock */
+	uint64_t freed_blocks;          /* since the last commit */
 	/* By which that is told; NULL: none have been set. */
 	void (*block_hook)(ext2_filsys fs, blk64_t block, int in_use);
 	void (*range_hook)(ext2_filsys fs, blk64_t start, blk_t count, int in_use);

@@ -212,6 +212,8 @@ errcode_t channel_fail(struct channel_state *state, errcode_t error)
 {
 	if (state->phase == TRANSACTION_OPEN)
 		state->why_over = error;
+	/* From here on nothing is written, whatever the program's threads do: they are refused. */
+	data_claims_wait(&state->data_claims);
 	state->phase = TRANSACTION_OVER;
 	/* In doubt, what is held is nearer to the truth than the disk. */
 	if (!state->is_in_doubt)
@@ -231,8 +233,11 @@ uint64_t commit_log_blocks(const struct channel_state *state)
 errcode_t commit_held(struct channel_state *state)
 {
 	struct commit_changes changes = { 0 };
-	errcode_t error = commit_collect(state, &changes);
+	/* Who has begun to write contents ends first; nobody begins, since that takes the lock. */
+	errcode_t error = data_claims_settle(&state->data_claims, &state->has_unflushed);
 
+	if (!error)
+		error = commit_collect(state, &changes);
 	if (!error && changes.count)
 		error = write_with_flag(state, &changes);
 	else if (!error && changes.backups)

@@ -14,15 +14,15 @@ struct commit_changes {
 MUST_CHECK errcode_t commit_collect(struct channel_state *state, struct commit_changes *changes);
 
 /*
- * All of it, or nothing of it: EXT2MB_ET_TRANSACTION_SIZE: the journal is too small, and errors of the backing
- * channel. After an error the transaction has to be failed. One thread.
+ * All of it, or nothing of it, when writes of contents that are under way have ended: EXT2MB_ET_TRANSACTION_SIZE: the
+ * journal is too small, and errors of the backing channel. After an error the transaction has to be failed. One thread.
  */
 MUST_CHECK errcode_t commit_held(struct channel_state *state);
 
 /* The blocks that a commit would put into the log now, descriptors and the commit block among them, at most. */
 uint64_t commit_log_blocks(const struct channel_state *state);
 
-/* Nothing of it is written any more. Returns error. */
+/* Nothing of it is written any more, nor are contents: waits for writes that are under way. Returns error. */
 errcode_t channel_fail(struct channel_state *state, errcode_t error);
 
 /*

@@ -71,6 +71,15 @@ static errcode_t read_group(struct committed_bitmap *bitmap, io_channel backing,
 	return 0;
 }
 
+/* Of a group that has been read. */
+static bool is_used(const struct committed_bitmap *bitmap, uint64_t block)
+{
+	const uint8_t *bits = bitmap->groups[layout_group_of(bitmap->layout, block)];
+	uint64_t bit = bit_of(bitmap->layout, block);
+
+	return bits[bit / 8] & 1u << bit % 8;
+}
+
 errcode_t committed_bitmap_is_free(struct committed_bitmap *bitmap, io_channel backing, uint64_t block, bool *is_free)
 {
 	const struct layout *layout = bitmap->layout;
@@ -83,9 +92,37 @@ errcode_t committed_bitmap_is_free(struct committed_bitmap *bitmap, io_channel b
 
 	if (error)
 		return error;
-	uint64_t bit = bit_of(layout, block);
-	*is_free = !(bitmap->groups[group][bit / 8] & 1u << bit % 8);
+	*is_free = !is_used(bitmap, block);
 	return 0;
+}
+
+errcode_t committed_bitmap_read(struct committed_bitmap *bitmap, io_channel backing, uint64_t start, uint64_t count)
+{
+	uint32_t last = layout_group_of(bitmap->layout, start + count - 1);
+	errcode_t error = 0;
+
+	for (uint32_t group = layout_group_of(bitmap->layout, start); group <= last && !error; group++)
+		if (!bitmap->groups[group])
+			error = read_group(bitmap, backing, group);
+	return error;
+}
+
+bool committed_bitmap_has_read(const struct committed_bitmap *bitmap, uint64_t start, uint64_t count)
+{
+	uint32_t last = layout_group_of(bitmap->layout, start + count - 1);
+
+	for (uint32_t group = layout_group_of(bitmap->layout, start); group <= last; group++)
+		if (!bitmap->groups[group])
+			return false;
+	return true;
+}
+
+bool committed_bitmap_are_free(const struct committed_bitmap *bitmap, uint64_t start, uint64_t count)
+{
+	for (uint64_t block = start; block < start + count; block++)
+		if (is_used(bitmap, block))
+			return false;
+	return true;
 }
 
 /* Descriptors say which groups have a bitmap at all. */

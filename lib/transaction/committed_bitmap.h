@@ -22,5 +22,14 @@ void committed_bitmap_destroy(struct committed_bitmap *bitmap);
 MUST_CHECK errcode_t committed_bitmap_is_free(struct committed_bitmap *bitmap, io_channel backing, uint64_t block,
                                               bool *is_free);
 
+/*
+ * Reads what the groups of these blocks, which lie in groups, lack; then those below need no I/O and may be called by
+ * any number of threads. Errors in reading, ENOMEM.
+ */
+MUST_CHECK errcode_t committed_bitmap_read(struct committed_bitmap *bitmap, io_channel backing, uint64_t start,
+                                           uint64_t count);
+bool committed_bitmap_has_read(const struct committed_bitmap *bitmap, uint64_t start, uint64_t count);
+bool committed_bitmap_are_free(const struct committed_bitmap *bitmap, uint64_t start, uint64_t count);
+
 /* The held blocks are on disk: what they changed is read again when somebody asks for it. */
 void committed_bitmap_refresh(struct committed_bitmap *bitmap, struct layout *layout, const struct held_blocks *held);

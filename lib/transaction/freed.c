@@ -8,13 +8,6 @@
 /* More than any journal holds, however much is added. */
 #define UNKNOWN_BLOCKS (UINT64_MAX / 2)
 
-static bool overlaps(const struct block_ranges *ranges, uint64_t start, uint64_t count)
-{
-	size_t index = block_ranges_at(ranges, start);
-
-	return index < ranges->count && ranges->runs[index].start < start + count;
-}
-
 /* The journal's own blocks stay in use: as with a write to it, the program is refused all from here on. */
 void freed_note(ext2_filsys fs, uint64_t start, uint64_t count, uint64_t counted)
 {
@@ -23,7 +16,7 @@ void freed_note(ext2_filsys fs, uint64_t start, uint64_t count, uint64_t counted
 	if (!state)
 		return;
 	pthread_rwlock_wrlock(&state->lock);
-	if (state->phase == TRANSACTION_OPEN && overlaps(&state->layout.journal, start, count))
+	if (state->phase == TRANSACTION_OPEN && block_ranges_overlap(&state->layout.journal, start, count))
 		(void)!channel_fail(state, EXT2MB_ET_JOURNAL_WRITE);
 	/* Without memory to divide a run, all contents go through the journal. */
 	if (block_ranges_remove(&state->data, start, count))

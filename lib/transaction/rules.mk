@@ -6,6 +6,8 @@ ext2mb_sources += \
 	lib/transaction/channel.c \
 	lib/transaction/commit.c \
 	lib/transaction/committed_bitmap.c \
+	lib/transaction/data_claims.c \
+	lib/transaction/data_writes.c \
 	lib/transaction/freed.c \
 	lib/transaction/held_blocks.c \
 	lib/transaction/journal.c \

@@ -57,10 +57,11 @@ static errcode_t lock_open(ext2_filsys fs, struct channel_state **ret)
 		return EXT2MB_ET_NO_TRANSACTION;
 	pthread_rwlock_wrlock(&state->lock);
 	*ret = state;
-	if (state->phase == TRANSACTION_OPEN)
-		return 0;
-	pthread_rwlock_unlock(&state->lock);
-	return state->phase == TRANSACTION_OVER ? EXT2MB_ET_TRANSACTION_OVER : EXT2_ET_RO_FILSYS;
+	errcode_t error = channel_check_open(state);
+
+	if (error)
+		pthread_rwlock_unlock(&state->lock);
+	return error;
 }
 
 /* The same, and this process is the one that goes on. */
@@ -108,6 +109,10 @@ static errcode_t commit(ext2_filsys fs)
 
 	if (error)
 		return flush_error ? flush_error : error;
+	if (!flush_error && data_claims_are_open(&state->data_claims)) {
+		pthread_rwlock_unlock(&state->lock);
+		return EXT2MB_ET_CLAIMED;
+	}
 	error = flush_error ? flush_error : commit_held(state);
 	if (error)
 		channel_fail(state, error);
@@ -227,7 +232,7 @@ errcode_t ext2mb_transaction_read_info(ext2_filsys fs, struct ext2mb_transaction
 		.held_blocks = state->held.count,
 		.log_blocks = commit_log_blocks(state),
 		.commits = state->counts.commits,
-		.direct_blocks = state->counts.direct_blocks,
+		.direct_blocks = state->counts.direct_blocks + data_claims_blocks(&state->data_claims),
 		.logged_blocks = state->counts.logged_blocks,
 		.unchanged_blocks = state->counts.unchanged_blocks,
 	};

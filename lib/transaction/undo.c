@@ -11,7 +11,7 @@
 static bool is_refusal(errcode_t error)
 {
 	return error == EXT2MB_ET_JOURNAL_WRITE || error == EXT2MB_ET_LAYOUT_CHANGE || error == EXT2MB_ET_BAD_RANGE ||
-	       error == EXT2MB_ET_TRANSACTION_SIZE;
+	       error == EXT2MB_ET_TRANSACTION_SIZE || error == EXT2MB_ET_CLAIMED;
 }
 
 /* libext2fs keeps what is on disk beside it, and writes what is different. */

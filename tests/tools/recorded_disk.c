@@ -2,6 +2,7 @@
 #include "recorded_disk.h"
 
 #include <err.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 struct recorded_disk recorded_disk;
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* With the mutex. */
 static void record(enum disk_event_kind kind, uint64_t offset, const void *data, uint64_t bytes)
 {
 	struct disk_event event = { kind, offset, bytes, bytes ? malloc(bytes) : NULL };
@@ -25,7 +29,9 @@ static void record(enum disk_event_kind kind, uint64_t offset, const void *data,
 
 void recorded_disk_committed(void)
 {
+	pthread_mutex_lock(&mutex);
 	record(DISK_COMMITTED, 0, NULL, 0);
+	pthread_mutex_unlock(&mutex);
 }
 
 static io_channel below(io_channel channel)
@@ -94,7 +100,9 @@ static errcode_t disk_write(io_channel channel, unsigned long long block, int co
 			memcpy(copy + CHECKSUM_OFFSET, old + CHECKSUM_OFFSET, 4);
 	}
 	if (!error) {
+		pthread_mutex_lock(&mutex);
 		record(DISK_WRITE, offset, copy, bytes);
+		pthread_mutex_unlock(&mutex);
 		error = io_channel_write_blk64(below(channel), block, count, copy);
 	}
 	free(copy);
@@ -124,8 +132,10 @@ static errcode_t disk_discard(io_channel channel, unsigned long long block, unsi
 static errcode_t disk_flush(io_channel channel)
 {
 	(void)channel;
+	pthread_mutex_lock(&mutex);
 	if (recorded_disk.fault != DISK_WITHOUT_FLUSH)
 		record(DISK_FLUSH, 0, NULL, 0);
+	pthread_mutex_unlock(&mutex);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An io_manager on a file that remembers all writes and flushes, so that a crash can be put between any of them. */
+/*
+ * An io_manager on a file that remembers all writes and flushes, so that a crash can be put between any of them.
+ * Threads may write and flush at the same time.
+ */
 #pragma once
 
 #include <stdbool.h>

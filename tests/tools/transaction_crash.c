@@ -2,15 +2,16 @@
 /*
  * transaction_crash [-p POINTS] [-s SEED] [-n TRANSACTIONS] [-l LARGE_BLOCKS] [-k EVERY] [-w TWIN] IMAGE
  *
- * Changes IMAGE in transactions, and crashes at POINTS random moments: only a prefix of what was written is on the
- * disk, of what came after the last flush all, a part, torn sectors, or a part in another order. e2fsck replays the
- * journal: the filesystem must be clean and show the state before or after each transaction. Each EVERYth disk is
- * replayed by the kernel and by debugfs, too, with the same result (0: none). After each commit the filesystem must
- * be what libext2fs writes without transactions. TWIN is a fault that has to be found: without-flush, flush-commits,
- * stale-checksum, in-use. Exit status 1: something was wrong.
+ * Changes IMAGE in transactions, contents of some files by threads, and crashes at POINTS random moments: only a prefix
+ * of what was written is on the disk, of what came after the last flush all, a part, torn sectors, or a part in another
+ * order. e2fsck replays the journal: the filesystem must be clean and show the state before or after each transaction.
+ * Each EVERYth disk is replayed by the kernel and by debugfs, too, with the same result (0: none). After each commit
+ * the filesystem must be what libext2fs writes without transactions. TWIN is a fault that has to be found:
+ * without-flush, flush-commits, stale-checksum, in-use, late-data. Exit status 1: something was wrong.
  */
 #include <err.h>
 #include <getopt.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,13 +95,49 @@ static void close_and_open(struct work *work, const char *path, io_manager manag
 	work->fs = open_filesystem(path, manager);
 }
 
+/* Contents that a faulty program writes only after its commit. */
+struct late_write {
+	uint64_t start, count;
+	void *data;
+};
+static struct late_write late_writes[1000];
+static atomic_uint late_count;
+
+static errcode_t write_late(ext2_filsys fs, uint64_t start, uint64_t count, const void *data)
+{
+	struct late_write *write = &late_writes[atomic_fetch_add(&late_count, 1)];
+
+	*write = (struct late_write){ start, count, malloc(count * fs->blocksize) };
+	if (!write->data)
+		errx(2, "out of memory");
+	memcpy(write->data, data, count * fs->blocksize);
+	return 0;
+}
+
+static void catch_up(ext2_filsys fs)
+{
+	const struct channel_state *state = channel_state_of(fs->io);
+
+	for (unsigned int index = 0; index < late_count; index++) {
+		struct late_write *write = &late_writes[index];
+
+		check(io_channel_write_blk64(state->backing, write->start, (int)write->count, write->data), "write");
+		free(write->data);
+	}
+	late_count = 0;
+}
+
 /* All transactions; without a journal they are only flushed. */
 static void do_work(struct run *run, const char *path, io_manager manager, struct crash_state *states)
 {
 	bool is_journalled = manager != unix_io_manager;
 	struct work work;
 
-	work_init(&work, run->options->seed, (unsigned int)run->options->large_blocks);
+	work_write_data write_data = !is_journalled                     ? NULL :
+	                             is_twin(run->options, "late-data") ? write_late :
+	                                                                  ext2mb_transaction_write_data;
+
+	work_init(&work, run->options->seed, (unsigned int)run->options->large_blocks, write_data);
 	work.fs = open_filesystem(path, manager);
 	states[0] = state_of_file(run, path);
 	for (unsigned long index = 1; index <= run->options->transactions; index++) {
@@ -108,6 +145,8 @@ static void do_work(struct run *run, const char *path, io_manager manager, struc
 			check(ext2mb_transaction_begin(work.fs), "begin");
 		work_step(&work, CHANGES);
 		check(is_journalled ? ext2mb_transaction_commit(work.fs) : ext2fs_flush(work.fs), "commit");
+		if (is_journalled)
+			catch_up(work.fs);
 		if (is_journalled)
 			recorded_disk_committed();
 		states[index] = state_of_file(run, path);

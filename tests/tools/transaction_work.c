@@ -2,7 +2,11 @@
 #include "transaction_work.h"
 
 #include <err.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "ext2fs/ext2mb.h"
 
 #define NOW 1700000000
 #define MOST_BYTES 24576
@@ -25,12 +29,8 @@ static void link_name(struct work *work, ext2_ino_t directory, const char *name,
 	check(error, "link");
 }
 
-static void write_at(struct work *work, ext2_ino_t ino, uint64_t offset, uint32_t bytes)
+static void fill(struct work *work, uint8_t *contents, uint32_t bytes)
 {
-	static uint8_t contents[1 << 20];
-	ext2_file_t file;
-	unsigned int written;
-
 	for (uint32_t at = 0; at < bytes; at += 8) {
 		uint64_t value = random_next(&work->random);
 
@@ -39,6 +39,15 @@ static void write_at(struct work *work, ext2_ino_t ino, uint64_t offset, uint32_
 	for (uint32_t at = 0; at < bytes; at += 1024)
 		if (!random_below(&work->random, 4))
 			memcpy(contents + at, MAGIC, 4);
+}
+
+static void write_at(struct work *work, ext2_ino_t ino, uint64_t offset, uint32_t bytes)
+{
+	static uint8_t contents[1 << 20];
+	ext2_file_t file;
+	unsigned int written;
+
+	fill(work, contents, bytes);
 	check(ext2fs_file_open(work->fs, ino, EXT2_FILE_WRITE, &file), "file_open");
 	check(ext2fs_file_llseek(file, offset, EXT2_SEEK_SET, NULL), "llseek");
 	check(ext2fs_file_write(file, contents, bytes, &written), "file_write");
@@ -70,6 +79,76 @@ static ext2_ino_t make_file(struct work *work, ext2_ino_t directory, uint32_t by
 	return ino;
 }
 
+#define DATA_THREADS 3
+
+struct data_part {
+	const struct work *work;
+	blk64_t start, count;
+	uint8_t *data;
+	errcode_t error;
+	pthread_t thread;
+};
+
+static void *write_part(void *context)
+{
+	struct data_part *part = context;
+	const struct work *work = part->work;
+
+	/* Through the journal, where a block was in use at the last commit. */
+	part->error = work->write_data ? work->write_data(work->fs, part->start, part->count, part->data) :
+	                                 EXT2MB_ET_NOT_FREE;
+	if (part->error == EXT2MB_ET_NOT_FREE)
+		part->error = io_channel_write_blk64(work->fs->io, part->start, (int)part->count, part->data);
+	return NULL;
+}
+
+static void write_parts(const struct work *work, struct data_part *parts, unsigned int count)
+{
+	/* libext2fs's own channel is for one thread. */
+	for (unsigned int index = 0; index < count; index++)
+		if (!work->write_data)
+			write_part(&parts[index]);
+		else if (pthread_create(&parts[index].thread, NULL, write_part, &parts[index]))
+			errx(2, "pthread_create");
+	for (unsigned int index = 0; index < count; index++) {
+		if (work->write_data && pthread_join(parts[index].thread, NULL))
+			errx(2, "pthread_join");
+		check(parts[index].error, "write_data");
+		free(parts[index].data);
+	}
+}
+
+/* Blocks first, then their contents, which are in place before anything refers to them. */
+static void write_by_threads(struct work *work, ext2_ino_t ino, uint32_t blocks)
+{
+	const uint32_t block_bytes = work->fs->blocksize;
+	struct data_part parts[DATA_THREADS] = { 0 };
+	struct ext2_inode inode;
+
+	check(ext2fs_read_inode(work->fs, ino, &inode), "read_inode");
+	for (uint32_t at = 0; at < blocks; at++) {
+		struct data_part *part = &parts[at * DATA_THREADS / blocks];
+		blk64_t block = 0;
+		int flags = 0;
+
+		check(ext2fs_bmap2(work->fs, ino, &inode, NULL, BMAP_ALLOC, at, &flags, &block), "bmap");
+		/* A part of it is one run, or the rest goes down by itself. */
+		if (part->count && part->start + part->count != block) {
+			write_parts(work, part, 1);
+			*part = (struct data_part){ 0 };
+		}
+		if (!part->count)
+			*part = (struct data_part){ .work = work, .start = block };
+		part->data = realloc(part->data, (size_t)(part->count + 1) * block_bytes);
+		if (!part->data)
+			errx(2, "out of memory");
+		fill(work, part->data + part->count++ * block_bytes, block_bytes);
+	}
+	write_parts(work, parts, DATA_THREADS);
+	check(ext2fs_inode_size_set(work->fs, &inode, (ext2_off64_t)blocks * block_bytes), "size_set");
+	check(ext2fs_write_inode(work->fs, ino, &inode), "write_inode");
+}
+
 static ext2_ino_t some_directory(struct work *work)
 {
 	return work->directories[random_below(&work->random, work->directory_count)];
@@ -81,7 +160,13 @@ static void create(struct work *work)
 
 	file->directory = some_directory(work);
 	snprintf(file->name, sizeof(file->name), "file%u", work->names++);
-	file->ino = make_file(work, file->directory, (uint32_t)random_below(&work->random, MOST_BYTES), file->name);
+	if (random_below(&work->random, 2)) {
+		file->ino =
+			make_file(work, file->directory, (uint32_t)random_below(&work->random, MOST_BYTES), file->name);
+		return;
+	}
+	file->ino = make_file(work, file->directory, 0, file->name);
+	write_by_threads(work, file->ino, DATA_THREADS + (uint32_t)random_below(&work->random, 20));
 }
 
 static void make_directory(struct work *work)
@@ -181,13 +266,14 @@ static void overwrite_large(struct work *work)
 		write_at(work, work->large, at, bytes - at < part ? bytes - at : part);
 }
 
-void work_init(struct work *work, uint64_t seed, unsigned int large_blocks)
+void work_init(struct work *work, uint64_t seed, unsigned int large_blocks, work_write_data write_data)
 {
 	*work = (struct work){
 		.random = { seed },
 		.directories = { EXT2_ROOT_INO },
 		.directory_count = 1,
 		.large_blocks = large_blocks,
+		.write_data = write_data,
 	};
 }
 

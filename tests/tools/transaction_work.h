@@ -14,6 +14,9 @@ struct work_file {
 	char name[24];
 };
 
+/* Writes contents of a new file into free blocks, which three threads do at the same time. */
+typedef errcode_t (*work_write_data)(ext2_filsys fs, uint64_t start, uint64_t count, const void *data);
+
 struct work {
 	ext2_filsys fs;
 	struct random random;
@@ -24,10 +27,11 @@ struct work {
 	unsigned int names; /* given so far */
 	ext2_ino_t large;   /* a file that is overwritten as a whole; 0: there is none */
 	unsigned int large_blocks;
+	work_write_data write_data;
 };
 
-/* The filesystem is empty but for lost+found. */
-void work_init(struct work *work, uint64_t seed, unsigned int large_blocks);
+/* The filesystem is empty but for lost+found. write_data NULL: contents of all files go through the channel. */
+void work_init(struct work *work, uint64_t seed, unsigned int large_blocks, work_write_data write_data);
 
 /* Some changes that belong together. Whatever fails ends the program. */
 void work_step(struct work *work, unsigned int changes);

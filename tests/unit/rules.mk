@@ -96,6 +96,8 @@ unit_tests := \
 	time_left \
 	trace \
 	transaction \
+	transaction_data \
+	transaction_disk \
 	transaction_refused \
 	tree \
 	units \
@@ -113,6 +115,7 @@ unit_tests := \
 # Linked into every unit test.
 unit_helper_sources := \
 	tests/unit/attach_judge.c \
+	tests/unit/data_writer.c \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
@@ -124,4 +127,5 @@ unit_helper_sources := \
 	tests/unit/space.c \
 	tests/unit/text_tree.c \
 	tests/unit/transaction_image.c \
-	tests/unit/tree_check.c
+	tests/unit/tree_check.c \
+	tests/unit/watched_disk.c

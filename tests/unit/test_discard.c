@@ -435,6 +435,9 @@ static void call_for_transactions(void)
 	ck_assert(test.fs->io->manager != ext2mb_transaction_io_manager(0));
 	ck_assert_error(ext2mb_transaction_begin(test.fs), EXT2MB_ET_NO_TRANSACTION);
 	ck_assert_error(ext2mb_transaction_name_data(test.fs, 1, 1), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_write_data(test.fs, 1, 1, &info), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_claim_data(test.fs, 1, 1), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_release_data(test.fs, 1, 1, 0), EXT2MB_ET_NO_TRANSACTION);
 	ck_assert_error(ext2mb_transaction_end(test.fs), EXT2MB_ET_NO_TRANSACTION);
 	ck_assert_error(ext2mb_transaction_commit(test.fs), EXT2MB_ET_NO_TRANSACTION);
 	ck_assert_error(ext2mb_transaction_abort(test.fs), EXT2MB_ET_NO_TRANSACTION);
