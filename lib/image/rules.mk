@@ -12,5 +12,6 @@ image_sources := \
 	lib/image/map_walk.c \
 	lib/image/orphans.c \
 	lib/image/target.c \
+	lib/image/transaction_sink.c \
 	lib/image/volume.c \
 	lib/image/xattrs.c

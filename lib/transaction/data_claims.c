@@ -4,22 +4,17 @@
 #include <errno.h>
 
 #include "ext2fs/ext2mb_err.h"
+#include "support/run/condition.h"
 
 errcode_t data_claims_init(struct data_claims *claims)
 {
-	*claims = (struct data_claims){ 0 };
-	if (pthread_mutex_init(&claims->mutex, NULL))
-		return ENOMEM;
-	if (!pthread_cond_init(&claims->has_ended, NULL))
-		return 0;
-	pthread_mutex_destroy(&claims->mutex);
-	return ENOMEM;
+	*claims = (struct data_claims){ .has_ended = PTHREAD_COND_INITIALIZER };
+	return pthread_mutex_init(&claims->mutex, NULL) ? ENOMEM : 0;
 }
 
 void data_claims_destroy(struct data_claims *claims)
 {
 	block_ranges_clear(&claims->claimed);
-	pthread_cond_destroy(&claims->has_ended);
 	pthread_mutex_destroy(&claims->mutex);
 }
 
@@ -71,7 +66,7 @@ void data_claims_end_write(struct data_claims *claims, struct data_write *write,
 	*link = write->next;
 	if (!claims->error)
 		claims->error = error;
-	pthread_cond_broadcast(&claims->has_ended);
+	condition_wake(&claims->has_ended);
 	pthread_mutex_unlock(&claims->mutex);
 }
 
@@ -123,7 +118,7 @@ errcode_t data_claims_settle(struct data_claims *claims, bool *has_unflushed)
 {
 	pthread_mutex_lock(&claims->mutex);
 	while (claims->writes)
-		pthread_cond_wait(&claims->has_ended, &claims->mutex);
+		condition_wait(&claims->has_ended, &claims->mutex);
 	*has_unflushed |= claims->has_unflushed;
 	claims->has_unflushed = false;
 	errcode_t error = claims->error;
@@ -135,6 +130,6 @@ void data_claims_wait(struct data_claims *claims)
 {
 	pthread_mutex_lock(&claims->mutex);
 	while (claims->writes)
-		pthread_cond_wait(&claims->has_ended, &claims->mutex);
+		condition_wait(&claims->has_ended, &claims->mutex);
 	pthread_mutex_unlock(&claims->mutex);
 }

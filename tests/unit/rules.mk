@@ -87,6 +87,7 @@ unit_tests := \
 	request_locks \
 	result \
 	run_writer \
+	sink \
 	scalability \
 	scan \
 	scan_choice \
