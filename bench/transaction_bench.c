@@ -7,6 +7,7 @@
  *     --how=channel|write_data|claim
  *     --threads=2 --mib=512 --write-kib=256
  *     --direct           with O_DIRECT, from aligned memory
+ *     --unaligned        from memory that O_DIRECT does not take
  *     --sums             each thread looks at all bytes first, as one does that reads them from somewhere
  *
  * Prints what was written a second until the last thread ends.
@@ -29,7 +30,7 @@ struct settings {
 	const char *how, *image;
 	unsigned int threads;
 	uint64_t bytes, write_bytes;
-	bool is_direct, has_sums;
+	bool is_direct, is_unaligned, has_sums;
 };
 
 struct task {
@@ -75,10 +76,11 @@ static void *write_all(void *context)
 	struct task *task = context;
 	const struct settings *settings = task->settings;
 	blk64_t blocks = settings->write_bytes / task->fs->blocksize;
-	uint8_t *data = NULL;
+	uint8_t *memory = NULL, *data;
 
-	if (posix_memalign((void **)&data, 4096, settings->write_bytes))
+	if (posix_memalign((void **)&memory, 4096, settings->write_bytes + 16))
 		must(EXT2_ET_NO_MEMORY, "memory");
+	data = memory + (settings->is_unaligned ? 16 : 0);
 	memset(data, 'x', settings->write_bytes);
 	for (unsigned int index = 0; index < task->count; index++) {
 		blk64_t block = task->runs[index];
@@ -92,7 +94,7 @@ static void *write_all(void *context)
 		else
 			must(ext2mb_transaction_write_data(task->fs, block, blocks, data), "write_data");
 	}
-	free(data);
+	free(memory);
 	return NULL;
 }
 
@@ -135,22 +137,20 @@ static void run(const struct settings *settings, ext2_filsys fs)
 	double end = seconds();
 
 	must(ext2mb_transaction_abort(fs), "abort");
-	printf("%s, %u threads, %llu KiB a write%s%s: %.0f MiB/s\n", settings->how, settings->threads,
+	printf("%s, %u threads, %llu KiB a write%s%s%s: %.0f MiB/s\n", settings->how, settings->threads,
 	       (unsigned long long)settings->write_bytes / 1024, settings->is_direct ? ", O_DIRECT" : "",
-	       settings->has_sums ? ", sums" : "", (double)settings->bytes / (end - begin) / (1 << 20));
+	       settings->is_unaligned ? ", unaligned" : "", settings->has_sums ? ", sums" : "",
+	       (double)settings->bytes / (end - begin) / (1 << 20));
 	close(descriptor);
 }
 
 static struct settings read_settings(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "how", required_argument, NULL, 'h' },
-		{ "threads", required_argument, NULL, 't' },
-		{ "mib", required_argument, NULL, 'm' },
-		{ "write-kib", required_argument, NULL, 'w' },
-		{ "direct", no_argument, NULL, 'd' },
-		{ "sums", no_argument, NULL, 's' },
-		{ NULL, 0, NULL, 0 },
+		{ "how", required_argument, NULL, 'h' }, { "threads", required_argument, NULL, 't' },
+		{ "mib", required_argument, NULL, 'm' }, { "write-kib", required_argument, NULL, 'w' },
+		{ "direct", no_argument, NULL, 'd' },    { "sums", no_argument, NULL, 's' },
+		{ "unaligned", no_argument, NULL, 'u' }, { NULL, 0, NULL, 0 },
 	};
 	struct settings settings = { .how = "write_data", .threads = 2, .bytes = 512 << 20, .write_bytes = 256 << 10 };
 
@@ -167,6 +167,8 @@ static struct settings read_settings(int argc, char **argv)
 			settings.write_bytes = number << 10;
 		else if (letter == 'd')
 			settings.is_direct = true;
+		else if (letter == 'u')
+			settings.is_unaligned = true;
 		else if (letter == 's')
 			settings.has_sums = true;
 		else

@@ -142,12 +142,8 @@ static errcode_t lock_alone(struct channel_state *state)
 	return start_transaction(state);
 }
 
-/* With O_DIRECT libext2fs 1.47 seeks before it locks when memory is not aligned: two that read would disturb each
- * other. */
 static errcode_t lock_for_reading(struct channel_state *state)
 {
-	if (state->channel->align)
-		return lock_alone(state);
 	pthread_rwlock_rdlock(&state->lock);
 	if (state->phase != TRANSACTION_UNREAD)
 		return 0;

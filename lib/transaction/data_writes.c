@@ -104,8 +104,8 @@ static errcode_t write_blocks(struct channel_state *state, uint64_t start, uint6
 }
 
 /*
- * O_DIRECT wants aligned memory. libext2fs's own has a mutex, and a place in the file, that threads share. *copy: NULL,
- * or memory for write_aligned(), for the caller to free.
+ * O_DIRECT wants aligned memory. libext2fs copies a block at a time into a buffer that threads take in turns. *copy:
+ * NULL, or memory for write_aligned(), for the caller to free.
  */
 static errcode_t make_copy(const struct channel_state *state, const void *data, uint8_t **copy)
 {

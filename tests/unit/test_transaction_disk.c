@@ -162,7 +162,7 @@ static void *end_in_thread(void *context)
 	return NULL;
 }
 
-/* A commit, and an abort, that begins while a write is in the disk, ends after it. */
+/* A commit, and an abort, that begins while a write is in the disk, ends after it, and knows that it has failed. */
 START_TEST(test_waits)
 {
 	const struct timespec moment = { .tv_nsec = 100 * 1000 * 1000 };
@@ -172,8 +172,10 @@ START_TEST(test_waits)
 	ext2_filsys fs = watched_disk_open(0, 0);
 	blk64_t block = alloc_run(fs, 1);
 	struct writer writer = { .fs = fs, .start = block, .count = 1, .byte = 6 };
-	struct ending ending = { .fs = fs, .end = _i ? ext2mb_transaction_abort : ext2mb_transaction_commit };
+	struct ending ending = { .fs = fs, .end = _i == 1 ? ext2mb_transaction_abort : ext2mb_transaction_commit };
 
+	if (_i == 2)
+		watched_disk.failing_block = block;
 	watched_disk_close_gate(block, 1);
 	start_writer(&writer, write_once);
 	watched_disk_await(1);
@@ -182,10 +184,16 @@ START_TEST(test_waits)
 	ck_assert(!atomic_load(&ending.has_ended));
 	ck_assert_uint_eq(watched_disk_find(WATCHED_COMMIT_BLOCK, 0, 0), WATCHED_NEVER);
 	watched_disk_open_gate();
-	ck_assert_ok(join_writer(&writer));
+	ck_assert_error(join_writer(&writer), _i == 2 ? EIO : 0);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	if (_i == 2) {
+		ck_assert(ending.error == EIO || ending.error == EXT2MB_ET_TRANSACTION_OVER);
+		ck_assert_uint_eq(watched_disk_find(WATCHED_COMMIT_BLOCK, 0, 0), WATCHED_NEVER);
+		ext2fs_free(fs);
+		return;
+	}
 	ck_assert_ok(ending.error);
-	if (_i) {
+	if (_i == 1) {
 		ck_assert_error(write_run(fs, block, 1, 1), EXT2MB_ET_TRANSACTION_OVER);
 		ext2fs_free(fs);
 		return;
@@ -217,32 +225,55 @@ static void count_descriptors(unsigned int *writable, unsigned int *direct)
 	}
 }
 
-/* Threads whose memory is not aligned, while another one reads by way of memory that is not. */
+#define READERS 2
+#define KEPT_BLOCKS 4
+
+static atomic_bool writers_have_ended;
+
+/* By way of memory that is not aligned. */
+static void *read_kept(void *context)
+{
+	struct writer *reader = context;
+	uint8_t read[KEPT_BLOCKS * MOST_BLOCK_BYTES + 1], kept[KEPT_BLOCKS * MOST_BLOCK_BYTES];
+	size_t bytes = KEPT_BLOCKS * reader->fs->blocksize;
+
+	memset(kept, reader->byte, sizeof(kept));
+	while (!atomic_load(&writers_have_ended) && !reader->error) {
+		reader->error = io_channel_read_blk64(reader->fs->io, reader->start, KEPT_BLOCKS, read + 1);
+		if (!reader->error && memcmp(read + 1, kept, bytes))
+			reader->error = EILSEQ;
+	}
+	return NULL;
+}
+
+/* Threads whose memory is not aligned, while others read by way of memory that is not. */
 static void write_unaligned(ext2_filsys fs)
 {
+	const unsigned int count = 1200;
 	struct random random = random_start("direct");
-	struct writer writers[WRITERS];
-	uint8_t read[4 * MOST_BLOCK_BYTES + 1];
-	blk64_t kept = alloc_run(fs, 4);
+	struct writer writers[WRITERS], readers[READERS];
 
-	ck_assert_ok(write_run(fs, kept, 4, 'k'));
+	for (unsigned int index = 0; index < READERS; index++) {
+		readers[index] =
+			(struct writer){ .fs = fs, .start = alloc_run(fs, KEPT_BLOCKS), .byte = 'k' + (int)index };
+		ck_assert_ok(write_run(fs, readers[index].start, KEPT_BLOCKS, readers[index].byte));
+		start_writer(&readers[index], read_kept);
+	}
 	for (unsigned int index = 0; index < WRITERS; index++) {
-		writers[index] =
-			(struct writer){ fs, alloc_run(fs, 200), 200, (int)index + 1, 8, random_next(&random), 0, 0 };
+		writers[index] = (struct writer){ fs, alloc_run(fs, count), count, (int)index + 1,
+			                          8,  random_next(&random), 0,     0 };
 		start_writer(&writers[index], write_in_parts);
 	}
-	for (unsigned int round = 0; round < 200; round++) {
-		ck_assert_ok(io_channel_read_blk64(fs->io, kept, 4, read + 1));
-		for (unsigned int at = 1; at <= 4 * fs->blocksize; at++)
-			ck_assert_uint_eq(read[at], 'k');
-	}
-	for (unsigned int index = 0; index < WRITERS; index++) {
+	for (unsigned int index = 0; index < WRITERS; index++)
 		ck_assert_ok(join_writer(&writers[index]));
-		for (unsigned int block = 0; block < 200; block++) {
+	atomic_store(&writers_have_ended, true);
+	for (unsigned int index = 0; index < READERS; index++)
+		ck_assert_ok(join_writer(&readers[index]));
+	for (unsigned int index = 0; index < WRITERS; index++)
+		for (unsigned int block = 0; block < count; block++) {
 			ck_assert_uint_eq(block_read(fs, writers[index].start + block)[0], index + 1);
 			ck_assert(is_filled_on_disk(fs, writers[index].start + block, (int)index + 1));
 		}
-	}
 }
 
 /* All goes through one descriptor, with O_DIRECT or without, as the program has opened the filesystem. */
@@ -291,7 +322,7 @@ int main(void)
 	tcase_add_loop_test(tests, test_failing_disk, 0, 3);
 	tcase_add_test(tests, test_at_the_same_time);
 	tcase_add_test(tests, test_one_at_a_time);
-	tcase_add_loop_test(tests, test_waits, 0, 2);
+	tcase_add_loop_test(tests, test_waits, 0, 3);
 	tcase_add_loop_test(tests, test_direct, 0, 2);
 	return run_suite(suite);
 }
