@@ -169,6 +169,7 @@ struct tree *fuzz_scan_layers(const char *const *names, uint32_t count, enum whi
 	errcode_t error = sources_scan(names, count, &layering, &options, pool, &tree, &problem);
 
 	pool_destroy(pool);
+	unpacked_budget_release(&budget);
 	fuzz_check_problem(error, &problem);
 	if (error)
 		return NULL;
