@@ -18,6 +18,13 @@
 
 #include "support/problem.h"
 
+/*
+ * What goes through the page cache is written before it becomes more, while it is in the processor's own cache. On two
+ * processors with 2 MiB each, 1 MiB took a part of linux-source 8 % longer, 70 000 files of 500 B 4 %; 64 KiB 5 % and
+ * nothing.
+ */
+#define SINK_CACHED_BYTES (256u << 10)
+
 struct sink;
 
 struct sink_operations {

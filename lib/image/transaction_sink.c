@@ -3,9 +3,6 @@
 
 #include "ext2fs/ext2mb.h"
 
-/* As through the page cache: see populate/build/image_sink.h. */
-#define GATHERED_BYTES (256u << 10)
-
 static ext2_filsys filesystem_of(struct sink *sink)
 {
 	return ((struct transaction_sink *)sink)->fs;
@@ -61,5 +58,5 @@ static const struct sink_operations operations = {
 
 void transaction_sink_init(struct transaction_sink *sink, ext2_filsys fs)
 {
-	*sink = (struct transaction_sink){ { &operations, fs->blocksize, GATHERED_BYTES }, fs };
+	*sink = (struct transaction_sink){ { &operations, fs->blocksize, SINK_CACHED_BYTES }, fs };
 }

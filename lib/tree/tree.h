@@ -96,7 +96,7 @@ struct tree_node {
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
 		const char *target;             /* symlinks: size_bytes bytes, then a NUL */
-		struct tree_data_map *data_map; /* sparse regular files; those with equal contents may share it */
+		struct tree_data_map *data_map; /* sparse regular files */
 		uint64_t contents;              /* other regular files: see tree_contents() */
 		struct {
 			uint32_t major, minor;

@@ -111,7 +111,7 @@ START_TEST(whole_pages_go_past_the_page_cache)
 	write_and_compare(&random, &image, (uint32_t)sysconf(_SC_PAGESIZE));
 	ck_assert_uint_eq(host.writes[0], 0);
 	ck_assert_uint_gt(host.writes[1], 1);
-	ck_assert_uint_gt(host.largest_bytes, IMAGE_SINK_CACHED_BYTES);
+	ck_assert_uint_gt(host.largest_bytes, SINK_CACHED_BYTES);
 	close_image(&image);
 }
 END_TEST

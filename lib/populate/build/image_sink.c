@@ -75,8 +75,7 @@ void image_sink_init(struct image_sink *sink, const struct image *image, uint32_
 	bool is_direct =
 		image->direct_descriptor >= 0 && block_bytes % page_bytes == 0 && image->offset_bytes % page_bytes == 0;
 
-	sink->sink = (struct sink){ &operations, block_bytes,
-		                    is_direct ? IMAGE_SINK_DIRECT_BYTES : IMAGE_SINK_CACHED_BYTES };
+	sink->sink = (struct sink){ &operations, block_bytes, is_direct ? IMAGE_SINK_DIRECT_BYTES : SINK_CACHED_BYTES };
 	sink->image = *image;
 	atomic_init(&sink->is_direct, is_direct);
 }
