@@ -22,6 +22,7 @@ source_sources := \
 	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \
 	lib/source/host/projects.c \
+	lib/source/kind/links_below.c \
 	lib/source/kind/source_kind.c \
 	lib/source/kind/stored_contents.c \
 	lib/source/layers/merge.c \

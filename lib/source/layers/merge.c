@@ -416,6 +416,7 @@ static void release(struct merge *merge)
 		struct merge_layer *layer = &merge->layers[i];
 
 		tree_destroy(TAKE(layer->tree));
+		links_below_destroy(&layer->below);
 		free(TAKE(layer->meanings));
 		free(TAKE(layer->set_numbers));
 		free(TAKE(layer->first_names));
