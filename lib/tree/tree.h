@@ -17,6 +17,7 @@
 #include "support/problem.h"
 
 struct contents;
+struct tree_detail;
 
 /* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
 struct tree_segment {
@@ -85,6 +86,7 @@ struct tree_node {
 	int64_t mtime_seconds;
 	uint32_t flags;      /* see tree/file_flags.h */
 	uint32_t xattrs;     /* a number in tree->xattr_sets */
+	uint32_t detail;     /* a number in tree->details; 0: the file has none (tree/details.h) */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
 		const char *target;             /* symlinks: size_bytes bytes, then a NUL */
@@ -101,6 +103,8 @@ struct tree {
 	uint32_t node_count;
 	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
 	uint32_t xattr_set_count;
+	struct tree_detail *details; /* [0] is that of files that have none; NULL: no file has any */
+	size_t detail_count, detail_capacity;
 	struct arena memory;         /* names, targets, maps, xattrs */
 	struct tree_origin *origins; /* [0] is the source that was asked for */
 	uint32_t origin_count;

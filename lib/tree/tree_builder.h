@@ -31,7 +31,8 @@ void tree_builder_destroy(struct tree_builder *builder);
 void tree_builder_expect(const struct tree_builder *builder, const char *path);
 
 /*
- * Puts a file at path. Of node, type, mode, owner, times, xattrs, size, origin and what the type needs are taken.
+ * Puts a file at path. Of node, type, mode, owner, times, xattrs, detail, size, origin and what the type needs are
+ * taken.
  * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM;
  * EDQUOT: source_counts_problem() says more.
  */
