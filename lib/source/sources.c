@@ -12,6 +12,7 @@
 static const struct source_kind *const kinds[] = {
 	&directory_source,
 	&manifest_source,
+	&image_source,
 	&archive_source,
 	&oci_image_source,
 };

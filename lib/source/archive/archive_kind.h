@@ -9,6 +9,7 @@
 #include <archive.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "source/kind/source_kind.h"
 
@@ -42,6 +43,12 @@ bool archive_kind_is_manifest_name(const char *file);
 
 /* The kind that has to be named and whose archives begin so; NULL: unknown. */
 const struct archive_kind *archive_kind_recognize(const char *bytes, size_t count);
+
+/*
+ * Do these bytes, at least 512 of a file's beginning, begin an archive that is taken without a prefix: a tar header
+ * with a valid checksum, a member of cpio or zip, what is packed? Or one that needs a prefix?
+ */
+bool archive_kind_begins(const uint8_t *bytes, size_t count);
 
 /* What packs files that begin so; NULL: unknown. */
 const char *archive_kind_packer(const char *bytes, size_t count);
