@@ -248,6 +248,8 @@ static errcode_t format(struct populating *run)
 	if (!error)
 		error = filesystem_open(build);
 	if (!error)
+		error = filesystem_empty(build);
+	if (!error)
 		error = output_extend(&run->output, build->geometry.blocks * build->format.block_bytes, build->problem);
 	return error ? error : output_hide_superblock(&run->output, build->problem);
 }

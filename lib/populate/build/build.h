@@ -150,7 +150,7 @@ struct build {
 	struct image_geometry geometry;
 	unsigned int quota_types; /* see populate/format/filesystem.h */
 	bool has_mmp;             /* the feature is on */
-	ext2_ino_t lost_found;    /* that of mke2fs, if it is kept; else 0 */
+	ext2_ino_t lost_found;    /* that of mke2fs, if it is kept; else 0; filesystem_empty() too */
 
 	/* plan: */
 	uint32_t *items_by_inode; /* build_items() of them, ascending by inode number: nodes, and after the last node's

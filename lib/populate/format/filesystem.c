@@ -161,26 +161,27 @@ static errcode_t free_directory(const struct build *build, ext2_ino_t ino)
 	return freeing.error ? freeing.error : error;
 }
 
-/*
- * The root directory is built anew, so its blocks go back. lost+found stays as mke2fs made it, unless the
- * tree brings its own.
- */
-static errcode_t free_replaced_directories(struct build *build)
+static errcode_t free_replaced(struct build *build)
 {
-	ext2_ino_t lost_found = 0;
-	errcode_t error = find_lost_found(build->fs, &lost_found);
+	errcode_t error = free_directory(build, EXT2_ROOT_INO);
 
-	if (error)
-		return error;
-	error = free_directory(build, EXT2_ROOT_INO);
-	if (!error && lost_found && build->tree_has_lost_found) {
-		error = free_directory(build, lost_found);
+	if (!error && build->lost_found && build->tree_has_lost_found) {
+		error = free_directory(build, build->lost_found);
 		if (!error)
-			error = ext2mb_inode_free(build->workers[0], lost_found, 1);
-		lost_found = 0;
+			error = ext2mb_inode_free(build->workers[0], build->lost_found, 1);
+		build->lost_found = 0;
 	}
-	build->lost_found = lost_found;
 	return error ? error : ext2mb_commit(build->mb);
+}
+
+/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
+static errcode_t new_filesystem_problem(const struct build *build, errcode_t error)
+{
+	if (error == EXT2MB_ET_CORRUPT_GROUP)
+		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
+		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
+		                          "descriptors is bad; -O ^resize_inode reserves none");
+	return build_result(build, error, "cannot use the new filesystem");
 }
 
 /* Without a value, mke2fs chooses the owner. */
@@ -216,15 +217,17 @@ errcode_t filesystem_open(struct build *build)
 	if (!error)
 		error = read_geometry(build);
 	if (!error)
-		error = read_root_owner(build);
+		error = find_lost_found(build->fs, &build->lost_found);
+	return new_filesystem_problem(build, error);
+}
+
+errcode_t filesystem_empty(struct build *build)
+{
+	errcode_t error = read_root_owner(build);
+
 	if (!error)
-		error = free_replaced_directories(build);
-	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
-	if (error == EXT2MB_ET_CORRUPT_GROUP)
-		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
-		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
-		                          "descriptors is bad; -O ^resize_inode reserves none");
-	return build_result(build, error, "cannot use the new filesystem");
+		error = free_replaced(build);
+	return new_filesystem_problem(build, error);
 }
 
 static void close_allocator(struct build *build)

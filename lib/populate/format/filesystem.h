@@ -31,11 +31,14 @@ struct filesystem_room {
 MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
                                      struct filesystem_room *room, struct problem *problem);
 
-/*
- * Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. The
- * tree's root takes what -E root_owner and root_perms say.
- */
+/* Opens it for building: fills fs, mb, workers, format, geometry and lost_found. Nothing of the image changes. */
 MUST_CHECK errcode_t filesystem_open(struct build *build);
+
+/*
+ * Frees what the tree replaces of mke2fs's own: the blocks of the root directory, which is built anew, and lost+found,
+ * if the tree brings one. The tree's root gets the owner that mke2fs gave it, where -E root_owner says so.
+ */
+MUST_CHECK errcode_t filesystem_empty(struct build *build);
 
 /* Opens the one that begins there; flags besides those that are always set. The caller frees it with ext2fs_free(). */
 MUST_CHECK errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs);
