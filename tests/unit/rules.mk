@@ -83,6 +83,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	quota_file \
 	replay_maps \
 	request_locks \
 	result \

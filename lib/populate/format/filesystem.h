@@ -7,10 +7,6 @@
 
 #include "populate/build/build.h"
 
-/* Of user, group and project quota; bits 1 << USRQUOTA and so on of <sys/quota.h> say which of them there are. */
-#define QUOTA_TYPES 3
-#define PRJQUOTA 2 /* which <sys/quota.h> lacks */
-
 /* What choosing a size needs to know. */
 struct filesystem_room {
 	struct ondisk_format format;
@@ -24,14 +20,13 @@ struct filesystem_room {
 	uint64_t journal_blocks;    /* of one inside the filesystem */
 	uint32_t blocks_per_group;
 	uint32_t inodes;
-	unsigned int quota_types; /* bits, see above */
 };
 
 /* Reads what mke2fs made in the image, without changing it. */
 MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
                                      struct filesystem_room *room, struct problem *problem);
 
-/* Opens it for building: fills fs, mb, workers, format, geometry and lost_found. Nothing of the image changes. */
+/* Opens it for building: fills all that build has of it. Nothing of the image changes. */
 MUST_CHECK errcode_t filesystem_open(struct build *build);
 
 /*
