@@ -29,6 +29,7 @@ source_sources := \
 	lib/source/image/image_source.c \
 	lib/source/image/image_tree.c \
 	lib/source/image/image_workers.c \
+	lib/source/kind/links_below.c \
 	lib/source/kind/source_kind.c \
 	lib/source/kind/stored_contents.c \
 	lib/source/layers/merge.c \

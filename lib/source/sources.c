@@ -117,7 +117,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 	struct scan_options options = *stack->options;
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
-	options.has_below = number > 0;
+	options.below = number ? &layer->below : NULL;
 	/* Several archives are work for all processors already. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
@@ -223,6 +223,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
 	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
+		links_below_destroy(&stack.layers[i].below);
 		free((char *)stack.sources[i].path);
 	}
 	free(stack.layers);

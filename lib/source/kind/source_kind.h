@@ -21,6 +21,7 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct links_below;
 struct unpacked_budget;
 struct window_budget;
 
@@ -36,7 +37,7 @@ struct scan_options {
 	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
-	bool has_below;                   /* the tree is laid over others, to which an archive's hard links may lead */
+	struct links_below *below;        /* the tree is laid over others: gets what merging needs; NULL: it is not */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
 	struct unpacked_budget *unpacked; /* how much that was unpacked stays in memory instead; NULL: nothing */
 	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
