@@ -59,6 +59,8 @@ void flags_count_lost(const struct build *build, uint32_t node, const struct ino
 		count(&lost->acls, node);
 	if (build_node(build, node)->has_lost_xattr)
 		count(&lost->xattrs, node);
+	if (build_node(build, node)->is_casefolded && !build->placements[node].is_casefolded)
+		count(&lost->casefolded, node);
 	if (is_changed(build, value->mtime) || is_changed(build, value->atime) || is_changed(build, value->ctime) ||
 	    (build->format.extra_isize && is_changed(build, value->crtime)))
 		count(&lost->times, node);
@@ -82,6 +84,7 @@ void flags_join_lost(struct flags_lost *all, const struct flags_lost *more)
 	join(&all->acls, &more->acls);
 	join(&all->xattrs, &more->xattrs);
 	join(&all->times, &more->times);
+	join(&all->casefolded, &more->casefolded);
 }
 
 static errcode_t warn(const struct build *build, struct warnings *warnings, const struct flags_left_out *left_out,
@@ -111,6 +114,9 @@ errcode_t flags_warn(const struct build *build, const struct flags_lost *lost, s
 		             build->format.extra_isize ?
 		                     "ext4 has 1901 to 2446, and e2fsck -p takes 2310 to 2378 for times before 1970" :
 		                     "inodes of 128 bytes have 1901 to 2038");
+	if (!error)
+		error = warn(build, warnings, &lost->casefolded, "its names are compared with their case",
+		             "the filesystem lacks the feature casefold");
 	return error ? error :
 	               warn(build, warnings, &lost->unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");
