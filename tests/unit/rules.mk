@@ -125,6 +125,7 @@ unit_helper_sources := \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
+	tests/unit/scratch.c \
 	tests/unit/space.c \
 	tests/unit/text_tree.c \
 	tests/unit/transaction_image.c \
