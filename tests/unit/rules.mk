@@ -45,6 +45,7 @@ unit_tests := \
 	free_space \
 	histogram \
 	image_damage \
+	image_orphans \
 	image_read \
 	inline_data \
 	inode \
