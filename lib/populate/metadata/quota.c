@@ -73,7 +73,7 @@ static uint32_t owner_of(const struct build *build, uint32_t node, int type)
 {
 	const struct tree_node *source = build_node(build, node);
 
-	return type == USRQUOTA ? source->uid : type == GRPQUOTA ? source->gid : build_project(build, node).id;
+	return type == USRQUOTA ? source->uid : type == GRPQUOTA ? source->gid : build_project(build, node);
 }
 
 static int compare_charges(const void *left, const void *right)
