@@ -65,6 +65,15 @@ bool source_names_nothing(const char *name)
 	return has_prefix(&source) && (!*source.path || (source.kind->list_layers && *source.path == ':'));
 }
 
+bool sources_have_host(const char *const *sources, uint32_t count)
+{
+	bool has_host = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		has_host = has_host || source_of(sources[i]).kind->is_host;
+	return has_host;
+}
+
 errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
                       struct problem *problem)
 {

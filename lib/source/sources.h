@@ -41,6 +41,9 @@ MUST_CHECK errcode_t sources_image_bytes(const char *const *sources, uint32_t co
 bool source_is_standard_input(const char *name);
 bool source_names_nothing(const char *name);
 
+/* Is one of them of the host's own files? */
+bool sources_have_host(const char *const *sources, uint32_t count);
+
 /*
  * Reads a source that is not an image of layers. The tree is as tree/tree.h promises; contents are read through
  * tree/contents.h while the tree lasts. Errors name what could not be read.

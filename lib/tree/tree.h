@@ -57,7 +57,7 @@ struct tree_origin {
 	 */
 	uint64_t zero_pieces, zero_ends;
 	bool knows_zeros;
-	bool is_host; /* the host itself describes its files: it is to be asked for flags and projects, too */
+	bool is_host; /* the host itself describes its files: it is to be asked for their flags, too */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */

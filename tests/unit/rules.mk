@@ -84,6 +84,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	quota_file \
 	replay_maps \
 	request_locks \
 	result \

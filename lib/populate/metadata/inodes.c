@@ -23,6 +23,7 @@ struct counts {
 struct inode_worker {
 	struct counts counts;
 	struct flags_lost lost;
+	struct quota_usage usage;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
 	/* Of the inode being written: */
 	uint8_t *inline_data; /* with the feature inline_data */
@@ -61,7 +62,7 @@ static uint64_t mapped_clusters(const struct build *build, uint32_t node)
 static uint32_t links_of(const struct build *build, uint32_t node)
 {
 	/* mke2fs's lost+found is one more subdirectory of the root. */
-	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found);
+	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found.ino);
 }
 
 void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value)
@@ -80,9 +81,9 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 		.mtime = time,
 		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
-		.project = build_project(build, node).id,
+		.project = build_project(build, node),
 		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
-		         (build_project(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
+		         (build_project_is_inherited(build, node) ? EXT4_PROJINHERIT_FL : 0),
 	};
 }
 
@@ -250,6 +251,9 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	               << build->format.cluster_bits;
 	own->counts.flagged_files += flags_of(build, node) != 0;
 	flags_count_lost(build, node, &value, &own->lost);
+	error = quota_charge(build, node, &value, &own->usage);
+	if (error)
+		return error;
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
@@ -361,7 +365,7 @@ static errcode_t open_worker(const struct build *build, struct inode_worker *own
 	return own->inline_data && own->xattr_area ? 0 : ENOMEM;
 }
 
-errcode_t inodes_write(struct build *build, struct populate_report *report)
+errcode_t inodes_write(struct build *build, struct quota_usage *usage, struct populate_report *report)
 {
 	unsigned int count = pool_workers(build->pool);
 	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
@@ -379,7 +383,9 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 		const struct counts *counts = &workers[worker].counts;
 
 		flags_join_lost(&lost, &workers[worker].lost);
-
+		if (!error)
+			error = quota_usage_join(usage, &workers[worker].usage);
+		quota_usage_free(&workers[worker].usage);
 		report->regular_files += counts->regular_files;
 		report->data_blocks += counts->data_blocks;
 		report->data_extents += counts->data_extents;

@@ -144,7 +144,7 @@ static errcode_t compare_name(struct subject *subject, const char *name, int nam
 		return child == build->placements[directory->parent].ino ?
 		               0 :
 		               differs(subject, "its '..' entry has the wrong inode");
-	if (subject->node == TREE_ROOT && build->lost_found && child == build->lost_found)
+	if (subject->node == TREE_ROOT && build->lost_found.ino && child == build->lost_found.ino)
 		return 0;
 	uint32_t node = tree_find(build->tree, subject->node, name, (size_t)name_bytes);
 
