@@ -355,6 +355,13 @@ static const struct option_row own_rows[] = {
 	  .words = "keep|none",
 	  FIELD(options.without_flags),
 	  .help = "keep file flags, which chattr(1) sets (the default), or leave them out" },
+	{ .name = "times",
+	  .argument = "mtime|all",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "mtime|all",
+	  FIELD(options.all_times),
+	  .help = "all times of a file are that of its modification (the default), or access,\n"
+	          "change and creation are those of SOURCE where it has them" },
 	{ .name = "zeros",
 	  .argument = "contents|source",
 	  .kind = ARGUMENT_WORDS,

@@ -45,6 +45,11 @@ static void count(struct flags_left_out *left_out, uint32_t node)
 		left_out->first = node;
 }
 
+static bool is_changed(const struct build *build, struct inode_time time)
+{
+	return inode_stored_time(&build->format, time).seconds != time.seconds;
+}
+
 void flags_count_lost(const struct build *build, uint32_t node, const struct inode_value *value,
                       struct flags_lost *lost)
 {
@@ -56,7 +61,8 @@ void flags_count_lost(const struct build *build, uint32_t node, const struct ino
 		count(&lost->xattrs, node);
 	if (build_node(build, node)->is_casefolded && !build->placements[node].is_casefolded)
 		count(&lost->casefolded, node);
-	if (inode_stored_time(&build->format, value->mtime).seconds != value->mtime.seconds)
+	if (is_changed(build, value->mtime) || is_changed(build, value->atime) || is_changed(build, value->ctime) ||
+	    (build->format.extra_isize && is_changed(build, value->crtime)))
 		count(&lost->times, node);
 	if (flags & FILE_FLAGS_UNREAD)
 		count(&lost->unread, node);

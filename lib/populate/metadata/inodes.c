@@ -35,13 +35,27 @@ struct sealing {
 	struct inode_worker *workers;
 };
 
-static struct inode_time time_of(const struct build *build, const struct tree_node *node)
+static struct inode_time time_of(const struct build *build, struct tree_time time)
 {
-	const struct populate_options *options = build->options;
+	const struct tree_time stored = populate_time(build->options, time);
 
-	if (options->has_epoch && node->mtime_seconds >= options->epoch)
-		return (struct inode_time){ .seconds = options->epoch };
-	return (struct inode_time){ .seconds = node->mtime_seconds, .nanoseconds = node->mtime_nanoseconds };
+	return (struct inode_time){ .seconds = stored.seconds, .nanoseconds = stored.nanoseconds };
+}
+
+/*
+ * Times that the source does not have equal mtime. Unless asked for, so do all: they differ from copy to copy of a
+ * source, and the image may not depend on them.
+ */
+static void describe_times(const struct build *build, const struct tree_node *source, struct inode_value *value)
+{
+	const struct tree_detail *detail =
+		build->options->all_times ? tree_detail(build->tree, source) : &tree_no_detail;
+	const struct tree_time mtime = { source->mtime_seconds, source->mtime_nanoseconds, true };
+
+	value->mtime = time_of(build, mtime);
+	value->atime = time_of(build, detail->atime.is_known ? detail->atime : mtime);
+	value->ctime = time_of(build, detail->ctime.is_known ? detail->ctime : mtime);
+	value->crtime = time_of(build, detail->crtime.is_known ? detail->crtime : mtime);
 }
 
 /* Clusters that the mapped blocks take. */
@@ -68,23 +82,18 @@ static uint32_t links_of(const struct build *build, uint32_t node)
 void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value)
 {
 	const struct tree_node *source = build_node(build, node);
-	struct inode_time time = time_of(build, source);
 
 	*value = (struct inode_value){
 		.mode = source->mode,
 		.uid = source->uid,
 		.gid = source->gid,
 		.links = links_of(build, node),
-		/* The other times differ from host to host: the image may not depend on them. */
-		.atime = time,
-		.ctime = time,
-		.mtime = time,
-		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
 		.project = build_project(build, node),
 		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
 		         (build_project_is_inherited(build, node) ? EXT4_PROJINHERIT_FL : 0),
 	};
+	describe_times(build, source, value);
 }
 
 /* Fills in what depends on the type. */
