@@ -12,6 +12,7 @@
 #include "analyze/read/filesystem.h"
 #include "e2frag_options.h"
 #include "image/lookup.h"
+#include "image/replayed.h"
 #include "image/target.h"
 #include "populate/output/output.h"
 #include "support/io/same_file.h"
@@ -44,11 +45,14 @@ static void subject_close(struct subject *subject)
 	saved_report_free(&subject->saved);
 }
 
-static errcode_t open_volume(struct subject *subject, struct problem *problem)
+/* What cannot be read as if its journal had been replayed is read as it lies; refusal says why. */
+static errcode_t open_volume(struct subject *subject, struct problem *refusal, struct problem *problem)
 {
 	const struct target *target = &subject->target;
-	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
+	errcode_t error = volume_open_as_replayed(target->path, target->offset_bytes, &subject->volume, refusal);
 
+	if (error)
+		error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
 	subject->is_open = !error;
 	if (!error)
 		report_filesystem_describe(&subject->volume, &subject->report->filesystem);
@@ -57,6 +61,28 @@ static errcode_t open_volume(struct subject *subject, struct problem *problem)
 	                            subject->report->filesystem.missing_blocks;
 
 	return may_be_other ? target_explain(target, error, problem) : error;
+}
+
+/* Warns if a report may be wrong, or is of what is not in its place yet. */
+static void warn(const struct subject *subject, const struct problem *refusal)
+{
+	const struct volume *volume = &subject->volume;
+	const char *path = subject->target.path;
+	struct problem problem = { 0 };
+
+	if (volume->is_mounted)
+		problem_set_reason(&problem, EBUSY, path, "is mounted and may change while it is read",
+		                   "the report may be wrong");
+	else if (volume->is_replayed)
+		problem_set_reason(&problem, EBUSY, path, "has a journal that was not replayed",
+		                   "the report shows what a replay would leave");
+	else if (volume->needs_recovery)
+		problem_set_reason(&problem, EBUSY, path, "has a journal that was not replayed",
+		                   "the report may be wrong, because the journal cannot be read: %s",
+		                   refusal->reason ? refusal->reason : error_message(refusal->error));
+	else
+		return;
+	print_problem(&problem);
 }
 
 /*
@@ -74,21 +100,17 @@ static errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned 
 		return problem_set(problem, ENOMEM, name, "cannot open");
 	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
 
-	if (!error)
-		error = open_volume(subject, problem);
 	if (error)
 		return error;
-	struct report_filesystem *filesystem = &subject->report->filesystem;
-	const char *doubt = filesystem->is_mounted     ? "is mounted and may change while it is read" :
-	                    filesystem->needs_recovery ? "has a journal that was not replayed" :
-	                                                 NULL;
+	struct problem refusal = { 0 };
 
-	filesystem->target = name;
-	if (doubt) {
-		problem_set_reason(problem, EBUSY, subject->target.path, doubt, "the report may be wrong");
-		print_problem(problem);
+	error = open_volume(subject, &refusal, problem);
+	if (!error) {
+		subject->report->filesystem.target = name;
+		warn(subject, &refusal);
 	}
-	return 0;
+	problem_clear(&refusal);
+	return error;
 }
 
 /* --- --html: the page and the file that it is in ------------------------------------------------------------------ */

@@ -133,6 +133,11 @@ static errcode_t check_filesystem(const struct build *build, const struct filesy
 	if (build->options->offset_bytes && room->has_mmp)
 		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
 		                          "the feature mmp does not work at an offset; -O ^mmp leaves it out");
+	if (room->format.project && build->lacks_projects)
+		return problem_set_reason(
+			build->problem, EINVAL, image, "cannot create",
+			"mke2fs.conf gives the feature project to filesystems of this size and not to "
+			"small ones: say -O project or -O ^project");
 	if (room->orphan_blocks > ORPHAN_FILE_MAX_BLOCKS)
 		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
 		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
@@ -247,6 +252,8 @@ static errcode_t format(struct populating *run)
 
 	if (!error)
 		error = filesystem_open(build);
+	if (!error)
+		error = filesystem_empty(build);
 	if (!error)
 		error = output_extend(&run->output, build->geometry.blocks * build->format.block_bytes, build->problem);
 	return error ? error : output_hide_superblock(&run->output, build->problem);
@@ -377,24 +384,24 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 static errcode_t seal(struct populating *run)
 {
 	struct build *build = &run->build;
+	struct quota_usage usage = { 0 };
 	struct populate_report *report = run->report;
 
 	report->zero_blocks = build->known_zero_bytes >> build->format.block_bits;
 	report->shared_bytes = build->shared_bytes;
-	report->free_blocks = ext2mb_free_blocks(build->mb);
-	report->free_inodes = ext2mb_free_inodes(build->mb);
 	begin_stage(run, POPULATE_SEAL);
 	errcode_t error = xattrs_write(build);
 	if (!error)
 		error = directories_write(build);
 	if (!error)
-		error = inodes_write(build, report);
+		error = inodes_write(build, &usage, report);
+	if (!error)
+		error = quota_write(build, &usage);
+	quota_usage_free(&usage);
+	report->free_blocks = ext2mb_free_blocks(build->mb);
+	report->free_inodes = ext2mb_free_inodes(build->mb);
 	if (!error)
 		error = filesystem_finish(build);
-	if (!error)
-		error = quota_rebuild(build);
-	if (!error)
-		error = quota_charge_values(build);
 	return error ? error : filesystem_reset_mmp(build);
 }
 
@@ -461,7 +468,6 @@ static void release(struct populating *run)
 
 	release_attempt(build);
 	base_image_close(build->base);
-	free(build->projects);
 	free(run->attempt.zeros.runs);
 	tree_destroy(build->tree);
 	pool_destroy(build->readers);

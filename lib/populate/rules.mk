@@ -14,6 +14,7 @@ populate_sources := \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
 	lib/populate/metadata/quota.c \
+	lib/populate/metadata/usage_by_id.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/output.c \
@@ -26,6 +27,7 @@ populate_sources := \
 	lib/populate/populate.c \
 	lib/populate/scan_sources.c \
 	lib/populate/size/default_blocks.c \
+	lib/populate/size/projects_wanted.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
 	lib/populate/verify/verify.c

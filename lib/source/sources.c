@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/image/image_name.h"
 #include "support/vector.h"
 #include "tree/contents.h"
 
 /* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
 static const struct source_kind *const kinds[] = {
-	&directory_source,
-	&manifest_source,
-	&archive_source,
-	&oci_image_source,
+	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
 };
 
 /* More than docker and containerd make of an image, of which each that is not packed is open until it is copied. */
@@ -40,6 +38,18 @@ struct source source_of(const char *name)
 	return source;
 }
 
+errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes, struct problem *problem)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct source source = source_of(sources[i]);
+
+		if (source.kind == &image_source)
+			return image_filesystem_bytes(&source, bytes, problem);
+	}
+	return problem_set_reason(problem, ENOENT, NULL, "cannot choose a size",
+	                          "no source is an image of ext2, ext3 or ext4");
+}
+
 bool source_is_standard_input(const char *name)
 {
 	struct source source = { .path = name };
@@ -53,6 +63,15 @@ bool source_names_nothing(const char *name)
 	struct source source = { .path = name };
 
 	return has_prefix(&source) && (!*source.path || (source.kind->list_layers && *source.path == ':'));
+}
+
+bool sources_have_host(const char *const *sources, uint32_t count)
+{
+	bool has_host = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		has_host = has_host || source_of(sources[i]).kind->is_host;
+	return has_host;
 }
 
 errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
@@ -120,7 +139,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 	struct scan_options options = *stack->options;
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
-	options.has_below = number > 0;
+	options.below = number ? &layer->below : NULL;
 	/* Several archives are work for all processors already. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
@@ -226,6 +245,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
 	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
+		links_below_destroy(&stack.layers[i].below);
 		free((char *)stack.sources[i].path);
 	}
 	free(stack.layers);

@@ -16,6 +16,7 @@ unit_tests := \
 	configuration \
 	content_reader \
 	crc32c \
+	details \
 	directory \
 	directory_image \
 	directory_share \
@@ -45,6 +46,7 @@ unit_tests := \
 	free_space \
 	histogram \
 	image_damage \
+	image_orphans \
 	image_read \
 	inline_data \
 	inode \
@@ -83,6 +85,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	quota_file \
 	replay_maps \
 	request_locks \
 	result \
@@ -125,6 +128,7 @@ unit_helper_sources := \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
+	tests/unit/scratch.c \
 	tests/unit/space.c \
 	tests/unit/text_tree.c \
 	tests/unit/transaction_image.c \

@@ -14,6 +14,7 @@
 
 #include "analyze/forms/forms.h"
 #include "analyze/read/filesystem.h"
+#include "scratch.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -25,8 +26,8 @@
 #define MOST_CHANGES 24
 #define FILLER 'x'
 
-static char folder[256];
-static char image_path[300];
+static char folder[SCRATCH_BYTES];
+static char image_path[SCRATCH_BYTES + 8];
 static uint8_t *pristine;
 static size_t image_bytes;
 static size_t *used; /* offsets of bytes that are neither zero nor FILLER */
@@ -44,44 +45,31 @@ ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset)
 	return preadv(descriptor, &(struct iovec){ bytes, count }, 1, offset);
 }
 
-static void run(const char *command)
-{
-	ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 static void setup_folder(void)
 {
-	const char *above = getenv("TMPDIR");
-
-	snprintf(folder, sizeof(folder), "%s/analyze_damage.XXXXXX", above ? above : "/dev/shm");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	scratch_make("analyze_damage", folder);
 	ck_assert_int_eq(chdir(folder), 0);
 	snprintf(image_path, sizeof(image_path), "%s/image", folder);
 }
 
 static void teardown_folder(void)
 {
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	run(command);
+	scratch_remove(folder);
 }
 
 /* Maps of every depth, directories of every kind, holes. mke2fs makes holes of zeros. */
 static void make_image(const char *options)
 {
-	char command[512];
-
-	run("rm -rf tree image && mkdir -p tree/many tree/a/b");
-	run("i=0; while [ $i -lt 200 ]; do : >tree/many/a-long-name-to-fill-several-blocks-$i; i=$((i + 1)); done");
-	run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
-	run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%0100d' 1) tree/link; echo "
-	    ">tree/tiny");
-	snprintf(command, sizeof(command),
-	         "PATH=$PATH:/usr/sbin:/sbin; mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
-	         "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
-	         options);
-	run(command);
+	scratch_run("rm -rf tree image && mkdir -p tree/many tree/a/b");
+	scratch_run(
+		"i=0; while [ $i -lt 200 ]; do : >tree/many/a-long-name-to-fill-several-blocks-$i; i=$((i + 1)); done");
+	scratch_run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
+	scratch_run(
+		"head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%%0100d' 1) tree/link; echo "
+		">tree/tiny");
+	scratch_run("PATH=$PATH:/usr/sbin:/sbin; mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
+	            "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
+	            options);
 }
 
 static void load_image(void)

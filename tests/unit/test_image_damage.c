@@ -18,6 +18,7 @@
 #include "image/orphans.h"
 #include "image/xattrs.h"
 #include "mb_image.h"
+#include "scratch.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -29,50 +30,29 @@
 #define MOST_CHANGES 24
 #define FILLER 'x' /* what contents and targets are of, which have no checksums: changes hit metadata alone */
 
-static char folder[256];
 static uint8_t *pristine;
 static size_t image_bytes;
 static size_t *used; /* offsets of bytes that are neither zero nor FILLER */
 static size_t used_count;
 
-static void run(const char *command)
-{
-	ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 static void setup(void)
 {
-	const char *above = getenv("TMPDIR");
-
-	snprintf(folder, sizeof(folder), "%s/image_damage.XXXXXX", above ? above : "/dev/shm");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	ck_assert_int_eq(chdir(folder), 0);
-	run("mkdir -p tree/many tree/a/b && cd tree/many && "
-	    "seq -f 'a-long-name-to-fill-several-blocks-%g' 200 | xargs touch");
-	run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
-	run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%0100d' 0 | tr 0 x) tree/link; "
-	    "ln -s short tree/fast; printf xxx >tree/tiny; head -c 4000 /dev/zero | tr '\\0' x >value");
-}
-
-static void teardown(void)
-{
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	run(command);
+	scratch_enter("image_damage");
+	scratch_run("mkdir -p tree/many tree/a/b && cd tree/many && "
+	            "seq -f 'a-long-name-to-fill-several-blocks-%%g' 200 | xargs touch");
+	scratch_run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
+	scratch_run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%%0100d' 0 | tr 0 x) "
+	            "tree/link; "
+	            "ln -s short tree/fast; printf xxx >tree/tiny; head -c 4000 /dev/zero | tr '\\0' x >value");
 }
 
 static void make_image(const char *options)
 {
-	char command[512];
-
-	snprintf(command, sizeof(command),
-	         "mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
-	         "printf '%%s\\n' 'ea_set tiny user.small value' 'ea_set -f value a user.large' "
-	         "'ea_set -f value link user.large' >commands && debugfs -w -f commands image >log 2>&1 && "
-	         "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
-	         options);
-	run(command);
+	scratch_run("mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
+	            "printf '%%s\\n' 'ea_set tiny user.small value' 'ea_set -f value a user.large' "
+	            "'ea_set -f value link user.large' >commands && debugfs -w -f commands image >log 2>&1 && "
+	            "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
+	            options);
 }
 
 static void load_image(void)
@@ -330,17 +310,18 @@ START_TEST(orphans_are_listed)
 	struct all_read all;
 
 	make_image("-t ext4 -O ^orphan_file");
-	run("printf '%s\\n' 'ssv last_orphan 13' 'sif <13> dtime 15' 'sif <15> dtime 14' 'sif <14> dtime 0' >commands "
-	    "&& "
-	    "debugfs -w -f commands image >log 2>&1");
+	scratch_run("printf '%%s\\n' 'ssv last_orphan 13' 'sif <13> dtime 15' 'sif <15> dtime 14' 'sif <14> dtime 0' "
+	            ">commands "
+	            "&& "
+	            "debugfs -w -f commands image >log 2>&1");
 	ck_assert(read_all(true, &all));
 	ck_assert_uint_eq(all.orphans, 3);
 	ck_assert_uint_eq(all.damage, 0);
-	run("debugfs -w -R 'sif <14> dtime 13' image >log 2>&1");
+	scratch_run("debugfs -w -R 'sif <14> dtime 13' image >log 2>&1");
 	ck_assert(read_all(true, &all));
 	ck_assert_uint_eq(all.orphans, 3);
 	ck_assert_uint_eq(all.damage, 1);
-	run("debugfs -w -R 'sif <14> dtime 8' image >log 2>&1");
+	scratch_run("debugfs -w -R 'sif <14> dtime 8' image >log 2>&1");
 	ck_assert(read_all(true, &all));
 	ck_assert_uint_eq(all.damage, 1);
 }
@@ -379,7 +360,7 @@ int main(void)
 	Suite *suite = suite_create("image_damage");
 	TCase *tests = tcase_create("image_damage");
 
-	tcase_add_unchecked_fixture(tests, setup, teardown);
+	tcase_add_unchecked_fixture(tests, setup, scratch_leave);
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, extents_survive);
 	tcase_add_test(tests, indirect_maps_survive);

@@ -12,11 +12,13 @@
 #include "ondisk/file_map.h"
 #include "ondisk/format.h"
 #include "ondisk/inode.h"
+#include "ondisk/quota_file.h"
 #include "ondisk/xattr.h"
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
 #include "populate/build/image_sink.h"
-#include "source/host/projects.h"
+#include "tree/details.h"
+#include "tree/file_flags.h"
 #include "tree/tree.h"
 #include "support/run/pool.h"
 
@@ -108,6 +110,13 @@ struct image_geometry {
 	bool *inodes_uninit;    /* the group's inode table holds nothing yet */
 };
 
+/* A directory of mke2fs's own that stays. */
+struct kept_directory {
+	ext2_ino_t ino; /* 0: there is none */
+	uint64_t blocks;
+	uint32_t owners[QUOTA_TYPES];
+};
+
 struct build {
 	const struct populate_options *options;
 	struct problem *problem;
@@ -126,7 +135,7 @@ struct build {
 	const char *image_path;       /* likewise: the temporary name, or that of what is written in place */
 	const char *filesystem_path;  /* likewise: the same as e2fsprogs are told of an offset */
 	bool in_place;                /* looking at the output, see populate/output/output.h */
-	struct project *projects;     /* the first space estimate: one for each node; NULL: all are 0 */
+	bool lacks_projects;          /* scan: the host has not been asked for those of its files */
 	uint64_t known_zero_bytes;    /* zero detection: those that are holes of the tree now */
 	uint64_t least_hole_bytes;    /* the first size: of zeros between data of a file; 0: all that are a cluster */
 
@@ -148,9 +157,9 @@ struct build {
 	struct ext2mb *mb;
 	struct ext2mb_worker **workers; /* one for each of the pool's */
 	struct image_geometry geometry;
-	unsigned int quota_types; /* see populate/format/filesystem.h */
-	bool has_mmp;             /* the feature is on */
-	ext2_ino_t lost_found;    /* that of mke2fs, if it is kept; else 0 */
+	uint32_t quota_inodes[QUOTA_TYPES]; /* 0: there is none */
+	bool has_mmp;                       /* the feature is on */
+	struct kept_directory lost_found;   /* that of mke2fs, if it is kept; filesystem_empty() too */
 
 	/* plan: */
 	uint32_t *items_by_inode; /* build_items() of them, ascending by inode number: nodes, and after the last node's
@@ -163,9 +172,17 @@ static inline const struct tree_node *build_node(const struct build *build, uint
 	return &build->tree->nodes[node];
 }
 
-static inline struct project build_project(const struct build *build, uint32_t node)
+/* The project that a node belongs to, and whether what will be made in that directory does, too. */
+static inline uint32_t build_project(const struct build *build, uint32_t node)
 {
-	return build->projects ? build->projects[node] : (struct project){ 0 };
+	return build->format.project ? tree_detail(build->tree, build_node(build, node))->project : 0;
+}
+
+static inline bool build_project_is_inherited(const struct build *build, uint32_t node)
+{
+	const struct tree_node *source = build_node(build, node);
+
+	return build->format.project && S_ISDIR(source->mode) && (source->flags & FILE_FLAGS_OF_PROJECT);
 }
 
 /* How many inodes all this needs; more are the filesystem's own. */
@@ -258,6 +275,10 @@ MUST_CHECK errcode_t pack_range_end(struct pack_range *range);
 /* Takes `count` clusters and says with which block each begins. */
 MUST_CHECK errcode_t build_alloc_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks,
                                           uint64_t count);
+
+/* Adds so many blocks to the extents of a file, from the logical one on, in as few pieces as there are. */
+MUST_CHECK errcode_t build_alloc_blocks(const struct build *build, struct pack_range *range, struct extent_list *list,
+                                        uint32_t logical, uint64_t blocks);
 
 /*
  * Builds the map of a file into the value's root, and writes the map's own blocks. map: where these are, NULL: there

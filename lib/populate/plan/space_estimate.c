@@ -328,14 +328,16 @@ static errcode_t list_directories(struct build *build, struct problem *problem)
 }
 
 /*
- * The directories that the options name are case-insensitive, and all below them, as the kernel has subdirectories
- * inherit it.
+ * Directories that were case-insensitive in an image are, where the filesystem can have them; those that the options
+ * name are, and all below them, as the kernel has subdirectories inherit it.
  */
 static errcode_t mark_casefolded(struct build *build, struct problem *problem)
 {
 	const struct tree *tree = build->tree;
 	char *const *path = build->options->casefolded;
 
+	for (uint32_t node = 0; build->format.encoding && node < tree->node_count; node++)
+		build->placements[node].is_casefolded = tree->nodes[node].is_casefolded;
 	if (!path)
 		return 0;
 	if (!build->format.encoding)
@@ -368,7 +370,7 @@ static uint64_t most_quota_owners(const struct build *build)
 	uint64_t owners = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
-		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node).id };
+		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node) };
 
 		for (int type = 0; type < 3; type++) {
 			uint8_t *slot = &seen[type][ids[type] * 2654435761u % QUOTA_SLOTS];
@@ -421,8 +423,6 @@ errcode_t space_estimate_count(struct build *build, const struct ondisk_format *
 
 	if (!error)
 		error = mark_casefolded(build, problem);
-	if (!error && build->format.project && !build->projects)
-		error = projects_read(build->tree, build->pool, &build->projects, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */
