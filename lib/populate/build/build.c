@@ -31,9 +31,9 @@ struct extent_map *extent_map_create(const struct extent_list *list, uint32_t ma
 }
 
 /*
- * Who has a range with an end takes as much of it as is free in one piece, which is shared out without the allocator:
- * with a call for each file two workers took three times as long for 100 000 small files as one, since their ranges lie
- * in the same group, whose lock they passed to and fro.
+ * A range with an end takes the longest free piece at once, and divides it without the allocator: with a call for
+ * each file two workers took three times as long for 100 000 small files as one, because their ranges lie in the same
+ * group, whose lock they contended for.
  */
 static errcode_t find_free(struct pack_range *range, uint64_t blocks)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the stages of one build share. Each member says who writes it, and so do the members of what it leads to;
- * everybody else only reads it. What an attempt (lib/populate/populate.c) makes is released before the next one.
+ * State that the stages of one build share. The comment of each member, also of members behind pointers, says which
+ * stage writes it; all others only read it. The state of an attempt (lib/populate/populate.c) is released before the
+ * next one.
  */
 #pragma once
 
@@ -24,7 +25,7 @@
 
 struct base_image;
 
-/* Of a file that is not one extent from logical block 0. */
+/* The map of a file that is not one extent from logical block 0. */
 struct extent_map {
 	uint32_t extent_count;
 	uint32_t map_block_count;

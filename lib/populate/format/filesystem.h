@@ -7,7 +7,7 @@
 
 #include "populate/build/build.h"
 
-/* What choosing a size needs to know. */
+/* Room of a filesystem, for choosing a size. */
 struct filesystem_room {
 	struct ondisk_format format;
 	uint64_t blocks;

@@ -42,7 +42,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	return space_estimate_count(build, &room.format, room.blocks_per_group, problem);
 }
 
-/* Of the tree, and those that shall be left; the root's is there already. */
+/* The tree's inodes, and those that must stay free; the root's exists already. */
 static uint64_t wanted_inodes(const struct sizing *sizing)
 {
 	return build_items(sizing->build) - 1 + sizing->build->options->free_inodes;
