@@ -133,6 +133,11 @@ static errcode_t check_filesystem(const struct build *build, const struct filesy
 	if (build->options->offset_bytes && room->has_mmp)
 		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
 		                          "the feature mmp does not work at an offset; -O ^mmp leaves it out");
+	if (room->format.project && build->lacks_projects)
+		return problem_set_reason(
+			build->problem, EINVAL, image, "cannot create",
+			"mke2fs.conf gives the feature project to filesystems of this size and not to "
+			"small ones: say -O project or -O ^project");
 	if (room->orphan_blocks > ORPHAN_FILE_MAX_BLOCKS)
 		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
 		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
@@ -463,7 +468,6 @@ static void release(struct populating *run)
 
 	release_attempt(build);
 	base_image_close(build->base);
-	free(build->projects);
 	free(run->attempt.zeros.runs);
 	tree_destroy(build->tree);
 	pool_destroy(build->readers);

@@ -27,6 +27,7 @@ populate_sources := \
 	lib/populate/populate.c \
 	lib/populate/scan_sources.c \
 	lib/populate/size/default_blocks.c \
+	lib/populate/size/projects_wanted.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
 	lib/populate/verify/verify.c

@@ -7,6 +7,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "populate/size/projects_wanted.h"
 #include "source/unpack/window_budget.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
@@ -200,6 +201,19 @@ static errcode_t look_for_lost_found(struct build *build)
 	                          "--exclude=/lost+found");
 }
 
+/* Only where the image will have them. */
+static errcode_t ask_for_projects(struct build *build, struct scan_options *scan_options)
+{
+	const struct populate_options *options = build->options;
+
+	if (!sources_have_host(options->sources, options->source_count))
+		return 0;
+	errcode_t error = projects_wanted(options, &scan_options->asks_for_projects, build->problem);
+
+	build->lacks_projects = !scan_options->asks_for_projects;
+	return error ? problem_set(build->problem, error, NULL, "cannot plan the image") : 0;
+}
+
 static errcode_t scan_tree(struct build *build, struct populate_report *report)
 {
 	const struct populate_options *options = build->options;
@@ -228,13 +242,17 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	if (!spool)
 		return ENOMEM;
 	scan_options.spool_directory = spool;
+	if (exists)
+		scan_options.image_status = &status;
 	/* An image inside its own source is left out. */
 	if (exists && S_ISREG(status.st_mode)) {
 		scan_options.skip_device = status.st_dev;
 		scan_options.skip_inode = status.st_ino;
 	}
-	errcode_t error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
-	                               build->pool, &build->tree, build->problem);
+	errcode_t error = ask_for_projects(build, &scan_options);
+	if (!error)
+		error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
+		                     build->pool, &build->tree, build->problem);
 	unpacked_budget_release(&unpacked);
 	if (!error)
 		error = report_sources(build, report);

@@ -10,10 +10,7 @@
 
 /* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
 static const struct source_kind *const kinds[] = {
-	&directory_source,
-	&manifest_source,
-	&archive_source,
-	&oci_image_source,
+	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
 };
 
 /* More than docker and containerd make of an image, of which each that is not packed is open until it is copied. */
@@ -53,6 +50,15 @@ bool source_names_nothing(const char *name)
 	struct source source = { .path = name };
 
 	return has_prefix(&source) && (!*source.path || (source.kind->list_layers && *source.path == ':'));
+}
+
+bool sources_have_host(const char *const *sources, uint32_t count)
+{
+	bool has_host = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		has_host = has_host || source_of(sources[i]).kind->is_host;
+	return has_host;
 }
 
 errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
@@ -120,7 +126,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 	struct scan_options options = *stack->options;
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
-	options.has_below = number > 0;
+	options.below = number ? &layer->below : NULL;
 	/* Several archives are work for all processors already. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
@@ -226,6 +232,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
 	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
+		links_below_destroy(&stack.layers[i].below);
 		free((char *)stack.sources[i].path);
 	}
 	free(stack.layers);

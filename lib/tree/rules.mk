@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 tree_sources := \
 	lib/tree/contents.c \
+	lib/tree/details.c \
 	lib/tree/exclude.c \
 	lib/tree/file_flags.c \
 	lib/tree/name_table.c \

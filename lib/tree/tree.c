@@ -80,6 +80,7 @@ void tree_destroy(struct tree *tree)
 	arena_destroy(&tree->memory);
 	free(tree->nodes);
 	free(tree->xattr_sets);
+	free(tree->details);
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		free(tree->origins[i].path);
 		if (tree->origins[i].contents)

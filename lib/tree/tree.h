@@ -17,6 +17,7 @@
 #include "support/problem.h"
 
 struct contents;
+struct tree_detail;
 
 /* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
 struct tree_segment {
@@ -56,7 +57,7 @@ struct tree_origin {
 	 */
 	uint64_t zero_pieces, zero_ends;
 	bool knows_zeros;
-	bool is_host; /* the host itself describes its files: it is to be asked for flags and projects, too */
+	bool is_host; /* the host itself describes its files: it is to be asked for their flags, too */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
@@ -65,23 +66,16 @@ struct tree_origin {
 struct tree_node {
 	const char *name; /* name_bytes bytes, of which an encrypted one may hold any, then a NUL; "" for the root */
 	uint8_t name_bytes;
-	bool is_sparse : 1;   /* data_map is valid */
-	bool is_implied : 1;  /* a directory that the source does not describe itself, only what lies below it: owner,
-	                         mode and so on are made up, and those of another source that has it count */
-	bool uid_is_name : 1; /* while a manifest is read: uid is a number of one of its names; else false */
-	bool gid_is_name : 1; /* likewise */
-	bool is_below : 1;    /* before sources are merged: a further name of a file that a source below has at the path
-	                         that target says (source/layers/whiteouts.h) */
-	bool has_flags : 1;   /* flags are known; else those of a regular file of the host are still to be read, and
-	                         any other file has none */
-	bool has_lost_acl : 1;   /* the source has an NFSv4 ACL, which ext4 cannot store */
+	bool is_sparse : 1;    /* data_map is valid */
+	bool is_implied : 1;   /* a directory that the source does not describe itself, only what lies below it: owner,
+	                          mode and so on are made up, and those of another source that has it count */
+	bool has_flags : 1;    /* flags are known; else those of a regular file of the host are still to be read, and
+	                          any other file has none */
+	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
 	bool has_lost_xattr : 1; /* or an xattr that tree_xattr_is_kept() does not know */
 	uint16_t mode;           /* type and permissions, S_IF* */
 	uint32_t parent;         /* the root is its own */
-	union {
-		uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
-		uint32_t below_order; /* is_below: the order of the member that made the link, whatever name is first */
-	};
+	uint32_t first_child;    /* directories: children are nodes first_child .. first_child+child_count-1 */
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
 	uint32_t links;   /* of the first node: names of this file in the tree; of other names: 0; directories: 2 +
@@ -92,7 +86,7 @@ struct tree_node {
 	int64_t mtime_seconds;
 	uint32_t flags;      /* see tree/file_flags.h */
 	uint32_t xattrs;     /* a number in tree->xattr_sets */
-	uint32_t order;      /* of an archive's members, before sources are merged: which had its name first; else 0 */
+	uint32_t detail;     /* a number in tree->details; 0: the file has none (tree/details.h) */
 	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
 	union {
 		const char *target;             /* symlinks: size_bytes bytes, then a NUL */
@@ -109,6 +103,8 @@ struct tree {
 	uint32_t node_count;
 	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
 	uint32_t xattr_set_count;
+	struct tree_detail *details; /* [0] is that of files that have none; NULL: no file has any */
+	size_t detail_count, detail_capacity;
 	struct arena memory;         /* names, targets, maps, xattrs */
 	struct tree_origin *origins; /* [0] is the source that was asked for */
 	uint32_t origin_count;

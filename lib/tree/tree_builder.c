@@ -510,7 +510,7 @@ static void fill_directory(const struct numbering *numbering, uint32_t entry, st
 	node->links = 2;
 }
 
-/* Names of one file have the attributes of the entry that link_to says; each node knows its entry as its order. */
+/* Names of one file have the attributes of the entry that link_to says. */
 static void complete_entries(const struct numbering *numbering)
 {
 	struct tree_node *entries = numbering->builder->entries;
@@ -519,17 +519,22 @@ static void complete_entries(const struct numbering *numbering)
 		struct tree_node *entry = &entries[number];
 		const struct tree_node own = *entry;
 
-		if (numbering->nodes[number] == NO_NODE)
+		if (numbering->nodes[number] == NO_NODE || own.link_to == number)
 			continue;
-		if (own.link_to != number) {
-			*entry = entries[own.link_to];
-			entry->name = own.name;
-			entry->name_bytes = own.name_bytes;
-			entry->parent = own.parent;
-			entry->link_to = own.link_to;
-		}
-		entry->order = number;
+		*entry = entries[own.link_to];
+		entry->name = own.name;
+		entry->name_bytes = own.name_bytes;
+		entry->parent = own.parent;
+		entry->link_to = own.link_to;
 	}
+}
+
+/* Bringing nodes into their order uses up the list of it. */
+static void restore_order(struct numbering *numbering)
+{
+	for (uint32_t number = 0; number < numbering->builder->count; number++)
+		if (numbering->nodes[number] != NO_NODE)
+			numbering->order[numbering->nodes[number]] = number;
 }
 
 /* The first name in the tree has the file's attributes; which that is, is noted with the entry that had them. */
@@ -541,18 +546,17 @@ static void fill_nodes(struct numbering *numbering)
 	memset(first_names, 0xff, numbering->builder->count * sizeof(*first_names));
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		struct tree_node *node = &tree->nodes[i];
-		uint32_t entry = node->order, holder = node->link_to;
+		uint32_t holder = node->link_to;
 
 		node->parent = numbering->nodes[node->parent];
 		node->link_to = i;
 		node->first_child = node->child_count = 0;
 		node->links = 1;
 		if (S_ISDIR(node->mode)) {
-			fill_directory(numbering, entry, node);
+			fill_directory(numbering, numbering->order[i], node);
 			tree->nodes[node->parent].links += i != TREE_ROOT;
 		} else if (first_names[holder] == NO_NODE) {
 			first_names[holder] = i;
-			node->below_order = node->is_below ? holder : 0;
 		} else {
 			node->link_to = first_names[holder];
 			node->links = 0;
@@ -571,14 +575,23 @@ static void make_nodes(struct numbering *numbering)
 	tree->node_count = (uint32_t)numbering->order_count;
 	tree->nodes = node_order_apply(TAKE(builder->entries), (uint32_t)builder->count, numbering->order,
 	                               tree->node_count, numbering->nodes);
+	restore_order(numbering);
 	fill_nodes(numbering);
 }
 
-errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem)
+uint32_t tree_builder_order(const struct tree_builder *builder)
+{
+	return (uint32_t)builder->count;
+}
+
+errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, uint32_t **order,
+                              struct problem *problem)
 {
 	size_t count = builder->count;
 	errcode_t error = mark_excluded(builder);
 
+	if (order)
+		*order = NULL;
 	if (error)
 		return error;
 	free_tables(builder);
@@ -602,5 +615,11 @@ errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, s
 		return error;
 	place_runs(&numbering);
 	make_nodes(&numbering);
+	if (!order)
+		return 0;
+	*order = malloc(numbering.order_count * sizeof(**order));
+	if (!*order)
+		return ENOMEM;
+	memcpy(*order, numbering.order, numbering.order_count * sizeof(**order));
 	return 0;
 }

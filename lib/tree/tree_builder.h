@@ -31,7 +31,8 @@ void tree_builder_destroy(struct tree_builder *builder);
 void tree_builder_expect(const struct tree_builder *builder, const char *path);
 
 /*
- * Puts a file at path. Of node, type, mode, owner, times, xattrs, size, origin and what the type needs are taken.
+ * Puts a file at path. Of node, type, mode, owner, times, xattrs, detail, size, origin and what the type needs are
+ * taken.
  * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM;
  * EDQUOT: source_counts_problem() says more.
  */
@@ -54,5 +55,12 @@ MUST_CHECK errcode_t tree_builder_link(struct tree_builder *builder, const char 
 /* Why the last call failed, in words that follow the path; NULL where the error says it all. */
 const char *tree_builder_reason(const struct tree_builder *builder);
 
-/* Gives the tree its nodes in the order that tree/tree.h promises. Once; ENOMEM. */
-MUST_CHECK errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, struct problem *problem);
+/* How many names came before the next new one, with those that have been replaced. */
+uint32_t tree_builder_order(const struct tree_builder *builder);
+
+/*
+ * Gives the tree its nodes in the order that tree/tree.h promises. order may be NULL: gets by node how many names came
+ * before its own; the caller frees it, NULL after a failure. Once; ENOMEM.
+ */
+MUST_CHECK errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, uint32_t **order,
+                                         struct problem *problem);

@@ -16,6 +16,7 @@ unit_tests := \
 	configuration \
 	content_reader \
 	crc32c \
+	details \
 	directory \
 	directory_image \
 	directory_share \

@@ -17,7 +17,8 @@
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
 #include "populate/build/image_sink.h"
-#include "source/host/projects.h"
+#include "tree/details.h"
+#include "tree/file_flags.h"
 #include "tree/tree.h"
 #include "support/run/pool.h"
 
@@ -134,7 +135,7 @@ struct build {
 	const char *image_path;       /* likewise: the temporary name, or that of what is written in place */
 	const char *filesystem_path;  /* likewise: the same as e2fsprogs are told of an offset */
 	bool in_place;                /* looking at the output, see populate/output/output.h */
-	struct project *projects;     /* the first space estimate: one for each node; NULL: all are 0 */
+	bool lacks_projects;          /* scan: the host has not been asked for those of its files */
 	uint64_t known_zero_bytes;    /* zero detection: those that are holes of the tree now */
 	uint64_t least_hole_bytes;    /* the first size: of zeros between data of a file; 0: all that are a cluster */
 
@@ -171,9 +172,17 @@ static inline const struct tree_node *build_node(const struct build *build, uint
 	return &build->tree->nodes[node];
 }
 
-static inline struct project build_project(const struct build *build, uint32_t node)
+/* The project that a node belongs to, and whether what will be made in that directory does, too. */
+static inline uint32_t build_project(const struct build *build, uint32_t node)
 {
-	return build->projects ? build->projects[node] : (struct project){ 0 };
+	return build->format.project ? tree_detail(build->tree, build_node(build, node))->project : 0;
+}
+
+static inline bool build_project_is_inherited(const struct build *build, uint32_t node)
+{
+	const struct tree_node *source = build_node(build, node);
+
+	return build->format.project && S_ISDIR(source->mode) && (source->flags & FILE_FLAGS_OF_PROJECT);
 }
 
 /* How many inodes all this needs; more are the filesystem's own. */

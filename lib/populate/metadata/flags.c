@@ -25,7 +25,7 @@ void flags_note(const struct build *build, uint32_t node, uint32_t flags)
 	build->placements[node].knows_flags = true;
 }
 
-/* With what ext4 cannot store. What belongs to projects is left out with them (source/host/projects.h). */
+/* With what ext4 cannot store. What belongs to projects is left out with them (build_project_is_inherited()). */
 static uint32_t given(const struct build *build, uint32_t node)
 {
 	const struct placement *placement = &build->placements[node];

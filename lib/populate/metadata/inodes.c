@@ -81,9 +81,9 @@ void inodes_describe(const struct build *build, uint32_t node, struct inode_valu
 		.mtime = time,
 		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
-		.project = build_project(build, node).id,
+		.project = build_project(build, node),
 		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
-		         (build_project(build, node).is_inherited ? EXT4_PROJINHERIT_FL : 0),
+		         (build_project_is_inherited(build, node) ? EXT4_PROJINHERIT_FL : 0),
 	};
 }
 

@@ -368,7 +368,7 @@ static uint64_t most_quota_owners(const struct build *build)
 	uint64_t owners = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
-		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node).id };
+		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node) };
 
 		for (int type = 0; type < 3; type++) {
 			uint8_t *slot = &seen[type][ids[type] * 2654435761u % QUOTA_SLOTS];
@@ -421,8 +421,6 @@ errcode_t space_estimate_count(struct build *build, const struct ondisk_format *
 
 	if (!error)
 		error = mark_casefolded(build, problem);
-	if (!error && build->format.project && !build->projects)
-		error = projects_read(build->tree, build->pool, &build->projects, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */

@@ -15,6 +15,7 @@
 #include "source/archive/archive_scan.h"
 #include "source/archive/limited_reader.h"
 #include "source/archive/zip_names.h"
+#include "source/kind/links_below.h"
 #include "source/kind/stored_contents.h"
 #include "tree/tree_builder.h"
 #include "support/run/interrupt.h"
@@ -36,17 +37,15 @@ static errcode_t link_problem(const struct archive_scan *scan, const struct tree
 static errcode_t link_below(const struct archive_scan *scan, struct tree_builder *builder, const char *path,
                             const char *target)
 {
-	struct tree_node node = {
-		.is_below = true,
-		.mode = S_IFREG,
-	};
-	errcode_t error = source_counts_metadata(scan->options->counts, strlen(target) + 1);
+	struct tree_node node;
+	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(struct link_below) + strlen(target) + 1);
 
+	if (!error)
+		error = links_below_add(scan->options->below, scan->tree, scan->name, target,
+		                        tree_builder_order(builder), &node);
 	if (error)
 		return archive_scan_problem(scan, error, "cannot add", NULL);
-	node.target = arena_copy_string(&scan->tree->memory, target, strlen(target));
-	error = node.target ? tree_builder_add(builder, path, &node) : ENOMEM;
-
+	error = tree_builder_add(builder, path, &node);
 	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 
@@ -57,7 +56,7 @@ static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builde
 	bool has_contents = archive_entry_size_is_set(scan->entry) && archive_entry_size(scan->entry) > 0;
 	errcode_t error = tree_builder_link(builder, path, target, &file);
 
-	if (error == ENOENT && scan->options->has_below && !has_contents)
+	if (error == ENOENT && scan->options->below && !has_contents)
 		return link_below(scan, builder, path, target);
 	if (error)
 		return link_problem(scan, builder, error, target);
@@ -220,6 +219,7 @@ static errcode_t add_unpacked_origin(struct archive_scan *scan)
 static errcode_t build(struct archive_scan *scan, int descriptor, const struct archive_kind *kind,
                        struct tree_builder *builder, struct pool *pool)
 {
+	struct links_below *below = scan->options->below;
 	errcode_t error = archive_input_open(&scan->input, descriptor, kind, scan->options);
 
 	if (error)
@@ -232,7 +232,7 @@ static errcode_t build(struct archive_scan *scan, int descriptor, const struct a
 	if (!error)
 		error = contents_check(scan->tree, scan->problem);
 	if (!error)
-		error = tree_builder_finish(builder, pool, scan->problem);
+		error = tree_builder_finish(builder, pool, below ? &below->order : NULL, scan->problem);
 	if (!error && kind == &archive_kind_common)
 		error = refuse_container_image(scan);
 	if (!error)

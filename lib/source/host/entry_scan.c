@@ -11,6 +11,9 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "source/host/projects.h"
+#include "tree/details.h"
+#include "tree/file_flags.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
@@ -41,6 +44,7 @@ struct place {
 	uint32_t directory;
 	int descriptor;         /* of the directory */
 	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
+	struct project project; /* of the directory, where projects are asked for */
 	bool is_made_up;        /* what the directory's files say of their sizes */
 	struct problem *problem;
 };
@@ -165,6 +169,43 @@ static errcode_t read_data_map(const struct place *place, struct tree_node *node
 	node->data_map = map;
 	node->is_sparse = true;
 	return 0;
+}
+
+static errcode_t add_detail(struct scan *scan, struct tree_node *node, const struct tree_detail *detail)
+{
+	pthread_mutex_lock(&scan->detail_lock);
+	errcode_t error = tree_add_detail(scan->tree, detail, &node->detail);
+	pthread_mutex_unlock(&scan->detail_lock);
+	return error;
+}
+
+/* Of a directory that has been examined. */
+static struct project project_of(struct scan *scan, uint32_t directory)
+{
+	const struct tree_node *node = &scan->directories[directory].entry->node;
+	struct project project = { .is_inherited = node->flags & FILE_FLAGS_OF_PROJECT };
+
+	pthread_mutex_lock(&scan->detail_lock);
+	project.id = tree_detail(scan->tree, node)->project;
+	pthread_mutex_unlock(&scan->detail_lock);
+	return project;
+}
+
+static errcode_t read_detail(const struct place *place, struct tree_node *node)
+{
+	struct tree_detail detail = { 0 };
+	struct project project;
+
+	if (!place->scan->options->asks_for_projects)
+		return 0;
+	errcode_t error =
+		project_read(place->descriptor, *node->name ? node->name : ".", node->mode, &place->project, &project);
+
+	if (error)
+		return fail(place, node, error, "cannot read its project");
+	detail.project = project.id;
+	node->flags |= project.is_inherited ? FILE_FLAGS_OF_PROJECT : 0;
+	return add_detail(place->scan, node, &detail);
 }
 
 static errcode_t note_link(const struct place *place, struct scan_entry *entry, const struct stat *status)
@@ -300,6 +341,8 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 	}
 	if (!error && status.st_nlink > 1 && !S_ISDIR(status.st_mode))
 		error = note_link(place, entry, &status);
+	if (!error)
+		error = read_detail(place, node);
 	return error ? error : read_xattrs(place, node, status.st_dev);
 }
 
@@ -338,6 +381,8 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 	if (scan->options->exclude && begin_path(&place))
 		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
 	entry_path = place.path;
+	if (scan->options->asks_for_projects)
+		place.project = project_of(scan, number);
 
 	for (uint32_t i = 0; i < count; i++) {
 		errcode_t error = examine(&place, &entries[i]);
@@ -372,6 +417,10 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	note_unread(worker, ASCEND_ROOT, NULL);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
+	error = read_detail(
+		&(struct place){ .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem }, root);
+	if (error)
+		return error;
 	progress_add(scan->options->progress, 0, 1);
 	progress_find(scan->options->progress, &(struct found){ .folders = 1 });
 	return 0;

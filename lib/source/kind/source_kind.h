@@ -21,11 +21,13 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct links_below;
 struct unpacked_budget;
 struct window_budget;
 
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
+	const struct stat *image_status;  /* of what will be written, file or device; NULL: it is not there yet */
 	bool *skipped;                    /* a directory sets it to true where it has left out the image; may be NULL */
 	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
 	struct pool *readers;             /* that read directories of the host; NULL: scan()'s pool does */
@@ -33,9 +35,10 @@ struct scan_options {
 	bool without_xattrs;              /* leave them all out, unread */
 	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
 	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
+	bool asks_for_projects;           /* of each file of the host, see source/host/projects.h */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
-	bool has_below;                   /* the tree is laid over others, to which an archive's hard links may lead */
+	struct links_below *below;        /* the tree is laid over others: gets what merging needs; NULL: it is not */
 	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
 	struct unpacked_budget *unpacked; /* how much that was unpacked stays in memory instead; NULL: nothing */
 	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
@@ -55,6 +58,7 @@ static inline bool scan_is_image(const struct scan_options *options, const struc
 struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
+	size_t file_bytes;                  /* of path, where an image's "?offset=N" follows; 0: all of it */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;
@@ -78,6 +82,7 @@ struct source_kind {
 	 */
 	errcode_t (*scan)(struct source *source, const struct scan_options *options, struct pool *pool,
 	                  struct tree *tree, struct problem *problem);
+	bool is_host; /* its files are the host's, which is asked for some things only where they are wanted */
 	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
 
 	/* An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. */
@@ -85,7 +90,7 @@ struct source_kind {
 	                         struct problem *problem);
 };
 
-extern const struct source_kind directory_source, manifest_source, archive_source, oci_image_source;
+extern const struct source_kind directory_source, manifest_source, archive_source, image_source, oci_image_source;
 
 /* For takes_prefix(): cuts "PREFIX:" off, if the path begins with it. */
 static inline bool source_cut_prefix(struct source *source, const char *prefix)

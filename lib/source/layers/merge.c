@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "source/layers/whiteouts.h"
+#include "tree/details.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
@@ -204,6 +205,7 @@ static errcode_t join_links(struct merge *merge, struct merge_layer *layer, uint
 	}
 	node->link_to = layer->first_names[first];
 	node->links = 0;
+	node->detail = merge->tree->nodes[node->link_to].detail;
 	merge->tree->nodes[node->link_to].links++;
 	return 0;
 }
@@ -233,6 +235,8 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		if (nodes[first].links > 1)
 			error = join_links(merge, layer, first, node);
 	}
+	if (!error && node->link_to == merge->tree->node_count)
+		error = tree_add_detail(merge->tree, tree_detail(layer->tree, &nodes[first]), &node->detail);
 	return error;
 }
 
@@ -416,6 +420,7 @@ static void release(struct merge *merge)
 		struct merge_layer *layer = &merge->layers[i];
 
 		tree_destroy(TAKE(layer->tree));
+		links_below_destroy(&layer->below);
 		free(TAKE(layer->meanings));
 		free(TAKE(layer->set_numbers));
 		free(TAKE(layer->first_names));

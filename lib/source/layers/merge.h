@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "source/kind/links_below.h"
 #include "tree/tree.h"
 
 /* How a layer says what is gone. They are never files of the merged tree. */
@@ -28,6 +29,7 @@ enum whiteout_form {
 struct merge_layer {
 	struct tree *tree; /* taken: NULL afterwards, even after a failure */
 	enum whiteout_form whiteouts;
+	struct links_below below; /* taken likewise; empty: no link leads to the layers below */
 
 	/* For tree_merge() alone; zero-initialise. */
 	uint8_t *meanings; /* overlayfs: what each of the tree's xattr sets says; else NULL */

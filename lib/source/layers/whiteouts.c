@@ -106,7 +106,7 @@ bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t number)
 
 static bool is_before(const struct merge_layer *layer, uint32_t node, uint32_t before)
 {
-	return layer->tree->nodes[node].order < before;
+	return !layer->below.order || layer->below.order[node] < before;
 }
 
 bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before)
@@ -228,20 +228,19 @@ static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t be
 	return node;
 }
 
-static errcode_t refuse(const struct merge_layer *layers, uint32_t layer, uint32_t link, errcode_t error,
-                        const char *what, const char *who, struct problem *problem)
+static errcode_t refuse(const struct merge_layer *top, uint32_t number, errcode_t error, const char *what,
+                        const char *who, struct problem *problem)
 {
-	const struct tree *tree = layers[layer].tree;
-	SCOPE_FREE char *path = tree_path(tree, link);
+	const struct link_below *link = links_below_find(&top->below, &top->tree->nodes[number]);
+	SCOPE_FREE char *path = tree_path(top->tree, number);
 
-	return problem_set_reason(problem, error, path, "cannot make a hard link", "%s: %s%s", tree->nodes[link].target,
-	                          who, what);
+	return problem_set_reason(problem, error, path, "cannot make a hard link", "%s: %s%s", link->target, who, what);
 }
 
 static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t number, struct problem *problem)
 {
-	struct tree_node *link = &layers[top].tree->nodes[number];
-	uint32_t layer = top + 1, before = link->below_order, found = TREE_ROOT;
+	struct link_below *link = links_below_find(&layers[top].below, &layers[top].tree->nodes[number]);
+	uint32_t layer = top + 1, before = link->order, found = TREE_ROOT;
 	bool is_hidden = false;
 
 	while (found == TREE_ROOT && !is_hidden && layer-- > 0) {
@@ -253,27 +252,32 @@ static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t numb
 		before = UINT32_MAX;
 	}
 	if (found == TREE_ROOT && is_hidden)
-		return refuse(layers, top, number, ENOENT, " hides it", layers[layer].tree->origins[0].path, problem);
+		return refuse(&layers[top], number, ENOENT, " hides it", layers[layer].tree->origins[0].path, problem);
 	if (found == TREE_ROOT)
-		return refuse(layers, top, number, ENOENT,
+		return refuse(&layers[top], number, ENOENT,
 		              "nothing in the archive before it or in the sources below has that name", "", problem);
 	if (S_ISDIR(layers[layer].tree->nodes[found].mode))
-		return refuse(layers, top, number, EISDIR, error_message(EISDIR), "", problem);
-	link->device.major = layer;
-	link->device.minor = found;
+		return refuse(&layers[top], number, EISDIR, error_message(EISDIR), "", problem);
+	link->layer = layer;
+	link->node = found;
 	return 0;
+}
+
+/* The link to below that a name is, or a further name of; NULL: it is none. */
+static const struct link_below *find_link(const struct merge_layer *layer, uint32_t number)
+{
+	const struct tree_node *nodes = layer->tree->nodes;
+
+	return links_below_find(&layer->below, &nodes[nodes[number].link_to]);
 }
 
 void whiteouts_follow_link(const struct merge_layer *layers, uint32_t *layer, uint32_t *node)
 {
-	const struct tree_node *nodes = layers[*layer].tree->nodes;
-	const struct tree_node *first = &nodes[nodes[*node].link_to];
+	const struct link_below *link;
 
-	while (first->is_below) {
-		*layer = first->device.major;
-		*node = first->device.minor;
-		nodes = layers[*layer].tree->nodes;
-		first = &nodes[nodes[*node].link_to];
+	while ((link = find_link(&layers[*layer], *node))) {
+		*layer = link->layer;
+		*node = link->node;
 	}
 }
 
@@ -285,7 +289,7 @@ static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct 
 	for (uint32_t number = 0; number < tree->node_count; number++) {
 		uint32_t layer = top, node = number;
 
-		if (!tree->nodes[number].is_below || tree_node_is_link(tree, number))
+		if (tree_node_is_link(tree, number) || !find_link(&layers[top], number))
 			continue;
 		/* Each may be looked for in thousands of layers. */
 		errcode_t error = interrupt_pending() ? EINTR : resolve(layers, top, number, problem);

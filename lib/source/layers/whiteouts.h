@@ -26,7 +26,7 @@ bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t node);
 
 /*
  * Nothing of the layers below shows in this directory. Of an archive those members count that come before one
- * (tree_node.order); UINT32_MAX: all do.
+ * (links_below.order); UINT32_MAX: all do.
  */
 bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before);
 
@@ -52,9 +52,9 @@ MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, ui
  * and so does this. A whiteout hides files of lower layers only, and only from those links of its layer that come after
  * it: what is linked to first keeps its new name when the old one goes.
  *
- * Finds what every node with is_below leads to, whose device then says it: major is the layer, minor a node there.
- * That node counts one more link, and is read wherever it lies (tree_fix_contents()). layers: the lowest first.
- * ENOENT where nothing has the name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
+ * Finds what every link of layer->below leads to, which then says it: a layer and a node there. That node counts one
+ * more link, and is read wherever it lies (tree_fix_contents()). layers: the lowest first. ENOENT where nothing has the
+ * name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
  */
 MUST_CHECK errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, struct problem *problem);
 

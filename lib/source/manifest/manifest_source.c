@@ -31,11 +31,15 @@
 #include "support/text/text_line.h"
 #include "support/vector.h"
 
-/* A user's or group's name, which can be looked up only when the tree is there. */
-struct name {
+/*
+ * A user or group that lines give files. Names can be looked up only when the tree is there: until then a file's uid
+ * and gid are numbers of owners, of which 0 is that of id 0.
+ */
+struct owner {
 	enum account_kind kind;
-	const char *text;
+	const char *name;   /* NULL: it has only an id */
 	unsigned long line; /* the first one that has it */
+	uint32_t id;        /* 0 for now where there is a name */
 	uint32_t number;
 };
 
@@ -51,9 +55,9 @@ struct manifest {
 	int directory;             /* its own; the tree's */
 	uint32_t directory_origin; /* where relative paths begin; contents at the lines' own paths */
 	uint32_t files_origin;     /* contents somewhere else */
-	struct name **names;       /* by number; they lie in the tree's memory */
-	size_t name_count, name_capacity;
-	void *sorted_names; /* the same, for tsearch(3) */
+	struct owner **owners;     /* by number; they lie in the tree's memory */
+	size_t owner_count, owner_capacity;
+	void *sorted_owners; /* the same, for tsearch(3) */
 	struct opener opener;
 	struct data_segments segments;
 	char *last_path; /* of contents that do not lie at the file's own path; owned; NULL: none yet */
@@ -72,62 +76,69 @@ static errcode_t fail(const struct manifest *manifest, const struct mtree_entry 
 	                         shown ? shown : ".", why);
 }
 
-static int compare_names(const void *one, const void *other)
+static int compare_owners(const void *one, const void *other)
 {
-	const struct name *first = one, *second = other;
+	const struct owner *first = one, *second = other;
 
-	return first->kind != second->kind ? (first->kind < second->kind ? -1 : 1) : strcmp(first->text, second->text);
+	if (first->kind != second->kind)
+		return first->kind < second->kind ? -1 : 1;
+	if (!first->name != !second->name)
+		return first->name ? -1 : 1;
+	if (first->name)
+		return strcmp(first->name, second->name);
+	return first->id < second->id ? -1 : first->id > second->id;
 }
 
-static void keep(void *name)
+static void keep(void *owner)
 {
-	(void)name;
+	(void)owner;
 }
 
-static errcode_t add_name(struct manifest *manifest, const struct name *name, uint32_t *number)
+static errcode_t add_owner(struct manifest *manifest, const struct owner *owner, uint32_t *number)
 {
 	struct arena *memory = &manifest->tree->memory;
-	struct name *copy = arena_alloc(memory, sizeof(*copy));
-	errcode_t error = vector_reserve(&manifest->names, &manifest->name_capacity, manifest->name_count + 1,
-	                                 sizeof(struct name *));
+	struct owner *copy = arena_alloc(memory, sizeof(*copy));
+	errcode_t error = vector_reserve(&manifest->owners, &manifest->owner_capacity, manifest->owner_count + 1,
+	                                 sizeof(struct owner *));
 
 	if (error || !copy)
 		return ENOMEM;
-	*copy = *name;
-	copy->text = arena_copy_string(memory, name->text, strlen(name->text));
-	copy->number = *number = (uint32_t)manifest->name_count;
-	if (!copy->text || !tsearch(copy, &manifest->sorted_names, compare_names))
+	*copy = *owner;
+	copy->number = *number = (uint32_t)manifest->owner_count;
+	if (owner->name)
+		copy->name = arena_copy_string(memory, owner->name, strlen(owner->name));
+	if ((owner->name && !copy->name) || !tsearch(copy, &manifest->sorted_owners, compare_owners))
 		return ENOMEM;
-	manifest->names[manifest->name_count++] = copy;
+	manifest->owners[manifest->owner_count++] = copy;
 	return 0;
 }
 
-/* The number of a name. */
-static errcode_t keep_name(struct manifest *manifest, enum account_kind kind, const char *text, unsigned long line,
-                           uint32_t *number)
+/* The number of an owner; name NULL: of the one with this id. */
+static errcode_t keep_owner(struct manifest *manifest, enum account_kind kind, const char *name, uint32_t id,
+                            unsigned long line, uint32_t *number)
 {
-	const struct name name = { .kind = kind, .text = text, .line = line };
-	struct name *const *found = tfind(&name, &manifest->sorted_names, compare_names);
+	const struct owner owner = { .kind = kind, .name = name, .id = name ? 0 : id, .line = line };
+	struct owner *const *found = tfind(&owner, &manifest->sorted_owners, compare_owners);
 
+	*number = 0;
+	if (!name && !id)
+		return 0;
 	if (!found)
-		return add_name(manifest, &name, number);
+		return add_owner(manifest, &owner, number);
 	*number = (*found)->number;
 	return 0;
 }
 
-/* Where names stand for numbers, they are looked up in the end. */
 static errcode_t read_owner(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node)
 {
+	const char *user = entry->given & MTREE_UNAME ? entry->uname : NULL;
+	const char *group = entry->given & MTREE_GNAME ? entry->gname : NULL;
 	errcode_t error = 0;
 
 	if (entry->given & (MTREE_UID | MTREE_UNAME))
-		node->uid_is_name = entry->given & MTREE_UNAME;
-	if (entry->given & (MTREE_GID | MTREE_GNAME))
-		node->gid_is_name = entry->given & MTREE_GNAME;
-	if (entry->given & MTREE_UNAME)
-		error = keep_name(manifest, ACCOUNT_USER, entry->uname, entry->line, &node->uid);
-	if (!error && (entry->given & MTREE_GNAME))
-		error = keep_name(manifest, ACCOUNT_GROUP, entry->gname, entry->line, &node->gid);
+		error = keep_owner(manifest, ACCOUNT_USER, user, entry->uid, entry->line, &node->uid);
+	if (!error && (entry->given & (MTREE_GID | MTREE_GNAME)))
+		error = keep_owner(manifest, ACCOUNT_GROUP, group, entry->gid, entry->line, &node->gid);
 	return error;
 }
 
@@ -389,16 +400,19 @@ static errcode_t open_directory(struct manifest *manifest)
 }
 
 /* The ids of all names, in the order in which they came. */
-static errcode_t find_ids(const struct manifest *manifest, uint32_t *ids)
+static errcode_t find_ids(const struct manifest *manifest)
 {
 	struct account_names accounts = { .tree = manifest->tree };
 	errcode_t error = 0;
 
-	for (size_t i = 0; !error && i < manifest->name_count; i++) {
-		const struct name *name = manifest->names[i];
-		SCOPE_FREE char *origin = text_line_origin(manifest->name, name->line);
+	for (size_t i = 0; !error && i < manifest->owner_count; i++) {
+		struct owner *owner = manifest->owners[i];
 
-		error = origin ? account_names_find(&accounts, name->kind, name->text, origin, &ids[i],
+		if (!owner->name)
+			continue;
+		SCOPE_FREE char *origin = text_line_origin(manifest->name, owner->line);
+
+		error = origin ? account_names_find(&accounts, owner->kind, owner->name, origin, &owner->id,
 		                                    manifest->problem) :
 		                 ENOMEM;
 	}
@@ -406,23 +420,17 @@ static errcode_t find_ids(const struct manifest *manifest, uint32_t *ids)
 	return error;
 }
 
-static errcode_t resolve_names(const struct manifest *manifest)
+/* Numbers of owners become ids. */
+static errcode_t resolve_owners(const struct manifest *manifest)
 {
 	struct tree *tree = manifest->tree;
-
-	if (!manifest->name_count)
-		return 0;
-	SCOPE_FREE uint32_t *ids = malloc(manifest->name_count * sizeof(*ids));
-	errcode_t error = ids ? find_ids(manifest, ids) : ENOMEM;
+	errcode_t error = find_ids(manifest);
 
 	for (uint32_t i = 0; !error && i < tree->node_count; i++) {
 		struct tree_node *node = &tree->nodes[i];
 
-		if (node->uid_is_name)
-			node->uid = ids[node->uid];
-		if (node->gid_is_name)
-			node->gid = ids[node->gid];
-		node->uid_is_name = node->gid_is_name = false;
+		node->uid = manifest->owners[node->uid]->id;
+		node->gid = manifest->owners[node->gid]->id;
 	}
 	return error;
 }
@@ -436,6 +444,8 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 
 	manifest->mtime = text->version.mtime;
 	if (!error)
+		error = add_owner(manifest, &(struct owner){ 0 }, &(uint32_t){ 0 });
+	if (!error)
 		error = tree_builder_create(tree, manifest->options->exclude, manifest->options->counts,
 		                            &manifest->builder);
 	if (!error)
@@ -446,11 +456,11 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 		error = archive_input_read_manifest(text->descriptor, manifest->name, visit, manifest,
 		                                    manifest->problem);
 	if (!error)
-		error = tree_builder_finish(manifest->builder, pool, manifest->problem);
+		error = tree_builder_finish(manifest->builder, pool, NULL, manifest->problem);
 	if (!error)
 		error = xattr_table_finish(manifest->xattr_table, tree);
 	if (!error)
-		error = resolve_names(manifest);
+		error = resolve_owners(manifest);
 	return error ? error : digests_check(&manifest->digests, tree, manifest->name, pool, manifest->problem);
 }
 
@@ -469,8 +479,8 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 		error = make_tree(&manifest, pool);
 	tree_builder_destroy(manifest.builder);
 	xattr_table_destroy(manifest.xattr_table);
-	tdestroy(manifest.sorted_names, keep);
-	free(manifest.names);
+	tdestroy(manifest.sorted_owners, keep);
+	free(manifest.owners);
 	digests_destroy(&manifest.digests);
 	free(manifest.last_path);
 	free(manifest.segments.list);

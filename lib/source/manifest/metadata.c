@@ -275,7 +275,7 @@ static errcode_t build(const struct metadata *metadata, struct tree *made, struc
 		error = build_entry(metadata, made, builder, &entry);
 	}
 	if (!error)
-		error = tree_builder_finish(builder, pool, metadata->problem);
+		error = tree_builder_finish(builder, pool, NULL, metadata->problem);
 	tree_builder_destroy(builder);
 	return error;
 }
