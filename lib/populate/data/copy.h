@@ -2,7 +2,9 @@
 /* Moves the contents of regular files into their blocks. */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/image_sink.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 #include "populate/data/zero_detection.h"
 
 /*
@@ -12,4 +14,5 @@
  * reads_last: no contents are read after this but those of inline data, so what was unpacked is given up as it is
  * copied.
  */
-MUST_CHECK errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zeros);
+MUST_CHECK errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work,
+                                bool reads_last, struct zero_runs *zeros, uint64_t *shared_bytes);
