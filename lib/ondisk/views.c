@@ -173,15 +173,13 @@ static size_t index_head_bytes(const struct ondisk_format *format, const uint8_t
 }
 
 /* Over the entries in use, and the tail with its checksum zero; see lib/ondisk/directory_index.c. */
-static bool index_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const uint8_t *block)
+static bool index_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const uint8_t *block,
+                                size_t head_bytes)
 {
 	const size_t entry_bytes = sizeof(struct ext2_dx_entry);
-	size_t head_bytes = index_head_bytes(format, block);
 	struct ext2_dx_countlimit values;
 	struct ext2_dx_tail tail;
 
-	if (!head_bytes)
-		return false;
 	memcpy(&values, block + head_bytes, sizeof(values));
 	size_t count = le16toh(values.count), limit = le16toh(values.limit);
 
@@ -202,11 +200,17 @@ bool directory_block_checksum_fits(const struct ondisk_format *format, uint32_t 
 
 	if (!format->checksums)
 		return true;
+	/* First: where the kernel makes an index of a directory's only block, that one's tail stays, half overwritten.
+	 */
+	size_t head_bytes = index_head_bytes(format, block);
+
+	if (head_bytes)
+		return index_checksum_fits(format, inode_seed, block, head_bytes);
 	memcpy(&tail, (const uint8_t *)block + capacity, sizeof(tail));
 	if (!tail.det_reserved_zero1 && le16toh(tail.det_rec_len) == sizeof(tail) &&
 	    le16toh(tail.det_reserved_name_len) == EXT2_DIR_NAME_LEN_CSUM)
 		return le32toh(tail.det_checksum) == crc32c(inode_seed, block, capacity);
-	return index_checksum_fits(format, inode_seed, block);
+	return false;
 }
 
 int directory_entries_index_levels(const void *block, size_t byte_count)

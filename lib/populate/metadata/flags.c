@@ -53,6 +53,8 @@ void flags_count_lost(const struct plan *plan, uint32_t node, const struct inode
 		count(&lost->acls, node);
 	if (plan_node(plan, node)->has_lost_xattr)
 		count(&lost->xattrs, node);
+	if (plan_node(plan, node)->is_casefolded && !plan->placements[node].is_casefolded)
+		count(&lost->casefolded, node);
 	if (inode_stored_time(&plan->format, value->mtime).seconds != value->mtime.seconds)
 		count(&lost->times, node);
 	if (flags & FILE_FLAGS_UNREAD)
@@ -75,6 +77,7 @@ void flags_join_lost(struct flags_lost *all, const struct flags_lost *more)
 	join(&all->acls, &more->acls);
 	join(&all->xattrs, &more->xattrs);
 	join(&all->times, &more->times);
+	join(&all->casefolded, &more->casefolded);
 }
 
 static errcode_t warn(const struct plan *plan, struct warnings *warnings, const struct flags_left_out *left_out,
@@ -104,6 +107,9 @@ errcode_t flags_warn(const struct plan *plan, const struct flags_lost *lost, str
 		             plan->format.extra_isize ?
 		                     "ext4 has 1901 to 2446, and e2fsck -p takes 2310 to 2378 for times before 1970" :
 		                     "inodes of 128 bytes have 1901 to 2038");
+	if (!error)
+		error = warn(plan, warnings, &lost->casefolded, "its names are compared with their case",
+		             "the filesystem lacks the feature casefold");
 	return error ? error :
 	               warn(plan, warnings, &lost->unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");

@@ -327,14 +327,16 @@ static errcode_t list_directories(struct plan *plan, const struct workplace *wor
 }
 
 /*
- * The directories that the options name are case-insensitive, and all below them, as the kernel has subdirectories
- * inherit it.
+ * Directories that were case-insensitive in an image are, where the filesystem can have them; those that the options
+ * name are, and all below them, as the kernel has subdirectories inherit it.
  */
 static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 {
 	const struct tree *tree = plan->source->tree;
 	char *const *path = plan->options->casefolded;
 
+	for (uint32_t node = 0; plan->format.encoding && node < tree->node_count; node++)
+		plan->placements[node].is_casefolded = tree->nodes[node].is_casefolded;
 	if (!path)
 		return 0;
 	if (!plan->format.encoding)
