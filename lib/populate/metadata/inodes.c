@@ -226,9 +226,10 @@ static errcode_t describe_inline(const struct plan *plan, uint32_t node, struct 
 	return 0;
 }
 
-static errcode_t write_inode(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
-                             uint32_t node, void *bytes, struct inode_worker *own, struct problem *problem)
+static errcode_t write_inode(const struct sealing *sealing, uint32_t node, void *bytes, struct inode_worker *own,
+                             struct problem *problem)
 {
+	const struct plan *plan = sealing->plan;
 	const struct placement *placement = &plan->placements[node];
 	struct inode_value value;
 	uint64_t map_blocks = 0;
@@ -242,7 +243,7 @@ static errcode_t write_inode(const struct plan *plan, const struct filesystem *f
 		error = describe_inline(plan, node, &value, own, problem);
 		area = own->xattr_area;
 	} else {
-		error = describe_content(plan, sink, node, &value, &map_blocks);
+		error = describe_content(plan, sealing->sink, node, &value, &map_blocks);
 		if (!error)
 			error = find_xattr_area(plan, node, own, &area);
 	}
@@ -253,7 +254,7 @@ static errcode_t write_inode(const struct plan *plan, const struct filesystem *f
 	               << plan->format.cluster_bits;
 	own->counts.flagged_files += flags_of(plan, node) != 0;
 	flags_count_lost(plan, node, &value, &own->lost);
-	error = quota_charge(plan, filesystem, node, &value, &own->usage);
+	error = quota_charge(plan, sealing->filesystem, node, &value, &own->usage);
 	if (error)
 		return error;
 	if (S_ISREG(value.mode) && placement->blocks) {
@@ -264,18 +265,19 @@ static errcode_t write_inode(const struct plan *plan, const struct filesystem *f
 	return inode_encode(&plan->format, placement->ino, &value, area, bytes);
 }
 
-static errcode_t write_item(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
-                            uint32_t item, void *bytes, struct inode_worker *own, struct problem *problem)
+static errcode_t write_item(const struct sealing *sealing, uint32_t item, void *bytes, struct inode_worker *own,
+                            struct problem *problem)
 {
+	const struct plan *plan = sealing->plan;
 	errcode_t error;
 
 	if (item >= plan->source->tree->node_count) {
-		error = xattr_value_encode_inode(plan, sink, item - plan->source->tree->node_count, bytes);
+		error = xattr_value_encode_inode(plan, sealing->sink, item - plan->source->tree->node_count, bytes);
 		return error ? problem_set(problem, error, plan->options->image,
 		                           "cannot write an extended attribute's inode") :
 		               0;
 	}
-	error = write_inode(plan, filesystem, sink, item, bytes, own, problem);
+	error = write_inode(sealing, item, bytes, own, problem);
 	return error ? plan_node_problem(plan, problem, item, error, "cannot write its inode") : 0;
 }
 
@@ -317,31 +319,28 @@ static bool find_part(const struct plan *plan, const struct filesystem *filesyst
 }
 
 /* A group that mke2fs has put inodes in keeps them; any other table is written over, whatever it held. */
-static errcode_t load_part(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
-                           uint32_t group, const struct table_part *part, char *bytes)
+static errcode_t load_part(const struct sealing *sealing, uint32_t group, const struct table_part *part, char *bytes)
 {
-	if (filesystem->geometry.inodes_uninit[group]) {
-		memset(bytes, 0, (size_t)part->blocks << plan->format.block_bits);
+	if (sealing->filesystem->geometry.inodes_uninit[group]) {
+		memset(bytes, 0, (size_t)part->blocks << sealing->plan->format.block_bits);
 		return 0;
 	}
-	return sink_read(sink, part->start, part->blocks, bytes);
+	return sink_read(sealing->sink, part->start, part->blocks, bytes);
 }
 
 static errcode_t write_group(void *context, unsigned int worker, size_t group, struct problem *problem)
 {
 	const struct sealing *sealing = context;
 	const struct plan *plan = sealing->plan;
-	const struct filesystem *filesystem = sealing->filesystem;
-	struct sink *sink = sealing->sink;
 	struct inode_worker *own = &sealing->workers[worker];
 	struct table_part part;
 
 	if (interrupt_pending())
 		return EINTR;
-	if (!find_part(plan, filesystem, (uint32_t)group, &part))
+	if (!find_part(plan, sealing->filesystem, (uint32_t)group, &part))
 		return 0;
 	SCOPE_FREE char *bytes = malloc((size_t)part.blocks << plan->format.block_bits);
-	errcode_t error = bytes ? load_part(plan, filesystem, sink, (uint32_t)group, &part, bytes) : ENOMEM;
+	errcode_t error = bytes ? load_part(sealing, (uint32_t)group, &part, bytes) : ENOMEM;
 
 	if (error)
 		return problem_set(problem, error, plan->options->image, "cannot read an inode table");
@@ -349,11 +348,11 @@ static errcode_t write_group(void *context, unsigned int worker, size_t group, s
 		uint32_t item = plan->items_by_inode[index];
 		size_t offset = (size_t)(plan_item_ino(plan, item) - part.first_ino) * plan->format.inode_bytes;
 
-		error = write_item(plan, filesystem, sink, item, bytes + offset, own, problem);
+		error = write_item(sealing, item, bytes + offset, own, problem);
 		if (error)
 			return error;
 	}
-	error = sink_write(sink, part.start, part.blocks, bytes);
+	error = sink_write(sealing->sink, part.start, part.blocks, bytes);
 	progress_add(plan->options->progress, 0, part.end - part.first);
 	return error ? problem_set(problem, error, plan->options->image, "cannot write") : 0;
 }

@@ -43,11 +43,18 @@ void quota_usage_free(struct quota_usage *usage)
 		usage_by_id_free(&usage->types[type]);
 }
 
-/* Writes bytes into blocks that are taken for them. *map: where they are; the caller frees it, also after an error. */
+/* What an inode says of its contents. */
+struct stored_file {
+	uint64_t size_bytes;
+	uint64_t clusters;      /* with those of the map */
+	struct extent_map *map; /* owned */
+};
+
+/* Writes size_bytes into blocks that are taken for them, and fills in the rest; map also after an error. */
 static errcode_t write_contents(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
-                                const void *bytes, uint64_t count, struct extent_map **map, uint64_t *clusters)
+                                const void *bytes, struct stored_file *file)
 {
-	uint64_t blocks = (count + plan->format.block_bytes - 1) >> plan->format.block_bits;
+	uint64_t blocks = (file->size_bytes + plan->format.block_bytes - 1) >> plan->format.block_bits;
 	struct pack_range range = { .worker = filesystem->workers[0] };
 	struct run_writer writer = run_writer_create(sink);
 	struct extent_list list = { 0 };
@@ -56,14 +63,14 @@ static errcode_t write_contents(const struct plan *plan, const struct filesystem
 	if (!error) {
 		uint64_t map_blocks = file_map_blocks(&plan->format, list.extents, list.count);
 
-		*clusters = map_blocks;
+		file->clusters = map_blocks;
 		for (size_t extent = 0; extent < list.count; extent++)
-			*clusters += plan_clusters(plan, list.extents[extent].count);
-		*map = extent_map_create(&list, (uint32_t)map_blocks);
-		error = *map ? plan_alloc_clusters(plan, &range, (*map)->map_blocks, map_blocks) : ENOMEM;
+			file->clusters += plan_clusters(plan, list.extents[extent].count);
+		file->map = extent_map_create(&list, (uint32_t)map_blocks);
+		error = file->map ? plan_alloc_clusters(plan, &range, file->map->map_blocks, map_blocks) : ENOMEM;
 	}
 	if (!error)
-		error = run_writer_copy(&writer, list.extents, (uint32_t)list.count, bytes, count);
+		error = run_writer_copy(&writer, list.extents, (uint32_t)list.count, bytes, file->size_bytes);
 	if (!error)
 		error = run_writer_flush(&writer);
 	run_writer_free(&writer);
@@ -73,7 +80,7 @@ static errcode_t write_contents(const struct plan *plan, const struct filesystem
 
 /* The inode that mke2fs made gets another size and map. */
 static errcode_t rewrite_inode(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
-                               uint32_t ino, uint64_t size_bytes, uint64_t clusters, const struct extent_map *map)
+                               uint32_t ino, const struct stored_file *file)
 {
 	const struct ondisk_format *format = &plan->format;
 	uint32_t group = (ino - 1) / filesystem->geometry.inodes_per_group;
@@ -90,10 +97,10 @@ static errcode_t rewrite_inode(const struct plan *plan, const struct filesystem 
 	if (error)
 		return error;
 	inode_decode(format, raw, &inode);
-	inode.value.size_bytes = size_bytes;
-	inode.value.blocks = clusters << format->cluster_bits;
+	inode.value.size_bytes = file->size_bytes;
+	inode.value.blocks = file->clusters << format->cluster_bits;
 	memset(inode.value.root, 0, sizeof(inode.value.root));
-	error = plan_write_map(plan, sink, ino, map->extents, map->extent_count, map, &inode.value);
+	error = plan_write_map(plan, sink, ino, file->map->extents, file->map->extent_count, file->map, &inode.value);
 	if (!error)
 		error = inode_encode(format, ino, &inode.value, NULL, raw);
 	return error ? error : sink_write(sink, block, 1, bytes);
@@ -102,17 +109,18 @@ static errcode_t rewrite_inode(const struct plan *plan, const struct filesystem 
 static errcode_t write_quota_file(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
                                   enum quota_type type, const struct usage_by_id *usage)
 {
-	uint64_t size_bytes = quota_file_bytes(usage->entries, usage->count), clusters;
-	SCOPE_FREE void *bytes = malloc(size_bytes);
-	SCOPE_FREE struct extent_map *map = NULL;
+	struct stored_file file = { .size_bytes = quota_file_bytes(usage->entries, usage->count) };
+	SCOPE_FREE void *bytes = malloc(file.size_bytes);
 
 	if (!bytes)
 		return ENOMEM;
 	quota_file_encode(type, usage->entries, usage->count, bytes);
-	errcode_t error = write_contents(plan, filesystem, sink, bytes, size_bytes, &map, &clusters);
+	errcode_t error = write_contents(plan, filesystem, sink, bytes, &file);
 
-	return error ? error :
-	               rewrite_inode(plan, filesystem, sink, filesystem->quota_inodes[type], size_bytes, clusters, map);
+	if (!error)
+		error = rewrite_inode(plan, filesystem, sink, filesystem->quota_inodes[type], &file);
+	free(file.map);
+	return error;
 }
 
 errcode_t quota_write(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,

@@ -301,12 +301,12 @@ static errcode_t fill_directories(void *context, unsigned int worker, size_t tas
 	return 0;
 }
 
-static errcode_t list_directories(struct plan *plan, const struct workplace *work, struct problem *problem)
+static errcode_t list_directories(struct plan *plan, struct pool *pool, struct problem *problem)
 {
 	size_t tasks = node_task_count(plan->source->tree);
 	SCOPE_FREE uint32_t *before = calloc(tasks + 1, sizeof(*before));
 	struct directory_list list = { plan, before };
-	errcode_t error = before ? pool_run(work->pool, tasks, count_directories, &list, problem) : ENOMEM;
+	errcode_t error = before ? pool_run(pool, tasks, count_directories, &list, problem) : ENOMEM;
 
 	if (error)
 		return error;
@@ -319,7 +319,7 @@ static errcode_t list_directories(struct plan *plan, const struct workplace *wor
 		plan->directory_count = 0;
 		return ENOMEM;
 	}
-	error = pool_run(work->pool, tasks, fill_directories, &list, problem);
+	error = pool_run(pool, tasks, fill_directories, &list, problem);
 	/* What no task has cleared says nothing, and whoever releases the build would go by it. */
 	if (error)
 		free(TAKE(plan->placements));
@@ -382,7 +382,7 @@ static uint64_t most_quota_owners(const struct plan *plan)
 	return owners > QUOTA_SLOTS / 2 ? 3ull * tree->node_count : owners;
 }
 
-static errcode_t count_districts(struct plan *plan, const struct workplace *work, struct problem *problem)
+static errcode_t count_districts(struct plan *plan, struct pool *pool, struct problem *problem)
 {
 	uint32_t count = district_count(plan);
 	struct space_estimate *space = &plan->space;
@@ -391,10 +391,10 @@ static errcode_t count_districts(struct plan *plan, const struct workplace *work
 		space->districts = calloc(count, sizeof(*space->districts));
 	if (!space->districts)
 		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
-	errcode_t error = pool_run(work->pool, plan->directory_count, lay_out_directory, plan, problem);
+	errcode_t error = pool_run(pool, plan->directory_count, lay_out_directory, plan, problem);
 
 	if (!error)
-		error = pool_run(work->pool, count, count_district, plan, problem);
+		error = pool_run(pool, count, count_district, plan, problem);
 	if (error)
 		return error;
 	plan->data_bytes = 0;
@@ -406,7 +406,7 @@ static errcode_t count_districts(struct plan *plan, const struct workplace *work
 	return 0;
 }
 
-errcode_t space_estimate_count(struct plan *plan, const struct workplace *work, const struct ondisk_format *format,
+errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struct ondisk_format *format,
                                uint32_t blocks_per_group, struct problem *problem)
 {
 	struct space_estimate *space = &plan->space;
@@ -418,7 +418,7 @@ errcode_t space_estimate_count(struct plan *plan, const struct workplace *work, 
 	space->is_counted = false;
 	plan->format = *format;
 	space->blocks_per_group = blocks_per_group;
-	errcode_t error = plan->directories ? 0 : list_directories(plan, work, problem);
+	errcode_t error = plan->directories ? 0 : list_directories(plan, pool, problem);
 
 	if (!error)
 		error = mark_casefolded(plan, problem);
@@ -427,7 +427,7 @@ errcode_t space_estimate_count(struct plan *plan, const struct workplace *work, 
 	/* First: what stays free beside them in the inodes can hold small contents. */
 	error = xattrs_lay_out(plan, problem);
 	if (!error)
-		error = count_districts(plan, work, problem);
+		error = count_districts(plan, pool, problem);
 	if (error)
 		return error;
 	space->quota_blocks =

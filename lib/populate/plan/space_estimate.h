@@ -3,7 +3,7 @@
 #pragma once
 
 #include "populate/build/plan.h"
-#include "populate/build/workplace.h"
+#include "support/run/pool.h"
 
 /*
  * A district is a run of neighbouring nodes that gets a range of the free space of its own. Where the districts end
@@ -22,9 +22,8 @@ static inline uint32_t district_count(const struct plan *plan)
  * directory that cannot be laid out, or else the first node that cannot be stored (too large, too many links, an xattr
  * too long), the same for any number of threads.
  */
-MUST_CHECK errcode_t space_estimate_count(struct plan *plan, const struct workplace *work,
-                                          const struct ondisk_format *format, uint32_t blocks_per_group,
-                                          struct problem *problem);
+MUST_CHECK errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struct ondisk_format *format,
+                                          uint32_t blocks_per_group, struct problem *problem);
 
 /* Frees what counting filled in; the next time it counts anew. */
 void space_estimate_release(struct plan *plan);

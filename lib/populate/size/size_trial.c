@@ -39,7 +39,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	if (error)
 		return error;
 	sizing->room = room;
-	return space_estimate_count(plan, sizing->work, &room.format, room.blocks_per_group, problem);
+	return space_estimate_count(plan, sizing->work->pool, &room.format, room.blocks_per_group, problem);
 }
 
 /* Of the tree, and those that shall be left; the root's is there already. */
