@@ -253,6 +253,8 @@ static errcode_t format(struct populating *run)
 	if (!error)
 		error = filesystem_open(build);
 	if (!error)
+		error = filesystem_empty(build);
+	if (!error)
 		error = output_extend(&run->output, build->geometry.blocks * build->format.block_bytes, build->problem);
 	return error ? error : output_hide_superblock(&run->output, build->problem);
 }
@@ -382,24 +384,24 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 static errcode_t seal(struct populating *run)
 {
 	struct build *build = &run->build;
+	struct quota_usage usage = { 0 };
 	struct populate_report *report = run->report;
 
 	report->zero_blocks = build->known_zero_bytes >> build->format.block_bits;
 	report->shared_bytes = build->shared_bytes;
-	report->free_blocks = ext2mb_free_blocks(build->mb);
-	report->free_inodes = ext2mb_free_inodes(build->mb);
 	begin_stage(run, POPULATE_SEAL);
 	errcode_t error = xattrs_write(build);
 	if (!error)
 		error = directories_write(build);
 	if (!error)
-		error = inodes_write(build, report);
+		error = inodes_write(build, &usage, report);
+	if (!error)
+		error = quota_write(build, &usage);
+	quota_usage_free(&usage);
+	report->free_blocks = ext2mb_free_blocks(build->mb);
+	report->free_inodes = ext2mb_free_inodes(build->mb);
 	if (!error)
 		error = filesystem_finish(build);
-	if (!error)
-		error = quota_rebuild(build);
-	if (!error)
-		error = quota_charge_values(build);
 	return error ? error : filesystem_reset_mmp(build);
 }
 

@@ -228,6 +228,7 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 		.without_xattrs = options->without_xattrs || extended_has(options->extended, "no_copy_xattrs"),
 		.without_flags = options->without_flags,
 		.asks_for_holes = options->zeros_of_source,
+		.asks_for_times = options->all_times,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 		.unpacked = &unpacked,

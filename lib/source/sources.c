@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/image/image_name.h"
 #include "support/vector.h"
 #include "tree/contents.h"
 
@@ -35,6 +36,18 @@ struct source source_of(const char *name)
 		if (kinds[i]->takes_name && kinds[i]->takes_name(&source))
 			source.kind = kinds[i];
 	return source;
+}
+
+errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes, struct problem *problem)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct source source = source_of(sources[i]);
+
+		if (source.kind == &image_source)
+			return image_filesystem_bytes(&source, bytes, problem);
+	}
+	return problem_set_reason(problem, ENOENT, NULL, "cannot choose a size",
+	                          "no source is an image of ext2, ext3 or ext4");
 }
 
 bool source_is_standard_input(const char *name)

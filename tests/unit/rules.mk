@@ -86,6 +86,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	quota_file \
 	replay_maps \
 	request_locks \
 	result \

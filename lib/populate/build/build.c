@@ -88,6 +88,28 @@ errcode_t build_alloc_clusters(const struct build *build, struct pack_range *ran
 	return error;
 }
 
+errcode_t build_alloc_blocks(const struct build *build, struct pack_range *range, struct extent_list *list,
+                             uint32_t logical, uint64_t blocks)
+{
+	while (blocks) {
+		struct ext2mb_extent extent;
+		errcode_t error =
+			pack_range_alloc(range, build_clusters(build, blocks) << build->format.cluster_bits, &extent);
+
+		if (error)
+			return error;
+		/* The tail of the last cluster belongs to the file without being mapped. */
+		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
+
+		error = extent_list_add(list, logical, extent.start, mapped);
+		if (error)
+			return error;
+		logical += (uint32_t)mapped;
+		blocks -= mapped;
+	}
+	return 0;
+}
+
 errcode_t build_write_map(const struct build *build, uint32_t ino, const struct file_extent *extents, uint32_t count,
                           const struct extent_map *map, struct inode_value *value)
 {

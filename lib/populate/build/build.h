@@ -12,6 +12,7 @@
 #include "ondisk/file_map.h"
 #include "ondisk/format.h"
 #include "ondisk/inode.h"
+#include "ondisk/quota_file.h"
 #include "ondisk/xattr.h"
 #include "populate/build/identity.h"
 #include "populate/build/options.h"
@@ -109,6 +110,13 @@ struct image_geometry {
 	bool *inodes_uninit;    /* the group's inode table holds nothing yet */
 };
 
+/* A directory of mke2fs's own that stays. */
+struct kept_directory {
+	ext2_ino_t ino; /* 0: there is none */
+	uint64_t blocks;
+	uint32_t owners[QUOTA_TYPES];
+};
+
 struct build {
 	const struct populate_options *options;
 	struct problem *problem;
@@ -149,9 +157,9 @@ struct build {
 	struct ext2mb *mb;
 	struct ext2mb_worker **workers; /* one for each of the pool's */
 	struct image_geometry geometry;
-	unsigned int quota_types; /* see populate/format/filesystem.h */
-	bool has_mmp;             /* the feature is on */
-	ext2_ino_t lost_found;    /* that of mke2fs, if it is kept; else 0 */
+	uint32_t quota_inodes[QUOTA_TYPES]; /* 0: there is none */
+	bool has_mmp;                       /* the feature is on */
+	struct kept_directory lost_found;   /* that of mke2fs, if it is kept; filesystem_empty() too */
 
 	/* plan: */
 	uint32_t *items_by_inode; /* build_items() of them, ascending by inode number: nodes, and after the last node's
@@ -267,6 +275,10 @@ MUST_CHECK errcode_t pack_range_end(struct pack_range *range);
 /* Takes `count` clusters and says with which block each begins. */
 MUST_CHECK errcode_t build_alloc_clusters(const struct build *build, struct pack_range *range, uint64_t *blocks,
                                           uint64_t count);
+
+/* Adds so many blocks to the extents of a file, from the logical one on, in as few pieces as there are. */
+MUST_CHECK errcode_t build_alloc_blocks(const struct build *build, struct pack_range *range, struct extent_list *list,
+                                        uint32_t logical, uint64_t blocks);
 
 /*
  * Builds the map of a file into the value's root, and writes the map's own blocks. map: where these are, NULL: there

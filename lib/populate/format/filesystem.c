@@ -4,7 +4,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/quota.h>
 #include <sys/stat.h>
 
 #include "ext2fs/fs_errors.h"
@@ -49,16 +48,6 @@ static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
 		found_or_not(ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", strlen("lost+found"), NULL, ino)));
 }
 
-static unsigned int quota_types(ext2_filsys fs)
-{
-	const struct ext2_super_block *super = fs->super;
-
-	if (!ext2fs_has_feature_quota(fs->super))
-		return 0;
-	return (super->s_usr_quota_inum ? 1u << USRQUOTA : 0) | (super->s_grp_quota_inum ? 1u << GRPQUOTA : 0) |
-	       (super->s_prj_quota_inum ? 1u << PRJQUOTA : 0);
-}
-
 static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 {
 	const struct ext2_super_block *super = fs->super;
@@ -73,7 +62,6 @@ static errcode_t read_room(ext2_filsys fs, struct filesystem_room *room)
 		.reserved_blocks = ext2fs_r_blocks_count(fs->super),
 		.blocks_per_group = super->s_blocks_per_group,
 		.inodes = super->s_inodes_count,
-		.quota_types = quota_types(fs),
 		.has_mmp = ext2fs_has_feature_mmp(fs->super),
 	};
 	if (!error)
@@ -102,6 +90,30 @@ errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *i
 	return 0;
 }
 
+static void find_quota_inodes(const struct ext2_super_block *super, uint32_t inodes[QUOTA_TYPES])
+{
+	bool has_quota = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_QUOTA;
+
+	inodes[QUOTA_OF_USERS] = has_quota ? super->s_usr_quota_inum : 0;
+	inodes[QUOTA_OF_GROUPS] = has_quota ? super->s_grp_quota_inum : 0;
+	inodes[QUOTA_OF_PROJECTS] = has_quota ? super->s_prj_quota_inum : 0;
+}
+
+static errcode_t read_lost_found(struct build *build)
+{
+	struct ext2_inode_large inode = { 0 };
+	struct kept_directory *kept = &build->lost_found;
+	errcode_t error = find_lost_found(build->fs, &kept->ino);
+
+	if (error || !kept->ino)
+		return error;
+	error = ext2fs_read_inode_full(build->fs, kept->ino, (struct ext2_inode *)&inode, sizeof(inode));
+	kept->owners[QUOTA_OF_USERS] = inode_uid(inode);
+	kept->owners[QUOTA_OF_GROUPS] = inode_gid(inode);
+	kept->owners[QUOTA_OF_PROJECTS] = inode.i_projid;
+	return error ? error : owned_blocks(build->fs, kept->ino, &kept->blocks);
+}
+
 static errcode_t read_geometry(struct build *build)
 {
 	ext2_filsys fs = build->fs;
@@ -119,7 +131,7 @@ static errcode_t read_geometry(struct build *build)
 		geometry->inodes_uninit[group] =
 			ext2fs_has_group_desc_csum(fs) && ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
 	}
-	build->quota_types = quota_types(fs);
+	find_quota_inodes(fs->super, build->quota_inodes);
 	build->has_mmp = ext2fs_has_feature_mmp(fs->super);
 	errcode_t error = ondisk_format_read(fs->super, &build->format);
 
@@ -130,7 +142,7 @@ static errcode_t read_geometry(struct build *build)
 	return 0;
 }
 
-/* A directory that mke2fs made. */
+/* A directory or quota file that mke2fs made. */
 struct freeing {
 	struct ext2mb_worker *worker;
 	uint64_t cluster; /* the last one, by its first block: clusters are freed whole, once */
@@ -152,7 +164,7 @@ static int free_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64
 	return freeing->error ? BLOCK_ABORT : 0;
 }
 
-static errcode_t free_directory(const struct build *build, ext2_ino_t ino)
+static errcode_t free_blocks_of(const struct build *build, ext2_ino_t ino)
 {
 	struct freeing freeing = { .worker = build->workers[0] };
 	errcode_t error =
@@ -161,26 +173,30 @@ static errcode_t free_directory(const struct build *build, ext2_ino_t ino)
 	return freeing.error ? freeing.error : error;
 }
 
-/*
- * The root directory is built anew, so its blocks go back. lost+found stays as mke2fs made it, unless the
- * tree brings its own.
- */
-static errcode_t free_replaced_directories(struct build *build)
+static errcode_t free_replaced(struct build *build)
 {
-	ext2_ino_t lost_found = 0;
-	errcode_t error = find_lost_found(build->fs, &lost_found);
+	errcode_t error = free_blocks_of(build, EXT2_ROOT_INO);
 
-	if (error)
-		return error;
-	error = free_directory(build, EXT2_ROOT_INO);
-	if (!error && lost_found && build->tree_has_lost_found) {
-		error = free_directory(build, lost_found);
+	for (int type = 0; !error && type < QUOTA_TYPES; type++)
+		if (build->quota_inodes[type])
+			error = free_blocks_of(build, build->quota_inodes[type]);
+	if (!error && build->lost_found.ino && build->tree_has_lost_found) {
+		error = free_blocks_of(build, build->lost_found.ino);
 		if (!error)
-			error = ext2mb_inode_free(build->workers[0], lost_found, 1);
-		lost_found = 0;
+			error = ext2mb_inode_free(build->workers[0], build->lost_found.ino, 1);
+		build->lost_found = (struct kept_directory){ 0 };
 	}
-	build->lost_found = lost_found;
 	return error ? error : ext2mb_commit(build->mb);
+}
+
+/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
+static errcode_t new_filesystem_problem(const struct build *build, errcode_t error)
+{
+	if (error == EXT2MB_ET_CORRUPT_GROUP)
+		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
+		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
+		                          "descriptors is bad; -O ^resize_inode reserves none");
+	return build_result(build, error, "cannot use the new filesystem");
 }
 
 /* Without a value, mke2fs chooses the owner. */
@@ -216,15 +232,17 @@ errcode_t filesystem_open(struct build *build)
 	if (!error)
 		error = read_geometry(build);
 	if (!error)
-		error = read_root_owner(build);
+		error = read_lost_found(build);
+	return new_filesystem_problem(build, error);
+}
+
+errcode_t filesystem_empty(struct build *build)
+{
+	errcode_t error = read_root_owner(build);
+
 	if (!error)
-		error = free_replaced_directories(build);
-	/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
-	if (error == EXT2MB_ET_CORRUPT_GROUP)
-		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
-		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
-		                          "descriptors is bad; -O ^resize_inode reserves none");
-	return build_result(build, error, "cannot use the new filesystem");
+		error = free_replaced(build);
+	return new_filesystem_problem(build, error);
 }
 
 static void close_allocator(struct build *build)

@@ -7,10 +7,6 @@
 
 #include "populate/build/build.h"
 
-/* Of user, group and project quota; bits 1 << USRQUOTA and so on of <sys/quota.h> say which of them there are. */
-#define QUOTA_TYPES 3
-#define PRJQUOTA 2 /* which <sys/quota.h> lacks */
-
 /* What choosing a size needs to know. */
 struct filesystem_room {
 	struct ondisk_format format;
@@ -24,18 +20,20 @@ struct filesystem_room {
 	uint64_t journal_blocks;    /* of one inside the filesystem */
 	uint32_t blocks_per_group;
 	uint32_t inodes;
-	unsigned int quota_types; /* bits, see above */
 };
 
 /* Reads what mke2fs made in the image, without changing it. */
 MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
                                      struct filesystem_room *room, struct problem *problem);
 
-/*
- * Opens it for building: fills fs, mb, workers, format, geometry and lost_found, frees the old root's blocks. The
- * tree's root takes what -E root_owner and root_perms say.
- */
+/* Opens it for building: fills all that build has of it. Nothing of the image changes. */
 MUST_CHECK errcode_t filesystem_open(struct build *build);
+
+/*
+ * Frees what the tree replaces of mke2fs's own: the blocks of the root directory, which is built anew, and lost+found,
+ * if the tree brings one. The tree's root gets the owner that mke2fs gave it, where -E root_owner says so.
+ */
+MUST_CHECK errcode_t filesystem_empty(struct build *build);
 
 /* Opens the one that begins there; flags besides those that are always set. The caller frees it with ext2fs_free(). */
 MUST_CHECK errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs);

@@ -40,7 +40,7 @@ static struct directory_target entry_target(const void *context, uint32_t entry)
 	const struct build *build = view->build;
 
 	if (view->has_lost_found && entry-- == 0)
-		return (struct directory_target){ build->lost_found, EXT2_FT_DIR };
+		return (struct directory_target){ build->lost_found.ino, EXT2_FT_DIR };
 	uint32_t child = build_node(build, view->node)->first_child + entry;
 
 	return (struct directory_target){ build->placements[child].ino, file_type(build_node(build, child)->mode) };

@@ -45,6 +45,11 @@ static void count(struct flags_left_out *left_out, uint32_t node)
 		left_out->first = node;
 }
 
+static bool is_changed(const struct build *build, struct inode_time time)
+{
+	return inode_stored_time(&build->format, time).seconds != time.seconds;
+}
+
 void flags_count_lost(const struct build *build, uint32_t node, const struct inode_value *value,
                       struct flags_lost *lost)
 {
@@ -54,7 +59,10 @@ void flags_count_lost(const struct build *build, uint32_t node, const struct ino
 		count(&lost->acls, node);
 	if (build_node(build, node)->has_lost_xattr)
 		count(&lost->xattrs, node);
-	if (inode_stored_time(&build->format, value->mtime).seconds != value->mtime.seconds)
+	if (build_node(build, node)->is_casefolded && !build->placements[node].is_casefolded)
+		count(&lost->casefolded, node);
+	if (is_changed(build, value->mtime) || is_changed(build, value->atime) || is_changed(build, value->ctime) ||
+	    (build->format.extra_isize && is_changed(build, value->crtime)))
 		count(&lost->times, node);
 	if (flags & FILE_FLAGS_UNREAD)
 		count(&lost->unread, node);
@@ -76,6 +84,7 @@ void flags_join_lost(struct flags_lost *all, const struct flags_lost *more)
 	join(&all->acls, &more->acls);
 	join(&all->xattrs, &more->xattrs);
 	join(&all->times, &more->times);
+	join(&all->casefolded, &more->casefolded);
 }
 
 static errcode_t warn(const struct build *build, struct warnings *warnings, const struct flags_left_out *left_out,
@@ -105,6 +114,9 @@ errcode_t flags_warn(const struct build *build, const struct flags_lost *lost, s
 		             build->format.extra_isize ?
 		                     "ext4 has 1901 to 2446, and e2fsck -p takes 2310 to 2378 for times before 1970" :
 		                     "inodes of 128 bytes have 1901 to 2038");
+	if (!error)
+		error = warn(build, warnings, &lost->casefolded, "its names are compared with their case",
+		             "the filesystem lacks the feature casefold");
 	return error ? error :
 	               warn(build, warnings, &lost->unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");

@@ -23,6 +23,7 @@ struct counts {
 struct inode_worker {
 	struct counts counts;
 	struct flags_lost lost;
+	struct quota_usage usage;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
 	/* Of the inode being written: */
 	uint8_t *inline_data; /* with the feature inline_data */
@@ -34,13 +35,27 @@ struct sealing {
 	struct inode_worker *workers;
 };
 
-static struct inode_time time_of(const struct build *build, const struct tree_node *node)
+static struct inode_time time_of(const struct build *build, struct tree_time time)
 {
-	const struct populate_options *options = build->options;
+	const struct tree_time stored = populate_time(build->options, time);
 
-	if (options->has_epoch && node->mtime_seconds >= options->epoch)
-		return (struct inode_time){ .seconds = options->epoch };
-	return (struct inode_time){ .seconds = node->mtime_seconds, .nanoseconds = node->mtime_nanoseconds };
+	return (struct inode_time){ .seconds = stored.seconds, .nanoseconds = stored.nanoseconds };
+}
+
+/*
+ * Times that the source does not have equal mtime. Unless asked for, so do all: they differ from copy to copy of a
+ * source, and the image may not depend on them.
+ */
+static void describe_times(const struct build *build, const struct tree_node *source, struct inode_value *value)
+{
+	const struct tree_detail *detail =
+		build->options->all_times ? tree_detail(build->tree, source) : &tree_no_detail;
+	const struct tree_time mtime = { source->mtime_seconds, source->mtime_nanoseconds, true };
+
+	value->mtime = time_of(build, mtime);
+	value->atime = time_of(build, detail->atime.is_known ? detail->atime : mtime);
+	value->ctime = time_of(build, detail->ctime.is_known ? detail->ctime : mtime);
+	value->crtime = time_of(build, detail->crtime.is_known ? detail->crtime : mtime);
 }
 
 /* Clusters that the mapped blocks take. */
@@ -61,29 +76,24 @@ static uint64_t mapped_clusters(const struct build *build, uint32_t node)
 static uint32_t links_of(const struct build *build, uint32_t node)
 {
 	/* mke2fs's lost+found is one more subdirectory of the root. */
-	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found);
+	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found.ino);
 }
 
 void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value)
 {
 	const struct tree_node *source = build_node(build, node);
-	struct inode_time time = time_of(build, source);
 
 	*value = (struct inode_value){
 		.mode = source->mode,
 		.uid = source->uid,
 		.gid = source->gid,
 		.links = links_of(build, node),
-		/* The other times differ from host to host: the image may not depend on them. */
-		.atime = time,
-		.ctime = time,
-		.mtime = time,
-		.crtime = time,
 		.xattr_block = xattrs_block_of(build, node),
 		.project = build_project(build, node),
 		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
 		         (build_project_is_inherited(build, node) ? EXT4_PROJINHERIT_FL : 0),
 	};
+	describe_times(build, source, value);
 }
 
 /* Fills in what depends on the type. */
@@ -250,6 +260,9 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 	               << build->format.cluster_bits;
 	own->counts.flagged_files += flags_of(build, node) != 0;
 	flags_count_lost(build, node, &value, &own->lost);
+	error = quota_charge(build, node, &value, &own->usage);
+	if (error)
+		return error;
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
@@ -361,7 +374,7 @@ static errcode_t open_worker(const struct build *build, struct inode_worker *own
 	return own->inline_data && own->xattr_area ? 0 : ENOMEM;
 }
 
-errcode_t inodes_write(struct build *build, struct populate_report *report)
+errcode_t inodes_write(struct build *build, struct quota_usage *usage, struct populate_report *report)
 {
 	unsigned int count = pool_workers(build->pool);
 	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
@@ -379,7 +392,9 @@ errcode_t inodes_write(struct build *build, struct populate_report *report)
 		const struct counts *counts = &workers[worker].counts;
 
 		flags_join_lost(&lost, &workers[worker].lost);
-
+		if (!error)
+			error = quota_usage_join(usage, &workers[worker].usage);
+		quota_usage_free(&workers[worker].usage);
 		report->regular_files += counts->regular_files;
 		report->data_blocks += counts->data_blocks;
 		report->data_extents += counts->data_extents;

@@ -5,9 +5,11 @@
 #include "ondisk/inode.h"
 #include "populate/build/build.h"
 #include "populate/build/report.h"
+#include "populate/metadata/quota.h"
 
 /* A node's inode without what its content decides: size, root and the flags of its map are zero. */
 void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value);
 
-/* After xattrs_write(). Adds what it counts to the report. */
-MUST_CHECK errcode_t inodes_write(struct build *build, struct populate_report *report);
+/* After xattrs_write(). Adds what it counts to the report, and what quotas are charged to usage, also after an error.
+ */
+MUST_CHECK errcode_t inodes_write(struct build *build, struct quota_usage *usage, struct populate_report *report);

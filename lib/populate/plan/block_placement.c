@@ -9,28 +9,6 @@
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
 
-static errcode_t alloc_run(const struct build *build, struct pack_range *range, struct extent_list *list,
-                           uint32_t logical, uint64_t blocks)
-{
-	while (blocks) {
-		struct ext2mb_extent extent;
-		errcode_t error =
-			pack_range_alloc(range, build_clusters(build, blocks) << build->format.cluster_bits, &extent);
-
-		if (error)
-			return error;
-		/* The tail of the last cluster belongs to the file without being mapped. */
-		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
-
-		error = extent_list_add(list, logical, extent.start, mapped);
-		if (error)
-			return error;
-		logical += (uint32_t)mapped;
-		blocks -= mapped;
-	}
-	return 0;
-}
-
 /* Turns the list into the node's placement, taking blocks for its map. */
 static errcode_t set_placement(const struct build *build, struct pack_range *range, const struct extent_list *list,
                                struct placement *placement)
@@ -55,7 +33,7 @@ static errcode_t cover_run(const struct build *build, struct pack_range *range, 
 
 	for (; kept && *next < kept->extent_count && kept->extents[*next].logical < end; ++*next) {
 		const struct file_extent *extent = &kept->extents[*next];
-		errcode_t error = alloc_run(build, range, list, logical, extent->logical - logical);
+		errcode_t error = build_alloc_blocks(build, range, list, logical, extent->logical - logical);
 
 		if (!error)
 			error = extent_list_add(list, extent->logical, extent->physical, extent->count);
@@ -63,7 +41,7 @@ static errcode_t cover_run(const struct build *build, struct pack_range *range, 
 			return error;
 		logical = extent->logical + extent->count;
 	}
-	return alloc_run(build, range, list, logical, end - logical);
+	return build_alloc_blocks(build, range, list, logical, end - logical);
 }
 
 static errcode_t collect_extents(const struct build *build, struct pack_range *range, uint32_t number,

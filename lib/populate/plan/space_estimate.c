@@ -328,14 +328,16 @@ static errcode_t list_directories(struct build *build, struct problem *problem)
 }
 
 /*
- * The directories that the options name are case-insensitive, and all below them, as the kernel has subdirectories
- * inherit it.
+ * Directories that were case-insensitive in an image are, where the filesystem can have them; those that the options
+ * name are, and all below them, as the kernel has subdirectories inherit it.
  */
 static errcode_t mark_casefolded(struct build *build, struct problem *problem)
 {
 	const struct tree *tree = build->tree;
 	char *const *path = build->options->casefolded;
 
+	for (uint32_t node = 0; build->format.encoding && node < tree->node_count; node++)
+		build->placements[node].is_casefolded = tree->nodes[node].is_casefolded;
 	if (!path)
 		return 0;
 	if (!build->format.encoding)

@@ -75,18 +75,32 @@ static errcode_t unreadable(const struct subject *subject, errcode_t error)
 	                          "cannot be read back from the image");
 }
 
-static errcode_t compare_time(const struct subject *subject, const struct ext2_inode_large *inode,
-                              const struct inode_value *wanted)
+static errcode_t compare_time(const struct subject *subject, const char *name, uint32_t low, uint32_t extra,
+                              struct inode_time given)
 {
-	struct inode_time mtime = inode_stored_time(&subject->verifying->build->format, wanted->mtime);
+	struct inode_time wanted = inode_stored_time(&subject->verifying->build->format, given);
 	/* The lower two bits of the extra field extend the seconds beyond 32 bits. */
-	int64_t seconds = (int32_t)inode->i_mtime + ((int64_t)(inode->i_mtime_extra & 3) << 32);
-	uint32_t nanoseconds = inode->i_mtime_extra >> 2;
+	int64_t seconds = (int32_t)low + ((int64_t)(extra & 3) << 32);
+	uint32_t nanoseconds = extra >> 2;
 
-	if (seconds == mtime.seconds && nanoseconds == mtime.nanoseconds)
+	if (seconds == wanted.seconds && nanoseconds == wanted.nanoseconds)
 		return 0;
-	return differs(subject, "its time is %" PRId64 ".%09u, not %" PRId64 ".%09u", seconds, nanoseconds,
-	               mtime.seconds, mtime.nanoseconds);
+	return differs(subject, "its %s is %" PRId64 ".%09u, not %" PRId64 ".%09u", name, seconds, nanoseconds,
+	               wanted.seconds, wanted.nanoseconds);
+}
+
+static errcode_t compare_times(const struct subject *subject, const struct ext2_inode_large *inode,
+                               const struct inode_value *wanted)
+{
+	errcode_t error = compare_time(subject, "time", inode->i_mtime, inode->i_mtime_extra, wanted->mtime);
+
+	if (!error)
+		error = compare_time(subject, "atime", inode->i_atime, inode->i_atime_extra, wanted->atime);
+	if (!error)
+		error = compare_time(subject, "ctime", inode->i_ctime, inode->i_ctime_extra, wanted->ctime);
+	if (!error && subject->verifying->build->format.extra_isize)
+		error = compare_time(subject, "crtime", inode->i_crtime, inode->i_crtime_extra, wanted->crtime);
+	return error;
 }
 
 static errcode_t compare_device(const struct subject *subject, const struct ext2_inode_large *inode)
@@ -124,7 +138,7 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 	/* A directory with more links than can be counted has 1. */
 	if (inode->i_links_count != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
 		return differs(subject, "it has %u links, not %u", inode->i_links_count, wanted.links);
-	errcode_t error = compare_time(subject, inode, &wanted);
+	errcode_t error = compare_times(subject, inode, &wanted);
 
 	if (error)
 		return error;
@@ -144,7 +158,7 @@ static errcode_t compare_name(struct subject *subject, const char *name, int nam
 		return child == build->placements[directory->parent].ino ?
 		               0 :
 		               differs(subject, "its '..' entry has the wrong inode");
-	if (subject->node == TREE_ROOT && build->lost_found && child == build->lost_found)
+	if (subject->node == TREE_ROOT && build->lost_found.ino && child == build->lost_found.ino)
 		return 0;
 	uint32_t node = tree_find(build->tree, subject->node, name, (size_t)name_bytes);
 

@@ -17,6 +17,8 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
+#define NANOSECONDS 1000000000u
+
 struct ascent scan_step(const void *tree, uint32_t number)
 {
 	const struct scan_directory *directory = &((const struct scan *)tree)->directories[number];
@@ -191,21 +193,54 @@ static struct project project_of(struct scan *scan, uint32_t directory)
 	return project;
 }
 
-static errcode_t read_detail(const struct place *place, struct tree_node *node)
+static errcode_t read_project(const struct place *place, const char *name, struct tree_node *node,
+                              struct tree_detail *detail)
 {
-	struct tree_detail detail = { 0 };
 	struct project project;
-
-	if (!place->scan->options->asks_for_projects)
-		return 0;
-	errcode_t error =
-		project_read(place->descriptor, *node->name ? node->name : ".", node->mode, &place->project, &project);
+	errcode_t error = project_read(place->descriptor, name, node->mode, &place->project, &project);
 
 	if (error)
 		return fail(place, node, error, "cannot read its project");
-	detail.project = project.id;
+	detail->project = project.id;
 	node->flags |= project.is_inherited ? FILE_FLAGS_OF_PROJECT : 0;
-	return add_detail(place->scan, node, &detail);
+	return 0;
+}
+
+static struct tree_time time_of(const struct timespec *time)
+{
+	return (struct tree_time){ time->tv_sec, (uint32_t)time->tv_nsec, true };
+}
+
+/* statx(2) alone tells when a file was made, if its filesystem knows. */
+static void read_times(const struct place *place, const char *name, const struct stat *status,
+                       struct tree_detail *detail)
+{
+	struct statx answer;
+
+	detail->atime = time_of(&status->st_atim);
+	detail->ctime = time_of(&status->st_ctim);
+	if (!statx(place->descriptor, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &answer) &&
+	    (answer.stx_mask & STATX_BTIME) && answer.stx_btime.tv_nsec < NANOSECONDS)
+		detail->crtime = (struct tree_time){ answer.stx_btime.tv_sec, answer.stx_btime.tv_nsec, true };
+}
+
+static errcode_t read_detail(const struct place *place, struct tree_node *node, const struct stat *status)
+{
+	const struct scan_options *options = place->scan->options;
+	const char *name = *node->name ? node->name : ".";
+	struct tree_detail detail = { 0 };
+	errcode_t error = 0;
+
+	if (!options->asks_for_projects && !options->asks_for_times)
+		return 0;
+	if (options->asks_for_times)
+		read_times(place, name, status, &detail);
+	if (options->asks_for_projects)
+		error = read_project(place, name, node, &detail);
+	if (error)
+		return error;
+	error = add_detail(place->scan, node, &detail);
+	return error ? fail(place, node, error, "cannot examine") : 0;
 }
 
 static errcode_t note_link(const struct place *place, struct scan_entry *entry, const struct stat *status)
@@ -342,7 +377,7 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 	if (!error && status.st_nlink > 1 && !S_ISDIR(status.st_mode))
 		error = note_link(place, entry, &status);
 	if (!error)
-		error = read_detail(place, node);
+		error = read_detail(place, node, &status);
 	return error ? error : read_xattrs(place, node, status.st_dev);
 }
 
@@ -417,8 +452,9 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	note_unread(worker, ASCEND_ROOT, NULL);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
-	error = read_detail(
-		&(struct place){ .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem }, root);
+	const struct place place = { .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem };
+
+	error = read_detail(&place, root, &status);
 	if (error)
 		return error;
 	progress_add(scan->options->progress, 0, 1);

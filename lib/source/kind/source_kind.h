@@ -35,7 +35,8 @@ struct scan_options {
 	bool without_xattrs;              /* leave them all out, unread */
 	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
 	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
-	bool asks_for_projects;           /* of each file of the host, see source/host/projects.h */
+	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
+	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
 	struct links_below *below;        /* the tree is laid over others: gets what merging needs; NULL: it is not */
