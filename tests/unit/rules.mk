@@ -47,6 +47,7 @@ unit_tests := \
 	histogram \
 	image_damage \
 	image_read \
+	image_source \
 	inline_data \
 	inode \
 	inode_alloc \
