@@ -68,6 +68,10 @@ struct workload {
 	const char *input;   /* what the argument before IMAGE is called, a file that it reads; NULL: there is none */
 	const char *row;     /* key of the value that makes a table of policies by threads; NULL: values by policies */
 	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
+	bool models_machines;                  /* its calls cost what they cost on simulation->machine */
+
+	/* Whether its settings are such that it can run; the problem says why not. Pure; NULL: they all are. */
+	errcode_t (*check)(const struct setting *settings, struct problem *problem);
 
 	/*
 	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns when
