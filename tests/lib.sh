@@ -250,7 +250,7 @@ sha() {
 	sha256sum "$1" | cut -d ' ' -f 1
 }
 
-# checksum FILE: another one when FILE changes. Of an image of 2 GiB it takes 0.2 s, and sha256sum 6 s.
+# checksum FILE: another one when FILE changes. For an image of 2 GiB it takes 0.2 s, and sha256sum 6 s.
 checksum() {
 	cksum <"$1"
 }

@@ -40,7 +40,7 @@ static const struct stage_cost stage_costs[POPULATE_STAGES] = {
 	[POPULATE_SEAL] = { "seal", 0, 0.22e-6, 0 }, [POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
 };
 
-/* What one attempt at the image differs from another in; between attempts next_attempt() alone changes it. */
+/* The differences between attempts at the image; only next_attempt() changes it, between attempts. */
 struct attempt {
 	struct size_choice size;
 	bool reuses_layout;        /* of the earlier image */

@@ -61,7 +61,7 @@ static errcode_t list_sources(const struct tree *tree, struct populate_report *r
 	return 0;
 }
 
-/* What is counted of all nodes, a part of them at a time. */
+/* Counts over all nodes, a part of them at a time. */
 struct tally {
 	const struct tree *tree;
 	struct populate_source *sources;
@@ -169,9 +169,8 @@ static errcode_t apply_extended(struct scanned *scanned, const struct workplace 
 }
 
 /*
- * What the options say overrides what the source says, in this order: owners, the manifest, then the root directory's
- * permissions and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) What
- * comes later wins.
+ * Options override the source, in this order: owners, the manifest, then the root directory's permissions and SELinux
+ * label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) Later ones win.
  */
 static errcode_t apply_options(struct scanned *scanned, const struct workplace *work)
 {

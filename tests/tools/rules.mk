@@ -18,7 +18,7 @@ test_tools := \
 	transaction_crash \
 	use_allocator \
 	without_calls
-# Where there is libfuse3.
+# Built if there is libfuse3.
 ifeq ($(have_FUSE3),1)
 test_tools += \
 	slow_mount

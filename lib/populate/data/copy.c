@@ -30,7 +30,7 @@ struct copy_job {
 	bool is_last;   /* slice of its file */
 };
 
-/* What each worker has of its own. */
+/* State of each worker. */
 struct copy_worker {
 	struct content_reader *reader;
 	struct run_writer writer;

@@ -223,7 +223,7 @@ static errcode_t add_nonzero(const struct plan *plan, const struct source_segmen
 	return !error && from < segment->end_bytes ? add_data(data, from, segment->end_bytes) : error;
 }
 
-/* What a node has beside those zeros; `data` had that of another one. */
+/* Computes a node's data without those zeros; `data` is reused. */
 static errcode_t nonzero_of(const struct plan *plan, uint32_t number, struct node_zeros *zeros,
                             struct nonzero_data *data)
 {
@@ -293,7 +293,7 @@ struct finding {
 	struct nonzero_data data;
 };
 
-/* Of the nodes of one task. */
+/* Findings in the nodes of one task. */
 struct findings {
 	struct finding *list;
 	size_t count, capacity;

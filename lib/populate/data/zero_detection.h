@@ -36,7 +36,7 @@ MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *lis
 void zero_runs_sort(struct zero_runs *list);
 
 /*
- * Of the runs that copy_files() found, for the format that it copied for: how many blocks would become holes that pay.
+ * Counts the blocks in copy_files()'s runs that would become worthwhile holes in the format that it copied for.
  * ENOMEM.
  */
 MUST_CHECK errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *zeros, uint64_t *blocks);
@@ -64,8 +64,8 @@ MUST_CHECK errcode_t zero_detection_search(const struct plan *plan, struct scann
                                            const struct workplace *work);
 
 /*
- * Of /usr, whose blocks of 1 KiB are zeros for 0.55 %, runs this long have 0.15 %, and those of 16 to 64 KiB 0.03 % in
- * as many runs: half the length would be twice the reads for a tenth of the gain.
+ * In /usr 0.55 % of the blocks of 1 KiB are zeros; runs this long have 0.15 %, and those of 16 to 64 KiB 0.03 % in as
+ * many runs: half the length would be twice the reads for a tenth of the gain.
  */
 #define ZERO_DETECTION_LONG_BYTES 65536u
 

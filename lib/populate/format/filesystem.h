@@ -11,7 +11,7 @@
 #include "populate/build/scanned.h"
 #include "populate/build/workplace.h"
 
-/* What choosing a size needs to know. */
+/* Room of a filesystem, for choosing a size. */
 struct filesystem_room {
 	struct ondisk_format format;
 	uint64_t blocks;

@@ -14,7 +14,7 @@ bool flags_are_missing(const struct plan *plan, uint32_t node);
 /* Notes the answer of content_reader_flags(), or FILE_FLAGS_UNREAD. For the task that has the node. */
 void flags_note(const struct plan *plan, uint32_t node, uint32_t flags);
 
-/* What the inode gets. */
+/* The flags of a node's inode. */
 uint32_t flags_of(const struct plan *plan, uint32_t node);
 
 /* How many nodes something was left out of, and the first of them. */

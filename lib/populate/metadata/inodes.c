@@ -19,13 +19,13 @@ struct counts {
 	uint64_t flagged_files;
 };
 
-/* What each worker has of its own. */
+/* State of each worker. */
 struct inode_worker {
 	struct counts counts;
 	struct flags_lost lost;
 	struct quota_usage usage;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
-	/* Of the inode being written: */
+	/* State of the inode being written: */
 	uint8_t *inline_data; /* with the feature inline_data */
 	uint8_t *xattr_area;  /* its xattrs, with inline data after them */
 };

@@ -147,7 +147,7 @@ static errcode_t lay_out(const struct plan *plan, struct directory_job *job, str
 	                        earlier, &placement->blocks, &job->layout);
 }
 
-/* Of a directory that has been laid out. */
+/* Counts a directory that has been laid out. */
 static errcode_t count_directory(const struct plan *plan, uint32_t number, struct district *need)
 {
 	uint32_t blocks = plan->placements[number].blocks;
@@ -357,7 +357,7 @@ static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 	return 0;
 }
 
-/* Of the format that ext4 uses (vfsv1): blocks of 1 KiB; an owner's entry may need one of each of the tree's levels. */
+/* In ext4's format (vfsv1) blocks have 1 KiB; an owner's entry may need one of each level of the tree. */
 #define QUOTA_OWNER_BYTES (5 * 1024)
 #define QUOTA_SLOTS 4096u
 

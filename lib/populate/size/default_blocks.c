@@ -59,7 +59,7 @@ errcode_t default_blocks_wanted(const struct sizing *sizing, bool *ret, struct p
 		problem_move(problem, &refusal);
 		return error;
 	}
-	/* What it refuses even so, it will refuse again, and say why. */
+	/* If mke2fs refuses this, too, it will refuse again later, with its reason. */
 	problem_clear(&refusal);
 	*ret = !error && small == SMALL_BLOCK_BYTES && others == DEFAULT_BLOCK_BYTES;
 	return 0;

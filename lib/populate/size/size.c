@@ -101,7 +101,7 @@ static errcode_t judge(struct size_search *search)
 	return 0;
 }
 
-/* Of files that are not sparse. */
+/* Bytes of files that are not sparse. */
 static uint64_t content_bytes(const struct tree *tree)
 {
 	uint64_t bytes = 0;

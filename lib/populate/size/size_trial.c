@@ -42,7 +42,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	return space_estimate_count(plan, sizing->work->pool, &room.format, room.blocks_per_group, problem);
 }
 
-/* Of the tree, and those that shall be left; the root's is there already. */
+/* The tree's inodes, and those that must stay free; the root's exists already. */
 static uint64_t wanted_inodes(const struct sizing *sizing)
 {
 	return plan_items(sizing->plan) - 1 + sizing->plan->options->free_inodes;

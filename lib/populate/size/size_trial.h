@@ -38,10 +38,10 @@ static inline bool size_is_refused(errcode_t error)
 	return error == EINVAL || error == ENAMETOOLONG || error == E2BIG || error == EFBIG;
 }
 
-/* Of the last filesystem made: what is lacking, 0 if nothing is. */
+/* The inodes that the last filesystem lacks; 0: none. */
 uint64_t size_missing_inodes(const struct sizing *sizing);
 
-/* Of the last filesystem made: blocks that are left when all is stored; negative: so many are lacking. */
+/* The free blocks of the last filesystem when everything is stored; negative: it lacks this many. */
 int64_t size_left_blocks(const struct sizing *sizing);
 
 /* The same beyond extra_blocks and what --free wants to be left. */

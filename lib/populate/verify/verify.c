@@ -19,7 +19,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 
-/* What each worker has of its own. libext2fs knows nothing of how the image was made. */
+/* State of each worker. libext2fs reads the image independently of how it was made. */
 struct verify_worker {
 	ext2_filsys fs;
 	struct extent_list runs; /* of a file's blocks in the image */
