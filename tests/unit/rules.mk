@@ -46,8 +46,10 @@ unit_tests := \
 	free_space \
 	histogram \
 	image_damage \
+	image_hostile \
 	image_orphans \
 	image_read \
+	image_source \
 	inline_data \
 	inode \
 	inode_alloc \
@@ -123,6 +125,7 @@ unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
+	tests/unit/image_all.c \
 	tests/unit/image_judge.c \
 	tests/unit/log_image.c \
 	tests/unit/log_judge.c \

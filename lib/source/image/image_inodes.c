@@ -347,14 +347,26 @@ static void set_attributes(const struct reading *reading)
 	node->flags |= value->flags & FILE_FLAGS_OF_PROJECT;
 }
 
+static struct tree_time time_of(const struct inode_time *time)
+{
+	return (struct tree_time){ time->seconds, time->nanoseconds, true };
+}
+
 static errcode_t read_detail(struct reading *reading)
 {
 	struct image_scan *scan = reading->scan;
+	const struct inode_decoded *all = &reading->source.all;
 	struct tree_detail detail = { 0 };
 
 	if (scan->volume->format.project)
-		detail.project = reading->source.all.value.project;
-	if (!detail.project)
+		detail.project = all->value.project;
+	if (scan->options->asks_for_times) {
+		detail.atime = time_of(&all->value.atime);
+		detail.ctime = time_of(&all->value.ctime);
+		if (all->has_crtime)
+			detail.crtime = time_of(&all->value.crtime);
+	}
+	if (!detail.project && !scan->options->asks_for_times)
 		return 0;
 	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
 
