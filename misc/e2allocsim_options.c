@@ -407,7 +407,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	return argument_count - used;
 }
 
-/* What only the workload knows of its options. */
+/* Checks that only the workload can make of its settings. */
 static void check_settings(const struct command *command)
 {
 	const struct workload *workload = command->options.workload;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the source has: scan_sources() fills it in. Later stages only read it, but for what says otherwise. */
+/* The scanned source. scan_sources() fills it in; later stages only read it, except where a member says otherwise. */
 #pragma once
 
 #include "populate/build/identity.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What stages work with: options, threads, and where they say what went wrong. */
+/* Options, threads, and the problem that a stage reports: every stage works with them. */
 #pragma once
 
 #include "populate/build/options.h"

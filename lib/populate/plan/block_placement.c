@@ -181,7 +181,7 @@ static errcode_t place_district(struct plan *plan, size_t district, struct pack_
 	return error;
 }
 
-/* What the tasks share. */
+/* State that the tasks share. */
 struct placing {
 	struct plan *plan;
 	const struct filesystem *filesystem;
