@@ -19,9 +19,9 @@ typedef void (*orphan_function)(void *context, uint32_t ino);
 MUST_CHECK errcode_t orphans_read(struct map_walker *walker, orphan_function function, void *context);
 
 /*
- * What a mount does with an orphan after the replay of the journal (the kernel's fs/ext4/orphan.c): a file that has no
- * links is deleted. Of one that has links the blocks after its size are freed, and it leaves the orphans: a truncation,
- * or a write that made it longer, was interrupted.
+ * The treatment of an orphan by a mount after the replay of the journal (the kernel's fs/ext4/orphan.c): a file
+ * without links is deleted. If it has links, the blocks after its size are freed, and it leaves the orphans: a
+ * truncation, or a write that made it longer, was interrupted.
  */
 enum orphan_fate { ORPHAN_NONE, ORPHAN_DELETED, ORPHAN_TRUNCATED };
 

@@ -49,6 +49,7 @@ unit_tests := \
 	image_hostile \
 	image_orphans \
 	image_read \
+	image_source \
 	inline_data \
 	inode \
 	inode_alloc \

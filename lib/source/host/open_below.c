@@ -20,8 +20,8 @@ static int call_openat2(int directory, const char *path, int flags)
 }
 
 /*
- * Old container runtimes answer system calls that they do not know with EPERM, which openat2() can say itself. Of a
- * descriptor that cannot be open it says EBADF.
+ * Old container runtimes answer system calls that they do not know with EPERM, which openat2() can say itself. For a
+ * descriptor that cannot be open it returns EBADF.
  */
 static bool lacks_openat2(int error)
 {

@@ -299,7 +299,7 @@ static bool take_first(void *context, const struct map_record *record)
 	return false;
 }
 
-/* Their entries are read in the order of their blocks. What is damaged of a map shows then, too. */
+/* Their entries are read in the order of their blocks. Damage of a map shows then, too. */
 static errcode_t note_directory(struct reading *reading)
 {
 	struct image_worker *worker = reading->worker;
@@ -347,14 +347,26 @@ static void set_attributes(const struct reading *reading)
 	node->flags |= value->flags & FILE_FLAGS_OF_PROJECT;
 }
 
+static struct tree_time time_of(const struct inode_time *time)
+{
+	return (struct tree_time){ time->seconds, time->nanoseconds, true };
+}
+
 static errcode_t read_detail(struct reading *reading)
 {
 	struct image_scan *scan = reading->scan;
+	const struct inode_decoded *all = &reading->source.all;
 	struct tree_detail detail = { 0 };
 
 	if (scan->volume->format.project)
-		detail.project = reading->source.all.value.project;
-	if (!detail.project)
+		detail.project = all->value.project;
+	if (scan->options->asks_for_times) {
+		detail.atime = time_of(&all->value.atime);
+		detail.ctime = time_of(&all->value.ctime);
+		if (all->has_crtime)
+			detail.crtime = time_of(&all->value.crtime);
+	}
+	if (!detail.project && !scan->options->asks_for_times)
 		return 0;
 	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
 
@@ -420,7 +432,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		if (!error)
 			error = read_detail(&reading);
 	}
-	/* Of the inodes of values, which this one alone leads to. */
+	/* An error in an inode of values, to which only this inode leads. */
 	if (error == EIO || error == EXT2_ET_SHORT_READ) {
 		damage_tell(&worker->damage, ino, 0, "block that cannot be read");
 		error = 0;
