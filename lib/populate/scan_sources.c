@@ -228,6 +228,8 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 	if (!spool)
 		return ENOMEM;
 	scan_options.spool_directory = spool;
+	if (exists)
+		scan_options.image_status = &status;
 	/* An image inside its own source is left out. */
 	if (exists && S_ISREG(status.st_mode)) {
 		scan_options.skip_device = status.st_dev;

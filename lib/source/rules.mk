@@ -22,6 +22,13 @@ source_sources := \
 	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \
 	lib/source/host/projects.c \
+	lib/source/image/image_contents.c \
+	lib/source/image/image_directories.c \
+	lib/source/image/image_inodes.c \
+	lib/source/image/image_name.c \
+	lib/source/image/image_source.c \
+	lib/source/image/image_tree.c \
+	lib/source/image/image_workers.c \
 	lib/source/kind/links_below.c \
 	lib/source/kind/source_kind.c \
 	lib/source/kind/stored_contents.c \

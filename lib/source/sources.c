@@ -10,10 +10,7 @@
 
 /* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
 static const struct source_kind *const kinds[] = {
-	&directory_source,
-	&manifest_source,
-	&archive_source,
-	&oci_image_source,
+	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
 };
 
 /* More than docker and containerd make of an image, of which each that is not packed is open until it is copied. */

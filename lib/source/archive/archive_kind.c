@@ -147,6 +147,41 @@ const struct archive_kind *archive_kind_recognize(const char *bytes, size_t coun
 	return mtree_recognize(bytes, count) ? &archive_kind_manifest : NULL;
 }
 
+#define TAR_HEADER_BYTES 512
+#define TAR_CHECKSUM_AT 148
+#define TAR_CHECKSUM_BYTES 8
+
+/* POSIX's rule (ustar): the sum of all bytes of the header, those of the checksum's field taken for blanks. */
+static bool is_tar_header(const uint8_t *bytes)
+{
+	const char *field = (const char *)bytes + TAR_CHECKSUM_AT;
+	unsigned int sum = 0, stored = 0, digits = 0;
+
+	for (unsigned int n = 0; n < TAR_HEADER_BYTES; n++)
+		sum += n - TAR_CHECKSUM_AT < TAR_CHECKSUM_BYTES ? ' ' : bytes[n];
+	for (unsigned int n = 0; n < TAR_CHECKSUM_BYTES && field[n] && (!digits || field[n] != ' '); n++) {
+		if (field[n] == ' ')
+			continue;
+		if (field[n] < '0' || field[n] > '7')
+			return false;
+		stored = stored * 8 + (unsigned int)(field[n] - '0');
+		digits++;
+	}
+	return digits && stored == sum;
+}
+
+bool archive_kind_begins(const uint8_t *bytes, size_t count)
+{
+	static const char *const signatures[] = { "070701",   "070702", "070707", "\xc7\x71",
+		                                  "\x71\xc7", "PK\3\4", "PK\5\6" };
+	const char *text = (const char *)bytes;
+
+	for (size_t i = 0; i < sizeof(signatures) / sizeof(*signatures); i++)
+		if (begins_with(text, count, signatures[i]))
+			return true;
+	return is_tar_header(bytes) || archive_kind_packer(text, count) || archive_kind_recognize(text, count);
+}
+
 const char *archive_kind_packer(const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < PACKERS; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an archive is read as. This depends on how the source was named, never on its bytes: otherwise the author of an
+ * What an archive is read as. This depends on how the source was named, never on its bytes (but an image of ext4 is
+ * told from archives by them: source/image/image_name.h): otherwise the author of an
  * archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's parsers. Other
  * programs are never run to unpack anything.
  */
@@ -9,6 +10,7 @@
 #include <archive.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "source/kind/source_kind.h"
 
@@ -42,6 +44,12 @@ bool archive_kind_is_manifest_name(const char *file);
 
 /* The kind that has to be named and whose archives begin so; NULL: unknown. */
 const struct archive_kind *archive_kind_recognize(const char *bytes, size_t count);
+
+/*
+ * Do these bytes, at least 512 of a file's beginning, begin an archive that is taken without a prefix: a tar header
+ * with a valid checksum, a member of cpio or zip, what is packed? Or one that needs a prefix?
+ */
+bool archive_kind_begins(const uint8_t *bytes, size_t count);
 
 /* What packs files that begin so; NULL: unknown. */
 const char *archive_kind_packer(const char *bytes, size_t count);

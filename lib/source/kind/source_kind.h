@@ -27,6 +27,7 @@ struct window_budget;
 
 struct scan_options {
 	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
+	const struct stat *image_status;  /* of what will be written, file or device; NULL: it is not there yet */
 	bool *skipped;                    /* a directory sets it to true where it has left out the image; may be NULL */
 	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
 	struct pool *readers;             /* that read directories of the host; NULL: scan()'s pool does */
@@ -56,6 +57,7 @@ static inline bool scan_is_image(const struct scan_options *options, const struc
 struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
+	size_t file_bytes;                  /* of path, where an image's "?offset=N" follows; 0: all of it */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;
@@ -86,7 +88,7 @@ struct source_kind {
 	                         struct problem *problem);
 };
 
-extern const struct source_kind directory_source, manifest_source, archive_source, oci_image_source;
+extern const struct source_kind directory_source, manifest_source, archive_source, image_source, oci_image_source;
 
 /* For takes_prefix(): cuts "PREFIX:" off, if the path begins with it. */
 static inline bool source_cut_prefix(struct source *source, const char *prefix)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Contents of files that lie in an image of ext2, ext3 or ext4: where each has its blocks is known from the scan, so
+ * reading looks at no metadata. A file's number is the address of its struct image_file, 0 that of a file without any
+ * data.
+ */
+#pragma once
+
+#include "image/volume.h"
+#include "image/map_record.h"
+#include "support/io/file_version.h"
+#include "tree/contents.h"
+
+/* Where a file's bytes are. In memory of the tree, and not changed any more. */
+struct image_file {
+	uint32_t ino;
+	uint32_t record_count;
+	uint32_t inline_bytes; /* of its beginning, which are here: */
+	const uint8_t *inline_data;
+	struct map_record records[]; /* ascending, none after the file's end; neighbours are one record */
+};
+
+/* An origin's, from image_contents_add() on. */
+struct image_origin {
+	struct volume volume;
+	char *file;         /* owned: the file or device that the volume is in */
+	bool is_changeable; /* a regular file, which must stay as it was when it was opened: */
+	struct file_version version;
+};
+
+/*
+ * Makes an image, which it opens, the first origin of an empty tree. path: what messages call it. Errors: those of
+ * volume_open(), ENOMEM. The origin is the tree's to close.
+ */
+MUST_CHECK errcode_t image_contents_add(struct tree *tree, const char *path, const char *file, uint64_t offset_bytes,
+                                        struct problem *problem);
+
+/* The image of a tree that begins with such an origin. */
+struct image_origin *image_contents_of(const struct tree *tree);
+
+/* As messages call a file, "IMAGE: path". The caller frees it; NULL: no memory. */
+char *image_file_path(const char *image, ascend_step step, const void *tree, uint32_t number, const char *name);

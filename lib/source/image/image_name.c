@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/image/image_name.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include <blkid/blkid.h>
+#include <ext2fs/ext2_fs.h>
+
+#include "source/archive/archive_kind.h"
+#include "source/kind/stored_contents.h"
+#include "support/io/whole_io.h"
+#include "support/text/units.h"
+
+#define OFFSET_WORD "?offset="
+#define SUPERBLOCK_AT 1024u
+#define SECTOR_BYTES UINT64_C(512) /* libblkid's, whatever the device's own */
+#define BOOT_SIGNATURE_AT 510      /* of a table of partitions; GPT has one, too */
+
+bool image_has_prefix(struct source *source)
+{
+	if (!source_cut_prefix(source, "image"))
+		return false;
+	const char *word = strstr(source->path, OFFSET_WORD);
+
+	source->file_bytes = word ? (size_t)(word - source->path) : 0;
+	return true;
+}
+
+errcode_t image_parse_name(const struct source *source, char **file, uint64_t *offset_bytes, struct problem *problem)
+{
+	const char *offset = source->file_bytes ? source->path + source->file_bytes + strlen(OFFSET_WORD) : "0";
+	errcode_t error = units_parse_bytes(offset, 1, offset_bytes);
+
+	*file = NULL;
+	if (error || *offset_bytes > INT64_MAX)
+		return problem_set_reason(problem, EINVAL, source->path, "cannot read",
+		                          "\"%s\" is not an offset: a number of bytes, perhaps with K, M, G or T",
+		                          offset);
+	*file = source->file_bytes ? strndup(source->path, source->file_bytes) : strdup(source->path);
+	return *file ? 0 : ENOMEM;
+}
+
+/* Does a file of so many bytes hold what the superblock counts? */
+static bool has_filesystem(const struct ext2_super_block *super, uint64_t file_bytes)
+{
+	uint32_t log_block = le32toh(super->s_log_block_size);
+	uint64_t blocks = le32toh(super->s_blocks_count), bytes;
+
+	if (le32toh(super->s_feature_incompat) & EXT4_FEATURE_INCOMPAT_64BIT)
+		blocks |= (uint64_t)le32toh(super->s_blocks_count_hi) << 32;
+	if (le16toh(super->s_magic) != EXT2_SUPER_MAGIC ||
+	    log_block > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE)
+		return false;
+	bytes = file_bytes >> (EXT2_MIN_BLOCK_LOG_SIZE + log_block);
+	return blocks && blocks <= bytes && le32toh(super->s_first_data_block) <= 1 &&
+	       le32toh(super->s_blocks_per_group) && le32toh(super->s_inodes_per_group) &&
+	       le32toh(super->s_inodes_count) >= le32toh(super->s_inodes_per_group);
+}
+
+static bool has_partitions(const char *file)
+{
+	char *offsets = image_partition_offsets(file);
+
+	free(offsets);
+	return offsets;
+}
+
+bool image_has_name(struct source *source)
+{
+	uint8_t bytes[2 * SUPERBLOCK_AT];
+	struct ext2_super_block super;
+	struct stat status;
+
+	/* A device is opened only where it is no pipe, terminal or tape, which reading would take from. */
+	if (stat(source->path, &status) || (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)))
+		return false;
+	SCOPE_CLOSE int descriptor = source_file_open_path(source->path);
+
+	if (descriptor < 0 || whole_read(descriptor, bytes, sizeof(bytes), 0) ||
+	    archive_kind_begins(bytes, sizeof(bytes)))
+		return false;
+	off_t end = lseek(descriptor, 0, SEEK_END);
+
+	memcpy(&super, bytes + SUPERBLOCK_AT, sizeof(super));
+	if (end > 0 && has_filesystem(&super, (uint64_t)end))
+		return true;
+	return bytes[BOOT_SIGNATURE_AT] == 0x55 && bytes[BOOT_SIGNATURE_AT + 1] == 0xaa && has_partitions(source->path);
+}
+
+static void cleanup_probe(blkid_probe *probe)
+{
+	blkid_free_probe(*probe);
+}
+
+/* Does the partition begin with a superblock of its own? */
+static bool has_filesystem_at(int descriptor, uint64_t offset_bytes, uint64_t bytes)
+{
+	struct ext2_super_block super;
+
+	return !whole_read(descriptor, &super, sizeof(super), offset_bytes + SUPERBLOCK_AT) &&
+	       has_filesystem(&super, bytes);
+}
+
+char *image_partition_offsets(const char *file)
+{
+	__attribute__((cleanup(cleanup_probe))) blkid_probe probe = blkid_new_probe_from_filename(file);
+	SCOPE_CLOSE int descriptor = source_file_open_path(file);
+	blkid_partlist list = probe && descriptor >= 0 ? blkid_probe_get_partitions(probe) : NULL;
+	char *text = NULL;
+
+	for (int n = 0; list && n < blkid_partlist_numof_partitions(list); n++) {
+		blkid_partition partition = blkid_partlist_get_partition(list, n);
+		blkid_loff_t start = blkid_partition_get_start(partition);
+		blkid_loff_t sectors = blkid_partition_get_size(partition);
+		SCOPE_FREE char *before = text;
+
+		text = TAKE(before);
+		if (start <= 0 || sectors <= 0 || start > INT64_MAX / (blkid_loff_t)SECTOR_BYTES ||
+		    !has_filesystem_at(descriptor, (uint64_t)start * SECTOR_BYTES, (uint64_t)sectors * SECTOR_BYTES))
+			continue;
+		before = text;
+		if (asprintf(&text, "%s%s%" PRIu64, before ? before : "", before ? ", " : "",
+		             (uint64_t)start * SECTOR_BYTES) < 0)
+			text = NULL;
+	}
+	return text;
+}

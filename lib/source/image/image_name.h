@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which files and devices are images of ext2, ext3 or ext4. Of sources whose name says nothing, this one kind is told
+ * by bytes: what is in an image is read like what is in an archive, and names no file of this host. What begins as an
+ * archive does stays one.
+ */
+#pragma once
+
+#include "source/kind/source_kind.h"
+
+/* image:FILE, image:FILE?offset=N. */
+bool image_has_prefix(struct source *source);
+
+/* A regular file or a block device that begins with a filesystem, or with a table of partitions, one of which does. */
+bool image_has_name(struct source *source);
+
+/*
+ * The file that source->path names, which the caller frees, and where in it the filesystem begins. EINVAL: the offset
+ * is not a number; ENOMEM.
+ */
+MUST_CHECK errcode_t image_parse_name(const struct source *source, char **file, uint64_t *offset_bytes,
+                                      struct problem *problem);
+
+/* Where the partitions of a file are that hold ext2, ext3 or ext4, as "N1, N2"; NULL: there are none, or no memory. */
+char *image_partition_offsets(const char *file);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An image of ext2, ext3 or ext4 as a source, a file or a block device, read without a mount and without a write. Its
+ * author is not trusted: what is read is checked by lib/image, checksums included, and names, xattrs and maps count
+ * towards the limits of the sources. What is damaged and has a name is an error.
+ */
+#include <errno.h>
+
+#include "image/target.h"
+#include "source/image/image_name.h"
+#include "source/image/image_scan.h"
+#include "support/io/same_file.h"
+
+/* What cannot be read, or may not. */
+static errcode_t check_file(const struct scan_options *options, const char *file, struct problem *problem)
+{
+	const struct stat *image = options->image_status;
+	const char *reason = NULL;
+	struct stat status;
+
+	if (!strcmp(file, "-"))
+		reason = "an image cannot be read from standard input: it is read in any order";
+	else if (stat(file, &status))
+		return problem_set(problem, errno, file, "cannot open");
+	else if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))
+		reason = "it is neither a regular file nor a block device";
+	else if (scan_is_image(options, &status) ||
+	         (image && S_ISBLK(image->st_mode) &&
+	          (S_ISBLK(status.st_mode) ? image->st_rdev == status.st_rdev :
+	                                     loop_device_is_backed_by(image, &status))) ||
+	         (image && S_ISREG(image->st_mode) && S_ISBLK(status.st_mode) &&
+	          loop_device_is_backed_by(&status, image)))
+		reason = "source and image are the same file";
+	return reason ? problem_set_reason(problem, EINVAL, file, "cannot read", "%s", reason) : 0;
+}
+
+/* libext2fs says only what it did not find. */
+static errcode_t explain(const char *name, char *file, uint64_t offset_bytes, errcode_t error, struct problem *problem)
+{
+	const struct target target = { .path = file, .offset_bytes = offset_bytes };
+	SCOPE_FREE char *offsets = error == EXT2_ET_BAD_MAGIC && !offset_bytes ? image_partition_offsets(file) : NULL;
+
+	if (!offsets)
+		return error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ ?
+		               target_explain(&target, error, problem) :
+		               error;
+	problem_clear(problem);
+	return problem_set_reason(problem, EINVAL, name, "cannot read",
+	                          "it holds partitions: name one as image:%s?offset=N (ext2, ext3 or ext4 begin at %s)",
+	                          file, offsets);
+}
+
+static errcode_t check_volume(const struct image_scan *scan, struct problem *problem)
+{
+	const struct volume *volume = scan->volume;
+
+	if (volume->is_mounted)
+		return problem_set_reason(problem, EBUSY, scan->name, "cannot read",
+		                          "it is mounted, and may change while it is read: unmount it, or name the "
+		                          "directory that it is mounted on");
+	if (volume->needs_recovery)
+		return problem_set_reason(problem, EINVAL, scan->name, "cannot read",
+		                          "its journal has not been replayed: e2fsck -p replays it");
+	return 0;
+}
+
+static errcode_t warn(const struct image_scan *scan, const struct image_count *found, const char *action,
+                      const char *reason)
+{
+	struct problem first = { 0 };
+
+	if (!found->count || !scan->options->warnings)
+		return 0;
+	SCOPE_FREE char *path = tree_path(scan->tree, found->node);
+
+	problem_set_reason(&first, EINVAL, path ? path : scan->name, action, "%s", reason);
+	return warnings_add(scan->options->warnings, &first, found->count);
+}
+
+static void add_count(struct image_count *all, const struct image_count *more)
+{
+	if (more->count && (!all->count || more->node < all->node))
+		all->node = more->node;
+	all->count += more->count;
+}
+
+static errcode_t warn_of_losses(const struct image_scan *scan)
+{
+	struct image_count verity = { 0 };
+
+	for (unsigned int n = 0; n < scan->worker_count; n++)
+		add_count(&verity, &scan->workers[n].verity);
+	return warn(scan, &verity, "is not protected by fs-verity in the new image",
+	            "its contents are copied, without the hashes that protect them");
+}
+
+static errcode_t read_volume(struct image_scan *scan, struct problem *problem)
+{
+	size_t bytes = scan->worker_count * sizeof(*scan->workers);
+
+	scan->workers = aligned_alloc(alignof(struct image_worker), bytes);
+	if (!scan->workers)
+		return ENOMEM;
+	memset(scan->workers, 0, bytes);
+	errcode_t error = xattr_table_create(&scan->xattr_table);
+
+	if (error)
+		return error;
+	xattr_table_count(scan->xattr_table, scan->options->counts);
+	error = image_read_inodes(scan, problem);
+	progress_survey_level(scan->options->progress);
+	if (!error)
+		error = image_read_directories(scan, problem);
+	if (!error)
+		error = image_make_tree(scan, problem);
+	return error ? error : warn_of_losses(scan);
+}
+
+static void destroy_worker(struct image_worker *worker)
+{
+	if (worker->is_open)
+		directory_walker_close(&worker->walker);
+	volume_xattrs_free(&worker->xattrs);
+	arena_destroy(&worker->memory);
+	arena_destroy(&worker->scratch);
+	free(worker->notes);
+	free(worker->directories);
+	free(worker->raws);
+	free(worker->table);
+	free(worker->list);
+	free(worker->records);
+	free(worker->segments);
+	free(worker->blocks);
+	free(worker->entries);
+}
+
+static void scan_destroy(struct image_scan *scan)
+{
+	for (unsigned int n = 0; scan->workers && n < scan->worker_count; n++)
+		destroy_worker(&scan->workers[n]);
+	for (size_t n = 0; n < scan->piece_count; n++)
+		free(scan->pieces[n].inodes);
+	free(scan->workers);
+	free(scan->pieces);
+	free(scan->notes);
+	free(scan->directories);
+	free(scan->order);
+	xattr_table_destroy(scan->xattr_table);
+}
+
+static errcode_t scan_image(struct source *source, const struct scan_options *options, struct pool *pool,
+                            struct tree *tree, struct problem *problem)
+{
+	struct pool *readers = options->readers ? options->readers : pool;
+	struct image_scan scan = {
+		.tree = tree,
+		.name = source->path,
+		.options = options,
+		.pool = pool,
+		.readers = readers,
+		.worker_count = pool_workers(readers),
+	};
+	SCOPE_FREE char *file = NULL;
+	uint64_t offset_bytes;
+	errcode_t error = image_parse_name(source, &file, &offset_bytes, problem);
+
+	if (!error)
+		error = check_file(options, file, problem);
+	if (error)
+		return problem_set(problem, error, source->path, "cannot read");
+	error = image_contents_add(tree, source->path, file, offset_bytes, problem);
+	if (error)
+		return explain(source->path, file, offset_bytes, error, problem);
+	scan.volume = &image_contents_of(tree)->volume;
+	error = check_volume(&scan, problem);
+	if (!error)
+		error = read_volume(&scan, problem);
+	scan_destroy(&scan);
+	return error ? problem_set(problem, error, source->path, "cannot read") : 0;
+}
+
+const struct source_kind image_source = {
+	.takes_prefix = image_has_prefix,
+	.takes_name = image_has_name,
+	.scan = scan_image,
+	.scans_in_parallel = true,
+};
