@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What takes and gives back blocks: open, close, alloc, free, commit, prealloc, sync. */
+/* The commands that allocate and free: open, close, alloc, free, commit, prealloc, sync. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "requests.h"
 #include "words.h"
 
-/* An allocator is new: it has counted nothing. */
+/* Called for a new allocator, which has counted nothing. */
 static void forget_counts(struct shell *shell)
 {
 	shell->counted = (struct ext2mb_stats){ .struct_bytes = sizeof(shell->counted) };
@@ -63,7 +63,7 @@ errcode_t request_commit(struct shell *shell, int count, char **words, struct pr
 
 /* --- alloc ------------------------------------------------------------------------------------------------------ */
 
-/* What alloc's flags stand for: with -i, and without. */
+/* The flags of alloc's options, with -i and without. */
 static const struct {
 	const char *name;
 	uint64_t flag;
@@ -76,7 +76,7 @@ static const struct {
 
 struct wish {
 	uint64_t goal;
-	uint64_t ino; /* 0: for no file */
+	uint64_t ino; /* 0: not for a file */
 	uint64_t parent;
 	uint64_t length;
 	const char *flags;
@@ -155,7 +155,7 @@ static errcode_t alloc_blocks(struct shell *shell, const struct wish *wish, uint
 	return ext2mb_alloc(shell->filesystem.worker, &request, extent);
 }
 
-/* The file's next blocks, as if it grew. */
+/* Allocates the file's next blocks, as if it grew. */
 static errcode_t alloc_for_file(struct shell *shell, const struct wish *wish, uint64_t value,
                                 struct ext2mb_extent *extent)
 {
@@ -224,7 +224,7 @@ errcode_t request_free(struct shell *shell, int count, char **words, struct prob
 
 /* --- prealloc --------------------------------------------------------------------------------------------------- */
 
-/* The inode number of the file whose preallocation begins there; 0: small files share it. */
+/* Returns the inode number of the file whose preallocation begins there; 0: small files share it. */
 static ext2_ino_t inode_of(const struct open_file *file, uint64_t position)
 {
 	for (; file; file = file->next) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* debugmb: options, and where commands come from: -R, a script, or a user at a terminal. */
+/* debugmb: reads options, and commands from -R, a script, or a user at a terminal. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 const char *tool_name = "debugmb";
 
 struct command {
-	const char *name; /* of the filesystem; NULL: none is opened yet */
+	const char *name; /* of the filesystem; NULL: none is opened at first */
 	const char *request;
 	const char *script;
 	bool is_writable;
@@ -64,7 +64,7 @@ static const struct command_line command_line = {
 	.usage = usage, .tables = { options }, .print_epilogue = requests_print_usages, .epilogue = epilogue
 };
 
-/* Of debugmb.ct. */
+/* Made from debugmb.ct. */
 extern ss_request_table debugmb_requests;
 
 static int complain(const char *word, const char *reason)
@@ -76,7 +76,7 @@ static int complain(const char *word, const char *reason)
 	return EXIT_USAGE;
 }
 
-/* Of an odd number of quotes libss says something by itself, and that nothing was wrong. */
+/* For an odd number of quotes libss prints a message of its own, but returns success. */
 static bool has_open_quote(const char *line)
 {
 	bool is_open = false;
@@ -96,7 +96,7 @@ static void run_line(struct shell *shell, char *line)
 		shell_fail(shell, complain(line, "there is no such command: help shows all"));
 }
 
-/* As debugfs does, each command is shown before it is run; of JSON it would be no part. */
+/* Shows each command before it is run, as debugfs does, except with --json, whose output it would break. */
 static errcode_t run_script_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
 {
 	struct shell *shell = context;
@@ -104,7 +104,7 @@ static errcode_t run_script_line(void *context, const char *origin, char *line, 
 	(void)origin;
 	if (bytes && line[bytes - 1] == '\n')
 		line[--bytes] = '\0';
-	/* Of an editor that ends lines with both. */
+	/* Some editors end lines with \r\n. */
 	if (bytes && line[bytes - 1] == '\r')
 		line[--bytes] = '\0';
 	if (strlen(line) < bytes) {
@@ -115,7 +115,7 @@ static errcode_t run_script_line(void *context, const char *origin, char *line, 
 		return 0;
 	if (!shell->is_json)
 		printf("%s%s\n", *line == '#' ? "" : "debugmb: ", line);
-	/* Before any message about the command. */
+	/* Flush before any message about the command. */
 	errcode_t error = flush_output(stdout);
 	if (error) {
 		shell->is_output_lost = true;
@@ -137,7 +137,7 @@ static void run_script(struct shell *shell, const char *path)
 static void run_interactively(struct shell *shell)
 {
 	shell->is_interactive = true;
-	/* History, and completion of commands, where there is readline or libedit. */
+	/* History, and completion of commands, if readline or libedit is installed. */
 	ss_get_readline(shell->invocation);
 	ss_listen(shell->invocation);
 	shell->status = EXIT_SUCCESS;
@@ -188,7 +188,7 @@ static int run(struct shell *shell, const struct command *command)
 		else
 			run_request(3, words, shell->invocation, shell);
 	}
-	/* Without the filesystem a script's commands would fail one after the other; a user may try again. */
+	/* Without a filesystem every command of a script would fail; a user may open another one. */
 	bool is_user = !command->request && !command->script && isatty(STDIN_FILENO);
 
 	if (!command->name || filesystem_is_open(&shell->filesystem) || is_user)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How blocks would be found. A child process allocates them, watches the search, tells of it and is gone, so nothing of
- * ours has changed: neither the blocks nor the counters, goals and groups that a search leaves behind.
+ * Explains how blocks would be found. A child process allocates them, watches the search, reports it and exits. So
+ * nothing changes in our process: neither the blocks nor the counters, goals and groups that a search updates.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,14 +22,14 @@
 #include "support/vector.h"
 #include "words.h"
 
-/* Why a group was passed over, or that it was not. */
+/* Why a group was passed over, or that blocks were taken from it. */
 enum verdict {
 	VERDICT_TAKEN,
-	VERDICT_NO_RUN, /* it suited, and no run in it was what was looked for */
+	VERDICT_NO_RUN, /* the group suited the criterion, but had no suitable free extent */
 	VERDICT_CORRUPT,
 	VERDICT_FULL,
 	VERDICT_DIRECTORIES,
-	/* Those that have a value, in clusters: */
+	/* The verdicts from here on have a value, in clusters: */
 	VERDICT_LARGEST,
 	VERDICT_LONGEST,
 	VERDICT_AVERAGE,
@@ -54,14 +54,14 @@ struct looks {
 struct explanation {
 	struct ext2mb *mb;
 	struct looks looks;
-	struct free_search searches[CRITERIA]; /* as each criterion looked for the last time */
-	uint64_t failures[CRITERIA];           /* that each had before */
-	enum criterion criterion;              /* of the last look, */
-	uint32_t group;                        /* at this group: */
-	bool has_group;                        /* whether it takes from it is not known yet */
+	struct free_search searches[CRITERIA]; /* each criterion's last search */
+	uint64_t failures[CRITERIA];           /* of each criterion before this search */
+	enum criterion criterion;              /* of the last look */
+	uint32_t group;                        /* of the last look */
+	bool has_group;                        /* the last look has no verdict yet */
 };
 
-/* Looks with the same result at one group after the other become one. */
+/* Merges looks at consecutive groups with the same result. */
 static void note(struct looks *looks, const struct look *look)
 {
 	struct look *last = looks->count ? &looks->looks[looks->count - 1] : NULL;
@@ -77,7 +77,7 @@ static void note(struct looks *looks, const struct look *look)
 		looks->looks[looks->count++] = *look;
 }
 
-/* What is said of a group that was not taken from, by what is known of it. */
+/* The verdict on a group that was passed over, by its summary. */
 static struct look judge(const struct free_search *search, uint32_t number)
 {
 	const struct geometry *geometry = &search->mb->geometry;
@@ -138,13 +138,13 @@ static void nothing_more(void *context, uint32_t group)
 	(void)group;
 }
 
-/* How often the criterion has been gone through in vain. */
+/* How often the criterion has failed. */
 static uint64_t failures_of(struct ext2mb *mb, enum criterion criterion)
 {
 	return totals_count(mb, COUNT_CRITERION_FAILURES + criterion);
 }
 
-/* Nothing has been looked at yet. */
+/* Begins an attempt, in which no group has been looked at. */
 static void begin(struct explanation *explanation)
 {
 	explanation->looks.count = 0;
@@ -157,7 +157,7 @@ static void consider(void *context, const struct free_search *search, uint32_t g
 	struct explanation *explanation = context;
 
 	pass_over(explanation);
-	/* From the beginning once more, after preallocations were given back: what counts is the last attempt. */
+	/* The search began again after preallocations were discarded: only the last attempt is shown. */
 	if (search->criterion < explanation->criterion)
 		begin(explanation);
 	explanation->searches[search->criterion] = *search;
@@ -231,7 +231,7 @@ static void tell_looks(struct json *json, const struct looks *looks, enum criter
 	}
 }
 
-/* Groups that do not suit the criterion and at which the search did not look, for the index did not name them. */
+/* Counts the groups that do not suit the criterion and that the search skipped because they are not in the index. */
 static errcode_t find_left_out(const struct explanation *explanation, enum criterion criterion, struct looks *left_out)
 {
 	struct ext2mb *mb = explanation->mb;
@@ -281,7 +281,7 @@ static errcode_t tell_criterion(struct json *json, const struct explanation *exp
 	return error;
 }
 
-/* how: NULL, unless no criterion was needed. */
+/* how is NULL, unless no criterion was needed. */
 static void tell_taken(struct json *json, const struct ext2mb *mb, const struct ext2mb_extent *extent, const char *how)
 {
 	const struct geometry *geometry = &mb->geometry;
@@ -307,7 +307,7 @@ static void tell_taken(struct json *json, const struct ext2mb *mb, const struct 
 
 /* --- The search ------------------------------------------------------------------------------------------------- */
 
-/* Allocates, and gives back at once. extent->count is 0 where nothing was to be had. */
+/* Allocates, and frees at once. extent->count is 0 if nothing was found. */
 static errcode_t search_and_watch(struct explanation *explanation, struct ext2mb_worker *worker,
                                   const struct ext2mb_request *request, struct ext2mb_extent *extent)
 {
@@ -336,7 +336,7 @@ static errcode_t search_and_watch(struct explanation *explanation, struct ext2mb
 		taken.wanted = explanation->searches[taken.criterion].wanted;
 		taken.first = (uint32_t)(geometry_position(geometry, extent->start) / geometry->clusters_per_group);
 		taken.last = taken.first;
-		/* The best of all that was seen may have been seen before. */
+		/* The best extent may lie in a group that was looked at earlier. */
 		if (taken.first != explanation->group)
 			pass_over(explanation);
 		note(&explanation->looks, &taken);

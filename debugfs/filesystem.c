@@ -29,7 +29,8 @@ errcode_t filesystem_attach(struct filesystem *filesystem, const struct policy_o
 static void release(struct filesystem *filesystem)
 {
 	close_allocator(filesystem);
-	/* Closing would commit what a sync that failed has left; after one that did not nothing is lost. */
+	/* After a failed sync, closing would commit part of the changes. After a sync that succeeded the abort loses
+	 * nothing. */
 	if (filesystem->is_journalled && filesystem->fs && ext2mb_transaction_abort(filesystem->fs))
 		filesystem->is_journalled = false;
 	if (filesystem->fs)
@@ -38,7 +39,7 @@ static void release(struct filesystem *filesystem)
 	*filesystem = (struct filesystem){ 0 };
 }
 
-/* Also of a file that a loop device has mounted. */
+/* Also refuses a file that is mounted through a loop device. */
 static errcode_t refuse_mounted(const char *path, struct problem *problem)
 {
 	int flags = 0;
@@ -63,7 +64,7 @@ static errcode_t open_on(struct filesystem *filesystem, const struct policy_opti
 	                     flags, &filesystem->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
-	/* Wrong descriptors may be looked at: their groups are left out. */
+	/* A filesystem with wrong descriptors may be read: their groups are left out. */
 	error = filesystem->is_writable ? ext2fs_check_desc(filesystem->fs) : 0;
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
@@ -88,8 +89,7 @@ errcode_t filesystem_open(struct filesystem *filesystem, const char *name, enum 
 }
 
 /*
- * Until all of its state is written the filesystem counts as not clean, whatever stops that. ext2fs_flush() writes the
- * superblock last.
+ * The filesystem is marked as not clean until all of its state is written. ext2fs_flush() writes the superblock last.
  */
 static errcode_t write_state(struct filesystem *filesystem)
 {
@@ -103,7 +103,7 @@ static errcode_t write_state(struct filesystem *filesystem)
 		error = ext2mb_orphan_sync(filesystem->orphans);
 	if (!error)
 		error = ext2mb_sync(filesystem->mb);
-	/* After an error, too, but only in memory: the next call that succeeds writes all that failed. */
+	/* Set after an error, too, but only in memory: the next successful call writes everything. */
 	fs->super->s_state |= valid;
 	if (error)
 		return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The groups and how they are found: mb_groups, mb_structs, orders, goals, check. */
+/* Commands that show the groups and their index: mb_groups, mb_structs, orders, goals, check. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -60,7 +60,7 @@ errcode_t request_check(struct shell *shell, int count, char **words, struct pro
 		return problem_set_reason(problem, error, filesystem->target.path, "check", "%s", why);
 	if (error)
 		return error;
-	/* Of damage the user is told once more: that is what was asked. */
+	/* `check` reports all damage, also what the user has been told before. */
 	filesystem->corrupt_groups = 0;
 	const char *result = mb->corrupt_groups ? "damaged" : "clean";
 
@@ -95,7 +95,7 @@ static errcode_t list_orders(struct shell *shell)
 	return listing_end(&listing);
 }
 
-/* The groups of a set, of which "3-5" stands for three. */
+/* Prints the groups of a set; "3-5" stands for three groups. */
 static void print_members(struct ext2mb *mb, enum index_kind kind, unsigned int order, const char *heading)
 {
 	uint32_t groups = mb->geometry.groups;

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* A last column to the left is not filled up. */
+/* A left-aligned last column is not padded. */
 static int width_of(const struct column *column)
 {
 	return column[1].name || column->width > 0 ? column->width : 0;

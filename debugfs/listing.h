@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How commands print: for people, or with --json as one document for each listing. */
+/* Output of commands: as text, or with --json as one document per listing. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 
 struct column {
 	const char *name; /* its heading, and the key in JSON */
-	int width;        /* negative: to the left */
+	int width;        /* negative: left-aligned */
 };
 
 struct cell {
-	const char *text; /* NULL: it is a number */
+	const char *text; /* NULL: the cell is a number */
 	uint64_t number;
 };
 
@@ -28,7 +28,7 @@ struct cell {
 		.text = (value)                                                                                        \
 	}
 
-/* Rows of as many cells as there are columns, which end with a name of NULL. */
+/* A listing in rows. The columns end with a NULL name; a row has a cell for each. */
 struct listing {
 	struct json json;
 	bool is_json;
@@ -39,5 +39,5 @@ void listing_begin(struct listing *listing, bool is_json, const struct column *c
 void listing_row(struct listing *listing, const struct cell *cells);
 MUST_CHECK errcode_t listing_end(struct listing *listing);
 
-/* Prints one of the kernel's forms, as it is or as JSON. */
+/* Prints one of the kernel's forms, as text or as JSON. */
 MUST_CHECK errcode_t listing_kernel_form(bool is_json, enum kernel_form form, struct ext2mb *mb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The groups as a picture: a character for each group, or for each part of one. */
+/* Draws the groups: a character for each group, or for each part of a group. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define CELLS 64 /* in a line */
 
-/* How each character looks, where a terminal has colours. */
+/* The colour of each character on a terminal that has colours. */
 static const struct {
 	char character;
 	const char *colour;
@@ -51,7 +51,7 @@ static bool has_colours(const struct shell *shell)
 	       strcmp(terminal, "dumb");
 }
 
-/* Runs of one character have one colour. */
+/* A run of equal characters is printed in one colour. */
 static void print_picture(const char *picture, bool is_coloured)
 {
 	if (!is_coloured) {
@@ -99,7 +99,7 @@ static errcode_t read_parts(struct ext2mb *mb, uint32_t number, struct part *par
 
 		while (cluster < run_end) {
 			uint32_t index = (uint32_t)((uint64_t)cluster * count / clusters);
-			/* Of the next part the first cluster. */
+			/* The first cluster of the next part. */
 			uint32_t end = (uint32_t)(((uint64_t)(index + 1) * clusters + count - 1) / count);
 			uint32_t alike_here = (end < run_end ? end : run_end) - cluster;
 			struct part *part = &parts[index];

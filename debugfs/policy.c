@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The policy and what can be set, by the kernel's names where it has it too. */
+/* Commands for the policy and the tunables, which have the kernel's names if it has them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -34,7 +34,8 @@ static errcode_t list(struct shell *shell)
 	return listing_end(&listing);
 }
 
-/* Attaches another allocator, which must have the value: it may round it, or have none for this filesystem. */
+/* Attaches another allocator and checks that it took the value: it may round it, or not have this tunable on this
+ * filesystem. */
 static errcode_t attach(struct shell *shell, const struct tunable *tunable, uint64_t value, struct problem *problem)
 {
 	errcode_t error = filesystem_attach(&shell->filesystem, &shell->policy);
@@ -45,7 +46,7 @@ static errcode_t attach(struct shell *shell, const struct tunable *tunable, uint
 	return tunable ? tunable_verify(tunable, shell->filesystem.mb, &shell->policy, value, problem) : 0;
 }
 
-/* tunable: what is new in the options; NULL: a library. */
+/* tunable is the option that changes; NULL: the user's library. */
 static errcode_t change(struct shell *shell, const struct policy_options *options, const struct tunable *tunable,
                         uint64_t value, struct problem *problem)
 {
@@ -56,7 +57,8 @@ static errcode_t change(struct shell *shell, const struct policy_options *option
 	errcode_t error = attach(shell, tunable, value, problem);
 
 	if (error) {
-		/* As it was, or closed if that cannot be; what is said is why the new one could not be had. */
+		/* Restores the old policy; if that fails, the filesystem is closed. The message says why the new one
+		 * failed. */
 		shell->policy = before;
 		errcode_t second = filesystem_attach(filesystem, &shell->policy);
 
@@ -69,7 +71,7 @@ static errcode_t change(struct shell *shell, const struct policy_options *option
 	return error;
 }
 
-/* What the old allocator has not written would be lost. */
+/* A new allocator would lose what the old one has not written. */
 static errcode_t refuse_changed(const struct shell *shell, struct problem *problem)
 {
 	if (!shell->filesystem.is_changed)
@@ -77,7 +79,7 @@ static errcode_t refuse_changed(const struct shell *shell, struct problem *probl
 	return problem_set_reason(problem, EBUSY, NULL, "policy", "there are changes: sync first");
 }
 
-/* What is set for the whole of an allocator needs another one. */
+/* Options that are fixed when an allocator opens need a new allocator. */
 static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint64_t value, struct problem *problem)
 {
 	struct policy_options options = shell->policy;
@@ -128,7 +130,7 @@ errcode_t request_policy(struct shell *shell, int count, char **words, struct pr
 	char *text = strchr(name, '=');
 	uint64_t value;
 
-	/* A name alone is a policy's. */
+	/* A name without a value is a policy. */
 	if (text)
 		*text++ = '\0';
 	const struct tunable *tunable = tunable_find(text ? name : "policy");

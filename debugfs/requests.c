@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of commands, and what is the same for all. */
+/* The table of commands, and what they share. */
 #include "requests.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ enum need {
 
 static const struct request {
 	const char *name;
-	const char *arguments; /* as help says it */
+	const char *arguments; /* as shown by help */
 	enum need need;
 	int least, most; /* words after the name, options included */
 	request_function run;
@@ -119,13 +119,13 @@ static errcode_t run(struct shell *shell, const struct request *request, int cou
 		return error;
 	if (count - 1 < request->least || count - 1 > request->most)
 		return WRONG_USAGE;
-	/* getopt(3) begins anew; its own messages would not say which command it is. */
+	/* Restart getopt(3). Its own messages are off: they would not name the command. */
 	optind = 0;
 	opterr = 0;
 	error = shell_explain_policy(shell, request->run(shell, count, words, problem), problem);
 	errcode_t output_error = flush_output(stdout);
 
-	/* Nothing more would be seen of a script. The reason may have been lost where the output was made. */
+	/* The output of a script is lost from here on. The reason may not be known any more. */
 	if (!output_error)
 		return error;
 	shell->is_over = shell->is_output_lost = true;

@@ -7,16 +7,16 @@
 
 #include "shell.h"
 
-/* What a command returns where somebody else has told the user of the failure; see also words.h. */
+/* Returned by a command whose failure has been reported already; see also words.h. */
 #define FAILURE_IS_TOLD ((errcode_t)-2)
 
-/* words[0] is the command's name; a problem need not be recorded. */
+/* words[0] is the command's name. Recording a problem is optional. */
 typedef errcode_t (*request_function)(struct shell *shell, int count, char **words, struct problem *problem);
 
-/* How each command is used, for --help. */
+/* Prints the usage of each command, for --help. */
 void requests_print_usages(void);
 
-/* What all of debugmb.ct calls. */
+/* The function that all requests of debugmb.ct call. */
 void run_request(int count, const char *const *words, int invocation, void *shell);
 
 errcode_t request_open(struct shell *shell, int count, char **words, struct problem *problem);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What commands share: the filesystem, the policy, and how it went. */
+/* State that commands share: the filesystem, the policy, and the exit status. */
 #pragma once
 
 #include "filesystem.h"
@@ -7,24 +7,24 @@
 struct shell {
 	struct filesystem filesystem;
 	struct policy_options policy; /* of the next allocator */
-	struct user_library *user;    /* owned; that has a policy, or had one; NULL: none */
-	struct ext2mb_stats counted;  /* by this allocator when stats -r was given last */
+	struct user_library *user;    /* owned; the library of the present or an earlier policy; NULL: none */
+	struct ext2mb_stats counted;  /* counters at the last stats -r */
 	int invocation;               /* libss's number of the shell */
 	int status;                   /* the exit status: that of the first command that failed */
 	bool is_json;
 	bool is_interactive;
 	bool is_over;        /* quit was given */
-	bool is_output_lost; /* and the user knows */
+	bool is_output_lost; /* and this has been reported */
 };
 
 /* Remembers the status of a command that failed, if it is the first one. */
 void shell_fail(struct shell *shell, int status);
 
 /*
- * Tells of groups that have turned out to be corrupt since the user was told last, once for all that a command finds.
- * Returns the command's status so far: EXIT_FAILURE if there were any.
+ * Reports groups that were found to be corrupt since the last report, once per command. Returns EXIT_FAILURE if there
+ * were any.
  */
 int shell_tell_corruption(struct shell *shell);
 
-/* If a library's policy has answered what cannot be, that is why a command failed, and the problem says so. */
+/* If a command failed because a library's policy gave an impossible answer, says so in the problem. */
 errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struct problem *problem);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What happened since the allocator was opened, and what holds now: mb_stats, stats. */
+/* Counters since the allocator was opened, and the present state: mb_stats, stats. */
 #include <stddef.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ errcode_t request_mb_stats(struct shell *shell, int count, char **words, struct 
 	return listing_kernel_form(shell->is_json, KERNEL_MB_STATS, shell->filesystem.mb);
 }
 
-/* What holds now, then what was counted since the allocator was opened or stats -r given. */
+/* Prints the present state, then what was counted since the allocator was opened or since stats -r. */
 static errcode_t show(const struct shell *shell, const struct ext2mb_stats *stats)
 {
 	static const struct column columns[] = { { "counter", -22 }, { "value", 12 }, { 0 } };

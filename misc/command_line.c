@@ -19,7 +19,7 @@
 #define HELP_WIDTH 110
 #define MOST_OPTIONS 128 /* of a tool with a workload */
 
-/* What getopt_long(3) returns for an option that was given by its name: beyond every letter. */
+/* getopt_long(3) returns values from here on for options given by name; all letters are below. */
 #define FIRST_NAME 256
 
 static void choose_help(struct command *command, const struct taken_option *option);
@@ -33,7 +33,7 @@ static const struct option_row standard_rows[] = {
 	  .letter = 'V',
 	  .set = choose_version,
 	  .help = "the versions of the tool and of its library" },
-	/* For the make file. No other option begins with --sh, so that abbreviations stay what they are. */
+	/* Used by the Makefile. No other option begins with --sh, so abbreviations keep their meaning. */
 	{ .name = "shell-completion",
 	  .argument = "SHELL",
 	  .kind = ARGUMENT_WORDS,
@@ -44,7 +44,7 @@ static const struct option_row standard_rows[] = {
 
 _Static_assert(PROGRESS_AUTO == 0 && PROGRESS_BAR == 1 && PROGRESS_JSON == 2 && PROGRESS_NONE == 3, PROGRESS_WORDS);
 
-/* The one that is being read: for --help. */
+/* The one that is being read; --help needs it. */
 static const struct command_line *current;
 
 /* --- Words ------------------------------------------------------------------------------------------------------ */
@@ -92,7 +92,7 @@ static void describe_option(const struct option_row *row)
 	           row->letter ? printf("  -%c, %s", row->letter, option) :
 	                         printf("      %s", option);
 
-	/* A long one has a line of its own. */
+	/* A long name has a line of its own. */
 	if (used >= HELP_COLUMN) {
 		putchar('\n');
 		used = 0;
@@ -104,7 +104,7 @@ static void describe_option(const struct option_row *row)
 	printf("%s%s\n", line, row->word && row->kind == ARGUMENT_WORDS ? list : "");
 }
 
-/* Names and arguments alone, as many in a line as there is room for. */
+/* Prints names and arguments alone, as many as fit in a line. */
 static const struct option_row *describe_briefly(const struct option_row *row)
 {
 	char option[WORD_LIST_BYTES];
@@ -144,7 +144,7 @@ static void choose_help(struct command *command, const struct taken_option *opti
 
 	(void)command;
 	(void)option;
-	/* All at once: an error in the middle would be known without its reason. */
+	/* Write all at once: after an error in the middle its reason would be lost. */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	fputs(current->usage, stdout);
 	for (const struct option_row *const *table = current->tables; *table; table++)
@@ -215,7 +215,7 @@ static void collect_options(const struct command_line *line, struct all_options 
 	add_table(all, standard_rows);
 }
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 static const struct option_row *row_of(const struct all_options *all, int option)
 {
 	if (option >= FIRST_NAME)
@@ -226,7 +226,7 @@ static const struct option_row *row_of(const struct all_options *all, int option
 	return NULL;
 }
 
-/* As it is on the command line. */
+/* The option as the command line has it. */
 static const char *label_of(const struct option_row *row)
 {
 	static char label[WORD_BYTES];
@@ -346,7 +346,7 @@ bool command_line_has(const struct command_line *line, int argument_count, char 
 	collect_options(line, &all);
 	opterr = 0;
 	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
-		/* An argument is missing: optopt says of which. */
+		/* An argument is missing: optopt is its option. */
 		const struct option_row *row = row_of(&all, option == '?' ? optopt : option);
 
 		found = found || (row && wanted(row, option >= FIRST_NAME));

@@ -15,7 +15,7 @@ struct argument_list {
 	size_t count, capacity;
 };
 
-/* Ends the program where there is no memory. */
+/* Ends the program without memory. */
 void argument_list_add(struct argument_list *arguments, char *argument);
 
 /* Rows of several tools. */
@@ -34,15 +34,17 @@ void argument_list_add(struct argument_list *arguments, char *argument);
 #define MOST_OPTION_TABLES 8
 
 struct command_line {
-	const char *usage;  /* what --help begins with */
+	const char *usage;  /* the beginning of --help */
 	const char *advice; /* said after a message about an option that is in no table; NULL: nothing */
-	/* Each ends with a row that is all zeros; NULL follows the last one. --help and --version are added to them. */
+	/* Each table ends with a row of zeros; NULL follows the last table. --help and --version are added. */
 	const struct option_row *tables[MOST_OPTION_TABLES];
-	void (*print_epilogue)(void); /* what --help says after the options where that is more than a text; NULL */
-	const char *epilogue;         /* what it ends with; NULL: nothing */
+	void (*print_epilogue)(void); /* prints what --help says after the options, if that is more than a text; or
+	                               * NULL */
+	const char *epilogue;         /* the end of --help; NULL: nothing */
 	/*
-	 * Where the options depend on the first argument: those after the index'th word that it can be, NULL after the
-	 * last one. Kept until the next call. For completion. `word` is that word.
+	 * Used for completion, if the options depend on the first argument: returns the command line after that
+	 * argument's index'th possible word, and the word itself in `word`; NULL after the last one. The result is
+	 * valid until the next call.
 	 */
 	const struct command_line *(*after_word)(unsigned int index);
 	const char *word;
@@ -50,15 +52,15 @@ struct command_line {
 
 /*
  * Reads all options, wherever they are. Wrong ones, --help and --version end the program. Returns the index of the
- * first argument that is no option: getopt(3) has moved these to the end.
+ * first argument that is not an option: getopt(3) has moved those to the end.
  */
 int command_line_read(const struct command_line *line, int argument_count, char **arguments, struct command *command);
 
-/* Is there an option among the arguments that is `wanted`? Says nothing of wrong ones. */
+/* Is `wanted` true of an option among the arguments? Ignores wrong options. */
 bool command_line_has(const struct command_line *line, int argument_count, char **arguments,
                       bool (*wanted)(const struct option_row *row, bool is_by_name));
 
-/* Reads a number as the row has it; a wrong one ends the program. */
+/* Reads a number within the row's limits; a wrong one ends the program. */
 uint64_t read_number(const struct option_row *row, const char *argument);
 
 #define WORD_LIST_BYTES 512
@@ -66,5 +68,5 @@ uint64_t read_number(const struct option_row *row, const char *argument);
 /* Adds a word to "text, json or filefrag". */
 void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last);
 
-/* What --help says of a table's options. */
+/* Prints what --help says of a table's options. */
 void command_line_describe(const struct option_row *rows);

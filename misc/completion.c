@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Where a word of readline ends at =, --report=js is three of them; where it does not, `attached` is put before each
- * proposal. An option's key is its name, with a = where the argument is attached to it.
+ * If readline splits words at =, --report=js is three words; if it does not, `attached` is put before each proposal.
+ * An option's key is its name, with a = if the argument is attached to it.
  */
 static const char bash_start[] =
 	"	local word=${COMP_WORDS[COMP_CWORD]} key=${COMP_WORDS[COMP_CWORD - 1]} attached='' is_end=''\n"
@@ -43,7 +43,7 @@ static const char bash_end[] =
 
 typedef void print_row(const struct option_row *row);
 
-/* Those without help are refused, for scripts alone, or another name of the one before. */
+/* Skips rows without help: options that are refused, are for scripts alone, or are another name of the row before. */
 static void for_each_row(const struct command_line *line, const struct option_row *standard_rows, print_row *print)
 {
 	for (const struct option_row *const *table = line->tables; *table; table++)
@@ -81,7 +81,7 @@ static void print_bash_option(const struct option_row *row)
 		printf(" --%s%s", row->name, row->kind != ARGUMENT_NONE && !row->is_optional ? "=" : "");
 }
 
-/* What may be attached to the option or, where there has to be an argument, follows it. */
+/* The argument: attached to the option, or, if it is required, the next word. */
 static void print_bash_argument(const struct option_row *row)
 {
 	static const char *const kinds[] = {
@@ -136,7 +136,7 @@ static void print_bash(const struct command_line *line, const struct option_row 
 
 /* --- zsh -------------------------------------------------------------------------------------------------------- */
 
-/* In one line, without what has a meaning in a specification of _arguments. */
+/* Prints one line without the characters that have a meaning for zsh's _arguments. */
 static void print_zsh_text(const char *text)
 {
 	size_t length = strlen(text);

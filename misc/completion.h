@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of options as files that complete words of the command line: Makefile.in installs them for the shells. */
+/* Writes tables of options as completion files, which Makefile.in installs for the shells. */
 #pragma once
 
 #include "command_line.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e2allocsim: options in, one report or one message out. All else is in lib/simulate. */
+/* e2allocsim: reads options, and prints one report or one message. The work is in lib/simulate. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,10 +14,11 @@
 
 const char *tool_name = "e2allocsim";
 
-/* The library whose functions are asked meanwhile; NULL: none is. */
+/* The library whose policy functions are being called; NULL: none. */
 static const char *asked_library;
 
-/* One that calls exit(3) would end the program as if the run had gone well. Of several threads the first one tells. */
+/* A policy that calls exit(3) would end the program as if the run had succeeded. The first of several threads reports
+ * it. */
 static void note_end(void)
 {
 	static atomic_flag is_told = ATOMIC_FLAG_INIT;
@@ -30,8 +31,8 @@ static void note_end(void)
 	_exit(EXIT_FAILURE);
 }
 
-/* exit(3) takes a function off the list as it calls it: a second thread would end the program before the first has
- * told. */
+/* exit(3) removes a function from its list before it calls it. Without a second entry, another thread could end the
+ * program before the first has reported. */
 static errcode_t watch_end(void)
 {
 	for (unsigned int thread = 0; thread <= MOST_THREADS; thread++)
@@ -55,7 +56,7 @@ static errcode_t run_simulation(struct command *command, struct measurement **me
 	return error;
 }
 
-/* A new image gets its name once all has gone well: what it is to replace is there until then. */
+/* A new image gets its name after success; the file that it replaces stays until then. */
 static errcode_t make_and_simulate(struct command *command, struct measurement **measurements, size_t *count,
                                    struct problem *problem)
 {

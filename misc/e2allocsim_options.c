@@ -16,10 +16,10 @@
 #define MOST_PROCESSORS 65536
 #define MOST_GOALS 65536
 
-/* As many as the series' own fragmentation test has threads. */
+/* The number of threads in the series' own fragmentation test. */
 #define PROCESSORS 64
 
-/* Of fallocate2, truncate and creat_clo. */
+/* Default of fallocate2, truncate and creat_clo. */
 #define MEASURED_REPEATS 3
 
 static const char usage[] =
@@ -93,7 +93,7 @@ static bool is_set(const struct command *command, const struct tunable *wanted)
 	return command->policy.tunables_set & UINT64_C(1) << index;
 }
 
-/* NAME=VALUE, as often as is wanted. */
+/* NAME=VALUE; may be repeated. */
 static void set_set(struct command *command, const struct taken_option *option)
 {
 	char *value = strchr(option->argument, '=');
@@ -111,7 +111,7 @@ static void set_set(struct command *command, const struct taken_option *option)
 	tunable_set(tunable, &command->policy, number);
 }
 
-/* As Linux presets mb_max_linear_groups there. */
+/* Linux's default of mb_max_linear_groups on rotational disks. */
 static void set_rotational(struct command *command, const struct taken_option *option)
 {
 	(void)option;
@@ -132,7 +132,7 @@ static const char *shown_word(unsigned int index)
 	return kernel_form_name((enum kernel_form)index);
 }
 
-/* Those that can be set. */
+/* Lists the tunables that can be set. */
 static const char *tunable_word(unsigned int index)
 {
 	const struct tunable *tunable;
@@ -194,7 +194,7 @@ static void set_processors(struct command *command, const struct taken_option *o
 
 static void choose_machine(struct command *command, const struct taken_option *option)
 {
-	/* Where calls take no time no clock goes on, and fallocate2 would never be late. */
+	/* If calls take no time, the modelled clock stands still, and fallocate2 would never end. */
 	if (machine_parse(option->argument, &command->machine) || !command->machine.call)
 		usage_error("--machine: %s: neither a machine that e2allocsim(8) lists nor five numbers of nanoseconds "
 		            "with "
@@ -225,7 +225,7 @@ void set_mke2fs_option(struct command *command, const struct taken_option *optio
 
 	command->type_given = command->type_given || strchr("tTO", letter);
 	command->extended_given = command->extended_given || letter == 'E';
-	/* mke2fs would cut it, with a warning that is not shown here. */
+	/* mke2fs would truncate it, with a warning that is not shown here. */
 	if (letter == 'L' && strlen(option->argument) > EXT2_LABEL_LEN)
 		usage_error("-L: %s is longer than %d bytes", option->argument, EXT2_LABEL_LEN);
 	mke2fs_arguments_add(&command->mke2fs, letter, option->argument);
@@ -392,7 +392,7 @@ static const struct option_row run_rows[] = {
 	{ 0 },
 };
 
-/* A replay has an order and threads of its own, and never changes the image. */
+/* A replay takes order and threads from the trace, and never changes the image. */
 static const struct option_row replay_rows[] = {
 	{ .heading = "How it runs" },
 	REPORT_ROWS,
@@ -504,7 +504,7 @@ static void set_image(struct command *command, int count, char **arguments)
 		mke2fs_arguments_add(&command->mke2fs, 't', "ext4");
 		mke2fs_arguments_add(&command->mke2fs, 'O', "orphan_file");
 	}
-	/* Where directories go depends on it: equal runs shall be equal. */
+	/* The hash seed decides where directories go: runs with equal options shall be equal. */
 	if (command->size && !command->extended_given)
 		mke2fs_arguments_add(&command->mke2fs, 'E', "hash_seed=00000000-0000-4000-8000-000000000000");
 }
@@ -522,7 +522,7 @@ static void set_all(struct command *command, int count, char **arguments)
 	command->overview.online_processors = command->options.online_processors;
 }
 
-/* What only the clock tells is measured several times, unless the one run is to be written. */
+/* Times are measured several times, unless the one run is to be written. */
 static unsigned int default_repeats(const struct command *command)
 {
 	const struct simulate_options *options = &command->options;
@@ -531,7 +531,7 @@ static unsigned int default_repeats(const struct command *command)
 	return options->workload && options->workload->row && !is_written ? MEASURED_REPEATS : 1;
 }
 
-/* Its options are known once it is. */
+/* The workload decides which options there are. */
 static const char workload_is_first[] = "WORKLOAD has to come first, before all options";
 
 static const struct command_line *after_word(unsigned int index);
@@ -543,7 +543,8 @@ static const struct command_line all_line = {
 	.word = "all",
 };
 
-/* The options with a workload, or with none of them; its own go to settings, which the line points to. */
+/* The command line of a workload, or of none. The workload's own options are stored in settings, to which the line
+ * points. */
 static struct command_line workload_line(const struct workload *workload,
                                          struct option_row settings[WORKLOAD_MOST_OPTIONS + 1])
 {
@@ -582,14 +583,14 @@ static const struct command_line *after_word(unsigned int index)
 	return workload ? &line : NULL;
 }
 
-/* Of a workload that replays, nothing else was asked for: beside what was traced stand the main policies. */
+/* A replay without options about the policy compares the main policies with the trace. */
 static bool is_compared(const struct option_row *row, bool is_by_name)
 {
 	(void)is_by_name;
 	return row->name && (strcmp(row->name, "policy") == 0 || strcmp(row->name, "compare") == 0);
 }
 
-/* Reads the options, and returns how many arguments are left, which are at the end. */
+/* Reads the options. Returns how many arguments are left; they are at the end. */
 static int read_options(int argument_count, char **arguments, struct command *command)
 {
 	struct option_row settings[WORKLOAD_MOST_OPTIONS + 1];
@@ -608,7 +609,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	return argument_count - used;
 }
 
-/* With a machine that is modelled its processors stand where threads stand otherwise. */
+/* With a modelled machine, its processors take the place of threads. */
 static void set_machine(struct command *command)
 {
 	if (!command->machine.name) {
@@ -626,7 +627,7 @@ static void set_machine(struct command *command)
 	command->options.machine = &command->machine;
 	command->options.threads = command->processors ? command->processors : &command->options.processors;
 	command->options.thread_count = command->processors ? command->processor_count : 1;
-	/* The kernel has a goal for each processor there is, used or not. */
+	/* The kernel has a goal for each possible processor, used or not. */
 	uint32_t *goals = &command->policy.allocator.streams;
 
 	for (size_t index = 0; !goals_given && index < command->options.thread_count; index++)
@@ -657,7 +658,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (workload)
 		workload_preset(workload, command->settings);
 	if (!is_option) {
-		/* getopt(3) begins its messages with it. */
+		/* getopt(3) begins its messages with argv[0]. */
 		arguments[1] = arguments[0];
 		argument_count--;
 		arguments++;

@@ -7,24 +7,24 @@
 #include "simulate/simulate.h"
 
 struct command {
-	bool is_all; /* `e2allocsim all`: overview is set, and nothing that follows it */
+	bool is_all; /* `e2allocsim all`: overview is set, and no member after it */
 	struct overview_options overview;
 	struct simulate_options options;
 	struct setting settings[WORKLOAD_MOST_OPTIONS];
 	struct policy_options policy;
-	struct user_library *user; /* owned; NULL: the policy is one of those that are built in */
+	struct user_library *user; /* owned; NULL: the policy is built in */
 	enum comparison comparison;
 	struct configuration *configurations; /* owned */
 	unsigned int *threads;                /* owned */
 	unsigned int *processors;             /* owned; NULL: not given */
 	size_t processor_count;
-	struct machine machine; /* whose name is NULL: none */
-	const char *size;       /* to make the image with; NULL: it is there */
+	struct machine machine; /* a NULL name: none */
+	const char *size;       /* of the new image; NULL: the image exists */
 	bool force;
-	bool is_aged;      /* the new image, before the workload */
-	bool is_half_full; /* the same */
+	bool is_aged;      /* age the new image before the workload */
+	bool is_half_full; /* fill half of the new image before the workload */
 	struct argument_list mke2fs;
-	bool type_given;     /* -t, -T or -O: we add none of our own */
+	bool type_given;     /* by -t, -T or -O: ours is not added */
 	bool extended_given; /* -E */
 	enum progress_style progress;
 	bool json;

@@ -12,6 +12,7 @@
 #include "analyze/read/filesystem.h"
 #include "e2frag_options.h"
 #include "image/lookup.h"
+#include "image/replayed.h"
 #include "image/target.h"
 #include "populate/output/output.h"
 #include "support/io/same_file.h"
@@ -22,9 +23,9 @@
 
 const char *tool_name = "e2frag";
 
-/* --- What a report is made of, or what has one already ------------------------------------------------------------ */
+/* --- The filesystem or the saved report --------------------------------------------------------------- */
 
-/* A filesystem that is open, and its report; or a report alone that was written by --json: saved.text. */
+/* An open filesystem and its report, or only a report that --json wrote: saved.text. */
 struct subject {
 	struct target target;
 	struct volume volume;
@@ -44,24 +45,49 @@ static void subject_close(struct subject *subject)
 	saved_report_free(&subject->saved);
 }
 
-static errcode_t open_volume(struct subject *subject, struct problem *problem)
+/* What cannot be read as if its journal had been replayed is read as it lies; refusal says why. */
+static errcode_t open_volume(struct subject *subject, struct problem *refusal, struct problem *problem)
 {
 	const struct target *target = &subject->target;
-	errcode_t error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
+	errcode_t error = volume_open_as_replayed(target->path, target->offset_bytes, &subject->volume, refusal);
 
+	if (error)
+		error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
 	subject->is_open = !error;
 	if (!error)
 		report_filesystem_describe(&subject->volume, &subject->report->filesystem);
-	/* A file of e2image is opened like one that is cut off. */
+	/* Files of e2image are handled like truncated images. */
 	bool may_be_other = error ? error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ :
 	                            subject->report->filesystem.missing_blocks;
 
 	return may_be_other ? target_explain(target, error, problem) : error;
 }
 
+/* Warns if a report may be wrong, or is of what is not in its place yet. */
+static void warn(const struct subject *subject, const struct problem *refusal)
+{
+	const struct volume *volume = &subject->volume;
+	const char *path = subject->target.path;
+	struct problem problem = { 0 };
+
+	if (volume->is_mounted)
+		problem_set_reason(&problem, EBUSY, path, "is mounted and may change while it is read",
+		                   "the report may be wrong");
+	else if (volume->is_replayed)
+		problem_set_reason(&problem, EBUSY, path, "has a journal that was not replayed",
+		                   "the report shows what a replay would leave");
+	else if (volume->needs_recovery)
+		problem_set_reason(&problem, EBUSY, path, "has a journal that was not replayed",
+		                   "the report may be wrong, because the journal cannot be read: %s",
+		                   refusal->reason ? refusal->reason : error_message(refusal->error));
+	else
+		return;
+	print_problem(&problem);
+}
+
 /*
  * Opens a filesystem, and warns if its report may be wrong. offset_bytes, partition: as for target_find().
- * may_be_saved: the name may be that of a saved report, which is read. subject_close() is due in any case.
+ * may_be_saved: if the name is that of a saved report, reads it. The caller calls subject_close() in any case.
  */
 static errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
                               struct subject *subject, struct problem *problem)
@@ -74,21 +100,17 @@ static errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned 
 		return problem_set(problem, ENOMEM, name, "cannot open");
 	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
 
-	if (!error)
-		error = open_volume(subject, problem);
 	if (error)
 		return error;
-	struct report_filesystem *filesystem = &subject->report->filesystem;
-	const char *doubt = filesystem->is_mounted     ? "is mounted and may change while it is read" :
-	                    filesystem->needs_recovery ? "has a journal that was not replayed" :
-	                                                 NULL;
+	struct problem refusal = { 0 };
 
-	filesystem->target = name;
-	if (doubt) {
-		problem_set_reason(problem, EBUSY, subject->target.path, doubt, "the report may be wrong");
-		print_problem(problem);
+	error = open_volume(subject, &refusal, problem);
+	if (!error) {
+		subject->report->filesystem.target = name;
+		warn(subject, &refusal);
 	}
-	return 0;
+	problem_clear(&refusal);
+	return error;
 }
 
 /* --- --html: the page and the file that it is in ------------------------------------------------------------------ */
@@ -111,9 +133,8 @@ static bool is_shown(const struct report *report, const struct stat *page)
 }
 
 /*
- * Writes the page of form_html(); after is NULL but for comparisons. A file gets its name once it is whole: a
- * page that is there stays until then. A pipe is written directly. Block devices and the images that the reports are of
- * are refused.
+ * Writes the page of form_html(); after is NULL but for comparisons. A file gets its name once it is whole; an older
+ * page stays until then. A pipe is written directly. Block devices and the reported images are refused.
  */
 static errcode_t page_write(const struct command *command, const struct report *before, const struct report *after,
                             struct problem *problem)
@@ -127,7 +148,7 @@ static errcode_t page_write(const struct command *command, const struct report *
 		return problem_set_reason(problem, EINVAL, path, "cannot write the page", "it is a device");
 	if (exists && (is_shown(before, &status) || is_shown(after, &status)))
 		return problem_set_reason(problem, EINVAL, path, "cannot write the page", "it is the image itself");
-	/* While there is a temporary file; a pipe can be waited for as long as one likes. */
+	/* Only a temporary file needs removing at a signal; a pipe may block for any time. */
 	if (!exists || S_ISREG(status.st_mode))
 		interrupt_install();
 	errcode_t error = text_file_write(path, write_form, &page, "cannot write the page", problem);
@@ -140,7 +161,7 @@ static errcode_t page_write(const struct command *command, const struct report *
 
 /* --- The report --------------------------------------------------------------------------------------------------- */
 
-/* What is damaged has been counted and left out. */
+/* Damaged parts have been counted and left out. */
 static int print_damage(const struct subject *subject)
 {
 	const struct report *report = subject->report;
@@ -166,7 +187,7 @@ static int print_damage(const struct subject *subject)
 	return EXIT_FAILURE;
 }
 
-/* Beside the report, because not every form has a place for it. */
+/* Printed to standard error, because not every form has a place for it. */
 static void print_left_out(const struct command *command, const struct subject *subject)
 {
 	const struct report *report = subject->report;
@@ -236,7 +257,7 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	if (error)
 		return problem_set(problem, error, NULL, "cannot show progress");
 	set_chunk(command, &subject->report->filesystem);
-	/* What follows writes to where reading may stop for long: there a signal ends us at once, as usual. */
+	/* The rest writes to an output whose reader may block: there a signal ends us at once, as usual. */
 	interrupt_install();
 	error = analyze(&subject->volume, &command->options, subject->report, problem);
 	interrupt_uninstall();
@@ -246,7 +267,7 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	return error;
 }
 
-/* A saved report has what it was asked for when it was made. */
+/* A saved report has the figures that were asked for when it was made. */
 static errcode_t compute_figures(const struct command *command, const struct subject *subject, const char *name,
                                  struct compared *compared, struct problem *problem)
 {
@@ -300,7 +321,7 @@ static int compare(struct command *command, const struct subject *subject)
 	return status;
 }
 
-/* As the score is shown: 30.4 is not above 30, and 30.44 not above 30.4. */
+/* Compares the score as shown: 30.4 is not above 30, and 30.44 not above 30.4. */
 static bool is_above(const struct command *command, double score)
 {
 	char shown[32];

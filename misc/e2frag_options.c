@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e2frag's options and what cannot be combined. */
+/* e2frag's options, and those that cannot be combined. */
 #include "e2frag_options.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #define MOST_PARTITIONS 1024
 #define MOST_WORST 100000
 #define MOST_DEPTH 1000
-#define MOST_DECIMALS 2 /* as the JSON has */
+#define MOST_DECIMALS 2 /* as in JSON */
 #define MOST_QUICK_SECONDS 86400
 #define DEFAULT_QUICK_SECONDS 10
 #define DEFAULT_BATCH_FILES 1000
@@ -53,7 +53,7 @@ static void set_chunk(struct command *command, const struct taken_option *option
 		usage_error("-c: %s is not a power of two", option->argument);
 }
 
-/* "30" or "12.5": the score is compared as it would be shown with as many decimals. */
+/* "30" or "12.5": the score is compared as it is shown with that many decimals. */
 static void set_max_score(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
@@ -209,7 +209,7 @@ static bool compares(const struct report_form *form)
 	return form->compare;
 }
 
-/* A page goes only with a form that shows as much as it does. */
+/* A page goes only with a form that shows as much as the page does. */
 static bool shows_all(const struct report_form *form)
 {
 	return form->print && form->has_free_space && form->has_files;
@@ -269,7 +269,7 @@ static void check_command(const struct command *command)
 		usage_error("--max-score is the score of all files: it cannot be combined with --path");
 }
 
-/* What need not be read for what is shown. */
+/* Chooses which parts of the filesystem need not be read. */
 static void choose_parts(struct command *command)
 {
 	struct analyze_options *analysis = &command->options;

@@ -12,20 +12,20 @@
 
 struct command {
 	const char *name;        /* of the filesystem */
-	const char *compare;     /* of another one; NULL: none */
+	const char *compare;     /* name of another one; NULL: none */
 	const char *html;        /* file for the page; NULL: none */
-	struct form_parts parts; /* in the form itself; a page has all */
+	struct form_parts parts; /* the parts that the form shows; a page has all */
 	struct analyze_options options;
 	enum progress_style progress;
 	const struct report_form *form;
 	struct argument_list paths;
 	bool with_rows;
 	uint64_t chunk_kilobytes;
-	double max_score; /* ANY_SCORE: all are good */
+	double max_score; /* ANY_SCORE: no limit */
 	unsigned int score_decimals;
 	uint64_t offset_bytes;
 	unsigned int partition;
-	errcode_t output_error; /* why the report could not be written; 0: it could, or nothing has noticed yet */
+	errcode_t output_error; /* why the report could not be written; 0: no error so far */
 };
 
 /* Reads the command line; --help, --version and wrong usage end the program. arguments must outlive command. */

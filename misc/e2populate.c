@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e2populate: options in, one report or one message out. All else is in lib/populate. */
+/* e2populate: reads options, and prints one report or one message. The work is in lib/populate. */
 #include <blkid/blkid.h>
 #include <endian.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 const char *tool_name = "e2populate";
 
-/* --- What would be lost: like mke2fs(8), look at what is there, and ask at the terminal --------------------------- */
+/* --- Overwriting: like mke2fs(8), look at what is there, and ask at the terminal ------------------------------ */
 
 static void print_time(const char *what, uint32_t seconds)
 {
@@ -38,7 +38,7 @@ static void print_time(const char *what, uint32_t seconds)
 	printf(" on %s", ctime(&time));
 }
 
-/* When it was last used. */
+/* Prints when the filesystem was last used. */
 static void print_history(const char *path)
 {
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -65,7 +65,7 @@ static const char *value_of(blkid_probe probe, const char *key)
 	return blkid_probe_lookup_value(probe, key, &value, NULL) == 0 ? value : NULL;
 }
 
-/* Says what there is; false: nothing that is known. */
+/* Prints what path holds; false: nothing that libblkid knows. */
 static bool print_content(const char *path, blkid_probe probe)
 {
 	const char *type = value_of(probe, "TYPE"), *label = value_of(probe, "LABEL");
@@ -99,8 +99,8 @@ static bool ask(void)
 }
 
 /*
- * True if path holds nothing that libblkid knows, if there is no terminal to ask at (both standard input and output,
- * as for mke2fs), or if the answer is yes.
+ * True if path holds nothing that libblkid knows, if standard input or output is not a terminal (as for mke2fs), or
+ * if the answer is yes.
  */
 static bool existing_may_go(const char *path)
 {
@@ -174,7 +174,7 @@ static void write_content(struct json *json, const struct populate_options *opti
 	json_open_object(json, "content");
 	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
 	            { "data_bytes", report->data_bytes });
-	/* Known once everything has been read and written. */
+	/* The rest is known once everything has been read and written. */
 	if (!options->size_only) {
 		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },
 		            { "data_extents", report->data_extents }, { "zero_blocks", report->zero_blocks },
@@ -239,8 +239,8 @@ static errcode_t report_print_json(const struct populate_options *options, const
 }
 
 /*
- * After all reports: writes what was printed. If that fails, or error says that it has failed, one message says so, and
- * that the image is there all the same; the error is returned.
+ * Called after all reports: flushes standard output. If that fails, or error is set, one message says so, and that
+ * the image is there nevertheless. Returns the error.
  */
 static errcode_t report_end(const struct populate_options *options, errcode_t error)
 {
@@ -258,7 +258,7 @@ static errcode_t report_end(const struct populate_options *options, errcode_t er
 	return error;
 }
 
-/* What mke2fs has said. */
+/* Prints what mke2fs has printed. */
 static void report_print_file(int descriptor, FILE *stream)
 {
 	char bytes[4096];
@@ -270,7 +270,7 @@ static void report_print_file(int descriptor, FILE *stream)
 
 /* --- The run ------------------------------------------------------------------------------------------------------ */
 
-/* For what mke2fs says; 0: it cannot be had. */
+/* Opens a file for the output of mke2fs; 0: it cannot be opened. */
 static int open_mke2fs_output(void)
 {
 	int descriptor = memfd_create("mke2fs", MFD_CLOEXEC);
@@ -316,7 +316,7 @@ static int run(struct command *command)
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Invoked as mkfs.extN: take the type from our name. Messages have the name that the caller knows. */
+/* Invoked as mkfs.extN: take the type from our name. Messages begin with the name that the caller used. */
 static void use_name(const char *name, struct command *command)
 {
 	static const char *const types[] = { "ext2", "ext3", "ext4" };
@@ -347,7 +347,7 @@ static int become_mke2fs(const struct command *command, char *name, char **argum
 	return print_problem(&problem);
 }
 
-/* Every thread has up to four descriptors: the usual limit, 1024, is too low where there are 256 processors. */
+/* Every thread has up to four descriptors: with 256 processors the usual limit, 1024, is too low. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;

@@ -15,22 +15,22 @@
 #include "support/run/memory.h"
 #include "support/text/units.h"
 
-/* A source that takes as many requests at once is rare; each reader takes memory and file descriptors. */
+/* Few sources take more requests at once, and each reader takes memory and file descriptors. */
 #define MOST_READERS 256
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
-/* Of these e2fsck(8) takes those from 2310-04-04 to 2378-04-22 for times before 1970 (ondisk/inode.c). */
+/* e2fsck(8) takes those from 2310-04-04 to 2378-04-22 for times before 1970 (ondisk/inode.c). */
 #define FIRST_DOUBTED_SECOND 0x280000000ll
 #define LAST_DOUBTED_SECOND 0x2ffffffffll
 
-/* Of ext2_super_block's s_last_mounted. */
+/* Bytes of ext2_super_block's s_last_mounted. */
 #define MOUNT_POINT_BYTES 64
 
-/* With blocks of 4096 bytes no filesystem is larger; sums with more could overflow. */
+/* The largest filesystem with blocks of 4096 bytes; sums with larger values could overflow. */
 #define MOST_FREE_BYTES (UINT64_C(1) << 60)
 
-/* Of the memory available: where the image is in memory, it takes as much again. */
+/* Percent of the memory available: an image in memory takes as much again. */
 #define USUAL_MEMORY_PERCENT 25
 
 static const char usage[] =
@@ -52,9 +52,10 @@ static const char epilogue[] =
 	"  e2populate -L root -d rootfs.tar.zst root.img 2G      2 GiB, labelled root, from an archive\n"
 	"  e2populate --free=10% --verify -d oci:image root.img  from an OCI image, a tenth free, compared\n";
 
-/* --- What is taken from the source, and with which owners and metadata -------------------------------------------- */
+/* --- The source: what is taken, with which owners and metadata ----------------------------------------------- */
 
-/* What was wrong with the command line itself is wrong usage; a file that it names may be at fault on its own. */
+/* Ends the program with `status`: an error of the command line is wrong usage, but a file that it names may be at
+ * fault, too. */
 static void check(struct command *command, errcode_t error, int status)
 {
 	if (!error)
@@ -173,10 +174,10 @@ static void set_memory(struct command *command, const struct taken_option *optio
 	}
 }
 
-/* What --limit can be followed by. */
+/* The words of --limit. */
 static const struct limit_word {
 	const char *name; /* with its = */
-	size_t at;        /* in struct source_limits */
+	size_t at;        /* offset in struct source_limits */
 	bool is_bytes;    /* with a suffix */
 } limit_words[] = {
 	{ "names=", offsetof(struct source_limits, names), false },
@@ -225,7 +226,7 @@ static void set_reflink(struct command *command, const struct taken_option *opti
 	command->reflink_given = option->argument;
 }
 
-/* Sharing saves nothing where every byte is read all the same. */
+/* Sharing saves nothing if every byte is read anyway. */
 static void choose_reflink(struct command *command)
 {
 	struct populate_options *options = &command->options;
@@ -253,7 +254,7 @@ static void add_extended(struct command *command, const char *argument)
 	command->extended = joined;
 }
 
-/* mke2fs cuts them: with a warning that is not shown here, or without one. */
+/* mke2fs truncates them, with a warning that is not shown here, or without one. */
 static void check_length(const struct command *command, int option, const char *argument, size_t most_bytes)
 {
 	if (strlen(argument) <= most_bytes)
@@ -301,7 +302,7 @@ void set_mke2fs_option(struct command *command, const struct taken_option *optio
 		command->type_given = true;
 		break;
 	case 'N':
-		/* For mke2fs 0 is as many as usual; Buildroot's default. */
+		/* 0, which is Buildroot's default, asks mke2fs for its usual number. */
 		if (strcmp(argument, "0") == 0)
 			return;
 		command->options.inodes_fixed = true;
@@ -567,7 +568,7 @@ static void set_offset(struct command *command)
 	drop_extended(command, "offset");
 }
 
-/* Ours: mke2fs as Debian builds it cannot write that format. */
+/* We write that format ourselves, because Debian's mke2fs cannot. */
 static void set_android_sparse(struct command *command)
 {
 	if (!extended_has(command->extended, "android_sparse"))
@@ -581,8 +582,8 @@ static void set_android_sparse(struct command *command)
 }
 
 /*
- * As mke2fs(8) reads it, which takes octal and hexadecimal numbers, too. It would refuse a wrong one only after the
- * source has been read; under its own names that is left to it.
+ * Reads sizes as mke2fs(8) does, octal and hexadecimal numbers included. mke2fs would refuse a wrong one only after
+ * the source has been read. Under mke2fs's own names the check is left to it.
  */
 static void check_size(const struct command *command, const char *size)
 {

@@ -16,14 +16,14 @@ struct command {
 	bool memory_given;
 	bool metadata_limit_given;
 	const char *reflink_given; /* NULL: it is not */
-	bool is_mke2fs;            /* invoked by that name: only -d differs from it */
+	bool is_mke2fs;            /* invoked as mke2fs: only -d differs from it */
 	const char *type;          /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
 	struct argument_list sources, casefolded;
 	struct argument_list mke2fs; /* what is passed on */
 	char *extended;              /* all -E, owned */
 	struct exclude *exclude;     /* owned; NULL: nothing is left out */
 	struct owner_map owners;
-	struct problem problem; /* of an option that was just read */
+	struct problem problem; /* of the option that was just read */
 };
 
 /* Called by one of mke2fs's names? */
@@ -32,7 +32,7 @@ static inline bool is_stand_in(const struct command *command)
 	return command->is_mke2fs || command->type;
 }
 
-/* True if anything on it is not mke2fs's own: -d or an option that has a name. Says nothing of wrong ones. */
+/* True if the command line has anything that is not mke2fs's own: -d or a long option. Ignores wrong options. */
 bool command_is_ours(int argument_count, char **arguments);
 
 /* Reads the command line and SOURCE_DATE_EPOCH; wrong usage ends the program. arguments must outlive command. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ext2mb-run: becomes a program that has our library preloaded. What the library does is in preload/. */
+/* ext2mb-run: executes a program with our library preloaded. The library itself is in preload/. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "preload/settings.h"
 #include "support/cleanup.h"
 
-/* As nohup(1) and env(1) tell these from what the program says. */
+/* Exit statuses by which nohup(1) and env(1) tell their own errors from the program's. */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND 127
 
@@ -19,7 +19,7 @@
 
 const char *tool_name = "ext2mb-run";
 
-/* Below the folder in which we are: where we were built, and where make install puts it. */
+/* Relative to our own folder: where make builds the library, and where make install puts it. */
 static const char *const library_folders[] = { "../preload", PRELOAD_FOLDER };
 
 static errcode_t find_library(char **library, struct problem *problem)
@@ -32,7 +32,7 @@ static errcode_t find_library(char **library, struct problem *problem)
 	for (size_t index = 0; index < sizeof(library_folders) / sizeof(*library_folders); index++) {
 		SCOPE_FREE char *name = NULL;
 
-		/* Only where make has built us does the first one count. */
+		/* The first folder counts only if we run from the build. */
 		if (index == 0 && strcmp(program_name(self), "misc") != 0)
 			continue;
 		if (asprintf(&name, "%s/%s/" LIBRARY, self, library_folders[index]) < 0)
@@ -45,7 +45,7 @@ static errcode_t find_library(char **library, struct problem *problem)
 	                          PRELOAD_FOLDER);
 }
 
-/* What is preloaded already comes first: AddressSanitizer, for one, has to. */
+/* Libraries that are preloaded already come first: AddressSanitizer, for one, has to. */
 static errcode_t preload(const char *library, struct problem *problem)
 {
 	const char *others = getenv("LD_PRELOAD");

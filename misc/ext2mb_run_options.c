@@ -37,7 +37,7 @@ static const struct command_line line = {
 	.epilogue = examples,
 };
 
-/* None of the options has an argument in a word of its own, so the first word without a dash is the program. */
+/* No option takes its argument as a separate word, so the first word without a dash is the program. */
 static int count_own(int argument_count, char **arguments)
 {
 	int count = 1;

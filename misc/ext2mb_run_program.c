@@ -15,7 +15,7 @@
 #include "support/io/whole_io.h"
 #include "support/run/program.h"
 
-/* As many scripts may interpret each other as the kernel allows. */
+/* The kernel's limit for scripts that are interpreters of scripts. */
 #define MOST_INTERPRETERS 4
 #define SCRIPT_LINE_BYTES 256
 
@@ -53,7 +53,7 @@ const char *program_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What the linker calls secure execution: it takes no library from a folder that the caller has chosen. */
+/* In secure execution (ld.so(8)) the linker takes no library from a folder that the caller chose. */
 static bool gains_rights(int descriptor, const struct stat *status)
 {
 	if (((status->st_mode & S_ISUID) && status->st_uid != getuid()) ||
@@ -102,7 +102,7 @@ static errcode_t check_elf(const char *path, int descriptor, const elf_header *h
 	return 0;
 }
 
-/* line: what follows "#!". false: there is no name in it. */
+/* line is the text after "#!". Returns false if it has no name. */
 static bool interpreter_of(char *line, char **interpreter)
 {
 	line[strcspn(line, "\n")] = '\0';
@@ -122,7 +122,7 @@ static errcode_t check_file(const char *path, unsigned int interpreters, struct 
 	struct stat status;
 	char *interpreter;
 
-	/* Who may not read it can still run it. */
+	/* A program that cannot be read may still be executable. */
 	if (descriptor < 0 && errno == EACCES)
 		return 0;
 	if (descriptor < 0 || fstat(descriptor, &status) != 0)

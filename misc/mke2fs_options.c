@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Numbers and sizes are as mke2fs reads them, which checks them, too. */
+/* Numbers and sizes are passed on unchanged; mke2fs checks them. */
 #define PASSED_ON(character, what, words)                                                                              \
 	{                                                                                                              \
 		.letter = (character), .argument = (what), .kind = ARGUMENT_TEXT, .set = set_mke2fs_option,            \

@@ -4,15 +4,15 @@
 
 #include "command_line.h"
 
-/* Those that say what the filesystem is like. */
+/* The options that describe the filesystem. */
 extern const struct option_row mke2fs_options[];
 
-/* Takes one of them; each tool that has them in its tables defines its own. */
+/* Takes one of them; each tool that has them in its tables defines this function. */
 void set_mke2fs_option(struct command *command, const struct taken_option *option);
 
 /*
- * Adds "-bARGUMENT" to what is passed on, argument being NULL for an option that takes none. Ends the program where
- * there is no memory. mke2fs_arguments_free() frees these strings, too.
+ * Adds "-bARGUMENT" to what is passed on, argument being NULL for an option that takes none. Ends the program without
+ * memory. mke2fs_arguments_free() frees these strings, too.
  */
 void mke2fs_arguments_add(struct argument_list *arguments, char letter, const char *argument);
 void mke2fs_arguments_free(struct argument_list *arguments);

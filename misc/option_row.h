@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was on the command line; each tool has its own. */
+/* The parsed command line; each tool defines its own. */
 struct command;
 
 enum argument_kind {
@@ -22,27 +22,29 @@ enum argument_kind {
 
 struct option_row;
 
-/* An option as it was found, and checked as far as its kind allows. */
+/* An option as found on the command line, checked as its kind allows. */
 struct taken_option {
 	const struct option_row *row;
 	char *argument; /* NULL: none */
-	uint64_t value; /* of a number or size; which word; 1 for an option without an argument */
+	uint64_t value; /* a number or size; the index of a word; 1 for an option without an argument */
 };
 
 struct option_row {
-	const char *heading; /* of the rows that follow; then nothing else is set */
-	bool is_brief;       /* with a heading: --help names these options and says no more of them */
+	const char *heading; /* heading of the rows that follow; no other member is set */
+	bool is_brief;       /* with a heading: --help only names these options */
 
 	const char *name;     /* "threads" for --threads; NULL: it has only a letter */
 	char letter;          /* 't' for -t; 0: it has only a name */
-	const char *argument; /* what --help calls it */
+	const char *argument; /* its name in --help */
 	enum argument_kind kind;
-	bool is_optional;  /* the argument */
-	const char *words; /* "auto|bar|json|none"; of a text: those that completion proposes, others are taken, too */
-	const char *(*word)(unsigned int index); /* instead, for words of a table: NULL after the last one */
+	bool is_optional;  /* whether the argument may be left out */
+	const char *words; /* "auto|bar|json|none"; for a text: proposals of completion, and other texts are taken,
+	                    * too */
+	const char *(*word)(unsigned int index); /* instead of `words`, for those of a table; returns NULL after the
+	                                          * last one */
 	uint64_t minimum, maximum;
-	size_t field_offset, field_bytes; /* FIELD(), where the value or the argument goes; or none */
-	void (*set)(struct command *command, const struct taken_option *option); /* NULL: the field is all */
+	size_t field_offset, field_bytes; /* FIELD() that stores the value or the argument; or 0 */
+	void (*set)(struct command *command, const struct taken_option *option); /* NULL: only the field is set */
 	const char *help; /* further lines after \n; NULL: another name of the option before it */
 };
 
@@ -59,5 +61,5 @@ static inline bool option_row_is_end(const struct option_row *row)
 	return !row->heading && !row->name && !row->letter;
 }
 
-/* Copies the row's word of this index; false: it has not so many. */
+/* Copies the row's word of this index; false: it has fewer words. */
 bool option_row_word(const struct option_row *row, unsigned int index, char word[WORD_BYTES]);

@@ -41,7 +41,7 @@ int print_problem(struct problem *problem)
 	return EXIT_FAILURE;
 }
 
-/* Arguments may be names of files, from a pattern of the shell. */
+/* Arguments may be file names from a shell pattern, with any characters. */
 void usage_error(const char *format, ...)
 {
 	SCOPE_FREE char *text = NULL;

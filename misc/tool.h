@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every tool does in the same way: how it begins, what it says, how it ends. */
+/* Code that all tools share: beginning, messages, end. */
 #pragma once
 
 #include "support/problem.h"
@@ -7,18 +7,18 @@
 #define EXIT_USAGE 2
 #define MOST_THREADS 1024
 
-/* What its messages begin with; each tool defines its own, and may change it before tool_start(). */
+/* The name that begins each message. Each tool defines it, and may change it before tool_start(). */
 extern const char *tool_name;
 
 /*
- * Called first in main(). Opens those of the descriptors 0 to 2 that the caller has closed, so that no file that is
- * opened later gets their numbers: what is printed would go into it. Reading from and writing to such a stream fails
- * with EBADF, so output is never lost without an error. Ends the program where a descriptor cannot be opened.
- * Then knows the texts of all errors, and getopt(3) begins its messages with the tool's name.
+ * Called first in main(). Opens those of the descriptors 0 to 2 that the caller has closed: otherwise a file that is
+ * opened later could get their numbers, and output would go into it. Reading from and writing to such a stream fails
+ * with EBADF, so output is never lost without an error. Ends the program if a descriptor cannot be opened. Registers
+ * the texts of all errors, and has getopt(3) begin its messages with the tool's name.
  */
 void tool_start(int argument_count, char **arguments);
 
-/* How many threads work unless the user says otherwise: one for each processor that is online. */
+/* The default number of threads: one for each processor that is online. */
 unsigned int default_threads(void);
 
 /* Prints the problem on standard error and clears it. Returns EXIT_FAILURE. */
@@ -30,11 +30,11 @@ int print_problem(struct problem *problem);
  */
 void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* The same after a message that somebody else has printed: only where to find help. */
+/* The same after getopt(3) has printed the message: says only where to find help. */
 void exit_for_usage(void) __attribute__((noreturn));
 
 /* Exits with success if all that was printed is written; else says why not, and exits with failure. */
 void exit_after_printing(void) __attribute__((noreturn));
 
-/* For what main programs keep of the command line. */
+/* Ends the program when there is no memory for the command line. */
 void exit_without_memory(void) __attribute__((noreturn));

@@ -9,11 +9,12 @@
 #include "preload/interposed.h"
 #include "preload/program.h"
 
-/* Files that are written at the same time. Those whose paths meet in one place are asked for anew. */
+/* Room for files that are written at the same time. If the paths of two files hash to one place, fuse2fs is asked
+ * again. */
 #define PLACES 1024
 
 struct lacking {
-	uint64_t generation; /* in which it was noted; of no other is it true */
+	uint64_t generation; /* in which the entry was noted; valid in no other */
 	char *path;
 	uid_t user;
 	gid_t group;
@@ -21,7 +22,7 @@ struct lacking {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Both below the lock. */
+/* The lock protects both. */
 static struct lacking places[PLACES];
 static uint64_t present = 1;
 
@@ -50,7 +51,7 @@ uint64_t capabilities_generation(void)
 
 bool capability_is_lacking(const char *path)
 {
-	/* fuse2fs may refuse one user what it tells the other. */
+	/* fuse2fs may tell one user what it refuses another. */
 	const struct fuse_context *asks = NEXT(fuse_get_context)();
 
 	pthread_mutex_lock(&lock);

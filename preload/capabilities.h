@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files fuse2fs has found to have no capability (security.capability). Before each write the kernel asks for it,
- * and fuse2fs looks for the path from the root on, and verifies the checksum of each block of a directory that it
- * reads: that was more than half of what it did for a write of 4 KiB.
+ * Which files fuse2fs has found to have no capability (security.capability). The kernel asks for it before each
+ * write. fuse2fs then looks the path up from the root, and verifies the checksum of each directory block that it
+ * reads: that took more than half of the time of a write of 4 KiB.
  */
 #pragma once
 
@@ -15,11 +15,12 @@ bool capability_is_meant(const char *name);
 /* Changes with capabilities_forget(). */
 uint64_t capabilities_generation(void);
 
-/* Has this path none, as the user was told who asks now? */
+/* Has fuse2fs already told the user who asks now that this path has none? */
 bool capability_is_lacking(const char *path);
 
-/* fuse2fs has said so; generation: from before it looked. Where there is no memory it will be asked again. */
+/* Notes that fuse2fs has said so. generation is the one from before it looked. Without memory nothing is noted, and
+ * fuse2fs is asked again. */
 void capability_note_lacking(const char *path, uint64_t generation);
 
-/* After an operation that may have changed what was noted, and before its end is told. */
+/* Called after an operation that may have changed what was noted, and before the kernel is told its result. */
 void capabilities_forget(void);

@@ -4,9 +4,9 @@
  * where they are. Blocks that are new to a file are written at once anyway, as long as they were free at the last
  * commit.
  *
- * Named are blocks that the file has already, with contents. Each of them is either the same file's since the last
- * commit, or has been written since, and then the journal has it. A block that is freed could become a directory's:
- * the transaction hears of it, and it is named no more.
+ * Only blocks that the file already has, with contents, are named to the transaction. Such a block has either
+ * belonged to this file since the last commit, or has been written since then and is in the journal. A freed block
+ * could become a directory's: the transaction hears of the free and forgets the block.
  */
 #include <sys/stat.h>
 
@@ -21,13 +21,13 @@ struct named_run {
 
 static void name_run(struct handle *handle, struct named_run *run)
 {
-	/* What cannot be named is journalled. */
+	/* Blocks that cannot be named are journalled. */
 	if (run->count)
 		(void)!ext2mb_transaction_name_data(handle->fs, run->start, run->count);
 	run->count = 0;
 }
 
-/* 0: it has none, or one that has not been written yet. */
+/* Returns 0 for a hole or an unwritten block. */
 static blk64_t written_block(ext2_file_t file, blk64_t logical)
 {
 	blk64_t block = 0;
@@ -39,7 +39,7 @@ static blk64_t written_block(ext2_file_t file, blk64_t logical)
 	return flags & BMAP_RET_UNINIT ? 0 : block;
 }
 
-/* chattr +j: through the journal, please. */
+/* chattr +j asks for contents in the journal. */
 static bool is_plain(const struct ext2_inode *inode)
 {
 	return inode && S_ISREG(inode->i_mode) && !(inode->i_flags & (EXT4_INLINE_DATA_FL | EXT3_JOURNAL_DATA_FL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of debugfs, a step is a command: what libss runs a line for, be it from -R, from a file or from a terminal. */
+/* A step of debugfs is a command: one line that libss runs, from -R, from a file or from a terminal. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "support/run/interrupt.h"
 
 /*
- * What interrupts a command makes libss leave it with a jump: half of the command's changes would be in the
- * transaction, and locks would stay taken. So it waits until the command has ended.
+ * libss leaves an interrupted command with a jump: half of its changes would be in the transaction, and locks would
+ * stay taken. So these signals are blocked until the command has ended.
  */
 static sigset_t interrupts(void)
 {
@@ -26,8 +26,8 @@ static sigset_t interrupts(void)
 }
 
 /*
- * With -f and -R libss does not listen, and an interrupt ends debugfs. Then a thread waits for it, so that the commands
- * up to that moment are committed first.
+ * With -f and -R libss does not listen, and an interrupt ends debugfs. So a thread waits for the signal, and commits
+ * the commands up to that moment first.
  */
 static void *wait_for_interrupt(void *unused)
 {
@@ -42,7 +42,8 @@ static void *wait_for_interrupt(void *unused)
 	return unused;
 }
 
-/* From here on only that thread has it. Where there is none, it ends debugfs between two commands. */
+/* From here on only that thread receives interrupts. Without the thread, an interrupt ends debugfs between two
+ * commands. */
 static void leave_interrupts_to_thread(void)
 {
 	struct sigaction action;
@@ -58,7 +59,7 @@ static void leave_interrupts_to_thread(void)
 		pthread_sigmask(SIG_UNBLOCK, &interrupting, NULL);
 }
 
-/* The pager has its own use for them. */
+/* The pager handles interrupts itself. */
 static void unblock_interrupts(void)
 {
 	const sigset_t interrupting = interrupts();
@@ -68,9 +69,9 @@ static void unblock_interrupts(void)
 
 /*
  * A command that is refused (another layout, a write to the journal) is undone, and with it all that is in its
- * transaction. So a command has one for itself, unless it is one of those that scripts are made of, which are not
- * refused as long as they leave the journal's inode alone. What frees is not among them: a damaged file may claim the
- * journal's blocks.
+ * transaction. So a command has a transaction to itself, unless it is one of these, of which scripts mostly consist.
+ * They are not refused as long as they leave the journal's inode alone. Commands that free blocks are not listed: a
+ * damaged file may claim the journal's blocks.
  */
 static const char *const everyday[] = {
 	"bmap",
@@ -125,7 +126,7 @@ static bool may_be_refused(const char *line)
 	return false;
 }
 
-/* Somebody waits for the answer. */
+/* A user waits for the answer. */
 static bool is_at_terminal(void)
 {
 	return isatty(STDIN_FILENO);
@@ -159,7 +160,7 @@ int ss_execute_line(int invocation, char *line)
 		step_enter();
 	int result = NEXT(ss_execute_line)(invocation, line);
 
-	/* It has been said. */
+	/* The failure has been reported. */
 	(void)!step_leave(is_alone || is_at_terminal());
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the program opens and closes its filesystems. libext2fs calls itself by the same names, through the PLT, so all
- * ways to open or close one lead through here.
+ * The functions by which the program opens and closes filesystems. libext2fs calls them through the PLT itself, so
+ * every open and close comes through here.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "preload/program.h"
 #include "preload/steps.h"
 
-/* fs: opened to be written. */
+/* fs is open for writing. */
 static errcode_t adopt(ext2_filsys fs, bool is_journalled)
 {
 	struct handle *handle = handle_add(fs);
@@ -25,15 +25,15 @@ static errcode_t adopt(ext2_filsys fs, bool is_journalled)
 	return 0;
 }
 
-/* Libext2mb's reasons not to open it; of others the program knows itself what follows. */
+/* libext2mb's own reasons not to open the filesystem. The program knows how to handle all other errors. */
 static bool is_refusal(errcode_t error)
 {
 	return error == EBUSY || (error >= ERROR_TABLE_BASE_e2mb && error < ERROR_TABLE_BASE_e2mb + 256);
 }
 
 /*
- * Only where nothing else stands between libext2fs and the file: undo files need the order in which blocks are written.
- * (The manager may be ours: libext2fs opens anew what it has replayed a journal of.)
+ * Only if no other io_manager stands between libext2fs and the file: undo files need the order in which blocks are
+ * written. (The manager may be ours, since libext2fs reopens a filesystem after replaying its journal.)
  */
 static errcode_t open_journalled(const char *name, const char *io_options, int flags, int superblock,
                                  unsigned int block_size, io_manager manager, ext2_filsys *fs)
@@ -67,7 +67,7 @@ static errcode_t open_journalled(const char *name, const char *io_options, int f
 errcode_t ext2fs_open2(const char *name, const char *io_options, int flags, int superblock, unsigned int block_size,
                        io_manager manager, ext2_filsys *fs)
 {
-	/* What libext2mb opens for itself is not written to. */
+	/* libext2mb does not write to the filesystems that it opens for itself. */
 	if (!(flags & EXT2_FLAG_RW) || program.kind == PROGRAM_ASIDE)
 		return NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size, manager, fs);
 	if (program.journal)
@@ -95,8 +95,8 @@ errcode_t ext2fs_initialize(const char *name, int flags, struct ext2_super_block
 	return error;
 }
 
-/* Since 1.47.2 mke2fs(8) makes one by itself, when there is a lost+found: an empty filesystem is as it would be without
- * us. */
+/* Since 1.47.2 mke2fs(8) calls this after it has made lost+found. The result is the same as without the preloaded
+ * library. */
 errcode_t ext2fs_create_orphan_file(ext2_filsys fs, blk_t blocks)
 {
 	struct handle *handle = handle_of(fs);
@@ -111,7 +111,8 @@ errcode_t ext2fs_create_orphan_file(ext2_filsys fs, blk_t blocks)
 	return error;
 }
 
-/* For what is being made they are read before its journal is; a first file is what it waits for. */
+/* In a filesystem that is being made, bitmaps are read before the journal is made; the allocator attaches at the
+ * first file. */
 static void attach_opened(ext2_filsys fs)
 {
 	struct handle *handle = handle_of(fs);
@@ -144,7 +145,7 @@ errcode_t ext2fs_read_inode_bitmap(ext2_filsys fs)
 	return error;
 }
 
-/* 0: it goes on. */
+/* Returns 0 if the transaction goes on. */
 static errcode_t why_over(const struct handle *handle)
 {
 	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
@@ -163,19 +164,19 @@ static void say_how_much(const struct handle *handle)
 }
 
 /*
- * What close changes in the superblock after this, and the journal that is left empty, go with the channel:
- * ext2fs_free() asks how that went, as libext2fs does not.
+ * Closing the channel writes what close changes in the superblock after this, and the empty journal. libext2fs
+ * ignores that result; ext2fs_free() checks it.
  */
 errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 {
 	struct handle *handle = handle_of(fs);
 
-	/* debugfs and fuse2fs end with this; what debugfs closes before is closed by a command. */
+	/* debugfs and fuse2fs end with this close; debugfs closes earlier ones within a command. */
 	if (handle && handle->is_journalled && !step_is_inside())
 		steps_stop_clock();
 	errcode_t error = handle && handle->is_journalled ? handle_commit(handle) : 0;
 
-	/* What was refused is undone, and what is left can be closed. */
+	/* The refused changes are undone, and the rest can be closed. */
 	if (error && why_over(handle))
 		return error;
 	if (handle && handle->is_journalled)
@@ -183,7 +184,7 @@ errcode_t ext2fs_close2(ext2_filsys fs, int flags)
 	return NEXT(ext2fs_close2)(fs, flags);
 }
 
-/* Some of libext2fs lets go of a filesystem without closing it: the commands that replay a journal do. */
+/* Parts of libext2fs free a filesystem without closing it, for instance the commands that replay a journal. */
 static void finish(const struct handle *handle)
 {
 	errcode_t reason = why_over(handle);
@@ -193,7 +194,7 @@ static void finish(const struct handle *handle)
 	if (!reason)
 		return;
 	program_must_fail();
-	/* What replays a journal has taken device_name away. */
+	/* A journal replay has taken device_name away. */
 	if (!handle->was_told)
 		say("%s: closing failed: %s", handle->fs->io->name, error_message(reason));
 }

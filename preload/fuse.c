@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fuse2fs hands its operations to libfuse in a table. libfuse gets another one, in which each operation is a step under
- * --journal, and in which what the kernel asks before each write is answered from memory (preload/capabilities.h).
+ * fuse2fs hands its operations to libfuse in a table. We pass libfuse another one. In it each operation is a step
+ * under --journal, and the kernel's question before each write is answered from memory (preload/capabilities.h).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ typedef void any_function(void);
 static any_function *own[FUSE_MOST_PLACES];
 static any_function *wrapped[FUSE_MOST_PLACES];
 
-/* All operations are known that could change what is remembered. */
+/* True if we know every operation that could change what is remembered. */
 static bool remembers_capabilities;
 static _Atomic uint64_t answered; /* from memory */
 
@@ -33,8 +33,7 @@ static void enter(void)
 }
 
 /*
- * A commit that failed is told here: fsync(2) has to know, and else the next operation. alters: see
- * preload/fuse_operations.h.
+ * Reports a failed commit, to fsync(2) or else to the next operation. alters: see preload/fuse_operations.h.
  */
 static int leave(int result, bool alters, bool now)
 {
@@ -59,7 +58,7 @@ static int leave(int result, bool alters, bool now)
 #define ALTERS2(operation, parameters, arguments) WRAP(fuse2, FUSE2, operation, true, false, parameters, arguments)
 #define ALTERS3(operation, parameters, arguments) WRAP(fuse3, FUSE3, operation, true, false, parameters, arguments)
 
-/* NOLINTBEGIN: one function for each line of the lists */
+/* NOLINTBEGIN: one function per line of the lists */
 FUSE_COMMON_OPERATIONS(WRAP2, ALTERS2)
 FUSE2_OWN_OPERATIONS(WRAP2, ALTERS2)
 FUSE_COMMON_OPERATIONS(WRAP3, ALTERS3)
@@ -134,7 +133,7 @@ static void end(any_function *destroy, void *data)
 	}
 	((void (*)(void *))destroy)(data);
 	say_more("asked for capabilities, and answered from memory: %" PRIu64, answered);
-	/* What this one says is said again when fuse2fs closes the filesystem. */
+	/* fuse2fs reports this failure again when it closes the filesystem. */
 	if (program.journal && step_leave(true))
 		return;
 }
@@ -149,7 +148,7 @@ static void fuse3_destroy(void *data)
 	end(own[FUSE3_destroy], data);
 }
 
-/* place: where in the table; nothing is put where fuse2fs has nothing. */
+/* place is the index in the table. An operation that fuse2fs lacks stays empty. */
 static void put(size_t place, any_function *function)
 {
 	if (own[place])
@@ -184,16 +183,16 @@ static void put_fuse3(void)
 	PUT3(destroy, , )
 }
 
-/* libfuse 2 has the one name that a program can be linked to. */
+/* Only libfuse 2 has this symbol for a program to link to. */
 static bool is_fuse2(void)
 {
 	return dlvsym(RTLD_NEXT, "fuse_main_real", "FUSE_2.6");
 }
 
 /*
- * Under --journal an operation that is not known here stays out: the kernel is told that it does not exist, and does
- * without. That is so with those that libfuse adds in the time to come, which could otherwise change something between
- * two steps. Without, they stay, and nothing is remembered that they could change.
+ * Under --journal operations that are not known here are left out: the kernel is told that they do not exist, and
+ * does without. Otherwise one that libfuse adds later could change something between two steps. Without --journal
+ * they stay, and nothing is remembered that they could change.
  */
 static const void *wrap_table(const void *table, size_t *bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libfuse's table of operations, which it calls by path: that of libfuse 2.9 (fuse2fs of Debian 12) and of libfuse 3
- * (Debian 13). Both are kept: libfuse adds to their ends alone, and the caller says how much it knows. Its headers are
- * not needed, of which only one could be had.
+ * (Debian 13). Neither changes: libfuse adds only at the end, and the caller passes the size that it knows. libfuse's
+ * headers are not needed; only one of the two could be installed.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ _Static_assert(sizeof(off_t) == 8, "off_t is libfuse's");
 typedef int fuse_fill_function(void);
 
 /*
- * What both versions take alike: X(name, parameters, arguments), ALTERS(...) if it may change which file a path leads
- * to, who may read it or which xattrs it has.
+ * Operations with the same parameters in both versions: X(name, parameters, arguments); ALTERS(...) if the operation
+ * may change which file a path leads to, who may read the file or which xattrs it has.
  */
 #define FUSE_COMMON_OPERATIONS(X, ALTERS)                                                                              \
 	X(readlink, (const char *path, char *target, size_t bytes), (path, target, bytes))                             \
@@ -86,7 +86,7 @@ typedef int fuse_fill_function(void);
 	  (path, to, fill, offset, file, flags))                                                                       \
 	X(utimens, (const char *path, const struct timespec *times, struct fuse_file_info *file), (path, times, file))
 
-/* Where the functions are in the table; all of its members have a pointer's size. */
+/* Indices of the functions in the table; all of its members have a pointer's size. */
 enum fuse2_place {
 	FUSE2_getattr,
 	FUSE2_readlink,

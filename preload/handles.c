@@ -8,7 +8,7 @@
 #include "preload/program.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct handle *first; /* below the lock */
+static struct handle *first; /* protected by the lock */
 
 struct handle *handle_of(ext2_filsys fs)
 {
@@ -50,7 +50,7 @@ void handle_remove(struct handle *handle)
 
 /* --- The allocator ------------------------------------------------------------------------------------------------ */
 
-/* mke2fs(8) makes lost+found when all tables are in place; what it makes before that lies where it always did. */
+/* mke2fs(8) makes lost+found after all tables. What it makes before that stays where libext2fs puts it. */
 static bool has_tables(const struct handle *handle)
 {
 	ext2_filsys fs = handle->fs;
@@ -103,7 +103,7 @@ void handle_detach(struct handle *handle)
 
 /* --- Transactions ------------------------------------------------------------------------------------------------- */
 
-/* What failed first: also of a write, which the program may have kept to itself. */
+/* Returns the first failure, which may be that of a write whose error the program ignored. */
 static errcode_t reason(const struct handle *handle, errcode_t error)
 {
 	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
@@ -112,7 +112,7 @@ static errcode_t reason(const struct handle *handle, errcode_t error)
 	return is_over && info.why_over ? info.why_over : error;
 }
 
-/* fuse2fs cannot: the kernel remembers what it has been told. */
+/* fuse2fs cannot undo: the kernel caches what it has been told. */
 static bool undo(struct handle *handle)
 {
 	if (program.kind != PROGRAM_DEBUGFS)
@@ -145,7 +145,7 @@ void handle_begin(struct handle *handle)
 {
 	errcode_t error = ext2mb_transaction_begin(handle->fs);
 
-	/* What it has committed before may have been refused, and is undone. */
+	/* The earlier commit itself may have been refused; its changes are undone. */
 	if (error) {
 		complain(handle, "nothing more can be written", error);
 		error = ext2mb_transaction_begin(handle->fs);
@@ -154,7 +154,8 @@ void handle_begin(struct handle *handle)
 	handle->steps++;
 }
 
-/* Filesystems are opened and closed within steps, or where there are none yet or no more: the list does not change. */
+/* The list does not change meanwhile: filesystems are opened and closed within steps, before the first or after the
+ * last. */
 void handles_begin(void)
 {
 	for (struct handle *handle = first; handle; handle = handle->next)

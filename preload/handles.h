@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The program's filesystems that libext2mb has been put under. What of libext2fs belongs to a program, priv_data, is
- * its own, so they stand in a table beside it.
+ * The program's filesystems that have libext2mb under them. They are kept in a list of our own, because fs->priv_data
+ * belongs to the program.
  */
 #pragma once
 
@@ -13,49 +13,49 @@
 
 struct handle {
 	ext2_filsys fs;
-	bool is_new;        /* made by ext2fs_initialize(), which has no tables yet */
+	bool is_new;        /* made by ext2fs_initialize(), without tables yet */
 	bool is_journalled; /* its io_channel collects transactions */
-	bool has_step;      /* one that ext2mb_transaction_begin() has begun */
+	bool has_step;      /* ext2mb_transaction_begin() has begun one */
 	unsigned int steps; /* since the last commit */
-	bool was_told;      /* the user, why nothing more can be written */
-	bool was_refused;   /* libext2fs's own allocation serves the program, as has been said */
+	bool was_told;      /* the user has been told why nothing more can be written */
+	bool was_refused;   /* libext2fs's own allocator serves the program, and the user has been told */
 	struct ext2mb *mb;  /* NULL: not attached */
 	struct ext2mb_worker *worker;
-	ext2_ino_t given;  /* by ext2fs_new_inode() last, and not marked by the program yet; 0: none */
-	bool is_directory; /* what it was given for */
+	ext2_ino_t given;  /* returned last by ext2fs_new_inode() and not yet marked by the program; 0: none */
+	bool is_directory; /* whether `given` was asked for one */
 	struct handle *next;
 };
 
-/* NULL: it is not one of ours. Stays until handle_remove(); a filesystem belongs to one thread at a time. */
+/* Returns NULL for a filesystem that is not in the list. The handle stays until handle_remove(); a filesystem belongs
+ * to one thread at a time. */
 struct handle *handle_of(ext2_filsys fs);
 
-/* NULL: there is no memory. */
+/* Returns NULL without memory. */
 struct handle *handle_add(ext2_filsys fs);
 
-/* After handle_detach(). NULL is allowed. */
+/* Called after handle_detach(). NULL is allowed. */
 void handle_remove(struct handle *handle);
 
-/* Attaches the allocator once the filesystem has what it needs: bitmaps, and for new ones tables. Says why not, once.
- */
+/* Attaches the allocator once the filesystem has bitmaps and, if it is new, tables. On failure says why, once. */
 void handle_attach(struct handle *handle);
 
-/* From here on libext2fs's own allocation serves the program. Does nothing if it did before. */
+/* From here on libext2fs's own allocator serves the program. Does nothing if it did before. */
 void handle_detach(struct handle *handle);
 
 /*
- * Of journalled filesystems. What fails is said; from then on nothing more can be written to that one. But what debugfs
- * was refused is undone, with all since the last commit, and it goes on: a command that may be refused begins after a
- * commit, and ends with one.
+ * Begin and end a step on all journalled filesystems. A failure is reported, and nothing more can be written to that
+ * filesystem. For debugfs a refused command is undone instead, with everything since the last commit, and debugfs
+ * goes on: a command that may be refused begins after a commit and ends with one.
  */
 void handles_begin(void);
 void handles_end(void);
 
-/* Writes what libext2fs keeps in memory of them into their transactions, and commits these. Not within a step. */
+/* Write what libext2fs keeps in memory into the transactions, and commit these. Not called within a step. */
 errcode_t handles_commit(void);
 errcode_t handle_commit(struct handle *handle);
 
-/* Has one of them its journal in this inode? */
+/* Does one of them have its journal in this inode? */
 bool handles_have_journal_in(ext2_ino_t ino);
 
-/* Of one that is opened within a step. */
+/* Begins the running step on a filesystem that was opened within it. */
 void handle_begin(struct handle *handle);

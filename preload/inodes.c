@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inode numbers. libext2fs has no hook for them: it takes the first free one from the parent's group on. libext2mb
- * knows the filesystem's inodes from the bitmap, and is told here what programs take and free. What it was not told of
- * it finds out when it proposes a number that is taken; a number that it believes to be taken is lost to it, and once
- * it has nothing else, libext2fs's own search goes on.
+ * knows the filesystem's inodes from the bitmap, and is told here what programs take and free. If it was not told of
+ * a change, it proposes a number that is taken, and learns from that; or it takes a free number for used and never
+ * proposes it. When it has no number left, libext2fs's own search goes on.
  */
 #include <sys/stat.h>
 
 #include "preload/handles.h"
 #include "preload/program.h"
 
-/* Programs mark what they were given. One that failed in between did not, and libext2fs would give the same again. */
+/* A program marks the inode number that it was given. If it failed before that, libext2fs would return the same
+ * number again. */
 static void return_number(struct handle *handle)
 {
 	if (handle->given && !ext2fs_fast_test_inode_bitmap2(handle->fs->inode_map, handle->given))
@@ -18,7 +19,8 @@ static void return_number(struct handle *handle)
 	handle->given = 0;
 }
 
-/* Where the table may hold anything from there on: 0 for the group's first inode. */
+/* Returns the index in its group of the first inode that was never used (bg_itable_unused): the table may hold
+ * anything from there on. */
 static uint32_t first_unused(ext2_filsys fs, dgrp_t group)
 {
 	if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT))
@@ -27,8 +29,8 @@ static uint32_t first_unused(ext2_filsys fs, dgrp_t group)
 }
 
 /*
- * Numbers are given with room beside them, for the files of a directory. Where mke2fs has left the table as it was, the
- * inodes in between become visible to e2fsck as soon as a later one is in use.
+ * Numbers are given with room beside them, for the files of a directory. If mke2fs did not zero the table, e2fsck
+ * reads the inodes in between as soon as a later one is in use.
  */
 static errcode_t clear_gap(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -45,7 +47,7 @@ static errcode_t clear_gap(ext2_filsys fs, ext2_ino_t ino)
 	return error;
 }
 
-/* As ext2fs_new_inode() does: the kernel wants the block bitmap of a group with inodes to be there. */
+/* Does as ext2fs_new_inode() does: the kernel needs an initialised block bitmap in a group with inodes. */
 static void initialise_group(ext2_filsys fs, ext2_ino_t ino)
 {
 	dgrp_t group = ext2fs_group_of_ino(fs, ino);
@@ -59,7 +61,7 @@ static void initialise_group(ext2_filsys fs, ext2_ino_t ino)
 	ext2fs_mark_super_dirty(fs);
 }
 
-/* EXT2MB_ET_NO_INODES: as far as it knows. */
+/* EXT2MB_ET_NO_INODES: the allocator knows of no free inode. */
 static errcode_t propose(struct handle *handle, ext2_ino_t directory, int mode, ext2_ino_t *ino)
 {
 	const struct ext2mb_inode_request request = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of libfuse and libss that are put before theirs; libext2fs's are in its own header. */
+/* Functions that are called instead of libfuse's and libss's; libext2fs's own header declares those that replace its
+ * functions. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +11,7 @@ int fuse_main_real_versioned(int argument_count, char **arguments, const void *o
                              void *data);
 int ss_execute_line(int invocation, char *line);
 
-/* Of libfuse, called alone: how it begins is the same in both versions. */
+/* The beginning of libfuse's structure, which is the same in both versions. */
 struct fuse_context {
 	void *fuse;
 	uid_t uid;

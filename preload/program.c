@@ -18,9 +18,9 @@
 struct program program;
 
 /*
- * These mark blocks by themselves, from maps of their own or while tables move, and some set libext2fs's hooks:
- * e2fsck(8) and resize2fs(8) do. Their names are compared, for nothing else is known of them before they open a
- * filesystem.
+ * These programs mark blocks by themselves, from maps of their own or while tables move; e2fsck(8) and resize2fs(8)
+ * also set libext2fs's hooks. They are recognised by name, because nothing else is known of a program before it opens
+ * a filesystem.
  */
 static const char *const left_alone[] = {
 	"e2fsck",    "fsck.ext2",    "fsck.ext3",  "fsck.ext4",  "resize2fs",  "tune2fs",
@@ -39,8 +39,8 @@ static enum program_kind kind_of(const char *name)
 }
 
 /*
- * What a program runs under --journal (e2fsck for the replay, a pager, fusermount) is as it would be without us: it has
- * no steps. Without, the programs of a script get the allocator.
+ * Under --journal the library is not preloaded into child processes (e2fsck for the replay, a pager, fusermount):
+ * they have no steps. Without --journal it is, so that the programs of a script get the allocator.
  */
 static void leave_children_alone(void)
 {
@@ -69,7 +69,7 @@ void program_must_fail(void)
 	__atomic_store_n(&must_fail, true, __ATOMIC_RELAXED);
 }
 
-/* debugfs closes its filesystem when its exit status is made up already, and fuse2fs ends with 0, too. */
+/* debugfs closes its filesystem after it has chosen its exit status, and fuse2fs ends with 0 in any case. */
 static void end_program(int status, void *unused)
 {
 	(void)unused;
@@ -79,7 +79,7 @@ static void end_program(int status, void *unused)
 	_exit(EXIT_FAILURE);
 }
 
-/* Before the constructors of programs in C++ or OCaml, which might open something. */
+/* Runs before the constructors of programs in C++ or OCaml, which might open a filesystem. */
 static void __attribute__((constructor(101))) program_start(void)
 {
 	const char *settings = getenv(SETTINGS_VARIABLE);
@@ -92,10 +92,10 @@ static void __attribute__((constructor(101))) program_start(void)
 	program.is_verbose = settings && strstr(settings, "verbose");
 	if (program.journal) {
 		leave_children_alone();
-		/* The first one is called last. */
+		/* The function that is registered first is called last. */
 		(void)!on_exit(end_program, NULL);
 	}
-	/* The name that ext2mb-run has compared may be that of a script. */
+	/* ext2mb-run may have compared the name of a script. */
 	if (program.journal && program.kind != PROGRAM_FUSE2FS && program.kind != PROGRAM_DEBUGFS) {
 		say("--journal: %s runs in the place of fuse2fs or debugfs: a script has to call ext2mb-run by itself",
 		    program.name);
@@ -115,7 +115,7 @@ static void say_line(const char *format, va_list arguments)
 		return;
 	used += (size_t)more < sizeof(line) - used - 1 ? (size_t)more : sizeof(line) - used - 2;
 	line[used] = '\n';
-	/* At once: others may write to the same terminal. There is nobody to tell that it failed. */
+	/* One write, since other processes may use the same terminal. A failure cannot be reported anywhere. */
 	if (write(STDERR_FILENO, line, used + 1) < 0)
 		return;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program that the library was preloaded into. All of it is known before main() begins, and stays. */
+/* The program that the library was preloaded into. All of it is set before main() begins, and does not change. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ enum program_kind {
 	PROGRAM_OTHER,
 	PROGRAM_FUSE2FS,
 	PROGRAM_DEBUGFS,
-	PROGRAM_ASIDE, /* has its own ways with blocks: left alone */
+	PROGRAM_ASIDE, /* handles blocks by itself: left alone */
 };
 
 struct program {
@@ -27,13 +27,13 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, with --verbose alone. */
 void say_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the program was to change is not all on disk: it will not end with 0, whatever it says itself. */
+/* Not all changes are on disk: the program will not end with status 0, whatever it passes to exit(3). */
 void program_must_fail(void);
 
-/* The function of this name that the program would have had without us, which is there. */
+/* The function of this name that the program would call without the preloaded library. It must exist. */
 void *next_function(const char *name);
 
-/* Looked for once. */
+/* Looked up once. */
 #define NEXT(function)                                                                                                 \
 	({                                                                                                             \
 		static __typeof__(&(function)) found;                                                                  \

@@ -8,11 +8,11 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* All below the lock. */
+/* Protected by the lock. */
 static struct {
 	bool is_inside;
-	bool has_waiting; /* steps that no commit has had */
-	double due;       /* seconds of CLOCK_MONOTONIC, when they have waited long enough */
+	bool has_waiting; /* steps that are not committed yet */
+	double due;       /* CLOCK_MONOTONIC seconds at which they have waited long enough */
 	bool has_clock, is_stopped;
 	pthread_t clock;
 	pthread_cond_t changed; /* has_waiting or is_stopped */
@@ -32,7 +32,7 @@ static errcode_t commit(void)
 static void enter(bool is_alone)
 {
 	pthread_mutex_lock(&lock);
-	/* If it fails, that has been said, and what the step writes is refused. */
+	/* A failure has been reported, and the step's writes are refused. */
 	if (is_alone && state.has_waiting)
 		(void)!commit();
 	handles_begin();
@@ -74,7 +74,7 @@ bool step_is_inside(void)
 void steps_commit_for_good(void)
 {
 	pthread_mutex_lock(&lock);
-	/* If it fails, that has been said. */
+	/* A failure has been reported. */
 	(void)!commit();
 }
 
@@ -87,7 +87,7 @@ static void *run_clock(void *unused)
 		else if (!is_due())
 			condition_wait_until(&state.changed, &lock, state.due);
 		else
-			/* If it fails, that has been said. What was refused may be undone, and others follow. */
+			/* A failure has been reported. A refused step may be undone, and others follow. */
 			(void)!commit();
 	}
 	pthread_mutex_unlock(&lock);
@@ -98,7 +98,8 @@ void steps_start_clock(void)
 {
 	if (state.has_clock)
 		return;
-	/* The program's handlers are for its own threads: libss's jumps, libfuse's interrupts the read it waits in. */
+	/* Signals stay with the program's own threads: libss's handler jumps, and libfuse's interrupts the read in
+	 * which it waits. */
 	state.has_clock = thread_start(&state.clock, run_clock, NULL) == 0;
 	if (!state.has_clock)
 		say("no thread can be made: what no other operation follows is committed with the next one only");

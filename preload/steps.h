@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps of a program under --journal: what belongs together and is on disk as a whole or not at all. One runs at a
- * time; fuse2fs has a lock of its own that does the same. Between them everything that the program keeps in memory fits
- * together, so that is when a transaction is committed.
+ * Steps of a program under --journal: changes that belong together and reach the disk as a whole or not at all. One
+ * step runs at a time; fuse2fs's own lock ensures the same. Between steps the program's memory is consistent, so
+ * transactions are committed then.
  */
 #pragma once
 
@@ -10,27 +10,28 @@
 
 #include <ext2fs/ext2fs.h>
 
-/* Commits come no later than so many seconds after the first step that they contain, as the kernel's do. */
+/* A commit comes at most this many seconds after its first step, as the kernel's do. */
 #define COMMIT_SECONDS 5
 
-/* A step begins, after the one that runs. Where a command of debugfs was interrupted, it goes on with that one's. */
+/* Waits for the running step and begins one. After an interrupted command of debugfs, its step goes on. */
 void step_enter(void);
 
-/* The same for one that may be refused: what came before is committed first. */
+/* The same for a step that may be refused: earlier steps are committed first. */
 void step_enter_alone(void);
 
-/* It ends. now: it is to be on disk when this returns; else it may wait for others. Returns what a commit has said. */
+/* Ends the step. now: it is on disk when this returns; otherwise it may wait for others. Returns the commit's result.
+ */
 errcode_t step_leave(bool now);
 
-/* Is one running? Then a filesystem that is opened takes part in it. */
+/* Is a step running? A filesystem that is opened now takes part in it. */
 bool step_is_inside(void);
 
-/* Starts the thread that commits what has waited for COMMIT_SECONDS, once; in the process that stays, for fuse2fs
- * forks. */
+/* Starts, once, the thread that commits steps that have waited for COMMIT_SECONDS. Called in the process that stays,
+ * because fuse2fs forks. */
 void steps_start_clock(void);
 
-/* Ends it: no more steps come, and who closes the filesystem commits what is left. */
+/* Ends it. No more steps come, and closing the filesystem commits what is left. */
 void steps_stop_clock(void);
 
-/* Waits for the step that runs, commits what there is, and lets no other step begin: the program is about to end. */
+/* The program is about to end: waits for the running step, commits, and lets no other step begin. */
 void steps_commit_for_good(void);

@@ -4,15 +4,15 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-/* More than its caches of blocks, 32 of up to 64 KiB, and of inodes. */
+/* More than libext2fs's caches of blocks, 32 of up to 64 KiB, and of inodes. */
 #define OPEN_BYTES (3 * 1024 * 1024)
 
-/* As many as libext2fs takes by itself. */
+/* libext2fs's default number. */
 #define CACHED_INODES 4
 
 errcode_t fs_memory_ahead(size_t bytes)
 {
-	/* Compilers leave out what is allocated and freed without a use. */
+	/* volatile: compilers remove an allocation that is freed without a use. */
 	void *volatile ahead = malloc(bytes);
 
 	if (!ahead)

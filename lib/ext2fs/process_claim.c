@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 struct claim_page {
-	_Atomic uint32_t holder; /* a process's number; 0: it was forked, and neither has written since */
+	_Atomic uint32_t holder; /* a process's number; 0: neither process has written since fork() */
 	_Atomic uint32_t processes;
 };
 

@@ -239,6 +239,13 @@ bool journal_overlay_find(const struct journal_overlay *overlay, uint64_t block,
 	return true;
 }
 
+bool journal_overlay_has(const struct journal_overlay *overlay, uint64_t block, uint64_t count)
+{
+	size_t index = first_from(overlay, block);
+
+	return index < overlay->count && overlay->blocks[index].block - block < count;
+}
+
 size_t journal_overlay_count(const struct journal_overlay *overlay)
 {
 	return overlay->count;

@@ -60,6 +60,9 @@ struct journal_overlay_block {
 /* False: the image has the newest contents of this block. */
 bool journal_overlay_find(const struct journal_overlay *overlay, uint64_t block, struct journal_overlay_block *found);
 
+/* Is any of these among them? */
+bool journal_overlay_has(const struct journal_overlay *overlay, uint64_t block, uint64_t count);
+
 /* How many there are, and the one with this index, in ascending order of block. */
 size_t journal_overlay_count(const struct journal_overlay *overlay);
 struct journal_overlay_block journal_overlay_get(const struct journal_overlay *overlay, size_t index);

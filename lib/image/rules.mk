@@ -11,7 +11,10 @@ image_sources := \
 	lib/image/lookup.c \
 	lib/image/map_walk.c \
 	lib/image/orphans.c \
+	lib/image/replayed.c \
 	lib/image/target.c \
 	lib/image/transaction_sink.c \
 	lib/image/volume.c \
+	lib/image/volume_channel.c \
+	lib/image/volume_open.c \
 	lib/image/xattrs.c

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A filesystem to be looked at: what its superblock and group descriptors say, checked, and reading from any thread.
- * libext2fs is called only while it opens.
+ * libext2fs is called only while it opens. Where the journal needs recovery, volume_open() reads all as it lies, and
+ * volume_open_as_replayed() (image/replayed.h) as a replay of the journal would leave it.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "allocator/fs/fs_zones.h"
 #include "allocator/core/geometry.h"
 #include "image/damage.h"
+#include "image/journal_source.h"
 #include "ondisk/views.h"
 #include "support/problem.h"
 
@@ -24,6 +26,8 @@ struct volume_group {
 	bool is_doubtful;      /* the descriptor differs from its checksum */
 };
 
+struct journal_overlay;
+
 /* How much may be read. Any thread. */
 struct read_budget {
 	uint64_t most_bytes;
@@ -37,15 +41,22 @@ struct volume {
 	uint64_t offset_bytes; /* of the filesystem */
 	struct ondisk_format format;
 	struct geometry geometry;
+	struct journal_overlay *overlay; /* owned; NULL: all blocks are read as they lie */
+	uint64_t device_blocks;          /* how many there are from offset_bytes on: the filesystem may be smaller */
 	uint64_t readable_end; /* the first block that is not there: the device may be shorter than it should be */
 	uint32_t inode_table_blocks; /* of a group */
 	uint32_t inodes;
 	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
 	uint32_t checksum_mask; /* of bitmaps: descriptors of 32 bytes have half of it; 0: they have none */
 	bool is_mounted;        /* and may change while it is read */
-	bool needs_recovery;    /* the journal holds what is not yet in its place */
-	bool is_at_rest;        /* not mounted, nothing in the journal: bitmaps and descriptors must agree */
-	bool has_orphans;       /* inodes in use that have no links */
+	bool needs_recovery;    /* the journal holds what is not yet in its place, though it may be read from there */
+	bool is_replayed;       /* needs_recovery, and all is read as if the journal had been replayed */
+	/*
+	 * Not mounted, nothing in the journal: bitmaps and descriptors must agree. Others may be in use where that
+	 * cannot be seen, by a virtual machine for instance.
+	 */
+	bool is_at_rest;
+	bool has_orphans; /* inodes in use that have no links */
 	struct volume_group *group;
 	struct fs_zones zones;                 /* where the filesystem's own metadata lies */
 	uint64_t free_blocks, reserved_blocks; /* as the superblock says */
@@ -64,6 +75,17 @@ MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct
 void volume_close(struct volume *volume);
 
 /*
+ * Has all be read through an overlay of its journal from now on, and reads superblock and descriptors again; the volume
+ * takes the overlay, also where this fails. volume_close() remains due. Errors as of volume_open(), with
+ * EXT2_ET_CORRUPT_SUPERBLOCK for a superblock in the log that has blocks of another size. One thread, before any other
+ * reads.
+ */
+MUST_CHECK errcode_t volume_overlay(struct volume *volume, struct journal_overlay *overlay, struct problem *problem);
+
+/* The image without overlay, to be read by any thread; no ranges, no number of blocks. It points to the volume. */
+struct journal_source volume_in_place(const struct volume *volume);
+
+/*
  * Tells of the groups whose descriptors differ from their checksums. Nothing of a filesystem that is in use: its blocks
  * are read one after the other, while it writes them.
  */
@@ -75,8 +97,14 @@ bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void 
 /* True for the inodes that hold no file of a user: reserved ones but for the root, quota files, the orphan file. */
 bool volume_owns_inode(const struct volume *volume, uint32_t ino);
 
-/* Reads count blocks. EXT2_ET_SHORT_READ where the device ends earlier. Any thread. */
+/*
+ * Reads count blocks. EXT2_ET_SHORT_READ where the device ends earlier. Of a replay only its blocks are seen, not what
+ * a mount writes after it: the superblock has its flag still. Any thread.
+ */
 MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes);
+
+/* Do these blocks have their newest contents where they lie in the image, so that others may read them there? */
+bool volume_is_in_place(const struct volume *volume, uint64_t block, uint64_t count);
 
 /* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. Any thread. */
 MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Touches libext2fs's filesystem; see the header. */
+/* Uses libext2fs's filesystem; see the header. */
 #include "orphan/fs_orphan.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "ext2fs/fs_errors.h"
 #include "ondisk/orphan_block.h"
 
-/* Where each block of the file lies. */
+/* Maps each block of the file. */
 static errcode_t map_blocks(struct fs_orphan *state, struct ext2_inode *inode, const struct orphan_message *why)
 {
 	const ext2_filsys fs = state->fs;
@@ -132,7 +132,7 @@ errcode_t fs_orphan_write_block(struct fs_orphan *state, uint32_t block, const u
 	return error;
 }
 
-/* Brent's way to notice a circle: the mark is moved up after twice as many steps each time. */
+/* Brent's cycle detection: the mark moves to the present node after 1, 2, 4, ... steps. */
 struct circle_watch {
 	uint32_t mark;
 	uint64_t steps;
@@ -190,8 +190,8 @@ static errcode_t write_link(struct fs_orphan *state, uint32_t ino, uint32_t i_dt
 }
 
 /*
- * An inode that has left the list, unless its owner has given i_dtime another value. One that was deleted must not
- * be without: e2fsck objects to a deletion at time 0.
+ * Clears i_dtime of an inode that has left the list, unless its owner has given it another value. A deleted inode
+ * gets the present time instead: e2fsck objects to a deletion at time 0.
  */
 static errcode_t clear_link(struct fs_orphan *state, const struct orphan_node *node)
 {
@@ -205,7 +205,7 @@ static errcode_t clear_link(struct fs_orphan *state, const struct orphan_node *n
 
 static errcode_t write_links(struct fs_orphan *state, struct orphan_list *list)
 {
-	/* Before the others: what left may have come back. */
+	/* Inodes that left come first: they may have been added again. */
 	for (uint32_t number = list->leaving; number != ORPHAN_LIST_NONE; number = list->nodes[number].older) {
 		errcode_t error = clear_link(state, &list->nodes[number]);
 		if (error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The orphan file and the superblock's list on disk. This file and fs_orphan_release.h's, besides those that
- * fs_state.h names, touch libext2fs's filesystem: inodes, fs->io and, in the superblock, s_last_orphan and
- * ORPHAN_PRESENT. io_lock, fs_state.h's where an allocator is attached, is held around every call into libext2fs.
+ * The orphan file and the superblock's list on disk. fs_orphan.c and fs_orphan_release.c, besides the files that
+ * fs_state.h names, use libext2fs's filesystem: inodes, fs->io and, in the superblock, s_last_orphan and
+ * ORPHAN_PRESENT. io_lock is held around every call of libext2fs; with an attached allocator it is fs_state.h's.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct fs_orphan {
 	uint32_t blocks; /* of the orphan file; 0: there is none */
 	uint32_t file_ino;
 	uint32_t file_seed; /* of its blocks' checksums */
-	uint64_t *physical; /* where each of its blocks lies */
+	uint64_t *physical; /* its blocks' numbers in the filesystem */
 	uint8_t *buffer;    /* one block */
 };
 
@@ -33,7 +33,7 @@ MUST_CHECK errcode_t fs_orphan_open(struct fs_orphan *state, ext2_filsys fs, pth
                                     const struct orphan_message *why);
 void fs_orphan_close(struct fs_orphan *state);
 
-/* One block's entries. EXT2MB_ET_ORPHAN_MAGIC, _CHECKSUM, errors in reading. */
+/* Reads one block's entries. EXT2MB_ET_ORPHAN_MAGIC, _CHECKSUM, errors in reading. */
 MUST_CHECK errcode_t fs_orphan_read_block(struct fs_orphan *state, uint32_t block, uint32_t *entries,
                                           const struct orphan_message *why);
 MUST_CHECK errcode_t fs_orphan_write_block(struct fs_orphan *state, uint32_t block, const uint32_t *entries);
@@ -45,8 +45,8 @@ MUST_CHECK errcode_t fs_orphan_read_list(struct fs_orphan *state, struct orphan_
 /* Writes the i_dtimes that have changed, then s_last_orphan. */
 MUST_CHECK errcode_t fs_orphan_write_list(struct fs_orphan *state, struct orphan_list *list);
 
-/* Sets or clears ORPHAN_PRESENT: whether the file, as it is on disk, has entries. */
+/* Sets or clears ORPHAN_PRESENT, which says whether the file has entries on disk. */
 void fs_orphan_mark_present(struct fs_orphan *state, bool has_entries);
 
-/* What libext2fs takes for the present. */
+/* The present time as libext2fs has it (fs->now). */
 uint32_t fs_orphan_now(ext2_filsys fs);

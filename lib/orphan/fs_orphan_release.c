@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Touches libext2fs's filesystem; see the header. */
+/* Uses libext2fs's filesystem; see the header. */
 #include "orphan/fs_orphan_release.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "allocator/group/inode_group.h"
 #include "support/vector.h"
 
-/* In whole clusters. */
+/* Collects whole clusters. */
 static void collect_range(ext2_filsys copy, blk64_t block, blk_t count, int in_use)
 {
 	struct orphan_release *release = copy->priv_data;
@@ -107,14 +107,14 @@ static int check_block(ext2_filsys copy, blk64_t *block, e2_blkcnt_t logical, bl
 	struct orphan_release *release = context;
 
 	(void)copy, (void)logical, (void)reference, (void)offset;
-	/* Indirect blocks that lead to themselves make a file look larger than the filesystem. */
+	/* A file whose indirect blocks point to themselves looks larger than the filesystem. */
 	if (can_be_its_own(release, *block) && ++release->seen_blocks <= release->mb->geometry.end_block)
 		return 0;
 	release->freed_error = EXT2MB_ET_ORPHAN_INODE;
 	return BLOCK_ABORT;
 }
 
-/* Before anything is changed: libext2fs would complain on standard error of blocks out of range. */
+/* Runs before anything is changed, because libext2fs prints a message for each block out of range. */
 static errcode_t check_blocks(struct orphan_release *release, ext2_ino_t ino, struct ext2_inode *inode)
 {
 	uint64_t xattr_block = ext2fs_file_acl_block(release->copy, inode);
@@ -131,8 +131,8 @@ static errcode_t check_blocks(struct orphan_release *release, ext2_ino_t ino, st
 }
 
 /*
- * Whether there are any at all; values of theirs may lie in inodes that would have to be released, too. libext2fs gives
- * the magic number before those in the inode in the machine's order of bytes.
+ * Refuses xattrs with values in other inodes, which would have to be released, too. libext2fs returns the magic
+ * number before the xattrs in the inode in the machine's byte order.
  */
 static errcode_t check_xattrs(struct orphan_release *release, ext2_ino_t ino)
 {
@@ -156,7 +156,7 @@ static errcode_t check_xattrs(struct orphan_release *release, ext2_ino_t ino)
 	return 0;
 }
 
-/* As the kernel does, so that what lay after the end does not come back when the file grows. */
+/* Zeros the rest of the last block, as the kernel does, so that old data does not reappear when the file grows. */
 static errcode_t clear_last_block(struct orphan_release *release, ext2_ino_t ino, struct ext2_inode *inode)
 {
 	ext2_filsys fs = release->copy;
@@ -164,7 +164,7 @@ static errcode_t clear_last_block(struct orphan_release *release, ext2_ino_t ino
 	blk64_t physical = 0;
 	int flags = 0;
 
-	/* Zeros are not zeros in an encrypted block, and the key is not here. */
+	/* An encrypted block cannot be zeroed without its key. */
 	if (!used_bytes || !LINUX_S_ISREG(inode->i_mode) || inode->i_flags & EXT4_ENCRYPT_FL)
 		return 0;
 	errcode_t error = FS_ERROR_OF(
@@ -194,7 +194,7 @@ static errcode_t truncate_inode(struct orphan_release *release, ext2_ino_t ino, 
 	return inode->i_links_count ? clear_last_block(release, ino, inode) : 0;
 }
 
-/* What a deleted inode looks like, without blocks and xattrs. */
+/* Writes the inode as deleted, without blocks and xattrs. */
 static errcode_t delete_inode(struct orphan_release *release, ext2_ino_t ino)
 {
 	ext2_filsys fs = release->copy;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Deletes or truncates one orphan after the other. Single-threaded; touches libext2fs (see fs_orphan.h). */
+/* Deletes or truncates one orphan after the other. Single-threaded; calls libext2fs (see fs_orphan.h). */
 #pragma once
 
 #include "allocator/core/allocator.h"
 #include "orphan/orphan_message.h"
 
 /*
- * libext2fs works on a copy of the filesystem handle: inodes and extent trees go to the disk, but its bitmaps and
- * counters are the copy's own and are thrown away. What it would have freed is collected and then freed through the
- * allocator, which refuses what is not in use or is metadata, and whose books alone are written back.
+ * libext2fs works on a copy of the filesystem handle: inodes and extent trees go to the disk, but the copy's bitmaps
+ * and counters are thrown away. The blocks that libext2fs frees are collected and then freed through the allocator.
+ * It refuses blocks that are free or metadata, and only its bitmaps and counters are written back.
  */
 struct orphan_release {
 	ext2_filsys fs;
@@ -23,12 +23,12 @@ struct orphan_release {
 	uint64_t seen_blocks;  /* while the inode's blocks are checked */
 };
 
-/* EXT2_ET_RO_FILSYS, EXT2MB_ET_ORPHAN_UNSUPPORTED, ENOMEM; then nothing is to be ended. */
+/* EXT2_ET_RO_FILSYS, EXT2MB_ET_ORPHAN_UNSUPPORTED, ENOMEM; after an error orphan_release_end() is not called. */
 MUST_CHECK errcode_t orphan_release_begin(struct orphan_release *release, struct ext2mb *mb);
 
 /*
  * EXT2MB_ET_ORPHAN_INODE (not in use, or its blocks cannot be its own), EXT2MB_ET_ORPHAN_UNSUPPORTED: nothing has
- * been changed. Other errors can leave it half released, with blocks in use that no inode refers to.
+ * been changed. After other errors the inode may be half released: blocks stay in use that no inode refers to.
  */
 MUST_CHECK errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino);
 

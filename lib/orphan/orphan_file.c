@@ -20,10 +20,10 @@ struct ext2mb_orphans {
 	struct ext2mb *mb; /* may be NULL */
 	uint32_t first_ino;
 	uint32_t last_ino;
-	pthread_mutex_t io_lock; /* where no allocator brings one */
+	pthread_mutex_t io_lock; /* used if there is no allocator, which has one */
 	struct fs_orphan disk;
 	struct orphan_slots slots; /* if disk.blocks */
-	uint32_t *entries_on_disk; /* of each block: ORPHAN_PRESENT says whether there are any */
+	uint32_t *entries_on_disk; /* of each block; ORPHAN_PRESENT is set if any is not 0 */
 	pthread_mutex_t list_lock; /* of the list; io_lock is taken inside it */
 	struct orphan_list list;
 };
@@ -206,7 +206,7 @@ ext2_ino_t ext2mb_orphan_next(struct ext2mb_orphans *orphans, uint32_t *index)
 	return ino;
 }
 
-/* ORPHAN_PRESENT tells what the disk holds, block by block, not what the memory does: threads go on meanwhile. */
+/* ORPHAN_PRESENT describes the blocks on disk, not those in memory, because threads go on meanwhile. */
 static errcode_t sync_file(struct ext2mb_orphans *orphans)
 {
 	const uint32_t per_block = orphans->slots.per_block;
@@ -247,7 +247,7 @@ errcode_t ext2mb_orphan_sync(struct ext2mb_orphans *orphans)
 	return error;
 }
 
-/* Those from first on, and before end. */
+/* Releases the orphans with indexes in [first, end). */
 static errcode_t release_range(struct ext2mb_orphans *orphans, struct orphan_release *release, uint32_t first,
                                uint64_t end, const struct orphan_message *why)
 {
@@ -306,7 +306,7 @@ errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_or
 	if (error)
 		return error;
 	error = release_all(orphans, mb, counts, &whose);
-	/* After an error, too: inodes that were released before it no longer refer to these blocks. */
+	/* Synced after an error, too: inodes that were released before it no longer refer to their blocks. */
 	errcode_t sync_error = orphans->disk.fs->flags & EXT2_FLAG_RW ? ext2mb_sync(mb) : 0;
 	ext2mb_close(mb);
 	return error ? error : sync_error;

@@ -37,7 +37,7 @@ static errcode_t alloc_node(struct orphan_list *list, uint32_t *number)
 	return 0;
 }
 
-/* Where the number of the node is that is older than this one; after none comes the newest. */
+/* Returns the field that has the number of the next older node; for ORPHAN_LIST_NONE that is the newest. */
 static uint32_t *older_than(struct orphan_list *list, uint32_t number)
 {
 	return number == ORPHAN_LIST_NONE ? &list->newest : &list->nodes[number].older;
@@ -48,7 +48,7 @@ static uint32_t *newer_than(struct orphan_list *list, uint32_t number)
 	return number == ORPHAN_LIST_NONE ? &list->oldest : &list->nodes[number].newer;
 }
 
-/* Between the nodes that it names. */
+/* Inserts between the nodes that it names. */
 static errcode_t insert(struct orphan_list *list, struct orphan_node node, uint32_t *number)
 {
 	errcode_t error = alloc_node(list, number);

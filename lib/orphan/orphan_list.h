@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The superblock's list of orphans in memory: s_last_orphan is the newest one, and each inode's i_dtime is the
- * number of the next older one. What the disk has of it is remembered with each node, so that only inodes whose
- * i_dtime is to change are written. No I/O and no lock here: the owner has one.
+ * The superblock's list of orphans in memory: s_last_orphan is the newest one, and each inode's i_dtime is the number
+ * of the next older one. Each node remembers its i_dtime on disk, so that only inodes whose i_dtime changes are
+ * written. There is no I/O and no lock here: the owner has a lock.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct orphan_node {
 };
 
 struct orphan_list {
-	struct orphan_node *nodes; /* a node stays where it is: its number is the caller's index */
+	struct orphan_node *nodes; /* a node never moves: its number is the caller's index */
 	size_t count;
 	size_t capacity;
 	uint32_t newest;
@@ -45,17 +45,17 @@ void orphan_list_destroy(struct orphan_list *list);
 /* Puts an inode before all others. ENOMEM. */
 MUST_CHECK errcode_t orphan_list_add(struct orphan_list *list, uint32_t ino, uint32_t *node);
 
-/* While the list is read from disk: puts an inode after all others, where next is its i_dtime. ENOMEM. */
+/* Used while the list is read from disk: puts an inode after all others; next is its i_dtime. ENOMEM. */
 MUST_CHECK errcode_t orphan_list_load(struct orphan_list *list, uint32_t ino, uint32_t next);
 
 /* EXT2MB_ET_ORPHAN_ABSENT when the node does not hold ino. Needs no memory. */
 MUST_CHECK errcode_t orphan_list_remove(struct orphan_list *list, uint32_t node, uint32_t ino);
 
-/* The first node at or after *node that is on the list: its inode and where it is; 0 at the end. */
+/* Returns the inode of the first node at or after *node that is on the list, and sets *node to it; 0 at the end. */
 uint32_t orphan_list_next(const struct orphan_list *list, uint32_t *node);
 
-/* The inode number that a node's i_dtime must have on disk: the next older one or 0. */
+/* The value that i_dtime of a node's inode must have on disk: the next older inode number or 0. */
 uint32_t orphan_list_link(const struct orphan_list *list, const struct orphan_node *node);
 
-/* All nodes that were leaving are unused now: their inodes have been written. */
+/* Marks all leaving nodes as unused, once their inodes have been written. */
 void orphan_list_forget_leaving(struct orphan_list *list);

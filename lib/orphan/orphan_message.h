@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which inode or block an error is about, in a buffer of the caller's. */
+/* Names the inode or block that an error is about, in a buffer of the caller's. */
 #pragma once
 
 #include <stddef.h>

@@ -6,14 +6,15 @@
 
 #include "ext2fs/ext2mb.h"
 
-/* The tests let other threads in here, between two steps whose order matters. */
+/* The tests run other threads here, between two steps whose order matters. */
 #ifndef ORPHAN_SLOTS_BETWEEN_STEPS
 #define ORPHAN_SLOTS_BETWEEN_STEPS()
 #endif
 
 /*
- * A reservation means that there is an empty slot, but others may fill it and empty one that was looked at. After so
- * many times around the block the reservation is given back: it ends even if memory is corrupt.
+ * A reservation means that the block has an empty slot, but other threads may fill it and empty one that this thread
+ * has passed. After this many rounds the reservation is given back, so that the search ends even if memory is
+ * corrupt.
  */
 #define WRAPS 3
 
@@ -60,7 +61,7 @@ void orphan_slots_load(struct orphan_slots *slots, uint32_t block, const uint32_
 	uint32_t empty = 0;
 
 	for (uint32_t slot = 0; slot < slots->per_block; slot++) {
-		/* Damage stays what it is, to be found by who looks for that inode. */
+		/* A damaged entry stays, but never looks like a kept slot. */
 		to[slot] = entries[slot] == ORPHAN_SLOT_KEPT ? ORPHAN_SLOT_KEPT - 1 : entries[slot];
 		empty += !entries[slot];
 	}
@@ -103,14 +104,14 @@ bool orphan_slots_collect(struct orphan_slots *slots, uint32_t block, uint32_t *
 
 void orphan_slots_mark_changed(struct orphan_slots *slots, uint32_t block)
 {
-	/* Always stored, even if it looks set: the look could be older than a collection that runs now. */
+	/* Always stored, even if it looks set: that value may be older than a collection that runs now. */
 	atomic_store_explicit(&slots->block[block].is_changed, true, memory_order_release);
 }
 
 /*
- * After an exchange in an entry, which must be sequentially consistent: then, if the flag is still seen set, the thread
- * that clears it after that reads the entry after that, too. So the flag is stored once for each collection, and
- * threads that share a block do not take its line from one another.
+ * Called after a sequentially consistent exchange in an entry: a thread that clears the flag after we have seen it
+ * set also reads the entry after that. So the flag is stored once for each collection, and threads that share a block
+ * do not take its cache line from one another.
  */
 static void tell_change(struct orphan_slots_block *block)
 {
@@ -118,7 +119,7 @@ static void tell_change(struct orphan_slots_block *block)
 		atomic_store(&block->is_changed, true);
 }
 
-/* Lowers the count unless it is zero. Who sees a raised count also sees the slot that was emptied before. */
+/* Lowers the count unless it is zero. A thread that sees a raised count also sees the slot that was emptied before. */
 static bool reserve(struct orphan_slots_block *block)
 {
 	uint32_t free = atomic_load_explicit(&block->free, memory_order_relaxed);
@@ -130,13 +131,14 @@ static bool reserve(struct orphan_slots_block *block)
 	return false;
 }
 
-/* Where the search in a block begins. By inode, so that one that comes and goes finds its slot in its cache. */
+/* The slot at which the search in a block begins. It depends on the inode, so that an inode that comes and goes finds
+ * its slot in the processor's cache. */
 static uint32_t first_slot(const struct orphan_slots *slots, uint32_t ino)
 {
 	return (uint32_t)((uint64_t)(ino * UINT32_C(0x9e3779b1)) * slots->per_block >> 32);
 }
 
-/* With a reservation in the block. */
+/* Fills a slot; the caller has a reservation in the block. */
 static bool fill(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index)
 {
 	_Atomic uint32_t *entries = orphan_slots_entries(slots, block);
@@ -182,7 +184,7 @@ static inline bool claim_kept(struct orphan_slots *slots, uint32_t block, uint32
 	return true;
 }
 
-/* From block on, around all of them. */
+/* Tries all blocks, from this one on. */
 static bool claim_from_any(struct orphan_slots *slots, uint32_t block, uint32_t ino, uint32_t *index,
                            bool (*claim)(struct orphan_slots *, uint32_t, uint32_t, uint32_t *))
 {
@@ -197,7 +199,7 @@ static bool claim_from_any(struct orphan_slots *slots, uint32_t block, uint32_t 
 	return false;
 }
 
-/* Not inline: the usual way, below, has no registers to save then, which is a fifth of its instructions. */
+/* Not inline, so that the usual path, below, saves no registers, which would be a fifth of its instructions. */
 static __attribute__((noinline)) errcode_t claim_unkept(struct orphan_slots *slots, uint32_t block, uint32_t ino,
                                                         uint32_t *index)
 {
@@ -217,14 +219,14 @@ static errcode_t claim_lockless(struct orphan_slots *slots, uint32_t worker, uin
 	return 0;
 }
 
-/* The slot holds ORPHAN_SLOT_KEPT now. The one that was kept before, if it is one, becomes empty for all. */
+/* The slot holds ORPHAN_SLOT_KEPT now. The slot that was kept before, if any, becomes empty for all. */
 static void keep(struct orphan_slots *slots, uint32_t block_number, uint32_t slot)
 {
 	struct orphan_slots_block *block = &slots->block[block_number];
 
 	/*
-	 * Of two who keep different slots the later one finds the earlier one's entry, or the earlier one finds here
-	 * that another took its place: none is forgotten.
+	 * If two threads keep different slots, the later one finds the earlier one's entry, or the earlier one finds
+	 * here that it was replaced: no slot is lost.
 	 */
 	if (atomic_load(&block->kept) == slot)
 		return;
@@ -247,7 +249,8 @@ static errcode_t put_lockless(struct orphan_slots *slots, uint32_t index, uint32
 	uint32_t kept = atomic_load_explicit(&block->kept, memory_order_relaxed);
 	bool keeps = kept == slot || atomic_load_explicit(&entries[kept], memory_order_relaxed) != ORPHAN_SLOT_KEPT;
 
-	/* The slot is its owner's alone, so a plain store would do; this finds out who is not its owner. */
+	/* Only the slot's owner writes it, so a plain store would do; the exchange detects callers that do not own
+	 * it. */
 	if (!atomic_compare_exchange_strong(&entries[slot], &ino, keeps ? ORPHAN_SLOT_KEPT : 0))
 		return EXT2MB_ET_ORPHAN_ABSENT;
 	ORPHAN_SLOTS_BETWEEN_STEPS();

@@ -6,7 +6,7 @@
 
 #include "ext2fs/ext2mb_err.h"
 
-#define MOST_BLOCKS 65536 /* of one call of the backing channel, which counts with an int */
+#define MOST_BLOCKS 65536 /* per call of the backing channel, which counts with an int */
 
 /* A part of a request that lies in one block. */
 struct part {
@@ -31,7 +31,7 @@ static bool is_whole(const struct channel_state *state, const struct part *part)
 	return part->bytes == state->layout.block_bytes;
 }
 
-/* A block as the program is to see it. */
+/* Reads a block as the program sees it. */
 static errcode_t read_block(struct channel_state *state, uint64_t block, uint8_t *data)
 {
 	errcode_t error = io_channel_read_blk64(state->backing, block, 1, data);
@@ -54,7 +54,7 @@ static errcode_t read_part(struct channel_state *state, const struct part *part,
 	return error;
 }
 
-/* How many whole blocks from here on come from the backing channel as they are. */
+/* How many whole blocks from here on can be read from the backing channel unchanged. */
 static uint64_t plain_blocks(const struct channel_state *state, uint64_t block, uint64_t most)
 {
 	uint64_t count = 0;
@@ -77,7 +77,7 @@ errcode_t access_read(struct channel_state *state, uint64_t offset, uint64_t byt
 		uint64_t plain = is_whole(state, &part) ? plain_blocks(state, part.block, bytes / block_bytes) : 0;
 		errcode_t error = 0;
 
-		/* The superblock is read by parts. */
+		/* The superblock may be read in parts. */
 		if (held) {
 			memcpy(to, held->data + part.within, part.bytes);
 		} else if (plain) {
@@ -95,7 +95,7 @@ errcode_t access_read(struct channel_state *state, uint64_t offset, uint64_t byt
 	return 0;
 }
 
-/* The journal's inode: what it maps must stay. */
+/* Refuses a journal inode with another block map. */
 static errcode_t check_journal_inode(struct channel_state *state, const struct held_block *held)
 {
 	const struct layout *layout = &state->layout;
@@ -121,7 +121,7 @@ static errcode_t check_journal_inode(struct channel_state *state, const struct h
 	return 0;
 }
 
-/* What the program has put there may not change what transactions rest on. */
+/* Refuses contents of a held block that change the layout or the journal. */
 static errcode_t check_held(struct channel_state *state, struct held_block *held)
 {
 	if (held->block != channel_super_block(state))
@@ -186,7 +186,7 @@ static errcode_t write_direct(struct channel_state *state, const struct part *pa
 	return 0;
 }
 
-/* Only while it is told of: a block that was freed, and given out again, is nobody's contents on disk. */
+/* Valid only while frees are reported: a block that was freed and allocated again is no longer this file's on disk. */
 static bool is_named_data(const struct channel_state *state, uint64_t block)
 {
 	if (!block_ranges_has(&state->data, block))
@@ -196,7 +196,8 @@ static bool is_named_data(const struct channel_state *state, uint64_t block)
 	return fs && channel_hears_frees(state, fs);
 }
 
-/* Whether it goes where it belongs at once: nobody refers to it before the commit, or it is data, or MMP's. */
+/* Whether the block is written in place at once: nothing refers to it before the commit, or it is named data, or the
+ * MMP block. */
 static errcode_t may_go_down(struct channel_state *state, uint64_t block, bool *is_direct)
 {
 	const struct layout *layout = &state->layout;
@@ -212,7 +213,7 @@ static errcode_t may_go_down(struct channel_state *state, uint64_t block, bool *
 	return *is_direct ? 0 : committed_bitmap_is_free(&state->committed, state->backing, block, is_direct);
 }
 
-/* How many whole blocks from here on go down at once; the first one does. */
+/* How many whole blocks from here on are written at once; the first one is. */
 static errcode_t direct_blocks(struct channel_state *state, uint64_t block, uint64_t most, uint64_t *count)
 {
 	bool is_direct = true;
@@ -223,13 +224,13 @@ static errcode_t direct_blocks(struct channel_state *state, uint64_t block, uint
 		if (error || !is_direct)
 			break;
 	}
-	/* What is refused is so when it is its turn. */
+	/* A block that must be refused is refused when its turn comes. */
 	return error == EXT2MB_ET_BAD_RANGE || error == EXT2MB_ET_JOURNAL_WRITE ? 0 : error;
 }
 
 /*
- * The journal is ours alone. What changes nothing there is done: fuse2fs 1.47.4 writes the journal's superblock as it
- * has read it, when it mounts.
+ * Only we write the journal. A write that changes nothing succeeds: when it mounts, fuse2fs 1.47.4 writes the
+ * journal's superblock as it has read it.
  */
 static errcode_t write_to_journal(struct channel_state *state, const struct part *part, const void *data)
 {
@@ -252,7 +253,7 @@ errcode_t access_write(struct channel_state *state, uint64_t offset, uint64_t by
 
 		if (!error && is_direct && is_whole(state, &part))
 			error = direct_blocks(state, part.block, bytes / part.bytes, &count);
-		/* Two that write one block at the same time leave anything. */
+		/* Two concurrent writes to one block would leave any mixture. */
 		if (!error && is_direct && data_claims_overlap(&state->data_claims, part.block, count))
 			error = EXT2MB_ET_CLAIMED;
 		if (!error)

@@ -29,7 +29,7 @@ bool block_ranges_overlap(const struct block_ranges *ranges, uint64_t start, uin
 	return index < ranges->count && ranges->runs[index].start < start + count;
 }
 
-/* Puts the new runs, at most two, where those from index to end were. */
+/* Replaces the runs [index, end) by the new runs, at most two. */
 static void replace(struct block_ranges *ranges, size_t index, size_t end, const struct block_run *runs, size_t count)
 {
 	memmove(ranges->runs + index + count, ranges->runs + end, (ranges->count - end) * sizeof(*ranges->runs));
@@ -44,7 +44,7 @@ errcode_t block_ranges_add(struct block_ranges *ranges, uint64_t start, uint64_t
 
 	if (error || !count)
 		return error;
-	/* Those that it touches are joined with it. */
+	/* Runs that it touches are joined with it. */
 	size_t index = start ? block_ranges_at(ranges, start - 1) : 0;
 	size_t end = index;
 	struct block_run run = { start, count };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A set of blocks, as runs in ascending order that do not touch. */
+/* A set of blocks: ascending runs that do not touch. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,13 +18,13 @@ struct block_ranges {
 	size_t count, capacity;
 };
 
-/* ENOMEM, and nothing has changed. */
+/* ENOMEM; then nothing has changed. */
 MUST_CHECK errcode_t block_ranges_add(struct block_ranges *ranges, uint64_t start, uint64_t count);
 MUST_CHECK errcode_t block_ranges_remove(struct block_ranges *ranges, uint64_t start, uint64_t count);
 
 bool block_ranges_has(const struct block_ranges *ranges, uint64_t block);
 
-/* Whether any of them is in it. */
+/* Returns whether any of these blocks is in the set. */
 bool block_ranges_overlap(const struct block_ranges *ranges, uint64_t start, uint64_t count);
 
 /* The index of the first run that ends after block; ranges->count: none does. */

@@ -13,7 +13,7 @@ errcode_t block_writer_init(struct block_writer *writer, io_channel backing, uin
 		.block_bytes = block_bytes,
 		.most = BUFFER_BYTES / block_bytes,
 	};
-	/* For O_DIRECT, too. */
+	/* Aligned for O_DIRECT, too. */
 	return posix_memalign((void **)&writer->buffer, 4096, BUFFER_BYTES) ? ENOMEM : 0;
 }
 

@@ -51,8 +51,8 @@ static void destroy_channel(io_channel channel)
 }
 
 /*
- * A thread that waits for the lock alone goes before others that would share it: else threads that begin to write
- * contents, one after the other, could keep the one that changes metadata out for good.
+ * A thread that waits for the exclusive lock goes before threads that would share it. Otherwise threads that write
+ * contents, one after the other, could lock out the one that changes metadata.
  */
 static errcode_t init_locks(struct channel_state *state)
 {
@@ -71,7 +71,7 @@ static errcode_t init_locks(struct channel_state *state)
 	return error;
 }
 
-/* What ext2fs_get_mem() gives is malloc(3)'s. */
+/* ext2fs_get_mem() uses malloc(3), so free(3) takes its memory. */
 static errcode_t make_channel(const char *name, const struct channel_manager *manager, io_channel *ret)
 {
 	struct channel_state *state = calloc(1, sizeof(*state));
@@ -114,21 +114,21 @@ errcode_t channel_open(const char *name, int flags, const struct channel_manager
 		return error;
 	struct channel_state *state = channel->private_data;
 
-	/* Threads may share it, and so what is below. */
+	/* Threads may share the channel, and so the backing one. */
 	state->open_flags = flags | IO_FLAG_THREADS;
 	error = start_backing(state);
 	if (error) {
 		destroy_channel(channel);
 		return error;
 	}
-	/* Discards wait, so what is discarded does not read as zeros. */
+	/* Discards wait for the commit, so discarded blocks do not read as zeros. */
 	channel->flags = (state->backing->flags & ~CHANNEL_FLAGS_DISCARD_ZEROES) | CHANNEL_FLAGS_THREADS;
 	channel->align = state->backing->align;
 	*ret = channel;
 	return 0;
 }
 
-/* Starts it if this is the first request, with the lock for writing. */
+/* Takes the exclusive lock, and starts the transaction at the first request. */
 static errcode_t lock_alone(struct channel_state *state)
 {
 	pthread_rwlock_wrlock(&state->lock);
@@ -136,7 +136,7 @@ static errcode_t lock_alone(struct channel_state *state)
 		return EIO;
 	if (state->phase != TRANSACTION_UNREAD)
 		return 0;
-	/* The filesystem is told to its channel by libext2fs, which reads only then. */
+	/* libext2fs has set app_data to the filesystem before it reads. */
 	if (state->channel->app_data && state->manager->listen)
 		state->manager->listen(state->channel->app_data);
 	return start_transaction(state);
@@ -155,13 +155,13 @@ static errcode_t lock_for_reading(struct channel_state *state)
 	return error;
 }
 
-/* A close that drops something is told so. */
+/* Returns why the transaction is over; after a close that drops changes, why it did. */
 static errcode_t over(const struct channel_state *state)
 {
 	return state->why_dropped ? state->why_dropped : EXT2MB_ET_TRANSACTION_OVER;
 }
 
-/* Why closing commits nothing: the step has not ended, or contents that were to be written are not there. */
+/* Records why closing commits nothing: the step has not ended, or claimed contents have not been written. */
 static void drop_unfinished(struct channel_state *state)
 {
 	errcode_t why = state->is_in_step ? EXT2MB_ET_IN_STEP : EXT2MB_ET_CLAIMED;
@@ -171,7 +171,7 @@ static void drop_unfinished(struct channel_state *state)
 	state->why_dropped = channel_fail(state, why);
 }
 
-/* What may be written: the handle of one that is over writes nothing, because libext2fs's memory is stale. */
+/* After the transaction is over nothing may be written, because libext2fs's memory is stale. */
 static errcode_t lock_for_writing(struct channel_state *state)
 {
 	errcode_t error = lock_alone(state);
@@ -221,7 +221,7 @@ static errcode_t write_bytes(io_channel channel, uint64_t offset, uint64_t bytes
 
 	if (!error) {
 		error = access_write(state, offset, bytes, data);
-		/* A step without one of its writes must never be committed. */
+		/* A step that lacks one of its writes must never be committed. */
 		if (error)
 			error = channel_fail(state, error);
 	}
@@ -254,7 +254,7 @@ static errcode_t channel_zeroout(io_channel channel, unsigned long long block, u
 	return write_bytes(channel, block * (uint64_t)channel->block_size, count * (uint64_t)channel->block_size, NULL);
 }
 
-/* Whole blocks of the filesystem only: a discard is a hint. */
+/* Discards only whole blocks of the filesystem: a discard is a hint. */
 static errcode_t channel_discard(io_channel channel, unsigned long long block, unsigned long long count)
 {
 	struct channel_state *state = channel->private_data;
@@ -304,7 +304,8 @@ static errcode_t add_option(struct channel_state *state, const char *option, con
 	return 0;
 }
 
-/* The cache stays off; fuse2fs says how large it should be once the filesystem is open, and ends if it may not. */
+/* The cache stays off. fuse2fs sets the cache's size once the filesystem is open, and ends if that fails, so the
+ * option is accepted. */
 static errcode_t channel_set_option(io_channel channel, const char *option, const char *value)
 {
 	struct channel_state *state = channel->private_data;
@@ -325,9 +326,9 @@ static errcode_t channel_set_option(io_channel channel, const char *option, cons
 }
 
 /*
- * Of libext2fs's functions ext2fs_close2() alone asks, before its last flush, and it flushes if anything has been
- * written. So it counts as writing, also where nothing is left to flush: what is held is committed. What the channel's
- * close returns it tells nobody: so what is unfinished, which closing drops, fails that flush.
+ * In libext2fs only ext2fs_close2() calls this, before its last flush, and it flushes if anything has been written.
+ * So held blocks count as written, even if nothing is left to flush: they will be committed. ext2fs_close2() ignores
+ * the result of the channel's close. So if closing will drop an unfinished step, that flush fails.
  */
 static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 {
@@ -338,11 +339,11 @@ static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	errcode_t error = backing->get_stats(state->backing, stats);
 
-	/* A copy of the handle, which is closed, leaves the step to the others. */
+	/* Closing a copy of the handle leaves the step to the other copies. */
 	if (error || !stats || channel->refcount > 1)
 		return error;
 	pthread_rwlock_wrlock(&state->lock);
-	/* To another process that has it the flush is refused. */
+	/* If another process has the claim, the flush fails. */
 	if (state->phase == TRANSACTION_OPEN)
 		(void)process_claim_acquire(&state->claim);
 	drop_unfinished(state);
@@ -361,7 +362,7 @@ static errcode_t channel_readahead(io_channel channel, unsigned long long block,
 	return EXT2_ET_OP_NOT_SUPPORTED;
 }
 
-/* ext2fs_free() flushes nothing: what is held then lacks what libext2fs has in memory alone. */
+/* ext2fs_free() flushes nothing: held blocks then lack what libext2fs has only in memory. */
 static bool is_half(const struct channel_state *state)
 {
 	ext2_filsys fs = channel_filesystem(state);
@@ -369,12 +370,12 @@ static bool is_half(const struct channel_state *state)
 	return state->held.count && fs && fs->flags & TRANSACTION_UNWRITTEN;
 }
 
-/* What a program that knows of no transactions leaves is one; a step that has not ended is not committed. */
+/* Commits the changes of a program that does not know of transactions; a step that has not ended is not committed. */
 static errcode_t end_transaction(struct channel_state *state)
 {
 	errcode_t error = 0;
 
-	/* The journal is the other process's, and needs_recovery too, or it may become so: neither has written yet. */
+	/* Journal and needs_recovery belong to the other process, or may, if neither has written since fork(). */
 	if (state->phase >= TRANSACTION_OPEN && !process_claim_has(&state->claim))
 		return EXT2MB_ET_FORKED;
 	drop_unfinished(state);
@@ -397,7 +398,7 @@ errcode_t channel_finish(io_channel channel)
 {
 	struct channel_state *state = channel_state_of(channel);
 
-	/* A copy of the handle goes on with it. */
+	/* Another copy of the handle still uses it. */
 	if (!state || channel->refcount > 1)
 		return 0;
 	pthread_rwlock_wrlock(&state->lock);

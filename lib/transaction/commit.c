@@ -28,8 +28,9 @@ static errcode_t write_needs_recovery(struct channel_state *state, bool is_neede
 }
 
 /*
- * Needs the lock alone: the blocks that are the same as on disk are dropped. What cannot be read there, because the
- * disk has lost it or a file ends before it, is written as it would be without a transaction.
+ * Returns whether a held block is the same as on disk; such blocks are dropped. Needs the exclusive lock. A block
+ * that cannot be read, because the disk has lost it or the file ends before it, is written, as it would be without a
+ * transaction.
  */
 static bool is_unchanged(struct channel_state *state, const struct held_block *held)
 {
@@ -82,7 +83,7 @@ errcode_t commit_collect(struct channel_state *state, struct commit_changes *cha
 	return 0;
 }
 
-/* To their own places. */
+/* Writes blocks in place. */
 static errcode_t write_in_place(struct channel_state *state, struct held_block *const *blocks, size_t count)
 {
 	struct block_writer writer;
@@ -96,7 +97,8 @@ static errcode_t write_in_place(struct channel_state *state, struct held_block *
 	return error;
 }
 
-/* Before the first commit. The flag comes first: a journal that has begun without it would be thrown away. */
+/* Runs before the first commit. The flag is written first: recovery would discard a journal that has begun without
+ * it. */
 static errcode_t begin(struct channel_state *state)
 {
 	if (state->has_begun)
@@ -109,7 +111,7 @@ static errcode_t begin(struct channel_state *state)
 	return error ? error : journal_write_tail(&state->journal, state->backing);
 }
 
-/* What makes the changes last, before any of them is where it belongs. */
+/* Writes the log, which makes the changes durable before any of them is in place. */
 static errcode_t write_log(struct channel_state *state, const struct commit_changes *changes)
 {
 	struct journal *journal = &state->journal;
@@ -117,14 +119,15 @@ static errcode_t write_log(struct channel_state *state, const struct commit_chan
 
 	if (!error)
 		error = journal_write_blocks(journal, state->backing, changes->blocks, changes->count);
-	/* With the direct writes: all that the transaction says must be there before it counts. */
+	/* This flush includes the direct writes: everything that the transaction refers to must be on disk before its
+	 * commit block. */
 	if (!error)
 		error = flush(state);
 	if (error)
 		return error;
 	state->is_in_doubt = true;
 	error = journal_write_commit(journal, state->backing, changes->count);
-	/* It counts from here on, so only now may what it replaces be overwritten. */
+	/* The transaction is durable from here on, so only now may the old blocks be overwritten. */
 	return error ? error : flush(state);
 }
 
@@ -133,7 +136,7 @@ static errcode_t write_checkpoint(struct channel_state *state, const struct comm
 	struct journal *journal = &state->journal;
 	errcode_t error = write_in_place(state, changes->blocks, changes->count);
 
-	/* The log is still needed until all of it is there. */
+	/* The log is needed until all blocks are in place. */
 	if (!error)
 		error = flush(state);
 	if (!error)
@@ -142,7 +145,7 @@ static errcode_t write_checkpoint(struct channel_state *state, const struct comm
 		return error ? error : flush(state);
 	journal->sequence++;
 	error = journal_write_tail(journal, state->backing);
-	/* Else a replay could bring old contents back over what the next transaction writes directly. */
+	/* Otherwise a replay could restore old contents over blocks that the next transaction writes directly. */
 	if (!error)
 		error = flush(state);
 	if (!error)
@@ -164,7 +167,7 @@ static errcode_t write_changes(struct channel_state *state, const struct commit_
 	return error ? error : write_checkpoint(state, changes);
 }
 
-/* On disk every superblock has the flag while there may be something in the journal; in memory none. */
+/* Every superblock on disk has the flag while the journal may have a transaction; those in memory do not. */
 static errcode_t write_with_flag(struct channel_state *state, const struct commit_changes *changes)
 {
 	struct held_block *held = held_blocks_find(&state->held, channel_super_block(state));
@@ -181,7 +184,7 @@ static errcode_t write_with_flag(struct channel_state *state, const struct commi
 	return error;
 }
 
-/* Only what is free now. A discard that fails does no harm. */
+/* Discards only blocks that are free now. A failed discard does no harm. */
 static void discard_run(struct channel_state *state, const struct block_run *run)
 {
 	uint64_t start = run->start, end = run->start + run->count;
@@ -212,10 +215,10 @@ errcode_t channel_fail(struct channel_state *state, errcode_t error)
 {
 	if (state->phase == TRANSACTION_OPEN)
 		state->why_over = error;
-	/* From here on nothing is written, whatever the program's threads do: they are refused. */
+	/* From here on all writes of the program's threads are refused. */
 	data_claims_wait(&state->data_claims);
 	state->phase = TRANSACTION_OVER;
-	/* In doubt, what is held is nearer to the truth than the disk. */
+	/* In doubt the held blocks are more recent than the disk. */
 	if (!state->is_in_doubt)
 		held_blocks_clear(&state->held);
 	block_ranges_clear(&state->discards);
@@ -233,7 +236,7 @@ uint64_t commit_log_blocks(const struct channel_state *state)
 errcode_t commit_held(struct channel_state *state)
 {
 	struct commit_changes changes = { 0 };
-	/* Who has begun to write contents ends first; nobody begins, since that takes the lock. */
+	/* Writes of contents that have begun end first. None begins now, because that takes the lock. */
 	errcode_t error = data_claims_settle(&state->data_claims, &state->has_unflushed);
 
 	if (!error)

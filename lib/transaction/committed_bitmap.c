@@ -32,7 +32,7 @@ static uint64_t bit_of(const struct layout *layout, uint64_t block)
 	return ((block - layout->first_block) % layout->group_blocks) >> layout->cluster_bits;
 }
 
-/* Whatever the bitmap says. */
+/* Marks metadata with a fixed place as used, whatever the bitmap says. */
 static void mark_fixed(const struct layout *layout, uint32_t group, uint8_t *bits)
 {
 	const struct block_ranges *fixed = &layout->fixed;
@@ -71,7 +71,7 @@ static errcode_t read_group(struct committed_bitmap *bitmap, io_channel backing,
 	return 0;
 }
 
-/* Of a group that has been read. */
+/* Needs the group's bitmap, which has been read. */
 static bool is_used(const struct committed_bitmap *bitmap, uint64_t block)
 {
 	const uint8_t *bits = bitmap->groups[layout_group_of(bitmap->layout, block)];
@@ -125,7 +125,7 @@ bool committed_bitmap_are_free(const struct committed_bitmap *bitmap, uint64_t s
 	return true;
 }
 
-/* Descriptors say which groups have a bitmap at all. */
+/* Descriptors say which groups have an initialised bitmap. */
 static void refresh_flags(struct committed_bitmap *bitmap, struct layout *layout, uint32_t index, const uint8_t *data)
 {
 	uint32_t first = index * layout->descriptors_in_block;

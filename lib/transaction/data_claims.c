@@ -18,7 +18,7 @@ void data_claims_destroy(struct data_claims *claims)
 	pthread_mutex_destroy(&claims->mutex);
 }
 
-/* With the mutex. There are as many writes as threads that call at the same time. */
+/* Needs the mutex. The list has one write for each thread that is writing. */
 static bool overlap(const struct data_claims *claims, uint64_t start, uint64_t count)
 {
 	for (const struct data_write *write = claims->writes; write; write = write->next)
@@ -35,7 +35,7 @@ bool data_claims_overlap(struct data_claims *claims, uint64_t start, uint64_t co
 	return is_claimed;
 }
 
-/* With the mutex. */
+/* Needs the mutex. */
 static void note(struct data_claims *claims, uint64_t count)
 {
 	claims->blocks += count;
@@ -87,7 +87,7 @@ errcode_t data_claims_release(struct data_claims *claims, uint64_t start, uint64
 	pthread_mutex_lock(&claims->mutex);
 	const struct block_ranges *claimed = &claims->claimed;
 	size_t index = block_ranges_at(claimed, start);
-	/* Runs do not touch, so all of it lies in one. */
+	/* Runs do not touch, so a claimed range lies in one run. */
 	bool is_claimed = index < claimed->count && claimed->runs[index].start <= start &&
 	                  count <= claimed->runs[index].start + claimed->runs[index].count - start;
 	errcode_t error = is_claimed ? block_ranges_remove(&claims->claimed, start, count) : EXT2MB_ET_BAD_RANGE;

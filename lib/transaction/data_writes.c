@@ -7,12 +7,12 @@
 #include "transaction/channel.h"
 #include "transaction/commit.h"
 
-#define MOST_BYTES (64 << 20) /* of one call of the backing channel, which counts with an int */
+#define MOST_BYTES (64 << 20) /* per call of the backing channel, which counts with an int */
 #define ALIGNED_BYTES (1 << 20)
 
 /*
- * Whether each write has to have the channel for itself. libext2fs 1.47 writes with pwrite(2), unless O_DIRECT is used
- * and something is not aligned: then it seeks, reads whole sectors, which may have other blocks, and writes them.
+ * Whether each write needs the channel exclusively. libext2fs 1.47 writes with pwrite(2), unless O_DIRECT is used and
+ * something is not aligned: then it seeks, reads whole sectors, which may have other blocks, and writes them.
  */
 static bool writes_alone(const struct channel_state *state)
 {
@@ -23,7 +23,7 @@ static bool writes_alone(const struct channel_state *state)
 	return align && (state->layout.block_bytes % align || strstr(state->io_options, "offset="));
 }
 
-/* With the lock. The journal's blocks and that of MMP are never free, whatever the bitmap says. */
+/* Needs the lock. The journal's blocks and the MMP block are never free, whatever the bitmap says. */
 static errcode_t check_range(struct channel_state *state, uint64_t start, uint64_t count)
 {
 	const struct layout *layout = &state->layout;
@@ -40,14 +40,14 @@ static errcode_t check_range(struct channel_state *state, uint64_t start, uint64
 	return layout->mmp_block >= start && layout->mmp_block - start < count ? EXT2MB_ET_NOT_FREE : 0;
 }
 
-/* Whether those who share the lock can go on: nothing has to be read or changed. */
+/* Whether the shared lock is enough: nothing has to be read or changed. */
 static bool is_prepared(const struct channel_state *state, uint64_t start, uint64_t count)
 {
 	return committed_bitmap_has_read(&state->committed, start, count) &&
 	       !block_ranges_overlap(&state->discards, start, count);
 }
 
-/* With the lock alone. */
+/* Needs the exclusive lock. */
 static errcode_t prepare(struct channel_state *state, uint64_t start, uint64_t count)
 {
 	errcode_t error = committed_bitmap_read(&state->committed, state->backing, start, count);
@@ -65,7 +65,7 @@ static errcode_t check_free(const struct channel_state *state, uint64_t start, u
 	return 0;
 }
 
-/* The lock, shared if that is enough, where these blocks may be written. Without an error the caller has it. */
+/* Takes the lock, shared if that is enough, if these blocks may be written. Without an error the caller has it. */
 static errcode_t lock_free_blocks(struct channel_state *state, uint64_t start, uint64_t count, bool is_alone)
 {
 	if (is_alone)
@@ -104,8 +104,8 @@ static errcode_t write_blocks(struct channel_state *state, uint64_t start, uint6
 }
 
 /*
- * O_DIRECT wants aligned memory. libext2fs copies a block at a time into a buffer that threads take in turns. *copy:
- * NULL, or memory for write_aligned(), for the caller to free.
+ * O_DIRECT wants aligned memory. libext2fs copies single blocks into a buffer that threads take in turns, so we copy
+ * by ourselves. *copy is NULL, or memory for write_aligned() that the caller frees.
  */
 static errcode_t make_copy(const struct channel_state *state, const void *data, uint8_t **copy)
 {
@@ -137,7 +137,7 @@ static errcode_t write_aligned(struct channel_state *state, uint64_t start, uint
 	return error;
 }
 
-/* As with any write that failed: metadata that refers to these blocks must never be committed. */
+/* Ends the transaction, as any failed write does: metadata that refers to these blocks must never be committed. */
 static errcode_t fail(struct channel_state *state, errcode_t error)
 {
 	pthread_rwlock_wrlock(&state->lock);

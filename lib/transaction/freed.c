@@ -5,10 +5,10 @@
 #include "transaction/channel.h"
 #include "transaction/commit.h"
 
-/* More than any journal holds, however much is added. */
+/* More than any journal holds; further additions do not overflow. */
 #define UNKNOWN_BLOCKS (UINT64_MAX / 2)
 
-/* The journal's own blocks stay in use: as with a write to it, the program is refused all from here on. */
+/* The journal's own blocks must stay in use: freeing one ends the transaction, as a write to it does. */
 void freed_note(ext2_filsys fs, uint64_t start, uint64_t count, uint64_t counted)
 {
 	struct channel_state *state = channel_state_of(fs->io);
@@ -47,7 +47,7 @@ void freed_hear_of_block(ext2_filsys fs, blk64_t block, int in_use)
 		freed_note(fs, block & ~(count - 1), count, count);
 }
 
-/* Before 1.47.4 libext2fs tells where the range ends, and a length of 0. Itself it frees no ranges. */
+/* Before 1.47.4 libext2fs passes the end of the range, and a length of 0. libext2fs itself frees no ranges. */
 void freed_hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
 {
 	if (in_use < 0 && count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Blocks that a transaction has changed, in memory until it commits. */
+/* Blocks that a transaction has changed; they stay in memory until it commits. */
 #pragma once
 
 #include <stdint.h>
@@ -11,22 +11,22 @@ struct held_block {
 	uint8_t data[];
 };
 
-/* All zeros, but for block_bytes: empty. One thread at a time; any number may look things up. */
+/* All zeros but block_bytes: empty. One thread changes it; any number may look blocks up. */
 struct held_blocks {
 	uint32_t block_bytes;
 	void *tree; /* of tsearch(3) */
 	size_t count;
 };
 
-/* NULL: that block is not held. */
+/* Returns NULL for a block that is not held. */
 struct held_block *held_blocks_find(const struct held_blocks *held, uint64_t block);
 
-/* A block that is not held yet; the caller fills its data. ENOMEM. */
+/* Adds a block that is not held yet; the caller fills its data. ENOMEM. */
 MUST_CHECK errcode_t held_blocks_add(struct held_blocks *held, uint64_t block, struct held_block **ret);
 
-/* All of them by ascending block number, for the caller to free; the blocks stay where they are. ENOMEM. */
+/* Lists all by ascending block number. The caller frees the list, not the blocks. ENOMEM. */
 MUST_CHECK errcode_t held_blocks_list(const struct held_blocks *held, struct held_block ***list);
 
-/* Lets go of one, or of all. */
+/* Drops one, or all. */
 void held_blocks_drop(struct held_blocks *held, struct held_block *block);
 void held_blocks_clear(struct held_blocks *held);

@@ -25,7 +25,7 @@ static errcode_t read_superblock(struct journal *journal, io_channel backing)
 	return journal->super.start ? EXT2MB_ET_NEEDS_RECOVERY : 0;
 }
 
-/* As the kernel does when it mounts: checksums of version 3, unless the journal has version 2. */
+/* Does as the kernel does when it mounts: checksums of version 3, unless the journal has version 2. */
 static void choose_features(struct journal_superblock *super, bool has_64bit, bool has_checksums)
 {
 	const uint32_t checksums = JOURNAL_INCOMPAT_CSUM_V2 | JOURNAL_INCOMPAT_CSUM_V3;
@@ -50,7 +50,7 @@ errcode_t journal_open(struct journal *journal, const struct layout *layout, io_
 		return error;
 	choose_features(&journal->super, has_64bit, has_checksums);
 	journal->format = journal_format_of(&journal->super);
-	/* Of an empty journal the superblock may name the last transaction or the next one. */
+	/* The superblock of an empty journal may have the last transaction's sequence or the next one's. */
 	journal->sequence = journal->super.sequence + 1;
 	return 0;
 }
@@ -76,11 +76,11 @@ errcode_t journal_write_empty(struct journal *journal, io_channel backing)
 	return write_superblock(journal, backing, 0);
 }
 
-/* Where the log goes on. */
+/* The state of writing the log. */
 struct log {
 	struct journal *journal;
 	struct block_writer writer;
-	uint64_t next;            /* of the journal's blocks */
+	uint64_t next;            /* block of the journal */
 	struct journal_tag *tags; /* owned, of one descriptor */
 	uint8_t *descriptor;      /* owned */
 };
@@ -123,8 +123,8 @@ static errcode_t log_add_all(struct log *log, struct held_block *const *blocks, 
 	for (size_t index = 0; index < count && !error; index += most)
 		error = log_add_described(log, blocks + index, count - index < most ? (uint32_t)(count - index) : most);
 	/*
-	 * The commit block's place: what was there before is gone before the commit block is written, so that a write
-	 * of which only the first sectors arrive makes a whole commit block or none.
+	 * Zero the commit block's place before the commit block is written: if only the first sectors of that write
+	 * reach the disk, the commit block is whole or absent.
 	 */
 	memset(log->descriptor, 0, log->journal->format.block_bytes);
 	if (!error)

@@ -14,7 +14,7 @@ static errcode_t add_fixed(struct layout *layout, uint64_t start, uint64_t count
 	return error || !is_backup ? error : block_ranges_add(&layout->backups, start, count);
 }
 
-/* Superblocks, descriptors and the room that is kept for more of these. */
+/* Adds superblocks, descriptors and reserved GDT blocks. */
 static errcode_t add_descriptors(ext2_filsys fs, struct layout *layout, uint32_t group)
 {
 	blk64_t super = 0, old_descriptors = 0, new_descriptors = 0;
@@ -29,7 +29,7 @@ static errcode_t add_descriptors(ext2_filsys fs, struct layout *layout, uint32_t
 		if (!error && !ext2fs_has_feature_meta_bg(fs->super))
 			error = add_fixed(layout, old_descriptors + old_count, fs->super->s_reserved_gdt_blocks, false);
 	}
-	/* With meta_bg the first group of each series has those that count. */
+	/* With meta_bg the descriptors in the first group of each meta group count; others are backups. */
 	if (!error && new_descriptors)
 		error = add_fixed(layout, new_descriptors, 1, group % layout->descriptors_in_block != 0);
 	return error;
@@ -68,7 +68,7 @@ static errcode_t read_groups(ext2_filsys fs, struct layout *layout)
 
 struct journal_walk {
 	struct layout *layout;
-	uint64_t logical; /* that is expected next */
+	uint64_t logical; /* next expected */
 	errcode_t error;
 };
 
@@ -78,7 +78,7 @@ static errcode_t add_journal_block(struct journal_walk *walk, uint64_t logical, 
 	struct journal_run *runs = layout->journal_runs;
 	struct journal_run *last = layout->journal_run_count ? &runs[layout->journal_run_count - 1] : NULL;
 
-	/* What the log would overwrite is the filesystem's own, or the log's own. */
+	/* A block of the log is also the filesystem's metadata, or is listed twice. */
 	if (physical <= layout->first_block || physical >= layout->blocks ||
 	    block_ranges_has(&layout->fixed, physical) || block_ranges_has(&layout->journal, physical))
 		return EXT2MB_ET_BAD_JOURNAL;
@@ -154,7 +154,7 @@ errcode_t layout_read(ext2_filsys fs, struct layout *layout)
 		.has_uninit_groups = ext2fs_has_group_desc_csum(fs),
 		.mmp_block = ext2fs_has_feature_mmp(fs->super) ? fs->super->s_mmp_block : 0,
 	};
-	/* Without bigalloc this field can be anything. */
+	/* Without bigalloc this field has no meaning. */
 	if (!layout->cluster_bits)
 		layout->group_clusters = layout->group_blocks;
 	errcode_t error = read_groups(fs, layout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where a filesystem has what no transaction moves: superblocks, descriptors, bitmaps, inode tables, the journal. Read
- * once, when the journal has been replayed; resizing is refused.
+ * Places of the metadata that no transaction moves: superblocks, descriptors, bitmaps, inode tables, the journal.
+ * Read once, after the journal's replay; resizing is refused.
  */
 #pragma once
 
@@ -36,11 +36,11 @@ struct layout {
 	uint32_t descriptors_in_block;
 	bool has_uninit_groups;           /* descriptors have checksums, so that their flags count */
 	struct group_layout *group;       /* owned, one for each */
-	uint64_t *descriptor_blocks;      /* owned, those that count, in order */
+	uint64_t *descriptor_blocks;      /* owned, the primary ones, in order */
 	uint32_t descriptor_count;        /* of these blocks */
 	struct block_ranges fixed;        /* all metadata with a fixed place, whatever the bitmaps say */
 	struct block_ranges backups;      /* of superblock and descriptors */
-	bool has_journal;                 /* of its own */
+	bool has_journal;                 /* an internal one */
 	struct block_ranges journal;      /* its blocks, and those that map them */
 	struct journal_run *journal_runs; /* owned, by logical block; no holes */
 	size_t journal_run_count, journal_run_capacity;
@@ -50,20 +50,20 @@ struct layout {
 };
 
 /*
- * fs is open, and nobody else's. EXT2MB_ET_BAD_JOURNAL: the journal's inode has holes or is none;
+ * fs is open and used by no other thread. EXT2MB_ET_BAD_JOURNAL: the journal's inode has holes or is invalid;
  * EXT2MB_ET_BAD_GEOMETRY, ENOMEM, libext2fs's errors.
  */
 MUST_CHECK errcode_t layout_read(ext2_filsys fs, struct layout *layout);
 void layout_free(struct layout *layout);
 
-/* The group of a block that lies in one. */
+/* The group of a block, which must lie in one. */
 static inline uint32_t layout_group_of(const struct layout *layout, uint64_t block)
 {
 	return (uint32_t)((block - layout->first_block) / layout->group_blocks);
 }
 
 /*
- * Where the journal's block lies, and in *count how many after it follow one another, at most as many as were asked
- * for.
+ * Maps a block of the journal to the filesystem's. *count becomes the number of blocks that are contiguous from there
+ * on, at most its old value.
  */
 uint64_t layout_journal_block(const struct layout *layout, uint64_t logical, uint64_t *count);

@@ -9,7 +9,7 @@ struct preview {
 	const struct channel_state *state;
 	preview_function show;
 	void *context;
-	uint64_t next; /* of the journal's blocks */
+	uint64_t next; /* block of the journal */
 };
 
 static bool find_in_group(const struct layout *layout, struct preview_block *shown)
@@ -42,7 +42,7 @@ static void find_kind(const struct channel_state *state, struct preview_block *s
 	for (uint32_t index = 0; index < layout->descriptor_count; index++)
 		if (shown->block == layout->descriptor_blocks[index])
 			return;
-	/* All else with a fixed place is a group's. */
+	/* All other metadata with a fixed place belongs to a group. */
 	if (block_ranges_has(&layout->fixed, shown->block) && find_in_group(layout, shown))
 		return;
 	shown->group = 0;

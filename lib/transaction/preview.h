@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a commit would write, without writing it. */
+/* Lists what a commit would write, without writing it. */
 #pragma once
 
 #include <ext2fs/ext2fs.h>
@@ -15,22 +15,22 @@ enum preview_kind {
 	PREVIEW_INODE_BITMAP,
 	PREVIEW_INODE_TABLE,
 	PREVIEW_OTHER,  /* of files and directories */
-	PREVIEW_BACKUP, /* of superblock or descriptors: not in the log */
+	PREVIEW_BACKUP, /* of superblock or descriptors; not in the log */
 };
 
 struct preview_block {
 	enum preview_kind kind;
-	uint64_t journal_block; /* of the journal; 0: it is not in the log */
-	uint64_t log_block;     /* of the filesystem: where that lies */
-	uint64_t block;         /* where it belongs; 0 for the log's own blocks */
+	uint64_t journal_block; /* block of the journal; 0: not in the log */
+	uint64_t log_block;     /* that block in the filesystem */
+	uint64_t block;         /* the block's own place; 0 for the log's own blocks */
 	uint32_t group;         /* of bitmaps and inode tables */
 };
 
 typedef errcode_t (*preview_function)(void *context, const struct preview_block *block);
 
 /*
- * Each block in the order in which a commit would write them; an error ends it and is returned. Only what libext2fs has
- * written by now: ext2fs_flush() before. EXT2MB_ET_NO_TRANSACTION, EXT2MB_ET_TRANSACTION_OVER, EXT2_ET_RO_FILSYS,
- * ENOMEM, errors in reading.
+ * Calls show for each block in the order in which a commit would write them; its error ends the call and is returned.
+ * Shows only what libext2fs has written, so call ext2fs_flush() before. EXT2MB_ET_NO_TRANSACTION,
+ * EXT2MB_ET_TRANSACTION_OVER, EXT2_ET_RO_FILSYS, ENOMEM, errors in reading.
  */
 MUST_CHECK errcode_t preview_commit(io_channel channel, preview_function show, void *context);

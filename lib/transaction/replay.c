@@ -14,11 +14,11 @@
 extern char **environ;
 
 /*
- * Bits of e2fsck's exit status: the filesystem has errors that are left, operational error, usage, cancelled, library.
+ * Bits of e2fsck's exit status: errors left uncorrected, operational error, usage, cancelled, library.
  */
 #define E2FSCK_FAILED 0xfc
 
-/* Not ours, which may be preloaded into this program. */
+/* Keeps a preloaded libext2mb out of e2fsck. */
 static char **environment_without_preload(void)
 {
 	size_t count = 0, kept = 0;

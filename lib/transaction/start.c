@@ -30,8 +30,8 @@ errcode_t start_backing(struct channel_state *state)
 		return error;
 	if (*state->io_options)
 		error = io_channel_set_options(state->backing, state->io_options);
-	/* What it kept to itself would be unknown to a flush, and read twice. Some have no cache, and no such option.
-	 */
+	/* With a cache, a flush of ours would miss what the backing channel has not written, and blocks would be
+	 * cached twice. Some channels have no cache, and no such option. */
 	if (!error && manager->set_option) {
 		error = manager->set_option(state->backing, "cache", "off");
 		if (error == EXT2_ET_INVALID_ARGUMENT)
@@ -49,7 +49,7 @@ static errcode_t read_superblock(struct channel_state *state)
 	return error ? error : io_channel_read_blk64(state->backing, 1, -SUPERBLOCK_BYTES, state->super);
 }
 
-/* e2fsck opens the device for itself alone. */
+/* e2fsck opens the device exclusively. */
 static errcode_t replay(struct channel_state *state)
 {
 	close_backing(state);
@@ -100,8 +100,8 @@ static errcode_t read_all(struct channel_state *state)
 }
 
 /*
- * Two that write one journal would each undo the other's commits: the second one would even find needs_recovery, and
- * empty the journal that the first one uses. udev holds a device's lock for moments only.
+ * Two processes that write one journal would undo each other's commits: the second would even find needs_recovery,
+ * and empty the journal that the first one uses. udev holds a device's lock only for moments.
  */
 static errcode_t lock_alone(struct channel_state *state)
 {
@@ -109,7 +109,7 @@ static errcode_t lock_alone(struct channel_state *state)
 	int descriptor = open(state->name, O_RDONLY | O_CLOEXEC);
 	struct stat status;
 
-	/* What cannot be locked, as on some network filesystems, is used without. */
+	/* A file that cannot be locked, as on some network filesystems, is used without a lock. */
 	if (descriptor < 0 || fstat(descriptor, &status) != 0) {
 		if (descriptor >= 0)
 			close(descriptor);
@@ -135,7 +135,7 @@ errcode_t start_transaction(struct channel_state *state)
 {
 	errcode_t error = read_superblock(state);
 
-	/* What is no filesystem, or only to be read, is the same as without a transaction. */
+	/* A file that is not a filesystem, or is opened for reading, works as without a transaction. */
 	if (error)
 		return error;
 	if (!superblock_has_magic(state->super) || !superblock_block_bytes(state->super) ||
@@ -145,7 +145,7 @@ errcode_t start_transaction(struct channel_state *state)
 	}
 	if (state->lock_descriptor < 0)
 		error = lock_alone(state);
-	/* As the one that had the lock until then has left it. */
+	/* Read again, because the previous owner of the lock may have changed the filesystem. */
 	if (!error)
 		error = read_superblock(state);
 	if (!error && superblock_needs_recovery(state->super))

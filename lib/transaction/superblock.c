@@ -57,7 +57,7 @@ void superblock_set_needs_recovery(uint8_t *super, bool is_needed)
 		put32(super, OFFSET(s_checksum), crc32c(UINT32_MAX, super, OFFSET(s_checksum)));
 }
 
-/* What says where things are. */
+/* Fields that describe the layout. */
 static const struct kept_field {
 	uint16_t offset, bytes;
 } kept[] = {

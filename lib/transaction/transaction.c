@@ -46,7 +46,7 @@ io_manager ext2mb_transaction_io_manager(uint64_t flags)
 	return flags ? without_journal.functions : journalled.functions;
 }
 
-/* The filesystem's transaction, with its lock, unless there is an error. */
+/* Finds the filesystem's transaction and takes its lock, unless there is an error. */
 static errcode_t lock_open(ext2_filsys fs, struct channel_state **ret)
 {
 	if (!fs)
@@ -64,7 +64,7 @@ static errcode_t lock_open(ext2_filsys fs, struct channel_state **ret)
 	return error;
 }
 
-/* The same, and this process is the one that goes on. */
+/* The same, and claims it for this process. */
 static errcode_t lock(ext2_filsys fs, struct channel_state **ret)
 {
 	errcode_t error = lock_open(fs, ret);
@@ -76,8 +76,8 @@ static errcode_t lock(ext2_filsys fs, struct channel_state **ret)
 }
 
 /*
- * What libext2fs has in memory goes into the transaction. With descriptors of another size, or more groups, in the
- * superblock it would look for these beyond its memory.
+ * Writes what libext2fs has in memory into the transaction. If the superblock has another descriptor size, or more
+ * groups, libext2fs would read beyond its memory.
  */
 static errcode_t flush(ext2_filsys fs)
 {
@@ -94,13 +94,13 @@ static errcode_t flush(ext2_filsys fs)
 	return error ? error : ext2fs_flush(fs);
 }
 
-/* The allocator's bitmaps first: without them a commit would leave files whose blocks are free. */
+/* Syncs the allocator's bitmaps first: without them a commit would leave files whose blocks are free. */
 static errcode_t commit(ext2_filsys fs)
 {
 	struct channel_state *state;
 	errcode_t flush_error = fs_state_sync_allocator(fs);
 
-	/* The allocator's discard function has called. */
+	/* The call came from the allocator's discard function. */
 	if (flush_error == EXT2MB_ET_IN_DISCARD)
 		return flush_error;
 	if (!flush_error)
@@ -122,8 +122,8 @@ static errcode_t commit(ext2_filsys fs)
 }
 
 /*
- * Whether it is time to commit before a step: what is held, and what has been freed and may be written by the step,
- * would fill half of the journal; or nobody has told what was freed.
+ * Whether to commit before a step: held blocks, and freed ones that the step may write, would fill half of the
+ * journal; or frees have not been reported.
  */
 static bool is_due(ext2_filsys fs, const struct channel_state *state)
 {

@@ -7,14 +7,14 @@
 #include "transaction/channel.h"
 #include "transaction/commit.h"
 
-/* Ours: the disk has said nothing. */
+/* Is it our own refusal, and not an error of the disk? */
 static bool is_refusal(errcode_t error)
 {
 	return error == EXT2MB_ET_JOURNAL_WRITE || error == EXT2MB_ET_LAYOUT_CHANGE || error == EXT2MB_ET_BAD_RANGE ||
 	       error == EXT2MB_ET_TRANSACTION_SIZE || error == EXT2MB_ET_CLAIMED;
 }
 
-/* libext2fs keeps what is on disk beside it, and writes what is different. */
+/* libext2fs keeps a copy of the superblock on disk, and writes only the differences. */
 static void read_superblock(ext2_filsys fs, const struct channel_state *state)
 {
 	memcpy(fs->super, state->super, SUPERBLOCK_BYTES);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "image/replayed.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "image/inode.h"
+#include "image/journal_overlay.h"
+#include "image/map_walk.h"
+#include "support/vector.h"
+
+#define ACTION "cannot read the journal"
+#define MOST_BLOCKS 10240000 /* mke2fs makes no larger journal */
+
+/* Where the journal lies. */
+struct pieces {
+	struct journal_range *items;
+	size_t count, capacity;
+	uint64_t end; /* of its file, in blocks */
+	errcode_t error;
+};
+
+static errcode_t refuse(const struct volume *volume, struct problem *problem, const char *reason)
+{
+	return problem_set_reason(problem, IMAGE_ET_JOURNAL_SUPERBLOCK, volume->path, ACTION, "%s", reason);
+}
+
+static bool add_piece(void *context, const struct map_record *record)
+{
+	struct pieces *pieces = context;
+
+	/* The kernel reads nothing of what is unwritten: it counts as a hole. */
+	if (record->is_unwritten || record->logical >= pieces->end)
+		return record->logical < pieces->end;
+	pieces->error = vector_reserve(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof(*pieces->items));
+	if (pieces->error)
+		return false;
+	uint64_t left = pieces->end - record->logical;
+
+	pieces->items[pieces->count++] = (struct journal_range){
+		record->logical,
+		record->physical,
+		record->count < left ? record->count : left,
+	};
+	return true;
+}
+
+static errcode_t find_pieces(const struct volume *volume, struct pieces *pieces, struct problem *problem)
+{
+	SCOPE_FREE void *raw = malloc(volume->format.inode_bytes);
+	uint64_t blocks_read = 0;
+	struct volume_inode inode;
+	struct map_walker walker;
+	struct map_shape shape;
+
+	if (!raw)
+		return problem_set(problem, ENOMEM, volume->path, ACTION);
+	errcode_t error = volume_inode_read(volume, volume->superblock.s_journal_inum, raw, &inode);
+
+	if (error == EXT2_ET_BAD_INODE_NUM || error == EXT2_ET_INODE_CSUM_INVALID ||
+	    (!error && (!S_ISREG(inode.view.mode) || !inode.view.links || !volume_inode_has_map(&inode))))
+		return refuse(volume, problem, "its inode is damaged");
+	if (!error)
+		error = map_walker_open(volume, (struct damage_listener){ 0 }, &blocks_read, &walker);
+	if (error)
+		return problem_set(problem, error, volume->path, ACTION);
+	walker.is_strict = true;
+	pieces->end = inode.all.value.size_bytes >> volume->format.block_bits;
+	pieces->end = pieces->end < MOST_BLOCKS ? pieces->end : MOST_BLOCKS;
+	map_walk(&walker, inode.ino, &inode.view, add_piece, pieces, &shape);
+	error = pieces->error  ? problem_set(problem, pieces->error, volume->path, ACTION) :
+	        walker.losses  ? refuse(volume, problem, "the map of its file is damaged") :
+	        !pieces->count ? refuse(volume, problem, "its file has no blocks") :
+	                         0;
+	map_walker_close(&walker);
+	return error;
+}
+
+/* The log may have made the filesystem larger than its superblock says, so its blocks may lie up to the device's end.
+ */
+static uint64_t most_blocks(const struct volume *volume)
+{
+	uint64_t end = volume->geometry.end_block;
+
+	return volume->device_blocks > end ? volume->device_blocks : end;
+}
+
+static errcode_t read_overlay(const struct volume *volume, struct journal_overlay **overlay, struct problem *problem)
+{
+	const struct ext2_super_block *super = &volume->superblock;
+	struct journal_source source = volume_in_place(volume);
+	struct pieces pieces = { 0 };
+	errcode_t error = 0;
+
+	source.blocks = most_blocks(volume);
+	source.is_external = super->s_journal_dev && !super->s_journal_inum;
+	if (!source.is_external)
+		error = find_pieces(volume, &pieces, problem);
+	source.ranges = pieces.items;
+	source.range_count = pieces.count;
+	if (!error)
+		error = journal_overlay_read(&source, overlay, problem);
+	free(pieces.items);
+	return error;
+}
+
+errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struct volume *volume,
+                                  struct problem *problem)
+{
+	struct journal_overlay *overlay = NULL;
+	errcode_t error = volume_open(path, offset_bytes, volume, problem);
+
+	if (error || !volume->needs_recovery || volume->is_mounted)
+		return error;
+	/* Without a journal the flag means nothing to the kernel. */
+	if (!(volume->superblock.s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL)) {
+		volume->is_replayed = true;
+		return 0;
+	}
+	error = read_overlay(volume, &overlay, problem);
+	if (!error)
+		error = volume_overlay(volume, overlay, problem);
+	if (error)
+		volume_close(volume);
+	return error;
+}
