@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,8 @@ static const char epilogue[] =
 	"Examples:\n"
 	"  e2populate -d rootfs root.img                         ext4, just large enough for the folder rootfs\n"
 	"  e2populate -L root -d rootfs.tar.zst root.img 2G      2 GiB, labelled root, from an archive\n"
-	"  e2populate --free=10% --verify -d oci:image root.img  from an OCI image, a tenth free, compared\n";
+	"  e2populate --free=10% --verify -d oci:image root.img  from an OCI image, a tenth free, compared\n"
+	"  e2populate -d old.img new.img                         defragmented, and as small as it can be\n";
 
 /* --- The source: what is taken, with which owners and metadata ----------------------------------------------- */
 
@@ -330,8 +332,9 @@ static const struct option_row own_rows[] = {
 	  .set = add_source,
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
-	          "mtree:FILE) or the OCI image (oci:DIR[:REF]) to put into the filesystem; several are\n"
-	          "laid over each other, the last one on top" },
+	          "mtree:FILE), the OCI image (oci:DIR[:REF]) or the image or device with ext2, ext3 or\n"
+	          "ext4 (image:FILE[?offset=N] where it is not told by itself) to put into the filesystem;\n"
+	          "several are laid over each other, the last one on top" },
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,
@@ -352,6 +355,13 @@ static const struct option_row own_rows[] = {
 	  .words = "keep|none",
 	  FIELD(options.without_flags),
 	  .help = "keep file flags, which chattr(1) sets (the default), or leave them out" },
+	{ .name = "times",
+	  .argument = "mtime|all",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "mtime|all",
+	  FIELD(options.all_times),
+	  .help = "all times of a file are that of its modification (the default), or access,\n"
+	          "change and creation are those of SOURCE where it has them" },
 	{ .name = "zeros",
 	  .argument = "contents|source",
 	  .kind = ARGUMENT_WORDS,
@@ -418,6 +428,9 @@ static const struct option_row own_rows[] = {
 	  .maximum = UINT32_MAX,
 	  FIELD(options.free_inodes),
 	  .help = "inodes that are left" },
+	{ .name = "size-like",
+	  FIELD(size_like),
+	  .help = "as large as the filesystem of the first SOURCE that is an image of ext2, ext3 or ext4" },
 	{ .name = "size-only", FIELD(options.size_only), .help = "print how large it would be, and write nothing" },
 	{ .heading = "Work and output" },
 	{ .letter = 'F', .set = set_mke2fs_option, .help = "do not ask before what IMAGE holds is lost" },
@@ -598,6 +611,25 @@ static void check_size(const struct command *command, const char *size)
 		usage_error("SIZE: %s is not a size: a number, with s, K, M, G or T after it", *size ? size : "\"\"");
 }
 
+/* The old size in KiB, as mke2fs takes it: blocks have at least one. */
+static void choose_size(struct command *command)
+{
+	uint64_t bytes;
+
+	if (command->options.size)
+		check_size(command, command->options.size);
+	if (!command->size_like)
+		return;
+	if (command->options.size)
+		usage_error("--size-like and SIZE exclude each other");
+	check(command,
+	      sources_image_bytes((const char *const *)command->sources.list, (uint32_t)command->sources.count, &bytes,
+	                          &command->problem),
+	      EXIT_FAILURE);
+	snprintf(command->size_text, sizeof(command->size_text), "%" PRIu64 "K", bytes / 1024);
+	command->options.size = command->size_text;
+}
+
 static void choose_owners(struct command *command)
 {
 	struct owner_map *owners = &command->owners;
@@ -641,8 +673,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		usage_error("IMAGE is \"\"");
 	if (next < argument_count)
 		command->options.size = arguments[next++];
-	if (command->options.size)
-		check_size(command, command->options.size);
+	choose_size(command);
 	if (next < argument_count)
 		usage_error("%s: nothing may follow SIZE", arguments[next]);
 	command->options.sources = (const char *const *)command->sources.list;

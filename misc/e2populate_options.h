@@ -16,6 +16,8 @@ struct command {
 	bool memory_given;
 	bool metadata_limit_given;
 	const char *reflink_given; /* NULL: it is not */
+	bool size_like;            /* of the first source that is an image: */
+	char size_text[24];        /* its size */
 	bool is_mke2fs;            /* invoked as mke2fs: only -d differs from it */
 	const char *type;          /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
 	struct argument_list sources, casefolded;

@@ -16,6 +16,7 @@ e2populate_sources := \
 	$(tool_sources)
 e2allocsim_sources := \
 	misc/e2allocsim.c \
+	misc/e2allocsim_compared.c \
 	misc/e2allocsim_options.c \
 	misc/mke2fs_options.c \
 	$(tool_sources)

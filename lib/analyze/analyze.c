@@ -28,7 +28,7 @@ static bool needs_directories(const struct analyze_options *options)
 	return options->by_directory || options->unlink_batch_files;
 }
 
-/* The directories first: what looks at files wants to know whose they are. */
+/* Directories come first: visitors of files need the directory of each file. */
 static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_options *options)
 {
 	struct inode_visitor visitors[2];
@@ -61,7 +61,8 @@ static errcode_t analyze_files(const struct volume *volume, struct pool *pool, c
 
 	if (error)
 		return error;
-	/* A directory may be as large as the filesystem, and its names say nothing of fragmentation. */
+	/* With a budget directories are not read: one may be as large as the filesystem, and names do not show
+	 * fragmentation. */
 	unsigned int parts = volume->budget ? INODE_SCAN_FILES : INODE_SCAN_DIRECTORIES | INODE_SCAN_FILES;
 
 	error = needs_directories(options) ? scan_twice(&scan, options) : inode_scan_run(&scan, parts, NULL, 0);
@@ -81,7 +82,7 @@ static uint64_t inodes_to_scan(const struct volume *volume)
 	return inodes;
 }
 
-/* Until the given share of the time and of the bytes is used up. */
+/* Sets the budget to the given share of the time and of the bytes. */
 static void set_budget(const struct volume *volume, const struct report_quick *quick, double started, double share)
 {
 	if (!volume->budget)

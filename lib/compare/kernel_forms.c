@@ -25,7 +25,7 @@ const char *kernel_form_name(enum kernel_form form)
 	return form < KERNEL_FORMS ? forms[form].name : NULL;
 }
 
-/* An error is the stream's, and found when it is flushed. */
+/* An error stays in the stream, and is found when it is flushed. */
 static errcode_t put_text(void *stream, const char *text, size_t bytes)
 {
 	fwrite(text, 1, bytes, stream);

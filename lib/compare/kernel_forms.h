@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel shows in /proc/fs/ext4, as it does, or as JSON. Groups that nobody has touched are read first where
- * a form needs them. While no thread allocates. Errors of the stream stay in it.
+ * The kernel's files in /proc/fs/ext4, as text or as JSON. Bitmaps of groups that have not been read are read first
+ * if a form needs them. Called while no thread allocates. Errors of the stream stay in it.
  */
 #pragma once
 
@@ -26,15 +26,15 @@ const char *kernel_form_name(enum kernel_form form);
 MUST_CHECK errcode_t kernel_form_print(enum kernel_form form, struct ext2mb *mb, FILE *stream);
 
 /*
- * As a value of this key. Of lines `NAME: VALUE` with a tab for each level of indent, one without a value is an object
- * that has the deeper lines; groups are an array.
+ * Writes a form as the value of this key. The text has lines `NAME: VALUE` with a tab for each level; a line without
+ * a value becomes an object that has the deeper lines. Groups become an array.
  */
 MUST_CHECK errcode_t kernel_form_write(enum kernel_form form, struct ext2mb *mb, struct json *json, const char *key);
 
-/* The groups in [first, end) alone. */
+/* Prints only the groups in [first, end). */
 MUST_CHECK errcode_t kernel_groups_print(struct ext2mb *mb, uint32_t first, uint32_t end, FILE *stream);
 MUST_CHECK errcode_t kernel_groups_write(struct ext2mb *mb, uint32_t first, uint32_t end, struct json *json,
                                          const char *key);
 
-/* Reads all groups: what is known of each is then what its bitmap says, not the best that its descriptor allows. */
+/* Reads all groups' bitmaps: their summaries are then exact, and not the best case of their descriptors. */
 MUST_CHECK errcode_t kernel_forms_load(struct ext2mb *mb);

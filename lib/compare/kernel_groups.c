@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which groups the kernel knows. After a mount it has their descriptors only. A search that must find something at any
- * price (GOAL_LENGTH_SLOW, ANY_FREE) loads each group that it comes to; a cheap one passes over those that are not
- * loaded, but for flex groups' first ones and what was never initialised, and is in no index until then. Meanwhile it
- * reads bitmaps ahead, a flex group at a time, as it comes to the group where it left off; when the search is over what
- * it read last is loaded, too.
+ * Models which groups the kernel has loaded. After a mount it has only descriptors, and an unloaded group is in no
+ * index. A search by an expensive criterion (GOAL_LENGTH_SLOW, ANY_FREE) loads each group that it comes to; one by a
+ * cheap criterion skips unloaded groups, except the first of a flex group and those that were never initialised.
+ * Meanwhile it reads bitmaps ahead, a flex group at a time, whenever it comes to the group where reading ahead ended;
+ * after the search the bitmaps read last are loaded, too.
  *
- * What is loaded here is what the library has loaded: the states agree, in whatever way a group was come to.
+ * A group is loaded here if, and only if, the library has loaded it, however that came about.
  */
 #include "compare/kernel_policy.h"
 
@@ -18,8 +18,8 @@
 
 #define PAGE_BYTES 4096u
 #define READ_AHEAD_WITHOUT_FLEX 32u
-#define READ_AHEAD_FLEX_GROUPS 8u /* mb_prefetch: the bitmaps of so many flex groups, */
-#define READ_AHEAD_STEPS 4u       /* mb_prefetch_limit: so many times that for cheap criteria */
+#define READ_AHEAD_FLEX_GROUPS 8u /* mb_prefetch: the bitmaps of this many flex groups */
+#define READ_AHEAD_STEPS 4u       /* mb_prefetch_limit: this many times that for cheap criteria */
 
 static bool is_loaded(const struct ext2mb *mb, uint32_t number)
 {
@@ -43,7 +43,7 @@ static errcode_t load_one(struct ext2mb *mb, uint32_t number)
 	return error == EXT2MB_ET_CORRUPT_GROUP ? 0 : error;
 }
 
-/* With those whose bitmaps and buddies are in the same page. */
+/* Loads a group with those whose bitmaps and buddies are in the same page. */
 static errcode_t load(struct ext2mb *mb, uint32_t number)
 {
 	uint32_t in_page = PAGE_BYTES >> mb->geometry.block_bits >> 1;
@@ -95,7 +95,7 @@ uint32_t kernel_read_ahead_most(const struct ext2mb *mb)
 	return least_of(groups, mb->geometry.groups);
 }
 
-/* To the end of the flex group. A group is read once only. */
+/* Reads ahead to the end of the flex group. A group is read only once. */
 static void read_ahead(struct free_search *search, uint32_t number)
 {
 	struct ext2mb *mb = search->mb;
@@ -121,7 +121,7 @@ void kernel_begin_criterion(struct free_search *search)
 	search->read_ahead.groups = 0;
 }
 
-/* By its descriptor. */
+/* Decides by the group's descriptor. */
 static bool may_be_loaded(const struct free_search *search, uint32_t number)
 {
 	const struct ext2mb *mb = search->mb;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "compare/kernel_policy.h"
 
-/* NULL: this policy has sets. */
+/* Returns NULL if this policy has sets. */
 static struct kernel_lists *lists_of(const struct ext2mb *mb, enum index_kind kind)
 {
 	return kernel_policy_of(mb) ? kernel_policy_of(mb)->lists[kind] : NULL;
@@ -14,7 +14,7 @@ static int belongs_in(const struct ext2mb *mb, uint32_t number, enum index_kind 
 		return -1;
 	if (kernel_policy_of(mb)->lists_loaded_only && summary->state == GROUP_UNTOUCHED)
 		return -1;
-	/* Before patch 10 a full group stayed in the set where its last cluster had left it: a zombie. */
+	/* Before patch 10 a group that became full stayed in its set: a zombie. */
 	if (kind == INDEX_AVERAGE && summary->average_order < 0 && !kernel_chooses(mb, CHOICE_FULL_UNLISTED) &&
 	    summary->state == GROUP_LOADED)
 		return mb->groups[number].set[INDEX_AVERAGE];
@@ -30,7 +30,7 @@ static void update(struct ext2mb *mb, uint32_t number, const struct group_summar
 {
 	struct group *group = &mb->groups[number];
 
-	/* Before patch 11 the order was noted but the set was not left: later it is another set that is left. */
+	/* Before patch 11 the new order was stored without leaving the set: later the group leaves the wrong set. */
 	if (!group_index_is_on(mb) && !kernel_chooses(mb, CHOICE_ALWAYS_LEAVE)) {
 		group->set[INDEX_LARGEST] = (int8_t)summary->largest_order;
 		return;

@@ -43,7 +43,7 @@ static int order_of(const struct kernel_lists *lists, uint32_t number)
 	return atomic_load_explicit(&lists->nodes[number].order, memory_order_relaxed);
 }
 
-/* Where the number of who follows is kept: in the one before it, or in the list's head. */
+/* Stores the number of the next group, in the previous node or in the list's head. */
 static void set_next(struct kernel_lists *lists, struct kernel_list *list, uint32_t number, uint32_t next)
 {
 	if (number == KERNEL_LIST_NONE)

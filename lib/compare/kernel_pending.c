@@ -12,15 +12,15 @@ struct kernel_record {
 	struct kernel_record *next;
 	struct kernel_record *previous;
 	uint32_t group;
-	struct pending_run run; /* tid: of the list that it is on */
+	struct pending_run run; /* tid: that of its list */
 };
 
-/* Ascending; an array is simpler than a tree, and as long as a group's frees between two commits. */
+/* Records in ascending order. An array is simpler than a tree, and has only a group's frees between two commits. */
 struct kernel_tree {
 	struct kernel_record **records;
 	size_t capacity;
 	uint32_t count;
-	struct kernel_record *spare; /* for the next addition, which cannot fail therefore */
+	struct kernel_record *spare; /* for the next addition, which so cannot fail */
 };
 
 errcode_t kernel_pending_create(struct kernel_policy *kernel)
@@ -88,7 +88,7 @@ static void remove_from_tree(struct kernel_tree *tree, uint32_t index)
 	        (--tree->count - index) * sizeof(struct kernel_record *));
 }
 
-/* Puts the group's spare record, filled in, into the tree at index and on the list. */
+/* Inserts the group's spare record, which is filled in, into the tree at index and into the list. */
 static void insert(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index)
 {
 	struct kernel_record *record = tree->spare;
@@ -133,7 +133,7 @@ static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tre
 	free(next);
 }
 
-/* Whether a neighbour takes the range in, so that nothing new need be listed. The tid is only compared. */
+/* Merges the range into a neighbour, if possible, so that no new record is needed. The tid is only compared. */
 static bool extend(struct kernel_policy *kernel, struct kernel_tree *tree, uint32_t index, uint32_t start,
                    uint32_t count, uint32_t tid)
 {
@@ -158,7 +158,8 @@ static void add(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t cou
 	struct kernel_policy *kernel = kernel_policy_of(mb);
 	struct kernel_tree *tree = &kernel->trees[number];
 	uint32_t index = search(tree, start);
-	/* Read without the lock: who extends a record that a commit has just begun to release, freed before it. */
+	/* Read without the lock: a thread that extends a record that a commit has just begun to release freed its
+	 * blocks before that commit. */
 	uint32_t tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED);
 
 	count_clusters(kernel, count);
@@ -192,7 +193,7 @@ static void release(struct ext2mb *mb, struct kernel_record *record)
 	free(record);
 }
 
-/* Once this thread has had the group's lock, no other adds to the record: its transaction is over. */
+/* After this thread has held the group's lock, no other thread extends the record: its transaction is over. */
 static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 {
 	struct lock *lock = &mb->groups[record->group].lock;
@@ -211,7 +212,7 @@ static errcode_t commit(struct ext2mb *mb, uint32_t tid)
 	struct kernel_policy *kernel = kernel_policy_of(mb);
 	errcode_t first_error = 0;
 
-	(void)tid; /* the list has its own, under its lock */
+	(void)tid; /* the list has its own tid, under its lock */
 	md_lock_enter(kernel);
 	struct kernel_record *record = kernel->first;
 	kernel->first = kernel->last = NULL;
@@ -229,7 +230,7 @@ static errcode_t commit(struct ext2mb *mb, uint32_t tid)
 	return first_error;
 }
 
-/* The list once for all groups, with the first. */
+/* The list is checked once, with the first group. */
 static const char *check_list(const struct kernel_policy *kernel)
 {
 	uint64_t listed = 0, records = 0, clusters = 0;

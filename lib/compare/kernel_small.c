@@ -3,7 +3,7 @@
 
 #include "allocator/preallocation/preallocation.h"
 
-/* A search that begins in the goal's group, without a try at the goal itself. */
+/* Searches from the goal's group on, without trying the goal itself. */
 static errcode_t search_from(struct ext2mb_worker *worker, const struct small_request *request, uint64_t goal,
                              uint32_t clusters, struct preallocation *found)
 {
@@ -33,8 +33,8 @@ errcode_t kernel_small_file_alloc(struct ext2mb_worker *worker, struct locality_
 		                    request->is_exact ? request->count : mb->prealloc->group_clusters, taken);
 	if (error || taken->count <= request->count)
 		return error;
-	/* Those that touch stay apart, as if each began a group: what one has left is for requests that are as short.
-	 */
+	/* Adjacent preallocations are not merged, as if each began a group: the rest of one serves requests that are
+	 * as short. */
 	group_pa_add(list,
 	             (struct preallocation){ .position = taken->position + request->count,
 	                                     .count = taken->count - request->count },

@@ -9,7 +9,7 @@ static bool chooses(const struct free_search *search, uint32_t choice)
 	return kernel_chooses(search->mb, choice);
 }
 
-/* The members of one set within [from, end), and the length to look for among them. */
+/* The members of one set within [from, end), and the length that is looked for in them. */
 struct place {
 	enum index_kind kind;
 	unsigned int order;
@@ -18,13 +18,14 @@ struct place {
 	uint32_t end;
 };
 
-/* An indexed criterion as the sets that it names, one after the other, and the parts of each. */
+/* The sets that an indexed criterion scans, one after the other, and the parts of each. */
 struct route {
 	struct place first;
 	unsigned int sets;
-	uint32_t most; /* no trimmed length is longer */
+	uint32_t most; /* the longest trimmed length */
 	unsigned int parts;
-	bool is_in_one_direction; /* one part of all sets and then the next; else all of a set and then the next */
+	bool is_in_one_direction; /* scans one part of all sets, then the next part; else all parts of a set, then the
+	                           * next set */
 };
 
 static struct route plan(const struct free_search *search)
@@ -35,7 +36,7 @@ static struct route plan(const struct free_search *search)
 		               .first = {
 				       .kind = INDEX_AVERAGE, .wanted = search->wanted, .end = mb->geometry.groups } };
 
-	/* A list before patch 17 was gone through from its head, wherever that lay. */
+	/* Before patch 17 a list was scanned from its head, wherever that lay. */
 	route.parts = kernel_policy_of(mb)->lists[INDEX_LARGEST] && !route.is_in_one_direction ? 1 : 2;
 	if (search->criterion == POWER_OF_TWO) {
 		route.first.kind = INDEX_LARGEST;
@@ -54,7 +55,7 @@ static struct route plan(const struct free_search *search)
 	return route;
 }
 
-/* How far a sweep has come: where it goes next. */
+/* The position of a sweep: its next place. */
 struct step {
 	unsigned int set;
 	unsigned int part;
@@ -86,8 +87,8 @@ static struct place place_at(const struct free_search *search, const struct rout
 }
 
 /*
- * Goes over sets that have no members in any part. There are many: of the 14 that a request for one cluster names, on a
- * young filesystem only the last has any.
+ * Skips sets without members in any part. There are many: a request for one cluster scans 14 sets, of which on a
+ * young filesystem only the last has members.
  */
 static void skip_empty(const struct free_search *search, const struct route *route, struct step *step)
 {
@@ -102,7 +103,7 @@ static void skip_empty(const struct free_search *search, const struct route *rou
 	step->part++;
 }
 
-/* The next place; false: there is none left. */
+/* Moves to the next place; false: there is none. */
 static bool next_place(const struct free_search *search, const struct route *route, struct step *step,
                        struct place *place)
 {
@@ -133,7 +134,7 @@ static errcode_t scan_place(struct free_search *search, const struct place *plac
 	return error;
 }
 
-/* What looks right and, since patch 1, not busy. The group may be neither when it is looked into. */
+/* Chooses a group that suits and, since patch 1, is not busy. That may change before it is searched. */
 static uint32_t choose_in(struct free_search *search, const struct place *place)
 {
 	struct stats *stats = &search->worker->stats;
@@ -164,8 +165,8 @@ static uint32_t choose(struct free_search *search, const struct route *route)
 }
 
 /*
- * Before patch 16: a group is chosen, then tried; in vain, and the choice begins anew from the first set, where it
- * may fall on the same group again ("bouncing"). No more often than there are groups.
+ * Before patch 16: a group is chosen, then searched. If that finds nothing, the choice begins again from the first
+ * set, and may return the same group ("bouncing"). At most as many attempts as there are groups.
  */
 static errcode_t choose_then_scan(struct free_search *search, const struct route *route)
 {
@@ -211,8 +212,8 @@ bool kernel_meet_busy(struct free_search *search, uint32_t number)
 }
 
 /*
- * The kernel notes a request's length before it makes it a locality group's preallocation, and that is what it comes
- * back to when no trimmed length has been found.
+ * The kernel stores a request's length before it extends it to a locality group's preallocation, and falls back to
+ * that length when no trimmed length has been found.
  */
 static void fall_back(struct free_search *search)
 {
@@ -220,7 +221,7 @@ static void fall_back(struct free_search *search)
 		search->wanted = search->original;
 }
 
-/* So many groups from the start group on; *next is the one after them. */
+/* Scans `count` groups from the start group on; *next becomes the group after them. */
 static errcode_t sweep_linear(struct free_search *search, uint32_t count, bool waits, uint32_t *next)
 {
 	uint32_t groups = search->mb->geometry.groups, number = search->start_group;
@@ -240,7 +241,7 @@ errcode_t kernel_sweep_all(struct free_search *search, bool waits)
 
 	kernel_begin_criterion(search);
 	errcode_t error = sweep_linear(search, search->mb->geometry.groups, waits, &next);
-	/* Since patch 16 only where there is an index. */
+	/* Since patch 16 only if there is an index. */
 	if (!kernel_chooses(search->mb, CHOICE_SCAN_IN_PLACE))
 		fall_back(search);
 	return error;

@@ -3,14 +3,14 @@
 
 #include "allocator/group/group.h"
 
-/* A maximal run of free clusters, cut into the buddies that it consists of. */
+/* A maximal run of free clusters, as a sequence of buddies. */
 struct free_run {
 	uint32_t start;
 	uint32_t end;
 	unsigned int top_order;
 };
 
-/* Where the free buddy ends that the cluster lies in: the longest that is aligned and within the run. */
+/* The end of the free buddy that has the cluster: the largest that is aligned and within the run. */
 static uint32_t buddy_end(const struct free_run *run, uint32_t cluster)
 {
 	unsigned int order = 0;
@@ -25,7 +25,7 @@ static uint32_t buddy_end(const struct free_run *run, uint32_t cluster)
 	return ((cluster >> order) + 1) << order;
 }
 
-/* From the cluster on, buddy by buddy, until it has what is wanted or the run is over. */
+/* Extends from start, buddy by buddy, until the wanted length is reached or the run ends. */
 static uint32_t extent_end(const struct free_run *run, uint32_t start, uint32_t wanted)
 {
 	uint32_t end = buddy_end(run, start);
@@ -35,7 +35,7 @@ static uint32_t extent_end(const struct free_run *run, uint32_t start, uint32_t 
 	return end;
 }
 
-/* Whether enough extents have been seen: for any request, or for one that has what is long enough. */
+/* Checks whether enough extents have been seen: in any case, or with one that is long enough. */
 static void check_limits(struct free_search *search, bool group_is_over)
 {
 	const struct search_limits *limits = &search->mb->policy.limits;
@@ -77,7 +77,7 @@ void kernel_walk(struct free_search *search, uint32_t number)
 	uint32_t left = buddy->free_clusters, found_before = search->found;
 	struct free_run run = { .top_order = buddy->orders - 1 };
 
-	/* All or nothing (EXT2MB_ALLOC_WHOLE): the kernel knows no such requests. */
+	/* A request with a least length (EXT2MB_ALLOC_WHOLE), which the kernel does not have. */
 	if (search->least > 1) {
 		search_walk(search, number);
 		return;
@@ -95,7 +95,7 @@ void kernel_walk(struct free_search *search, uint32_t number)
 		}
 	}
 	search_count_extents(search, search->found - found_before);
-	/* What another group has is not this one's to take: the search comes back to it when all is over. */
+	/* The best extent of another group is not taken here: the search returns to it at the end. */
 	if (search->best.group == number)
 		check_limits(search, true);
 }

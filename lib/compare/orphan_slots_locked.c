@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The locked twin: one lock for all blocks, the first block with room and its first empty slot, as the kernel's
- * orphan file had it before it became lockless. (The entries are atomic for those who only look.)
+ * The locked version: one lock for all blocks; it takes the first empty slot of the first block with room, as the
+ * kernel's orphan file did before it became lockless. (The entries are atomic for threads that only read.)
  */
 #include "compare/orphan_slots_locked.h"
 

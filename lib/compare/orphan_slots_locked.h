@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The orphan file with one lock for all, as the kernel had it first, to compare with. */
+/* The orphan file with one lock for all threads, as the kernel had it first, for comparison. */
 #pragma once
 
 #include "orphan/orphan_file.h"

@@ -19,7 +19,7 @@
 #define OURS                                                                                                           \
 	(CHOICE_GOAL_FIRST | CHOICE_WAIT_AT_EQUAL | CHOICE_PADDED_GOALS | CHOICE_OWN_PENDING |                         \
 	 CHOICE_DIRECTORY_SHARES | CHOICE_BY_LARGEST | CHOICE_GO_ON)
-#define KERNEL_LEAST_GROUPS 16 /* in filesystems with fewer, mb_optimize_scan is off unless asked for */
+#define KERNEL_LEAST_GROUPS 16 /* with fewer groups mb_optimize_scan is off by default */
 
 static const struct {
 	const char *name;
@@ -28,7 +28,7 @@ static const struct {
 	[POLICY_EXT2MB] = { "ext2mb", SERIES | OURS | CHOICE_RULES },
 	[POLICY_SERIES] = { "series", SERIES | CHOICE_RULES },
 	[POLICY_BASE] = { "base", CHOICE_GOAL_FIRST | CHOICE_RULES },
-	[POLICY_USER] = { NULL, SERIES | CHOICE_RULES }, /* it goes by the library's path */
+	[POLICY_USER] = { NULL, SERIES | CHOICE_RULES }, /* named by the library's path */
 };
 
 #define RULE(rule, name, subject)                                                                                      \
@@ -173,7 +173,7 @@ static errcode_t alloc_for_directory(struct inode_search *search, const struct e
 	return orlov_alloc_for_directory(search, request, inode_search_groups);
 }
 
-/* Directories by flex groups, without shares. */
+/* Spreads directories over flex groups, without shares. */
 static uint32_t hash_name(const struct ext2mb *mb, const char *name)
 {
 	return fs_state_hash_name(mb->fs_state, name);
@@ -181,14 +181,14 @@ static uint32_t hash_name(const struct ext2mb *mb, const char *name)
 
 static const struct inode_operations kernel_inodes = { alloc_for_directory, orlov_alloc_for_file, hash_name };
 
-/* Before all criteria: nothing. */
+/* Tries nothing before the criteria. */
 static errcode_t begin_nowhere(struct free_search *search)
 {
 	(void)search;
 	return 0;
 }
 
-/* Ours, with the kernel's wherever a choice is the kernel's. */
+/* Our policy, with the kernel's functions for each choice that is the kernel's. */
 static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 {
 	const uint32_t our_index = CHOICE_FULL_UNLISTED | CHOICE_ALWAYS_LEAVE | CHOICE_ORDERED_SETS;
@@ -241,7 +241,7 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	return policy;
 }
 
-/* What was chosen apart from the choices. */
+/* Sets the options that are no choices. */
 static void set_numbers(struct policy *policy, const struct policy_options *options)
 {
 	if (options->has_limits)
@@ -301,7 +301,7 @@ errcode_t policy_open(ext2_filsys fs, const struct policy_options *options, stru
 {
 	uint8_t flex_bits = fs->super->s_log_groups_per_flex;
 
-	/* Read only while the allocator is being opened. */
+	/* flex_bg is read only while the allocator is being opened. */
 	if (options->ignores_flex_groups)
 		fs->super->s_log_groups_per_flex = 0;
 	errcode_t error = open_policy(fs, options, ret);

@@ -142,7 +142,7 @@ LIMIT(min_to_scan, least_to_scan)
 LIMIT(order2_req, least_power_of_two)
 LIMIT(trim_order, most_trimmed_orders)
 
-/* What our own policy has no use for it has as the kernel presets it. */
+/* Tunables that our policy does not use have the kernel's default. */
 static uint64_t get_linear_groups(const struct ext2mb *mb, const struct policy_options *options)
 {
 	(void)options;
@@ -263,7 +263,7 @@ void tunable_set(const struct tunable *tunable, struct policy_options *options, 
 	options->tunable_values[index] = value;
 }
 
-/* A number, a word, or the name of what is no word. */
+/* Writes a number, a word, or a special name. */
 static void write_value(const struct tunable *tunable, const struct policy_options *options, uint64_t value,
                         char text[VALUE_BYTES])
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ERRNO 4095 /* as Linux's own limit is */
+#define MOST_ERRNO 4095 /* Linux's own limit */
 
 static const char action[] = "cannot use it as a policy";
 
@@ -20,7 +20,7 @@ const char *user_library_name(const struct user_library *library)
 	return strrchr(library->path, '/') + 1;
 }
 
-/* dlerror(3) begins with the path, which the message has already. */
+/* dlerror(3)'s text begins with the path, which the message has already. */
 static const char *load_error(const char *path)
 {
 	const char *text = dlerror();
@@ -47,7 +47,7 @@ static errcode_t check_version(const struct user_library *library, struct proble
 	                          *version, EXT2MB_POLICY_VERSION);
 }
 
-/* A pointer to a function is stored as dlsym(3) says. */
+/* Stores a pointer to a function as dlsym(3) recommends. */
 static errcode_t look_up(const struct user_library *library, const char *name, void *function, struct problem *problem)
 {
 	void *found = dlsym(library->handle, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A shared library with somebody's own policy (ext2mb_policy.h): found, loaded, and its functions looked up. */
+/* A shared library with a user's policy (ext2mb_policy.h), loaded, with its functions looked up. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,22 +18,22 @@ struct user_library {
 	                  uint32_t *group);
 	int (*give_up)(void *state, const struct ext2mb_policy_view *view, const struct ext2mb_policy_search *search,
 	               const struct ext2mb_policy_run *run);
-	int (*open)(const struct ext2mb_policy_view *view, void **state); /* NULL: it has none */
+	int (*open)(const struct ext2mb_policy_view *view, void **state); /* NULL: the library has none */
 	void (*close)(void *state);
-	errcode_t open_error; /* what its open function returned last */
+	errcode_t open_error; /* what its open function last returned */
 };
 
-/* Whether a policy's name is that of a library: as for dlopen(3), a path has a slash. */
+/* Returns whether a policy's name is a library's path: as for dlopen(3), a path has a slash. */
 bool user_library_is_path(const char *name);
 
-/* ELIBBAD: what is there is no library for this program, and the problem says why. ENOMEM. */
+/* ELIBBAD: the file is not a library for this program, and the problem says why. ENOMEM. */
 MUST_CHECK errcode_t user_library_load(const char *path, struct user_library **ret, struct problem *problem);
 
-/* When no allocator uses it any more; NULL: nothing to do. */
+/* Called when no allocator uses the library any more. NULL is allowed. */
 void user_library_unload(struct user_library *library);
 
-/* If what failed is that it could not be opened, the problem says so. Returns error. */
+/* If its open function has failed, says so in the problem. Returns error. */
 errcode_t user_library_explain(const struct user_library *library, errcode_t error, struct problem *problem);
 
-/* What reports call it: the last part of its path. */
+/* Its name in reports: the last part of its path. */
 const char *user_library_name(const struct user_library *library);

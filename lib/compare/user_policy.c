@@ -10,14 +10,14 @@
 #include "allocator/group/group.h"
 #include "allocator/preallocation/preallocation.h"
 
-#define GROUPS_A_SEARCH 4u /* so often may a search come by each group; then its policy does not end */
+#define GROUPS_A_SEARCH 4u /* how often a search may visit each group; more means that the policy does not end */
 
 static struct user_policy *own_of(const struct ext2mb *mb)
 {
 	return kernel_policy_of(mb)->user;
 }
 
-/* --- What the library sees --------------------------------------------------------------------------------------- */
+/* --- The library's view ------------------------------------------------------------------------------------------ */
 
 static void read_group(const struct ext2mb_policy_view *view, uint32_t number, struct ext2mb_policy_group *group)
 {
@@ -68,7 +68,7 @@ void user_policy_close(struct user_policy *user)
 		user->is_open = false;
 }
 
-/* --- Answers that cannot be --------------------------------------------------------------------------------------- */
+/* --- Impossible answers ------------------------------------------------------------------------------------------ */
 
 const char *user_policy_failure(const struct user_policy *user)
 {
@@ -80,7 +80,7 @@ static bool has_failed(const struct user_policy *user)
 	return atomic_load_explicit(&user->failures, memory_order_relaxed);
 }
 
-/* The first one is kept. */
+/* Keeps the first failure. */
 __attribute__((format(printf, 2, 3))) static errcode_t fail(struct user_policy *user, const char *format, ...)
 {
 	int none = 0;
@@ -166,7 +166,7 @@ static errcode_t goal(const struct ext2mb_file *file, const struct normalize_req
 	return ask_goal(own_of(file->mb), &described, block, has_goal);
 }
 
-/* An answer that cannot be is noted; the search that follows fails of it. */
+/* An impossible answer is recorded; the following search fails because of it. */
 struct small_goal user_policy_small_goal(const struct ext2mb_file *file)
 {
 	struct user_policy *user = own_of(file->mb);
@@ -223,7 +223,7 @@ static errcode_t normalize_own(const struct ext2mb_file *file, const struct norm
 	if (error)
 		return error;
 	*normalized = (struct normalize_goal){ .start = start, .count = count };
-	/* What goes on where the left neighbour ends is tried there, as Linux does it. */
+	/* A request that continues the left neighbour is tried after it, as in Linux. */
 	if (request->left_physical && start == request->hole_start &&
 	    request->left_physical < user->filesystem.end_block)
 		*normalized = (struct normalize_goal){ start, count, request->left_physical, count, count };
@@ -240,7 +240,7 @@ struct user_search {
 	struct free_search *search;
 	struct ext2mb_policy_search described;
 	struct group_piece best;
-	bool is_over; /* the best is good enough, or there is no further group */
+	bool is_over; /* the best extent is good enough, or there is no further group */
 };
 
 static uint32_t to_blocks(const struct user_search *looking, uint32_t clusters)
@@ -248,7 +248,7 @@ static uint32_t to_blocks(const struct user_search *looking, uint32_t clusters)
 	return (uint32_t)geometry_to_blocks(&looking->search->mb->geometry, clusters);
 }
 
-/* As Linux weighs: an exact length, enough of them, or as many as are looked at in all. */
+/* Decides as Linux does: an exact length, enough extents that suit, or the limit of extents in all. */
 static int weigh_as_linux(const struct user_search *looking, const struct group_piece *run)
 {
 	const struct search_limits *limits = &looking->search->mb->policy.limits;
@@ -273,7 +273,7 @@ static void note_run(struct user_search *looking, const struct group_piece *run)
 	looking->described.best_blocks = to_blocks(looking, best->count);
 }
 
-/* Asks what is to become of a run; the group is locked. */
+/* Asks the library about a free extent; the group is locked. */
 static errcode_t weigh(struct user_search *looking, const struct group_piece *run)
 {
 	struct user_policy *user = looking->user;
@@ -375,7 +375,7 @@ errcode_t user_policy_search(struct free_search *search)
 		return error;
 	error = search_alloc_at(search, looking.best.group, looking.best.start,
 	                        (uint32_t)min_u64(looking.best.count, search->wanted));
-	/* Another thread was there first: Linux's criteria go on. */
+	/* Another thread has taken the extent: Linux's criteria go on. */
 	if (!error && search->status != SEARCH_HAS_TAKEN)
 		stats_add(&search->worker->stats, COUNT_LOST_CHUNKS, 1);
 	return error;

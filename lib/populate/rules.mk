@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
-	lib/populate/build/build.c \
 	lib/populate/build/identity.c \
 	lib/populate/build/image_sink.c \
+	lib/populate/build/pack_range.c \
+	lib/populate/build/plan.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/data/block_sharing.c \
 	lib/populate/data/copy.c \
@@ -14,6 +15,7 @@ populate_sources := \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
 	lib/populate/metadata/quota.c \
+	lib/populate/metadata/usage_by_id.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/output.c \
@@ -26,6 +28,7 @@ populate_sources := \
 	lib/populate/populate.c \
 	lib/populate/scan_sources.c \
 	lib/populate/size/default_blocks.c \
+	lib/populate/size/projects_wanted.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
 	lib/populate/verify/verify.c

@@ -11,7 +11,7 @@
 
 #define WHY_BYTES 256
 
-/* Nothing is written that does not add up. */
+/* An inconsistent image is not written. */
 static errcode_t check(struct image *image, struct problem *problem)
 {
 	char why[WHY_BYTES] = "";
@@ -32,7 +32,7 @@ static errcode_t write_image(struct image *image, struct problem *problem)
 	return image_finish(image, problem);
 }
 
-/* What a library with a policy has answered that cannot be is why all else failed, or will. */
+/* An impossible answer of a library's policy is the reason for all other failures. */
 static errcode_t explain_policy(const struct image *image, errcode_t error, struct problem *problem)
 {
 	const char *failure = policy_failure(image->mb);
@@ -43,8 +43,7 @@ static errcode_t explain_policy(const struct image *image, errcode_t error, stru
 	return problem_set_reason(problem, ELIBBAD, image->policy_path, "wrong answer", "%s", failure);
 }
 
-/* A run beside groups that are left out tells nothing of the filesystem, and what it would write makes the damage
- * worse. */
+/* A run that leaves out corrupt groups says nothing about the filesystem, and writing would make the damage worse. */
 static errcode_t refuse_damaged(const struct image *image, errcode_t error, struct problem *problem)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
@@ -57,7 +56,7 @@ static errcode_t refuse_damaged(const struct image *image, errcode_t error, stru
 	                          stats.corrupt_groups == 1 ? " is" : "s are");
 }
 
-/* What other programs did meanwhile belongs to what was measured. */
+/* Adds the load of other programs to the measured values. */
 static void add_load(struct result *result, const struct load *begin)
 {
 	if (result_is_measured(result))
@@ -68,7 +67,7 @@ static void add_load(struct result *result, const struct load *begin)
 			   });
 }
 
-/* The configuration's own among the settings of all. */
+/* Returns the settings with the configuration's own. */
 static const struct setting *settings_of(const struct simulate_options *options,
                                          const struct configuration *configuration, struct setting *own)
 {
@@ -132,7 +131,8 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	return error;
 }
 
-/* What was set is had, or nothing runs: of several runs the message names the one that cannot have it. */
+/* Opens the image, and fails if the allocator lacks a value that was set; for several runs the message names the run.
+ */
 static errcode_t open_image(const struct simulate_options *options, const struct configuration *configuration,
                             bool is_written, struct image *image, struct problem *problem)
 {
@@ -162,7 +162,7 @@ static errcode_t measure(const struct simulate_options *options, struct measurem
 	return error;
 }
 
-/* Before the first of several runs: what the last one cannot have would be known after all others. */
+/* Checks all configurations before the first run, so that a wrong one does not fail after the others. */
 static errcode_t check_configurations(const struct simulate_options *options, struct problem *problem)
 {
 	errcode_t error = 0;
@@ -180,7 +180,7 @@ static errcode_t check_configurations(const struct simulate_options *options, st
 	return error;
 }
 
-/* Repeats of everything follow one another, so that what disturbs one disturbs all. */
+/* All measurements are repeated in turn, so that a disturbance affects all of them. */
 static errcode_t measure_all(const struct simulate_options *options, struct measurement *runs, size_t total,
                              struct problem *problem)
 {

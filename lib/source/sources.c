@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/image/image_name.h"
 #include "support/vector.h"
 #include "tree/contents.h"
 
@@ -37,6 +38,18 @@ struct source source_of(const char *name)
 	return source;
 }
 
+errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes, struct problem *problem)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct source source = source_of(sources[i]);
+
+		if (source.kind == &image_source)
+			return image_filesystem_bytes(&source, bytes, problem);
+	}
+	return problem_set_reason(problem, ENOENT, NULL, "cannot choose a size",
+	                          "no source is an image of ext2, ext3 or ext4");
+}
+
 bool source_is_standard_input(const char *name)
 {
 	struct source source = { .path = name };
@@ -50,6 +63,15 @@ bool source_names_nothing(const char *name)
 	struct source source = { .path = name };
 
 	return has_prefix(&source) && (!*source.path || (source.kind->list_layers && *source.path == ':'));
+}
+
+bool sources_have_host(const char *const *sources, uint32_t count)
+{
+	bool has_host = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		has_host = has_host || source_of(sources[i]).kind->is_host;
+	return has_host;
 }
 
 errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,

@@ -30,9 +30,19 @@ MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, co
  */
 struct source source_of(const char *name);
 
+/*
+ * How large the filesystem is that the first of these sources holds which is an image of ext2, ext3 or ext4. Errors:
+ * ENOENT, none is; what reading it says.
+ */
+MUST_CHECK errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes,
+                                         struct problem *problem);
+
 /* Does the name say that the source is standard input, or KIND: and no file? */
 bool source_is_standard_input(const char *name);
 bool source_names_nothing(const char *name);
+
+/* Is one of them of the host's own files? */
+bool sources_have_host(const char *const *sources, uint32_t count);
 
 /*
  * Reads a source that is not an image of layers. The tree is as tree/tree.h promises; contents are read through

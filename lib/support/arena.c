@@ -27,7 +27,7 @@ static struct arena_chunk *new_chunk(size_t size_bytes)
 	return chunk;
 }
 
-/* Something large gets a chunk of its own, after the newest one, whose remaining room stays in use. */
+/* A large object gets a chunk of its own, after the newest one, whose remaining room stays in use. */
 static void *allocate_apart(struct arena *arena, size_t size_bytes)
 {
 	struct arena_chunk *newest = arena->chunks;
@@ -93,7 +93,7 @@ void arena_join(struct arena *to, struct arena *from)
 		return;
 	if (!to->chunks)
 		to->used_bytes = from->used_bytes;
-	/* Behind to's own chunks, so that to goes on filling its newest one. */
+	/* from's chunks go after to's own, so that `to` goes on filling its newest one. */
 	while (*tail)
 		tail = &(*tail)->older;
 	*tail = from->chunks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Memory for many small things that live and die together (names, link targets): allocation is a bump. */
+/* Memory for many small objects that are freed together (names, link targets): an allocation advances a pointer. */
 #pragma once
 
 #include <stddef.h>

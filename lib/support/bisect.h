@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Searching what is sorted. */
+/* Binary search. */
 #pragma once
 
 #include <stddef.h>
 
 /*
- * The lowest of the indexes below count for which the condition on `index`, a name that it may use, is true; count if
- * there is none. For all indexes above it must be true as well.
+ * Returns the lowest index below count for which the condition, which uses the name `index`, is true; count if there
+ * is none. The condition must be true for all higher indexes, too.
  */
 #define BISECT(count, index, condition)                                                                                \
 	({                                                                                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How large buffers are. A fuzzer's inputs are short, so where they are read (make fuzz) buffers are, too: what happens
- * at the ends of buffers happens to such an input, and less memory is cleared for each.
+ * Sizes of buffers. A fuzzer's inputs are short, so in its builds (make fuzz) buffers are short, too: inputs reach
+ * the ends of buffers, and less memory is cleared for each.
  */
 #pragma once
 

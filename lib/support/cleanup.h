@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Scope cleanup: a resource is released where its variable goes out of scope, so an early return
- * cannot leak it and no status variable can go stale on the way to a common exit.
+ * Scope cleanup: a resource is released when its variable goes out of scope, so an early return cannot leak it and no
+ * status variable can go stale on the way to a common exit.
  */
 #pragma once
 

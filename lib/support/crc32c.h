@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * Continues crc over the bytes; no inversion before or after, exactly as ext2fs_crc32c_le(). Any thread.
- * Uses the processor's instruction where it has one (libext2fs's software version: 1.9 GB/s).
+ * Continues crc over the bytes; no inversion before or after, exactly as ext2fs_crc32c_le(). Any thread. Uses the
+ * processor's instruction if it has one (libext2fs's software version: 1.9 GB/s).
  */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t count);
 
-/* Has the processor such an instruction? Else crc32c() is ext2fs_crc32c_le(). */
+/* Does the processor have such an instruction? If not, crc32c() calls ext2fs_crc32c_le(). */
 bool crc32c_has_instruction(void);

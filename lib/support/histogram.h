@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How values are distributed, in memory that does not depend on how many there are: values below 128 have a bucket
- * each, larger ones share one with those that differ by less than a 64th. Sums are exact, and so are percentiles
- * wherever all values of a bucket are equal; elsewhere they are the bucket's mean, less than 1.6 % off.
+ * The distribution of any number of values in constant memory: values below 128 have a bucket each, larger ones share
+ * one with values that differ by less than a 64th. Sums are exact, and so are percentiles if all values of their
+ * bucket are equal; otherwise they are the bucket's mean, less than 1.6 % off.
  *
  * One thread at a time; each worker has its own, and they are added up in any order with the same result.
  */
@@ -32,10 +32,10 @@ double histogram_mean(const struct histogram *histogram);
 uint64_t histogram_percentile(const struct histogram *histogram, double percent);
 
 /*
- * The same with every value counting as much as it is large. The weighted median of the sizes of free extents is the
- * size in which half of the free space lies in extents not larger.
+ * The same with every value weighted by itself. Half of the free space lies in extents that are not larger than the
+ * weighted median of their sizes.
  */
 uint64_t histogram_weighted_percentile(const struct histogram *histogram, double percent);
 
-/* How many values lie in [2^power, 2^(power + 1)), 0 among those of power 0, and their sum. power is below 64. */
+/* The number of values in [2^power, 2^(power + 1)), and their sum; 0 belongs to power 0. power is below 64. */
 void histogram_power(const struct histogram *histogram, unsigned int power, uint64_t *count, uint64_t *sum);

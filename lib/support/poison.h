@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tells AddressSanitizer which bytes of a buffer mean nothing, such as those after the last one that was read: to look
- * at them is found as if they lay after the buffer's end. Other builds do nothing.
+ * Tells AddressSanitizer which bytes of a buffer are undefined, such as those after the last one that was read: it
+ * reports accesses to them as if they lay after the buffer's end. Other builds do nothing.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ static inline void poison_hide(const void *bytes, size_t count)
 #endif
 }
 
-/* Before they are written, and before memory that does not come from malloc(3) is given back. */
+/* Called before they are written, and before memory that does not come from malloc(3) is released. */
 static inline void poison_show(const void *bytes, size_t count)
 {
 #ifdef POISON_IS_SEEN
@@ -40,7 +40,7 @@ static inline void poison_show(const void *bytes, size_t count)
 #endif
 }
 
-/* Only these of an area's bytes mean something: one of the records that lie in it, say. */
+/* Only these bytes of an area are defined, for instance one of its records. */
 static inline void poison_hide_others(const void *area, size_t area_bytes, const void *bytes, size_t count)
 {
 	poison_hide(area, area_bytes);

@@ -10,7 +10,7 @@
 #include "support/utf8.h"
 #include "support/vector.h"
 
-/* Out of memory costs the message its path or reason, never the error itself. */
+/* Without memory the message lacks its path or reason; the error is kept. */
 static void record(struct problem *problem, errcode_t error, const char *path, const char *action)
 {
 	problem->error = error;
@@ -27,7 +27,7 @@ errcode_t problem_set(struct problem *problem, errcode_t error, const char *path
 	return error;
 }
 
-/* Some libraries' messages are whole lines (libxml's, of damaged xar archives). */
+/* Some libraries' messages end with a newline (libxml's about damaged xar archives). */
 static void drop_line_end(char *reason)
 {
 	size_t length = strlen(reason);
@@ -92,7 +92,7 @@ void problem_clear(struct problem *problem)
 char *problem_text(const struct problem *problem)
 {
 	const char *message = problem->error ? error_message(problem->error) : "";
-	/* A message is one line, and no command to the terminal, whatever names and archives say. */
+	/* A message is one line without commands to the terminal, whatever names and archives contain. */
 	SCOPE_FREE char *path = utf8_printable(problem->path ? problem->path : "");
 	SCOPE_FREE char *reason = utf8_printable(problem->reason ? problem->reason : message);
 	const char *action = problem->action ? problem->action : "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Clocks in seconds: good for differences. */
+/* Clocks in seconds, for differences. */
 #pragma once
 
 #include <time.h>
@@ -12,7 +12,7 @@ static inline double seconds_of(clockid_t clock)
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* The same moment, as functions that wait until then take it; not negative. */
+/* Converts a time to struct timespec for functions that wait until then; not negative. */
 static inline struct timespec seconds_timespec(double seconds)
 {
 	time_t whole = (time_t)seconds;

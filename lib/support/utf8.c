@@ -8,7 +8,7 @@ static unsigned int length_by_first(unsigned char byte)
 {
 	if (byte < 0x80)
 		return 1;
-	if (byte < 0xc2) /* in the middle of a character, or two bytes for what one can say */
+	if (byte < 0xc2) /* a continuation byte, or two bytes for a character of one */
 		return 0;
 	return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : byte < 0xf5 ? 4 : 0;
 }
@@ -44,8 +44,8 @@ bool utf8_is_seen(uint32_t code)
 	} ranges[] = {
 		{ 0, 0x1f },                            /* control characters, C0 */
 		{ 0x7f, 0x9f },                         /* and C1: U+009B begins a command to the terminal like ESC [ */
-		{ 0x61c, 0x61c },                       /* the direction of writing */
-		{ 0x200e, 0x200f }, { 0x2028, 0x202e }, /* the ends of lines and paragraphs; directions again */
+		{ 0x61c, 0x61c },                       /* writing direction */
+		{ 0x200e, 0x200f }, { 0x2028, 0x202e }, /* ends of lines and paragraphs; writing direction */
 		{ 0x2066, 0x2069 },
 	};
 
@@ -60,13 +60,14 @@ static bool is_octal(char byte)
 	return byte >= '0' && byte <= '7';
 }
 
-/* A backslash that would be taken for the beginning of \ooo. */
+/* Returns whether a backslash would look like the beginning of our \ooo. */
 static bool is_like_ours(const char *bytes, size_t count)
 {
 	return count >= 4 && bytes[0] == '\\' && is_octal(bytes[1]) && is_octal(bytes[2]) && is_octal(bytes[3]);
 }
 
-/* Writes what is shown for the first character, at most 4 bytes; *shown: how many. Returns how many it was made of. */
+/* Writes the visible form of the first character, at most 4 bytes; *shown is their number. Returns how many bytes it
+ * replaces. */
 static size_t show_character(const char *bytes, size_t count, char *to, size_t *shown)
 {
 	uint32_t code;
@@ -99,7 +100,7 @@ char *utf8_printable(const char *text)
 	return printable;
 }
 
-/* Without memory of its own: messages that say that there is none come this way. */
+/* Allocates no memory, since it prints messages about lack of memory. */
 void utf8_print(const char *text, FILE *stream)
 {
 	size_t count = strlen(text), shown;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* UTF-8 (RFC 3629), as far as names of files have to be told from other bytes. Any thread. */
+/* UTF-8 (RFC 3629), as far as needed for showing file names. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,21 +8,21 @@
 #include <stdio.h>
 
 /*
- * Bytes of the character at `bytes`, of which count are there: 1 to 4; 0 if they are not UTF-8 (too long for what they
- * say, surrogates and what is beyond U+10FFFF included) or none are there. *code: its number, if they are.
+ * Returns the length of the character at `bytes`, of which count are available: 1 to 4; 0 if it is not UTF-8
+ * (overlong forms, surrogates and codes above U+10FFFF included) or count is 0. *code is its number.
  */
 unsigned int utf8_decode(const char *bytes, size_t count, uint32_t *code);
 
 /*
  * False for control characters (U+0080 to U+009F, too) and for those that change the direction of writing or end a
- * line: what follows them would be shown in another way.
+ * line: these change how following text is shown.
  */
 bool utf8_is_seen(uint32_t code);
 
 /*
- * For a terminal: what is not seen and bytes that are not UTF-8 become \ooo, so that no name moves the cursor and each
- * stays one line; so does a backslash before three octal digits, so that every \ooo is one byte. Returns a
- * string that the caller frees, NULL when out of memory.
+ * Makes text safe for a terminal: invisible characters and bytes that are not UTF-8 become \ooo, so that no name
+ * moves the cursor and each stays one line. A backslash before three octal digits does, too, so that every \ooo is
+ * one byte. Returns a string that the caller frees, NULL when out of memory.
  */
 char *utf8_printable(const char *text);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A vector's first allocation has room for this many bytes, so that short ones are not reallocated often. */
+/* A vector's first allocation has this many bytes, so that short ones are not reallocated often. */
 #define FIRST_BYTES 64
 
 errcode_t vector_reserve(void *items, size_t *capacity, size_t needed, size_t item_bytes)
@@ -24,7 +24,7 @@ errcode_t vector_reserve(void *items, size_t *capacity, size_t needed, size_t it
 	if (wanted > PTRDIFF_MAX / item_bytes)
 		return ENOMEM;
 
-	/* items points to a pointer of the caller's own type: copied, since void ** may not alias it. */
+	/* items points to a pointer of the caller's own type; it is copied, since void ** may not alias it. */
 	memcpy(&pointer, items, sizeof(pointer));
 	pointer = realloc(pointer, wanted * item_bytes);
 	if (!pointer)

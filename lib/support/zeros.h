@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Are these bytes all zeros? Of most that are not, one look says so. */
+/* Are these bytes all zeros? For most that are not, the first eight bytes decide. */
 static inline bool bytes_are_zero(const void *bytes, size_t count)
 {
 	const char *first = bytes;
@@ -17,6 +17,6 @@ static inline bool bytes_are_zero(const void *bytes, size_t count)
 		if (word)
 			return false;
 	}
-	/* A block equals itself shifted by a byte, and begins with zero: memcmp() runs at memory speed. */
+	/* Zeros equal themselves shifted by a byte, and begin with zero: memcmp() runs at memory speed. */
 	return !count || (first[0] == 0 && memcmp(first, first + 1, count - 1) == 0);
 }

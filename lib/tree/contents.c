@@ -34,7 +34,7 @@ void content_reader_destroy(struct content_reader *reader)
 	free(reader);
 }
 
-errcode_t content_reader_state(struct content_reader *reader, uint32_t origin, void **state)
+static errcode_t state_of(struct content_reader *reader, uint32_t origin, void **state)
 {
 	const struct contents *contents = reader->tree->origins[origin].contents;
 	errcode_t error = 0;
@@ -50,7 +50,7 @@ errcode_t content_reader_state(struct content_reader *reader, uint32_t origin, v
 errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem)
 {
 	uint32_t origin = reader->tree->nodes[node].origin;
-	errcode_t error = content_reader_state(reader, origin, &reader->state);
+	errcode_t error = state_of(reader, origin, &reader->state);
 
 	reader->node = node;
 	reader->contents = reader->tree->origins[origin].contents;

@@ -100,9 +100,6 @@ void content_reader_release(const struct content_reader *reader, uint64_t offset
 /* The flags of that file, if its origin tells them only now; else 0. */
 uint32_t content_reader_flags(const struct content_reader *reader);
 
-/* What the reader has for an origin's files: contents->create()'s state. ENOMEM; EINVAL: the origin has no contents. */
-MUST_CHECK errcode_t content_reader_state(struct content_reader *reader, uint32_t origin, void **state);
-
 /*
  * Once everything has been read: EBUSY if an origin has been changed meanwhile. (A file of the host that changes is
  * read as it is; an archive that changes gives a file other files' bytes.)

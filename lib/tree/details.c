@@ -13,6 +13,20 @@ static bool says_something(const struct tree_detail *detail)
 	       detail->inode_number || detail->generation || detail->is_unloaded;
 }
 
+static bool are_equal_times(const struct tree_time *one, const struct tree_time *other)
+{
+	return one->seconds == other->seconds && one->nanoseconds == other->nanoseconds &&
+	       one->is_known == other->is_known;
+}
+
+static bool are_equal(const struct tree_detail *one, const struct tree_detail *other)
+{
+	return are_equal_times(&one->atime, &other->atime) && are_equal_times(&one->ctime, &other->ctime) &&
+	       are_equal_times(&one->crtime, &other->crtime) && one->project == other->project &&
+	       one->inode_number == other->inode_number && one->generation == other->generation &&
+	       one->is_unloaded == other->is_unloaded;
+}
+
 errcode_t tree_add_detail(struct tree *tree, const struct tree_detail *detail, uint32_t *number)
 {
 	size_t count = tree->detail_count ? tree->detail_count : 1;
@@ -20,6 +34,10 @@ errcode_t tree_add_detail(struct tree *tree, const struct tree_detail *detail, u
 	*number = 0;
 	if (!says_something(detail))
 		return 0;
+	if (count > 1 && are_equal(detail, &tree->details[count - 1])) {
+		*number = (uint32_t)count - 1;
+		return 0;
+	}
 	if (count > UINT32_MAX)
 		return EOVERFLOW;
 	errcode_t error = vector_reserve(&tree->details, &tree->detail_capacity, count + 1, sizeof(*tree->details));

@@ -31,7 +31,8 @@ static inline const struct tree_detail *tree_detail(const struct tree *tree, con
 }
 
 /*
- * A number for tree_node.detail, also of a node that is not in the tree yet; 0 if there is nothing to be kept. Equal
- * ones are not shared: names of one file have one number. One thread at a time. ENOMEM, EOVERFLOW.
+ * A number for tree_node.detail, also of a node that is not in the tree yet; 0 if there is nothing to be kept. All
+ * names of a file have one number, and one that equals the last is shared, so details do not change: a node gets
+ * another one. One thread at a time. ENOMEM, EOVERFLOW.
  */
 MUST_CHECK errcode_t tree_add_detail(struct tree *tree, const struct tree_detail *detail, uint32_t *number);

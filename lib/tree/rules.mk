@@ -2,6 +2,7 @@
 tree_sources := \
 	lib/tree/contents.c \
 	lib/tree/details.c \
+	lib/tree/entry_numbers.c \
 	lib/tree/exclude.c \
 	lib/tree/file_flags.c \
 	lib/tree/name_table.c \

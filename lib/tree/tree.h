@@ -57,7 +57,7 @@ struct tree_origin {
 	 */
 	uint64_t zero_pieces, zero_ends;
 	bool knows_zeros;
-	bool is_host; /* the host itself describes its files: it is to be asked for flags and projects, too */
+	bool is_host; /* the host itself describes its files: it is to be asked for their flags, too */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
@@ -73,6 +73,7 @@ struct tree_node {
 	                          any other file has none */
 	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
 	bool has_lost_xattr : 1; /* or an xattr that tree_xattr_is_kept() does not know */
+	bool is_casefolded : 1;  /* a directory whose names the source compares without case */
 	uint16_t mode;           /* type and permissions, S_IF* */
 	uint32_t parent;         /* the root is its own */
 	uint32_t first_child;    /* directories: children are nodes first_child .. first_child+child_count-1 */

@@ -8,29 +8,17 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "tree/entry_numbers.h"
 #include "tree/name_table.h"
-#include "tree/node_order.h"
 #include "support/vector.h"
-
-#define NO_NODE NODE_ORDER_NONE
 
 /* A table of 256 KiB, not all of which a processor has at hand while other work is done in between. */
 #define FEWEST_DISTANT_SLOTS 32768u
 
-/* In an entry's child_count: it is no longer in the tree. */
-#define ENTRY_REPLACED 1u /* it has lost its name; other names of the file may still need it */
-#define ENTRY_EXCLUDED 2u /* found when all is there: links come after what they lead to */
-
-/*
- * An entry is a node that has not been numbered yet; some of its fields hold something else meanwhile:
- *   parent, link_to: numbers of entries (link_to of a further name: the entry that has the attributes);
- *   first_child: of a directory, which table has its names; child_count: flags; links: 1 if it is the link_to of
- * another.
- */
 struct tree_builder {
 	struct tree *tree;
 	const struct exclude *exclude; /* NULL: none */
-	struct tree_node *entries;     /* [0] is the root */
+	struct tree_node *entries;     /* see tree/entry_numbers.h; [0] is the root */
 	size_t count, capacity;
 	struct name_table *tables; /* of directories; [0] is that of those without a name in them */
 	size_t table_count, table_capacity;
@@ -389,22 +377,6 @@ errcode_t tree_builder_link(struct tree_builder *builder, const char *path, cons
 	return 0;
 }
 
-/* From entries in the order in which they came to the order that tree/tree.h promises. */
-struct numbering {
-	struct tree_builder *builder;
-	uint32_t *starts;   /* by entry: where its children begin in `children`; one more at the end */
-	uint32_t *children; /* entries by parent, sorted by name */
-	uint32_t *nodes;    /* by entry: its node, if it is in the tree */
-	uint32_t *stack;    /* directories whose runs are still to come */
-	uint32_t *order;    /* by node: its entry */
-	size_t order_count;
-};
-
-static bool is_child(const struct tree_builder *builder, uint32_t entry)
-{
-	return entry != TREE_ROOT && !builder->entries[entry].child_count;
-}
-
 static struct ascent entry_step(const void *context, uint32_t number)
 {
 	const struct tree_node *entry = &((const struct tree_builder *)context)->entries[number];
@@ -418,7 +390,8 @@ static errcode_t mark_excluded(struct tree_builder *builder)
 	for (uint32_t i = 1; builder->exclude && i < builder->count; i++) {
 		struct tree_node *entry = &builder->entries[i];
 
-		if (!is_child(builder, i) || (entry->parent != TREE_ROOT && !is_child(builder, entry->parent)))
+		if (!entry_is_child(builder->entries, i) ||
+		    (entry->parent != TREE_ROOT && !entry_is_child(builder->entries, entry->parent)))
 			continue;
 		SCOPE_FREE char *path = path_text("", entry_step, builder, i, NULL);
 
@@ -431,154 +404,6 @@ static errcode_t mark_excluded(struct tree_builder *builder)
 	return 0;
 }
 
-static void gather_children(struct numbering *numbering)
-{
-	const struct tree_builder *builder = numbering->builder;
-	uint32_t *starts = numbering->starts, count = (uint32_t)builder->count;
-
-	for (uint32_t i = 0; i < count; i++)
-		if (is_child(builder, i))
-			starts[builder->entries[i].parent + 1]++;
-	for (uint32_t i = 0; i < count; i++)
-		starts[i + 1] += starts[i];
-	/* Filling moves each start to its end, which is where the next one began. */
-	for (uint32_t i = 0; i < count; i++)
-		if (is_child(builder, i))
-			numbering->children[starts[builder->entries[i].parent]++] = i;
-	memmove(starts + 1, starts, count * sizeof(*starts));
-	starts[0] = 0;
-}
-
-static int compare_names(const void *one, const void *other, void *entries)
-{
-	const struct tree_node *first = (const struct tree_node *)entries + *(const uint32_t *)one;
-	const struct tree_node *second = (const struct tree_node *)entries + *(const uint32_t *)other;
-
-	return tree_name_compare(first->name, first->name_bytes, second->name, second->name_bytes);
-}
-
-#define SORT_CHUNK 1024u
-
-static errcode_t sort_chunk(void *context, unsigned int worker, size_t index, struct problem *problem)
-{
-	const struct numbering *numbering = context;
-	size_t end = (index + 1) * SORT_CHUNK;
-
-	(void)worker;
-	(void)problem;
-	for (size_t i = index * SORT_CHUNK; i < end && i < numbering->builder->count; i++) {
-		uint32_t start = numbering->starts[i], count = numbering->starts[i + 1] - start;
-
-		if (count > 1)
-			qsort_r(numbering->children + start, count, sizeof(uint32_t), compare_names,
-			        numbering->builder->entries);
-	}
-	return 0;
-}
-
-/* Runs: a directory's, then those of its subdirectories, each with all below it. */
-static void place_runs(struct numbering *numbering)
-{
-	struct tree_node *entries = numbering->builder->entries;
-	size_t depth = 1;
-
-	memset(numbering->nodes, 0xff, numbering->builder->count * sizeof(*numbering->nodes));
-	numbering->stack[0] = TREE_ROOT;
-	numbering->order[0] = TREE_ROOT;
-	numbering->nodes[TREE_ROOT] = TREE_ROOT;
-	numbering->order_count = 1;
-	while (depth) {
-		uint32_t directory = numbering->stack[--depth];
-		uint32_t start = numbering->starts[directory], end = numbering->starts[directory + 1];
-
-		for (uint32_t i = start; i < end; i++) {
-			numbering->nodes[numbering->children[i]] = (uint32_t)numbering->order_count;
-			numbering->order[numbering->order_count++] = numbering->children[i];
-		}
-		for (uint32_t i = end; i-- > start;)
-			if (S_ISDIR(entries[numbering->children[i]].mode))
-				numbering->stack[depth++] = numbering->children[i];
-	}
-}
-
-static void fill_directory(const struct numbering *numbering, uint32_t entry, struct tree_node *node)
-{
-	uint32_t start = numbering->starts[entry];
-
-	node->child_count = numbering->starts[entry + 1] - start;
-	node->first_child = node->child_count ? numbering->nodes[numbering->children[start]] : 0;
-	node->links = 2;
-}
-
-/* Names of one file have the attributes of the entry that link_to says. */
-static void complete_entries(const struct numbering *numbering)
-{
-	struct tree_node *entries = numbering->builder->entries;
-
-	for (uint32_t number = 0; number < numbering->builder->count; number++) {
-		struct tree_node *entry = &entries[number];
-		const struct tree_node own = *entry;
-
-		if (numbering->nodes[number] == NO_NODE || own.link_to == number)
-			continue;
-		*entry = entries[own.link_to];
-		entry->name = own.name;
-		entry->name_bytes = own.name_bytes;
-		entry->parent = own.parent;
-		entry->link_to = own.link_to;
-	}
-}
-
-/* Bringing nodes into their order uses up the list of it. */
-static void restore_order(struct numbering *numbering)
-{
-	for (uint32_t number = 0; number < numbering->builder->count; number++)
-		if (numbering->nodes[number] != NO_NODE)
-			numbering->order[numbering->nodes[number]] = number;
-}
-
-/* The first name in the tree has the file's attributes; which that is, is noted with the entry that had them. */
-static void fill_nodes(struct numbering *numbering)
-{
-	struct tree *tree = numbering->builder->tree;
-	uint32_t *first_names = numbering->stack; /* by entry; not needed as a stack any more */
-
-	memset(first_names, 0xff, numbering->builder->count * sizeof(*first_names));
-	for (uint32_t i = 0; i < tree->node_count; i++) {
-		struct tree_node *node = &tree->nodes[i];
-		uint32_t holder = node->link_to;
-
-		node->parent = numbering->nodes[node->parent];
-		node->link_to = i;
-		node->first_child = node->child_count = 0;
-		node->links = 1;
-		if (S_ISDIR(node->mode)) {
-			fill_directory(numbering, numbering->order[i], node);
-			tree->nodes[node->parent].links += i != TREE_ROOT;
-		} else if (first_names[holder] == NO_NODE) {
-			first_names[holder] = i;
-		} else {
-			node->link_to = first_names[holder];
-			node->links = 0;
-			tree->nodes[node->link_to].links++;
-		}
-	}
-}
-
-/* The entries become the tree's nodes. */
-static void make_nodes(struct numbering *numbering)
-{
-	struct tree_builder *builder = numbering->builder;
-	struct tree *tree = builder->tree;
-
-	complete_entries(numbering);
-	tree->node_count = (uint32_t)numbering->order_count;
-	tree->nodes = node_order_apply(TAKE(builder->entries), (uint32_t)builder->count, numbering->order,
-	                               tree->node_count, numbering->nodes);
-	restore_order(numbering);
-	fill_nodes(numbering);
-}
-
 uint32_t tree_builder_order(const struct tree_builder *builder)
 {
 	return (uint32_t)builder->count;
@@ -587,7 +412,6 @@ uint32_t tree_builder_order(const struct tree_builder *builder)
 errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, uint32_t **order,
                               struct problem *problem)
 {
-	size_t count = builder->count;
 	errcode_t error = mark_excluded(builder);
 
 	if (order)
@@ -595,31 +419,5 @@ errcode_t tree_builder_finish(struct tree_builder *builder, struct pool *pool, u
 	if (error)
 		return error;
 	free_tables(builder);
-	/* Five lists in one, of which the first has one more. */
-	SCOPE_FREE uint32_t *lists = calloc(5 * count + 1, sizeof(*lists));
-
-	if (!lists)
-		return ENOMEM;
-	struct numbering numbering = {
-		.builder = builder,
-		.starts = lists,
-		.children = lists + count + 1,
-		.nodes = lists + 2 * count + 1,
-		.stack = lists + 3 * count + 1,
-		.order = lists + 4 * count + 1,
-	};
-
-	gather_children(&numbering);
-	error = pool_run(pool, (count + SORT_CHUNK - 1) / SORT_CHUNK, sort_chunk, &numbering, problem);
-	if (error)
-		return error;
-	place_runs(&numbering);
-	make_nodes(&numbering);
-	if (!order)
-		return 0;
-	*order = malloc(numbering.order_count * sizeof(**order));
-	if (!*order)
-		return ENOMEM;
-	memcpy(*order, numbering.order, numbering.order_count * sizeof(**order));
-	return 0;
+	return entries_number(builder->tree, &builder->entries, (uint32_t)builder->count, pool, order, problem);
 }

@@ -159,7 +159,9 @@ struct tree *fuzz_scan(const char *name)
 struct tree *fuzz_scan_layers(const char *const *names, uint32_t count, enum whiteout_form whiteouts)
 {
 	struct unpacked_budget budget = { .most_bytes = 1 << 20 };
-	const struct scan_options options = { .spool_directory = fuzz_folder(), .unpacked = &budget };
+	const struct scan_options options = { .spool_directory = fuzz_folder(),
+		                              .unpacked = &budget,
+		                              .asks_for_times = true };
 	const struct source_layering layering = { .whiteouts = whiteouts };
 	struct problem problem = { 0 };
 	struct tree *tree = NULL;

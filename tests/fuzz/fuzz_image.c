@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Images of a filesystem, as e2frag reads them: descriptors, bitmaps, inodes, maps, directories, and every form of the
- * report. An input is a list of pieces, so that it is not larger than what is in the image: the number of a block of
- * 1 KiB and how many bytes follow, of 16 bits each (little-endian), and these bytes. All else is zeros.
+ * report; and as a source, with xattrs and contents. An input is a list of pieces, so that it is not larger than what
+ * is in the image: the number of a block of 1 KiB and how many bytes follow, of 16 bits each (little-endian), and these
+ * bytes. All else is zeros.
  */
 #include "fuzz.h"
 #include "text_mutator.h"
@@ -17,6 +18,7 @@
 #include "analyze/forms/forms.h"
 #include "analyze/read/filesystem.h"
 #include "image/lookup.h"
+#include "image/replayed.h"
 #include "support/crc32c.h"
 
 #define PIECE_HEAD_BYTES 4
@@ -197,6 +199,16 @@ static void print_path(const struct volume *volume, const char *path, struct dam
 	fclose(stream);
 }
 
+static void read_source(const char *path)
+{
+	char name[PATH_MAX + 8];
+
+	snprintf(name, sizeof(name), "image:%s", path);
+	const char *names[] = { name };
+
+	tree_destroy(fuzz_scan_layers(names, 1, WHITEOUTS_NONE));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	static const struct analyze_options options = {
@@ -214,7 +226,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 	FUZZ_CHECK(report);
 	unfold(path.text, bytes, count);
-	if (volume_open(path.text, 0, &volume, &problem)) {
+	read_source(path.text);
+	bool is_refused = volume_open_as_replayed(path.text, 0, &volume, &problem);
+
+	FUZZ_CHECK(!is_refused == !problem.error);
+	problem_clear(&problem);
+	if (is_refused && volume_open(path.text, 0, &volume, &problem)) {
 		FUZZ_CHECK(problem.error);
 		problem_clear(&problem);
 		return 0;

@@ -11,6 +11,7 @@ test_tools := \
 	make_tree \
 	orphans \
 	overlay_journal \
+	same_bytes \
 	shuffle_names \
 	split_tree \
 	synced_files \

@@ -47,7 +47,10 @@ unit_tests := \
 	free_space \
 	histogram \
 	image_damage \
+	image_hostile \
+	image_orphans \
 	image_read \
+	image_source \
 	inline_data \
 	inode \
 	inode_alloc \
@@ -85,6 +88,7 @@ unit_tests := \
 	problem \
 	processors \
 	progress \
+	quota_file \
 	replay_maps \
 	request_locks \
 	result \
@@ -122,11 +126,13 @@ unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
+	tests/unit/image_all.c \
 	tests/unit/image_judge.c \
 	tests/unit/log_image.c \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
+	tests/unit/scratch.c \
 	tests/unit/space.c \
 	tests/unit/text_tree.c \
 	tests/unit/transaction_image.c \

@@ -39,6 +39,7 @@ START_TEST(nothing_costs_nothing)
 	ck_assert_uint_eq(number, 0);
 	ck_assert_ptr_null(tree->details);
 	ck_assert_uint_eq(project_at(tree, "a"), 0);
+	ck_assert_uint_eq(tree->detail_count, 0);
 	ck_assert(!tree_detail(tree, &tree->nodes[TREE_ROOT])->atime.is_known);
 	tree_destroy(tree);
 }
@@ -71,6 +72,24 @@ START_TEST(each_has_its_own)
 	}
 	node.detail = 0;
 	ck_assert_mem_eq(tree_detail(tree, &node), &tree_no_detail, sizeof(struct tree_detail));
+	tree_destroy(tree);
+}
+END_TEST
+
+/* As the many of one project are, each after another. */
+START_TEST(neighbours_share_equal_ones)
+{
+	struct tree *tree = text_tree("origin", "f1 a\nf2 b\nf3 c\nf4 d\n");
+
+	give_project(tree, "a", 7);
+	give_project(tree, "b", 7);
+	give_project(tree, "c", 8);
+	give_project(tree, "d", 7);
+	ck_assert_uint_eq(tree->nodes[find(tree, "a")].detail, tree->nodes[find(tree, "b")].detail);
+	ck_assert_uint_eq(tree->detail_count, 1 + 3);
+	ck_assert_uint_eq(project_at(tree, "b"), 7);
+	ck_assert_uint_eq(project_at(tree, "c"), 8);
+	ck_assert_uint_eq(project_at(tree, "d"), 7);
 	tree_destroy(tree);
 }
 END_TEST
@@ -148,6 +167,7 @@ int main(void)
 
 	tcase_add_test(details, nothing_costs_nothing);
 	tcase_add_test(details, each_has_its_own);
+	tcase_add_test(details, neighbours_share_equal_ones);
 	tcase_add_test(details, merged);
 	tcase_add_test(details, built);
 	suite_add_tcase(suite, details);

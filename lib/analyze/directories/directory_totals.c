@@ -18,13 +18,14 @@ struct row {
 struct by_directory {
 	struct inode_scan *scan;
 	uint32_t *depths; /* by directory: its place in scan->directories; the root has 0 */
-	uint32_t *
-		row_of; /* by directory: its own row or that of the ancestor that has one; NO_ROW: not below the root */
+	uint32_t *row_of; /* by directory: its own row or that of its nearest ancestor with one; NO_ROW: not below the
+	                   * root */
 	struct row *rows;
 	uint32_t row_count;
 };
 
-/* Up to the first directory that is known, and from there down again; damage may have made a circle of them. */
+/* Goes up to the first directory with a known depth, and down again from there. A damaged filesystem may have a
+ * circle of directories. */
 static void settle(struct by_directory *totals, size_t place, size_t *way, unsigned int depth)
 {
 	const struct inode_scan *scan = totals->scan;
@@ -102,7 +103,7 @@ static void add_up(struct by_directory *totals)
 	}
 }
 
-/* As a tree is listed: a slash comes before all other bytes. */
+/* The order of a listed tree: a slash sorts before all other bytes. */
 static int by_path(const void *left, const void *right)
 {
 	const unsigned char *a = (const unsigned char *)((const struct report_directory *)left)->path;
@@ -115,7 +116,7 @@ static int by_path(const void *left, const void *right)
 	return first - second;
 }
 
-/* What is below a directory is added to it, too, and the rows that have files are handed over, by path. */
+/* Adds each row to its parent, and passes the rows with files to the report, by path. */
 static errcode_t finish(void *context)
 {
 	struct by_directory *totals = context;

@@ -9,9 +9,9 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* A file of a directory has blocks in a group. */
+/* Notes that a file of a directory has blocks in a group. */
 struct presence {
-	uint32_t place; /* of the directory in scan->directories */
+	uint32_t place; /* index of the directory in scan->directories */
 	uint32_t ino;
 	uint32_t group;
 };
@@ -25,17 +25,17 @@ struct part {
 struct worker {
 	struct presence *presences;
 	size_t count, capacity;
-	size_t file_from; /* those of the file that is being shown */
-	uint32_t ino;     /* this one */
-	uint32_t *seen;   /* by group: the last file with blocks there; NULL until one is shown */
+	size_t file_from; /* where the present file's parts begin */
+	uint32_t ino;     /* the present file */
+	uint32_t *seen;   /* by group: the last file with blocks there; NULL before the first file */
 	errcode_t error;
 };
 
-/* In which directory and transaction a bitmap was changed last, all counted from 1. */
+/* The directory and the transaction in which a bitmap was last changed, all counted from 1. */
 struct stamps {
 	uint32_t directory;
-	uint32_t batch;     /* of this directory, which begins with one of its own */
-	uint32_t all_batch; /* of the whole tree, directory after directory */
+	uint32_t batch;     /* of this directory, which begins a transaction */
+	uint32_t all_batch; /* of the whole tree, one directory after the other */
 };
 
 struct unlink_cost {
@@ -46,7 +46,7 @@ struct unlink_cost {
 	struct worker *workers;
 
 	/* After the scan. */
-	uint64_t *ends; /* by directory: where its parts end */
+	uint64_t *ends; /* by directory: the end of its parts */
 	struct part *parts;
 	struct stamps *blocks, *inodes; /* by group */
 	uint32_t *sharing;              /* by group: how many directories have blocks there */
@@ -134,7 +134,8 @@ static errcode_t allocate(struct unlink_cost *cost, uint64_t part_count)
 	return cost->ends && cost->parts && cost->blocks && cost->inodes && cost->sharing ? 0 : ENOMEM;
 }
 
-/* A counting sort by directory, then each directory by itself: 10 million need a second, with qsort(3) alone many. */
+/* Sorts with a counting sort by directory, then sorts each directory: 10 million parts take a second, and many
+ * seconds with qsort(3) alone. */
 static errcode_t sort_parts(struct unlink_cost *cost)
 {
 	size_t directories = cost->scan->directory_count;
@@ -182,7 +183,7 @@ static bool is_first(uint32_t *stamp, uint32_t now)
 	return differs;
 }
 
-/* A bitmap is changed: whose it is counts it once, and each transaction writes it once. */
+/* Notes that a bitmap changes: the directory counts it once, and each transaction writes it once. */
 static void change(const struct unlink_cost *cost, struct stamps *stamps, uint32_t directory, uint64_t *bitmaps,
                    uint64_t *all_bitmaps, struct report_unlink_directory *row, struct report_unlink *unlink)
 {
@@ -214,7 +215,7 @@ static void add_directory(struct unlink_cost *cost, size_t place, struct report_
 	}
 }
 
-/* After all were added: how many of a directory's bitmaps are others' as well. */
+/* Called after all were added: counts a directory's bitmaps that other directories' files use, too. */
 static uint64_t count_shared(struct unlink_cost *cost, uint32_t mark, size_t place)
 {
 	uint64_t shared = 0;
@@ -292,7 +293,7 @@ static errcode_t find_shared(struct unlink_cost *cost, struct report_unlink *unl
 	return 0;
 }
 
-/* Keeps the directories with most files there; of equals, the first. */
+/* Keeps the directories with the most files there; among equals, the first. */
 static void add_sharer(struct report_shared_bitmap *shared, uint32_t ino, uint64_t files)
 {
 	struct report_sharer sharer = { .ino = ino, .files = files };
@@ -307,7 +308,7 @@ static void add_sharer(struct report_shared_bitmap *shared, uint32_t ino, uint64
 	}
 }
 
-/* Which directories share the bitmaps that are named: slots say which those are. */
+/* Finds the directories that share the named bitmaps; slots has the numbers of these. */
 static errcode_t find_sharers(struct unlink_cost *cost, struct report_unlink *unlink)
 {
 	const struct inode_scan *scan = cost->scan;

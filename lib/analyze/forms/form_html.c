@@ -7,7 +7,7 @@
 #include "support/io/whole_io.h"
 #include "support/text/markup.h"
 
-/* More than a screen can show apart; filesystems of more groups than that have several in a cell. */
+/* More cells than a screen can show apart; a larger filesystem has several groups in a cell. */
 #define MOST_CELLS 4096
 
 extern const char page_html[], page_js[];
@@ -19,7 +19,8 @@ struct form {
 	struct compared compared[2]; /* both */
 };
 
-/* Rows of numbers, because there may be thousands: free blocks, their extents, the largest of these, all blocks. */
+/* Writes rows of numbers without keys, because there may be thousands: free blocks, free extents, the largest extent,
+ * all blocks. */
 static void write_cell(struct json *json, const struct report *report, uint32_t from, uint32_t to)
 {
 	const struct report_filesystem *filesystem = &report->filesystem;
@@ -90,7 +91,8 @@ static ssize_t write_escaped(void *context, const char *text, size_t count)
 	return (ssize_t)count;
 }
 
-/* For browsers without scripts: the text form. Not by open_memstream(3), which loses what it has no memory for. */
+/* Writes the text form for browsers without scripts. open_memstream(3) is not used: it loses output when it lacks
+ * memory. */
 static errcode_t write_plain(const struct form *form)
 {
 	char buffer[BUFSIZ];

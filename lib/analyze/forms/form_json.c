@@ -28,7 +28,7 @@ static void write_filesystem(struct json *json, const struct report *report)
 	json_close_object(json);
 }
 
-/* The powers of two that have values; what the values are is in the keys. */
+/* Writes the powers of two that have values; the keys name what is counted. */
 static void write_histogram(struct json *json, const char *key, const struct histogram *histogram, const char *from_key,
                             const char *sum_key)
 {
@@ -137,7 +137,7 @@ static void write_seeks(struct json *json, const char *key, const struct seek_co
 	json_close_object(json);
 }
 
-/* What files of all kinds have in common, into the object that is open. */
+/* Writes the members that files of all kinds have into the open object. */
 static void write_sums(struct json *json, const struct report *report, const struct report_sums *sums)
 {
 	double files = sums->files ? (double)sums->files : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One sample of each figure, with the volume as its label: what node_exporter's textfile collector and every reader of
- * OpenMetrics takes. Names and units follow Prometheus' conventions: bytes, seconds, ratios from 0 to 1.
+ * One sample of each figure, with the volume as its label, for node_exporter's textfile collector and every reader of
+ * OpenMetrics. Names and units follow Prometheus' conventions: bytes, seconds, ratios from 0 to 1.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct form {
 	FILE *stream;
 };
 
-/* A value of a label. What is not UTF-8 becomes U+FFFD, as in JSON. */
+/* Prints a label's value. Bytes that are not UTF-8 become U+FFFD, as in JSON. */
 static void print_label(const char *text, FILE *stream)
 {
 	for (size_t left = strlen(text); left;) {
@@ -39,7 +39,7 @@ static void print_head(const struct form *form, const char *name, const char *ty
 	fprintf(form->stream, "# HELP ext2mb_%s %s\n# TYPE ext2mb_%s %s\n", name, help, name, type);
 }
 
-/* The name and what is in braces; more: a label after the volume's, NULL: none. The value follows. */
+/* Prints the name and the labels in braces; more is a label after the volume's, NULL: none. The value follows. */
 static void print_name(const struct form *form, const char *name, const char *more)
 {
 	fprintf(form->stream, "ext2mb_%s{volume=\"", name);
@@ -125,7 +125,7 @@ static void print_files(const struct form *form)
 	            files->extents_per_file.maximum);
 }
 
-/* One sample a verdict, so that an alert can name those that it is for. */
+/* Prints one sample a verdict, so that an alert can select verdicts. */
 static void print_verdict(const struct form *form)
 {
 	print_head(form, "verdict", "gauge", "What the layout comes to: 1 for one of the words.");
@@ -138,7 +138,7 @@ static void print_verdict(const struct form *form)
 	}
 }
 
-/* Those that the report names, so that an alert can, too. */
+/* Prints the groups that the report names, so that an alert can name them, too. */
 static void print_damaged_groups(const struct form *form)
 {
 	const struct damage_list *damage = &form->report->damage;

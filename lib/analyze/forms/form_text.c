@@ -11,7 +11,7 @@
 #define BAR_COLUMNS 26
 #define KERNEL_COLUMNS 14
 
-/* Sizes in text are for reading: the JSON has exact numbers. */
+/* Sizes in text are rounded; the JSON has exact numbers. */
 static struct units_text size_of(const struct report *report, uint64_t blocks)
 {
 	return units_bytes(blocks * report->filesystem.block_bytes);
@@ -26,7 +26,7 @@ static struct units_text value_of(const struct report *report, uint64_t value, b
 	return text;
 }
 
-/* Not in whole blocks. */
+/* The mean need not be whole blocks. */
 static struct units_text mean_of(const struct report *report, uint64_t blocks, uint64_t count)
 {
 	double bytes = count ? (double)blocks * report->filesystem.block_bytes / (double)count : 0;
@@ -38,7 +38,7 @@ static void print_bar(FILE *stream, uint64_t part, uint64_t whole)
 {
 	unsigned int columns = (unsigned int)(report_percent(part, whole) * BAR_COLUMNS / 100 + 0.5);
 
-	/* What is there can be seen. */
+	/* A part that is not empty shows at least one column. */
 	if (part && !columns)
 		columns = 1;
 	for (unsigned int n = 0; n < columns; n++)
@@ -77,7 +77,7 @@ static void print_percentiles(const struct report *report, FILE *stream, const s
 	fputc('\n', stream);
 }
 
-/* Of sizes in blocks, or of numbers: percentiles, and a row for each power of two. */
+/* Prints the distribution of sizes in blocks, or of numbers: percentiles, and a row for each power of two. */
 static void print_distribution(const struct report *report, FILE *stream, const struct histogram *histogram,
                                bool is_size, const char *count_title, const char *sum_title)
 {
@@ -99,7 +99,7 @@ static void print_distribution(const struct report *report, FILE *stream, const 
 	}
 }
 
-/* A row of digits, one a zone: 0 is full, 9 is free. */
+/* Prints a row of digits, one a zone: 0 is full, 9 is free. */
 static void print_zones(const struct report *report, FILE *stream)
 {
 	const struct report_free *space = &report->free;
@@ -111,7 +111,7 @@ static void print_zones(const struct report *report, FILE *stream)
 	fputc('\n', stream);
 }
 
-/* The kernel's own form of mb_groups, which has room for 14 orders whatever the block size. */
+/* Prints the kernel's form of mb_groups, which has 14 orders whatever the block size. */
 static void print_groups(const struct report *report, FILE *stream)
 {
 	const struct report_free *space = &report->free;
@@ -171,7 +171,7 @@ static void print_seeks(FILE *stream, const char *name, const struct seek_counts
 	        seeks->far, seeks->backward);
 }
 
-/* One line for what only some filesystems have. */
+/* Prints a line for features that only some filesystems have. */
 static void print_other(const struct report *report, FILE *stream, const char *name, const struct report_sums *sums)
 {
 	if (sums->files)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of the forms, and those that show what other tools do. */
+/* The table of the forms, and the forms of other tools. */
 #include "analyze/forms/forms.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* --- e2freefrag(8), with right numbers where it is wrong (bigalloc, the number of chunks) --------------------- */
 
-/* Which of K, M, G ...: the end of a row is given in its start's. */
+/* The index of the unit K, M, G ...: the end of a row has the same unit as its start. */
 static unsigned int unit_of(uint64_t kilobytes)
 {
 	unsigned int unit = 0;
@@ -114,14 +114,14 @@ static errcode_t form_e4defrag(const struct report *report, const struct form_pa
 
 /* --- filefrag(8), for one file ------------------------------------------------------------------------------- */
 
-/* A row is printed once the next one is known: only then is it the last one or not. */
+/* A row is printed when the next one comes, because the last one is marked. */
 struct rows {
 	FILE *stream; /* NULL: no rows */
 	struct file_layout layout;
 	uint64_t size_blocks;
 	uint64_t number;
 	struct map_record pending;
-	uint64_t expected; /* where pending should have been; 0: there it is */
+	uint64_t expected; /* where pending should be; 0: it is there */
 };
 
 static void print_row(const struct rows *rows, bool is_last)
@@ -156,7 +156,7 @@ static bool read_record(void *context, const struct map_record *record)
 		print_row(rows, false);
 	rows->number = rows->layout.records;
 	layout_add(&rows->layout, record, 0, NULL);
-	/* The first one may begin anywhere, but after a hole filefrag expects even that one further on. */
+	/* The first extent may begin anywhere, but after a hole filefrag expects even that one further on. */
 	rows->expected = rows->layout.extents > extents && (extents || record->logical) ? expected : 0;
 	rows->pending = *record;
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages for browsers, whole in one file: what e2frag's and e2allocsim's have in common. */
+/* Self-contained pages for browsers: the common part of e2frag's and e2allocsim's. */
 #pragma once
 
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include "support/problem.h"
 
 /*
- * Writes the text of a page. Where it has {{style}} comes the style that all pages share, with the light colours, where
- * it has {{dark}} the declarations of the dark ones; what stands at {{NAME}} otherwise is written by write_part(),
- * which is told the name. Its error, the stream's.
+ * Writes the text of a page. {{style}} is replaced by the style that all pages share, with the light colours,
+ * {{dark}} by the declarations of the dark ones, and any other {{NAME}} by what write_part() writes for that name.
+ * Returns write_part()'s error or the stream's.
  */
 MUST_CHECK errcode_t page_fill(const char *text, errcode_t (*write_part)(void *context, const char *name),
                                void *context, FILE *stream);

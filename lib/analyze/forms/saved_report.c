@@ -11,7 +11,7 @@
 
 #define ACTION "cannot use the report"
 
-/* What cannot be more than something else. (Files may share blocks, and runs may cross what the ideal counts.) */
+/* Members that cannot exceed others. (Files may share blocks, and runs may cross the spans that the ideal counts.) */
 static const struct {
 	const char *less, *more;
 } limits[] = {
@@ -36,7 +36,7 @@ static errcode_t refuse(const struct report_reader *reading, const char *member,
 	return problem_set_reason(reading->problem, EINVAL, reading->path, ACTION, "%s %s", member, why);
 }
 
-/* A member of members: "files.count". NULL: there is none. */
+/* Finds a nested member: "files.count". NULL: there is none. */
 static json_object *find(const json_object *object, const char *path)
 {
 	char name[32];
@@ -56,7 +56,7 @@ static errcode_t number_at(const struct report_reader *reading, const char *path
 	if (!json_object_is_type(member, json_type_int) && !json_object_is_type(member, json_type_double))
 		return refuse(reading, path, member ? "is no number" : "is missing");
 	*number = json_object_get_double(member);
-	/* Also by far more than any count of ext4. */
+	/* The limit is far above any count of ext4. */
 	return *number >= 0 && *number <= INT64_MAX / 1024 ? 0 : refuse(reading, path, "is out of range");
 }
 
@@ -158,7 +158,7 @@ bool saved_report_is(const char *path)
 	struct stat status;
 	char first = 0;
 
-	/* Not opened before it is known to be regular: that can have effects with devices. */
+	/* Checked before open(2), which can have effects on devices. */
 	if (stat(path, &status) || !S_ISREG(status.st_mode))
 		return false;
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

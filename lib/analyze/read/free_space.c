@@ -7,17 +7,19 @@
 #include "allocator/core/bits.h"
 #include "image/block_bitmaps.h"
 
-#define BATCH_GROUPS 64 /* a task's; with flex_bg the bitmaps of 16 or more lie side by side and are read at once */
+#define BATCH_GROUPS                                                                                                   \
+	64 /* of a task; with flex_bg the bitmaps of 16 or more groups are adjacent and are read at once               \
+	    */
 #define MOST_ZONES 64
 
-/* What is known of a group once its bitmap has been read, in clusters. Extents at its borders may go on beyond. */
+/* A group's summary from its bitmap, in clusters. Extents at its borders may continue beyond them. */
 struct group_space {
 	uint32_t leading;  /* free at its start; all of it if the group is empty */
 	uint32_t trailing; /* free at its end */
 	uint32_t free;
 	uint32_t fragments;
 	uint32_t largest;
-	bool is_left_out; /* the budget is spent, or the bitmap is wrong: nothing is known */
+	bool is_left_out; /* the budget is spent, or the bitmap is wrong: the group is not counted */
 };
 
 struct worker {
@@ -53,7 +55,7 @@ static void read_extent(const struct bitmap_reader *reading, struct worker *work
 	}
 }
 
-/* How the buddy allocator cuts a free run: the largest aligned powers of two. */
+/* Counts a free run as the buddy allocator divides it: into the largest aligned powers of two. */
 static void count_orders(struct report_group *details, unsigned int orders, uint32_t from, uint32_t end)
 {
 	while (from < end) {
@@ -104,7 +106,7 @@ static void read_group(const struct bitmap_reader *reading, struct worker *worke
 	}
 }
 
-/* what: NULL: the damage has been noted. */
+/* what is NULL if the damage has been noted. */
 static void lose_group(const struct bitmap_reader *reading, struct worker *worker, uint32_t number, const char *what)
 {
 	worker->unreadable++;
@@ -115,13 +117,13 @@ static void lose_group(const struct bitmap_reader *reading, struct worker *worke
 		damage_add_group(&worker->damage, number, what);
 }
 
-/* The task that a bitmap is read in. */
+/* The task that reads a bitmap. */
 struct batch {
 	const struct bitmap_reader *reading;
 	struct worker *worker;
 };
 
-/* What is wrong is not counted, unless the filesystem is in use and is just writing it. */
+/* A wrong bitmap is not counted, unless the filesystem is in use and may just be writing it. */
 static void read_if_right(void *context, const struct block_bitmap *bitmap)
 {
 	const struct batch *batch = context;
@@ -169,7 +171,7 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 	return 0;
 }
 
-/* Extents that touch their groups' borders, joined across them. */
+/* Joins extents across the borders of groups. */
 static void join_groups(const struct bitmap_reader *reading, struct worker *total)
 {
 	const struct geometry *geometry = &reading->volume->geometry;
@@ -237,7 +239,7 @@ static void merge_worker(struct worker *total, const struct worker *worker)
 	damage_merge(&total->damage, &worker->damage);
 }
 
-/* In the end the first worker has the results of all. */
+/* Adds all workers' results to the first worker's. */
 static errcode_t finish(const struct bitmap_reader *reading, unsigned int workers)
 {
 	struct report_free *free_space = &reading->report->free;

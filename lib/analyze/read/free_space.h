@@ -8,8 +8,8 @@
 
 /*
  * Reads all bitmaps with the pool's workers: some 16 bytes of memory for each group, and 80 more with_groups, which
- * fills report->free.groups. report->free.chunk_blocks is set, to a power of two, at least a cluster, or to 0. Bitmaps
- * that cannot be read are damage. Errors: ENOMEM; what is in *report is its own then, too.
+ * fills report->free.groups. The caller has set report->free.chunk_blocks to a power of two, at least a cluster, or
+ * to 0. Bitmaps that cannot be read are damage. Errors: ENOMEM; *report owns its contents then, too.
  */
 MUST_CHECK errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool with_groups,
                                      struct report *report);

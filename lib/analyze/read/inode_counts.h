@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many inodes each group has in use, by its inode table and by its descriptor: where the two differ, files are
- * missing from the report, or deleted ones are in it.
+ * The number of used inodes of each group, by its inode table and by its descriptor. If the two differ, the report
+ * lacks files, or has deleted ones.
  */
 #pragma once
 
 #include "analyze/report/report.h"
 #include "image/volume.h"
 
-/* NULL where nothing is to be compared. */
+/* NULL if nothing is compared. */
 struct inode_counts {
 	uint32_t *used; /* by group; bit 31: part of the table was not read */
 };
 
-/* Nothing of a filesystem that is in use, or that has inodes in use without links. ENOMEM. */
+/* Compares nothing if the filesystem is in use, or has orphans. ENOMEM. */
 MUST_CHECK errcode_t inode_counts_open(const struct volume *volume, struct inode_counts *counts);
 void inode_counts_close(struct inode_counts *counts);
 
-/* Part of a group's table: so many inodes, the first of them first_ino. Any thread. */
+/* Adds a part of a group's table: `count` inodes from first_ino on. Any thread. */
 void inode_counts_add(const struct inode_counts *counts, const struct volume *volume, uint32_t first_ino,
                       const uint8_t *table, uint32_t inodes);
 
-/* Part of the group's table is not read. Any thread. */
+/* Notes that a part of the group's table is not read. Any thread. */
 void inode_counts_leave_out(const struct inode_counts *counts, uint32_t group);
 
-/* After all have been added: the groups whose counts differ become damage. */
+/* Called after all have been added: groups whose counts differ become damage. */
 void inode_counts_compare(const struct inode_counts *counts, const struct volume *volume, struct damage_list *damage);

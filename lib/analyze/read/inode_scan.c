@@ -13,9 +13,9 @@
 #include "support/vector.h"
 
 #define CHUNK_BYTES                                                                                                    \
-	(BUFFER_SIZE(512u, 64u) << 10) /* of an inode table: a task's; at least a block of the largest size */
+	(BUFFER_SIZE(512u, 64u) << 10) /* bytes of an inode table in a task; at least a block of the largest size */
 
-/* Files that were seen one after the other, or a large one that is yet to be walked: where they begin and end. */
+/* Begin and end of files that were read one after the other, or of a large one that is walked later. */
 struct scan_segment {
 	uint32_t ino; /* the first file's */
 	bool is_large;
@@ -34,7 +34,7 @@ struct scan_worker {
 	size_t directory_count, directory_capacity;
 	struct scan_segment *segments;
 	size_t segment_count, segment_capacity;
-	bool is_in_segment; /* the next file goes on where the last segment ends; false at a task's start */
+	bool is_in_segment; /* the next file extends the last segment; false at a task's start */
 };
 
 /* One call of inode_scan_run(). */
@@ -48,7 +48,7 @@ struct scan_run {
 	uint32_t chunks_per_group;
 	struct scan_segment *segments; /* of all workers, by inode, for the second step */
 	size_t segment_count;
-	uint32_t *large; /* indexes of those whose files are yet to be walked */
+	uint32_t *large; /* indexes of segments whose files are walked later */
 	size_t large_count;
 };
 
@@ -140,7 +140,7 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 						     });
 }
 
-/* Walks a regular file. *segment gets where it begins and ends, if it has blocks. */
+/* Walks a regular file. *segment gets its begin and end, if it has blocks. */
 static errcode_t walk_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
                               const struct inode_view *inode, struct scan_segment *segment)
 {
@@ -163,7 +163,7 @@ static errcode_t walk_regular(const struct scan_run *run, unsigned int index, ui
 		.first = walk.layout.first_physical,
 		.end = walk.layout.last.physical + walk.layout.last.count,
 	};
-	/* Of what is left out entirely it is not known whether it is empty. */
+	/* A file that is left out entirely may be empty or not. */
 	return walk.shape.is_left_out && !walk.layout.blocks ? 0 : add_regular(run, index, ino, inode, &walk);
 }
 
@@ -176,7 +176,7 @@ static void walk_other(const struct scan_run *run, unsigned int index, uint32_t 
 	add_to_sums(run, sums, &walk.layout, &walk.shape);
 }
 
-/* The next file: counts the step to it, or begins a segment with it. */
+/* Adds the next file: counts the step to it, or begins a segment with it. */
 static errcode_t add_segment(const struct scan_run *run, struct scan_worker *worker, const struct scan_segment *segment)
 {
 	if (worker->is_in_segment && !segment->is_large) {
@@ -210,7 +210,7 @@ static errcode_t read_regular(const struct scan_run *run, unsigned int index, ui
 		worker->files.inline_data++;
 		return 0;
 	}
-	/* A few large files may be most of the work, and lie in one chunk: they become tasks of their own. */
+	/* A few large files may be most of the work, and lie in one chunk, so they become tasks of their own. */
 	if (map_is_large(inode))
 		return add_segment(run, worker, &(struct scan_segment){ .ino = ino, .is_large = true });
 	errcode_t error = walk_regular(run, index, ino, inode, &segment);
@@ -235,7 +235,7 @@ static bool add_own_record(void *context, const struct map_record *record)
 	return true;
 }
 
-/* If several directories name it, the lowest number, in whatever order the workers come. */
+/* If several directories name an inode, the lowest number is kept, in any order of the workers. */
 static void note_parent(void *context, const struct directory_entry *entry)
 {
 	const struct parent_finder *finder = context;
@@ -304,7 +304,7 @@ static errcode_t read_inode(const struct scan_run *run, unsigned int index, uint
 	return 0;
 }
 
-/* Where directories and files are looked at one after the other, the table is read twice and lost once. */
+/* If directories and files are read in two passes, the table is read twice, but counts once as damage. */
 static void lose_table(const struct scan_run *run, struct scan_worker *worker, uint32_t ino, uint64_t block)
 {
 	if (!(run->parts & INODE_SCAN_FILES))
@@ -325,7 +325,7 @@ static void lose_block(void *context, uint32_t ino, uint64_t block)
 	lose_table(piece->run, piece->worker, ino, block);
 }
 
-/* The first blocks of a directory whose few extents are all in its inode. */
+/* Asks for read-ahead of the first blocks of a directory whose few extents are all in its inode. */
 static void expect_entries(const struct volume *volume, const struct inode_view *inode)
 {
 	struct extent_node root;
@@ -340,7 +340,7 @@ static void expect_entries(const struct volume *volume, const struct inode_view 
 	}
 }
 
-/* Lets the system read at the same time what the walks over these inodes will want piece by piece. */
+/* Lets the system read ahead, in parallel, the blocks that the walks over these inodes will need. */
 static void expect_maps(const struct scan_run *run, const struct scan_worker *worker, uint32_t inodes)
 {
 	const struct volume *volume = run->scan->volume;
@@ -442,7 +442,7 @@ static int by_ino(const void *left, const void *right)
 	return (a->ino > b->ino) - (a->ino < b->ino);
 }
 
-/* All workers' segments in order, and which of them are large files. */
+/* Gathers all workers' segments in order, and lists the large files. */
 static errcode_t gather_segments(struct scan_run *run, unsigned int workers)
 {
 	size_t count = 0;
@@ -468,7 +468,7 @@ static errcode_t gather_segments(struct scan_run *run, unsigned int workers)
 	return 0;
 }
 
-/* Steps from file to file that no worker saw both ends of. */
+/* Counts the steps between files of different segments. */
 static void join_segments(const struct scan_run *run)
 {
 	const struct scan_segment *last = NULL;
@@ -484,7 +484,7 @@ static void join_segments(const struct scan_run *run)
 	}
 }
 
-/* The first members of *to, up to the one at this offset, are counts. */
+/* Adds the members of *to before the given offset, which are counts. */
 static void add_counts(void *to, const void *from, size_t bytes)
 {
 	uint64_t *sums = to;

@@ -8,7 +8,8 @@
 #include "support/bisect.h"
 #include "support/vector.h"
 
-/* The kernel takes paths of up to 4096 bytes; longer ones were made piece by piece, or by damage and have no end. */
+/* The kernel takes paths of up to 4096 bytes. Longer ones were made piece by piece; a damaged directory tree may have
+ * a circle. */
 #define LONGEST_PATH_BYTES 16384
 
 /* An inode whose name is wanted. */
@@ -25,7 +26,7 @@ struct path_search {
 	struct wanted **by_parent;
 	bool is_out_of_memory;
 
-	/* The directory that is being read: those in it. */
+	/* By directory being read: the wanted inodes in it. */
 	struct wanted **first;
 	size_t here;
 };
@@ -75,7 +76,7 @@ static errcode_t want(struct path_search *search, uint32_t ino)
 	return error;
 }
 
-/* Adds the directories above what is wanted, each once: a chain of a million of them takes a million steps. */
+/* Adds the ancestors of wanted inodes, each once: a chain of a million directories takes a million steps. */
 static errcode_t want_ancestors(struct path_search *search)
 {
 	const uint32_t *parents = search->scan->parents;
@@ -147,8 +148,8 @@ static errcode_t read_names(struct path_search *search, struct directory_walker 
 }
 
 /*
- * *path gets a copy in the arena, or NULL where the way up does not lead to the root within LONGEST_PATH_BYTES, which
- * is as much as buffer has room for.
+ * *path gets a copy in the arena, or NULL if the ancestors do not lead to the root within LONGEST_PATH_BYTES, the
+ * size of buffer.
  */
 static errcode_t join_path(struct path_search *search, uint32_t ino, char *buffer, const char **path)
 {
@@ -193,7 +194,7 @@ static errcode_t search_names(struct path_search *search)
 		return error;
 	error = read_names(search, &walker, &damage);
 	directory_walker_close(&walker);
-	/* What the scan has told of is not told twice; but a disk may fail only now. */
+	/* Damage that the scan has reported is not reported twice; but a disk may fail only now. */
 	if (!scan->damage.count)
 		damage_merge(&scan->damage, &damage);
 	return error;

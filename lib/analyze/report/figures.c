@@ -55,7 +55,7 @@ double figure_value(const struct figure *figure, double first, double second, do
 	}
 }
 
-/* The same members as form_json() writes. */
+/* Returns a member by the name that form_json() writes. */
 static double member_of(const struct report *report, const char *path)
 {
 	const struct report_sums *regular = &report->files.regular;

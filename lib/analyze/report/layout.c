@@ -17,10 +17,11 @@ void seek_merge(struct seek_counts *to, const struct seek_counts *from)
 	to->backward += from->backward;
 }
 
-/* An indirect map puts its blocks between the file's: one of each height at most. */
+/* An indirect map has its blocks between the file's: at most one of each level. */
 #define MAP_STEP_BLOCKS 3
 
-/* filefrag's rule: next on the disk, or as far on as in the file, which what was a hole once may fill. */
+/* filefrag's rule: the record continues if it is next on the disk, or as far on as in the file, since the file may
+ * once have had no hole there. */
 static bool goes_on(const struct map_record *last, const struct map_record *record)
 {
 	return record->physical == last->physical + last->count ||

@@ -22,7 +22,7 @@ void report_destroy(struct report *report)
 
 /* --- The worst files ---------------------------------------------------------------------------------------- */
 
-/* Those that the verdict counts come first. */
+/* Files that the verdict counts come first. */
 static int rank_of(const struct report_file *file)
 {
 	return file->kind == FILE_SCATTERED ? 0 : file->kind == FILE_SPARSE ? 2 : 1;
@@ -49,7 +49,7 @@ errcode_t worst_add(struct worst_files *worst, const struct report_file *file)
 {
 	if (!worst->limit || file->runs <= file->ideal_extents)
 		return 0;
-	/* Sorted only now and then, a file costs no more than its place in a heap would. */
+	/* Sorting only now and then costs no more per file than a heap would. */
 	if (worst->count == 2 * worst->limit)
 		worst_sort(worst);
 	errcode_t error = vector_reserve(&worst->files, &worst->capacity, worst->count + 1, sizeof(*worst->files));
@@ -72,7 +72,7 @@ static bool is_before(const struct image_damage *left, const struct image_damage
 	return strcmp(left->what, right->what) < 0;
 }
 
-/* Keeps it if it is among the first. */
+/* Keeps damage that is among the first. */
 static void keep(struct damage_list *list, const struct image_damage *damage)
 {
 	unsigned int place = list->kept;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that e2frag found out about a filesystem, as values: every form of output (text, JSON, HTML, a
- * comparison) is made from this alone. Units are filesystem blocks unless the name says otherwise; lists are in the
- * order in which they are shown; nothing depends on the number of threads.
+ * All findings of e2frag about a filesystem, as values: every form of output (text, JSON, HTML, a comparison) is made
+ * only from this. Units are filesystem blocks unless the name says otherwise; lists are in the order in which they
+ * are shown; nothing depends on the number of threads.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct report_filesystem {
 	const char *target;    /* as the user named it */
-	const char *device;    /* the file or device where it was found */
+	const char *device;    /* the file or device that has it */
 	uint64_t offset_bytes; /* of the filesystem in it */
 	char label[17];
 	char uuid[37];
@@ -27,26 +27,26 @@ struct report_filesystem {
 	uint64_t first_block;
 	uint64_t blocks;
 	uint64_t span_blocks;    /* score_span() */
-	uint64_t missing_blocks; /* at the end: the file is cut off, or the device too small */
+	uint64_t missing_blocks; /* missing at the end: the file is cut off, or the device too small */
 	bool has_extents;        /* the feature */
-	bool journals_data;      /* mounted with data=journal, unless one says otherwise */
-	bool is_mounted;         /* and may have changed while it was read */
-	bool needs_recovery;     /* the journal holds what is not yet in its place */
+	bool journals_data;      /* data=journal is the default mount option */
+	bool is_mounted;         /* the filesystem may have changed while it was read */
+	bool needs_recovery;     /* the journal has blocks that are not in place yet */
 };
 
-#define REPORT_MAX_ORDERS 20 /* of block sizes up to 64 KiB */
+#define REPORT_MAX_ORDERS 20 /* for block sizes up to 64 KiB */
 
 /* A group's free space, in clusters, as the kernel's mb_groups shows it. */
 struct report_group {
 	uint32_t free_clusters;
 	uint32_t fragments;
-	uint32_t first_free; /* the number of clusters if none is */
+	uint32_t first_free; /* the number of clusters if none is free */
 	uint32_t largest_clusters;
-	bool is_unreadable;                 /* or wrong */
+	bool is_unreadable;                 /* or the bitmap is wrong */
 	uint32_t orders[REPORT_MAX_ORDERS]; /* free buddies of 2^order clusters */
 };
 
-/* The filesystem is cut into stretches of equal length to show where its free space is. */
+/* The filesystem is divided into zones of equal length to show where its free space is. */
 struct report_zone {
 	uint64_t first_group;
 	uint32_t groups;
@@ -57,16 +57,17 @@ struct report_zone {
 };
 
 struct report_free {
-	struct histogram sizes; /* of the free extents, in blocks: its count is their number, its sum the free blocks */
-	uint64_t largest_start; /* of the largest one; the first of them */
-	uint64_t largest_allocatable;    /* within one group: what a single allocation can get at most */
+	struct histogram sizes; /* of the free extents in blocks: the count is their number, the sum the free blocks */
+	uint64_t largest_start; /* start of the first of the largest extents */
+	uint64_t largest_allocatable;    /* within one group: the most that a single allocation gets */
 	uint64_t superblock_free_blocks; /* as the superblock says */
 	uint64_t reserved_blocks;
-	uint64_t unreadable_groups; /* their bitmaps cannot be read or are wrong: what is free is unknown and not
-	                               counted */
-	uint64_t unsettled_groups;  /* of a filesystem in use: bitmap and descriptor differ, as they may; counted */
+	uint64_t unreadable_groups; /* groups whose bitmaps cannot be read or are wrong: their free blocks are unknown
+	                             * and not counted */
+	uint64_t unsettled_groups;  /* groups of a filesystem in use whose bitmap and descriptor differ, as they may;
+	                             * counted */
 
-	/* Only if a chunk size was given: whole pieces of the filesystem and how many are entirely free. */
+	/* Only with a chunk size: whole chunks of the filesystem, and those that are entirely free. */
 	uint64_t chunk_blocks; /* 0: not given */
 	uint64_t chunks, free_chunks;
 
@@ -78,62 +79,62 @@ struct report_free {
 
 /* Sums over files of one kind: counts only. */
 struct report_sums {
-	uint64_t files; /* that have blocks */
+	uint64_t files; /* with blocks */
 	uint64_t blocks;
 	uint64_t records; /* of their maps */
 	uint64_t extents; /* as filefrag counts */
 	uint64_t runs;    /* as e4defrag counts */
 	uint64_t ideal_extents;
-	uint64_t map_blocks;       /* of extent trees and indirect maps */
-	uint64_t fragmented_files; /* in more extents than is ideal */
+	uint64_t map_blocks;       /* blocks of extent trees and indirect maps */
+	uint64_t fragmented_files; /* with more extents than is ideal */
 	uint64_t unwritten_blocks, unwritten_records;
 	uint64_t holes;
-	struct seek_counts inside; /* reading each from its start to its end */
+	struct seek_counts inside; /* when each file is read from start to end */
 };
 
-/* How a file lies, as verdict_decide() tells it. */
+/* The layout of a file, by verdict_decide(). */
 enum file_kind {
 	FILE_WELL,
 	FILE_SCATTERED, /* in many short pieces that could be joined */
-	FILE_SPARSE,    /* in many short pieces that its holes and unwritten parts make */
+	FILE_SPARSE,    /* in many short pieces because of holes and unwritten parts */
 	FILE_SPLIT,     /* in a few short pieces that could be joined */
 };
 
-/* Why e4defrag does not join a file's pieces, as verdict_obstacle() tells it. */
+/* Why e4defrag does not join a file's pieces, by verdict_obstacle(). */
 enum file_obstacle {
 	OBSTACLE_NONE,
-	OBSTACLE_KIND, /* it refuses the file or the filesystem: a copy can be made */
-	OBSTACLE_SIZE, /* the file is larger than what is free */
+	OBSTACLE_KIND, /* it refuses the file or the filesystem; a copy can be made */
+	OBSTACLE_SIZE, /* the file is larger than the free space */
 };
 
 /* Files of one of these kinds; counts only. */
 struct report_kind {
 	uint64_t files;
-	uint64_t large_files; /* of those: VERDICT_LARGE_BYTES and more */
+	uint64_t large_files; /* of these: VERDICT_LARGE_BYTES and more */
 	uint64_t blocks;
 };
 
 struct report_kinds {
 	struct report_kind all;
 	struct report_kind scattered, sparse, split;
-	struct report_kind refused, too_large; /* of the scattered ones: the obstacles */
+	struct report_kind refused, too_large; /* the scattered ones with an obstacle */
 };
 
 struct report_files {
-	struct report_sums regular;       /* regular files; others are not in here */
+	struct report_sums regular;       /* regular files */
 	struct report_kinds kinds;        /* the same files */
-	uint64_t inodes;                  /* in use, of all kinds, but for the filesystem's own */
+	uint64_t inodes;                  /* in use, of all kinds, without the filesystem's own */
 	uint64_t empty;                   /* regular files without any block, not counted in regular.files */
-	uint64_t inline_data;             /* regular files whose content is in their inode; not in regular either */
+	uint64_t inline_data;             /* regular files with inline data; not counted in regular */
 	uint64_t by_extents, by_indirect; /* regular files with blocks, by the form of their maps */
 	struct seek_counts between;       /* from each to the next, in the order of inode numbers */
 	struct report_sums symlinks;      /* long ones */
 	struct report_sums xattr_values;  /* inodes of the feature ea_inode */
 	uint64_t xattr_blocks;
-	unsigned int largest_depth;        /* of an extent tree, 0: all in the inode; what comes before it are counts */
+	unsigned int largest_depth; /* of an extent tree, 0: all in the inode; the members before it are counts */
 	struct histogram extents_per_file; /* of regular files with blocks */
 	struct histogram extent_blocks;    /* of their extents */
-	double score, ratio;               /* of regular.runs, as e4defrag -c has them */
+	double score, ratio;               /* of regular.runs, as e4defrag -c computes them */
 };
 
 #define REPORT_HTREE_LEVELS 4
@@ -143,9 +144,9 @@ struct report_directories {
 	uint64_t count;
 	uint64_t inline_data;
 	uint64_t linear;
-	uint64_t indexed[REPORT_HTREE_LEVELS]; /* by the levels of index blocks below the root's */
+	uint64_t indexed[REPORT_HTREE_LEVELS]; /* htree directories by levels of index blocks below the root's */
 	uint64_t entries;                      /* names, without . and .. */
-	struct histogram blocks_per_directory; /* what comes before it are counts */
+	struct histogram blocks_per_directory; /* the members before it are counts */
 };
 
 struct report_file {
@@ -157,7 +158,7 @@ struct report_file {
 	enum file_kind kind;
 };
 
-/* The files below one directory, those of its subdirectories included where the depth cuts them off. */
+/* The files below one directory, with those of subdirectories beyond the depth. */
 struct report_directory {
 	const char *path;
 	uint32_t ino;
@@ -167,10 +168,10 @@ struct report_directory {
 };
 
 /*
- * The N files with most runs more than would be ideal, which is what the score counts, but those first that the verdict
- * counts, the scattered ones, and sparse ones last, because nothing can be done about them; of equals, those with the
- * lower inode numbers. filefrag's extents are fewer where a hole or unwritten blocks end a run: by them, the list would
- * not say where the score comes from. One thread at a time; zero-initialise but for `limit`.
+ * The N files with the most runs above the ideal number, which is what the score counts. Scattered files, which the
+ * verdict counts, come first, and sparse ones last, because nothing can be done about them; among equals, the lower
+ * inode numbers. The order is not by filefrag's extents: they are fewer if holes or unwritten blocks end runs, and
+ * would not explain the score. One thread at a time; zero-initialise but for `limit`.
  */
 struct worst_files {
 	size_t limit;
@@ -178,24 +179,25 @@ struct worst_files {
 	struct report_file *files; /* owned; up to twice the limit until they are sorted */
 };
 
-#define REPORT_MAX_DAMAGE 20 /* that are named */
+#define REPORT_MAX_DAMAGE 20 /* damage that is named */
 
-/* All damage is counted, and the first of it named, whichever worker met it. Zero-initialise; one thread at a time. */
+/* Counts all damage and names the first pieces, in an order that does not depend on the workers. Zero-initialise; one
+ * thread at a time. */
 struct damage_list {
 	uint64_t count;
 	unsigned int kept;
 	struct image_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block, group and text */
 };
 
-/* What deleting the files that are right in one directory would write. */
+/* What deleting the files of one directory, without subdirectories, would write. */
 struct report_unlink_directory {
 	const char *path; /* NULL: nothing names it */
 	uint32_t ino;
 	uint64_t files; /* with blocks */
 	uint64_t block_bitmaps;
-	uint64_t shared_bitmaps; /* of those: files of other directories have blocks in the same groups */
+	uint64_t shared_bitmaps; /* of these: files of other directories have blocks in the same groups */
 	uint64_t inode_bitmaps;
-	uint64_t writes; /* of bitmaps, each once in every batch that changes it */
+	uint64_t writes; /* of bitmaps, one for each transaction that changes it */
 };
 
 #define REPORT_SHARERS 3
@@ -203,20 +205,20 @@ struct report_unlink_directory {
 struct report_sharer {
 	const char *path;
 	uint32_t ino;
-	uint64_t files; /* with blocks in the group; 0: there is no such directory */
+	uint64_t files; /* with blocks in the group; 0: the entry is unused */
 };
 
 struct report_shared_bitmap {
 	uint32_t group;
-	uint32_t directories;                      /* whose files have blocks in it */
-	struct report_sharer most[REPORT_SHARERS]; /* those with most files there */
+	uint32_t directories;                      /* with files that have blocks in the group */
+	struct report_sharer most[REPORT_SHARERS]; /* the directories with the most files there */
 };
 
 /* What deleting files would write, see analyze/directories/unlink_cost.h. */
 struct report_unlink {
-	uint32_t batch_files; /* in a transaction */
+	uint32_t batch_files; /* files in a transaction */
 
-	/* Of all files, directory after directory in the order of inode numbers. */
+	/* Sums of all files, one directory after the other in the order of inode numbers. */
 	uint64_t directories, files;
 	uint64_t block_bitmaps, inode_bitmaps;
 	uint64_t writes;
@@ -228,8 +230,7 @@ struct report_unlink {
 	size_t shared_count;
 };
 
-/* What a person would say of the layout; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong.
- */
+/* The verdict on the layout; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong. */
 enum verdict_kind {
 	VERDICT_FINE,
 	VERDICT_SPLIT,
@@ -242,14 +243,15 @@ enum verdict_kind {
 
 struct report_verdict {
 	enum verdict_kind kind;
-	uint64_t free_limit_blocks; /* half of the free space should be in extents of so many; 0: too little is free */
-	double score;               /* e4defrag's, of which the kind knows nothing */
+	uint64_t free_limit_blocks; /* half of the free space should be in extents of at least this size; 0: too
+	                             * little is free */
+	double score;               /* e4defrag's; the kind does not depend on it */
 	enum score_band band;
 	const char *advice[6]; /* whole sentences, literals */
 	unsigned int advice_count;
 };
 
-/* 0 of nothing. */
+/* Returns 0 if whole is 0. */
 static inline double report_ratio(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
@@ -260,18 +262,18 @@ static inline double report_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* What was left out because only so much was to be read, see analyze_options.quick_seconds. */
+/* What was left out because of analyze_options.quick_seconds. */
 struct report_quick {
-	unsigned int seconds; /* 0: there was no limit, and nothing else is set */
+	unsigned int seconds; /* 0: no limit, and nothing else is set */
 	uint64_t most_bytes, read_bytes;
-	uint64_t groups;                /* whose free space was not read */
-	uint64_t inodes, inodes_in_use; /* not read, and of how many; no directory was read */
-	uint64_t files;                 /* whose extents were read in part or not at all */
+	uint64_t groups;                /* groups whose free space was not read */
+	uint64_t inodes, inodes_in_use; /* inodes not read, and all in use; no directory was read */
+	uint64_t files;                 /* files whose extents were read in part or not at all */
 };
 
 struct report {
 	struct report_filesystem filesystem;
-	bool has_free, has_files; /* what was looked at */
+	bool has_free, has_files; /* which parts were read */
 	struct report_free free;
 	struct report_files files;
 	struct report_directories directories;
@@ -280,7 +282,7 @@ struct report {
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */
 	struct report_verdict verdict;
-	double seconds; /* that it took to read all this */
+	double seconds; /* time of the analysis */
 	struct report_quick quick;
 	struct damage_list damage;
 	struct arena arena; /* of the paths */
@@ -288,13 +290,13 @@ struct report {
 
 void report_destroy(struct report *report);
 
-/* Takes it if it may be among the worst and has more runs than is ideal. Logarithmic on average. ENOMEM. */
+/* Adds a file that may be among the worst and has more runs than is ideal. Logarithmic on average. ENOMEM. */
 MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_file *file);
 
-/* The worst one first, and no more than the limit. */
+/* Sorts the worst file first, and drops files beyond the limit. */
 void worst_sort(struct worst_files *worst);
 
-/* Those who read the image add to the list what they meet. One thread at a time. */
+/* Returns a listener that adds damage to the list. One thread at a time. */
 struct damage_listener damage_list_listener(struct damage_list *list);
 
 void damage_add(struct damage_list *list, uint32_t ino, uint64_t block, const char *what);

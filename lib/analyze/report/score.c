@@ -25,7 +25,7 @@ double score_of(uint64_t extents, uint64_t ideal_extents, uint64_t blocks)
 	return ratio <= 10 ? 8 * ratio : 80 + ratio / 5;
 }
 
-/* The bands are those of the number that is shown: 30.4 is shown as 30. */
+/* The bands are those of the rounded score: 30.4 is shown as 30. */
 enum score_band score_band(double score)
 {
 	return score < 30.5 ? SCORE_FINE : score < 55.5 ? SCORE_LITTLE : SCORE_DEFRAGMENT;

@@ -4,18 +4,18 @@
 
 #include <stdint.h>
 
-/* In how many extents a file of this many blocks can lie at best; span_blocks as score_span() says. 0 blocks: 0. */
+/* The least number of extents of a file with this many blocks; span_blocks is score_span()'s. 0 blocks: 0. */
 uint64_t score_ideal(uint64_t blocks, uint64_t span_blocks);
 
-/* A group's blocks, with flex_bg (log_groups_per_flex > 0) those of all its groups together. */
+/* The blocks of a group or, with flex_bg (log_groups_per_flex > 0), of a flex group. */
 uint64_t score_span(uint32_t blocks_per_group, unsigned int log_groups_per_flex);
 
-/* How many extents too many there are for 100 blocks. */
+/* Surplus extents per 100 blocks. */
 double score_ratio(uint64_t extents, uint64_t ideal_extents, uint64_t blocks);
 
 /*
- * 0 (nothing could be better) to 100 (every block alone). R being the ratio, up
- * to 10 the score is 8R, above it 80 + R / 5. Shown without decimals, as e4defrag does.
+ * From 0 (ideal) to 100 (every block alone). With ratio R, the score is 8R up to R = 10, and 80 + R / 5 above. It is
+ * shown without decimals, as e4defrag does.
  */
 double score_of(uint64_t extents, uint64_t ideal_extents, uint64_t blocks);
 

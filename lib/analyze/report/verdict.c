@@ -4,22 +4,22 @@
 #include <ext2fs/ext2_fs.h>
 
 /*
- * A file's pieces are short below this on average. Reading ahead, the kernel asks for 128 KiB at a time by default: so
- * short a piece takes a request or two, and even a device without seeks becomes slower.
+ * A file's pieces are short if their average is below this. By default the kernel reads ahead 128 KiB at a time: so
+ * short a piece takes one or two requests, and even a device without seeks becomes slower.
  */
 #define SHORT_PIECE_BYTES (256u << 10)
 
-/* Pieces more than needed that are not worth an action: few seeks, however short the file is. */
+/* So few surplus pieces are not worth an action: they cost few seeks, however short the file is. */
 #define FEW_PIECES 4
 
 /*
- * Such files count if they hold one hundredth of what all files hold. A disk with seeks of 10 ms that reads 200 MB/s
+ * Such files count if they hold one hundredth of all files' blocks. A disk with seeks of 10 ms that reads 200 MB/s
  * needs nine times as long for pieces of 256 KiB, so that from there on reading everything takes a tenth longer, or
  * more.
  */
 #define BLOCKS_SHARE 100
 
-/* Or if they are a tenth of the larger files, and enough of them that it is no accident. */
+/* They also count if they are a tenth of the larger files, and too many to be an accident. */
 #define FILES_SHARE 10
 #define LEAST_FILES 10
 
@@ -29,16 +29,16 @@
  */
 #define FREE_EXTENT_BYTES (UINT64_C(4) << 20)
 
-/* Where little is free, one extent cannot be expected to have more than this part of it. */
+/* If little is free, one extent cannot be expected to have more than this part of it. */
 #define FREE_EXTENT_SHARE 64
 
-/* Less is free than mke2fs reserves for root by default: what is left is in pieces however well files were laid out. */
+/* Less is free than mke2fs reserves for root by default: the rest is in pieces, however well files were laid out. */
 #define LITTLE_FREE_PERCENT 5
 
 /* Such files cannot be opened for writing, or the kernel does not exchange their blocks. */
 #define REFUSED_FLAGS (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL | EXT3_JOURNAL_DATA_FL | EXT4_ENCRYPT_FL | EXT4_VERITY_FL)
 
-/* Where less than all of it was looked at, the superblock knows better how much is free. */
+/* If only a part was read, the superblock has the better number of free blocks. */
 static uint64_t free_blocks(const struct report *report)
 {
 	return report->quick.seconds || !report->has_free ? report->free.superblock_free_blocks :
@@ -62,10 +62,10 @@ static bool is_short(uint64_t blocks, uint64_t more_pieces, uint32_t block_bytes
 static enum file_kind kind_of(const struct file_layout *layout, uint64_t map_blocks, uint64_t ideal,
                               uint32_t block_bytes)
 {
-	/* Passing a block of the map is no seek. */
+	/* Skipping a block of the map does not count as a seek. */
 	uint64_t needed = (layout->short_cuts < map_blocks ? layout->short_cuts : map_blocks) + ideal - 1;
 	uint64_t more_pieces = layout->cuts > needed ? layout->cuts - needed : 0;
-	uint64_t forced = layout->runs - 1 - layout->cuts; /* where a hole or unwritten blocks begin or end */
+	uint64_t forced = layout->runs - 1 - layout->cuts; /* at borders of holes and unwritten blocks */
 
 	if (more_pieces > FEW_PIECES && is_short(layout->blocks, more_pieces, block_bytes))
 		return FILE_SCATTERED;
@@ -135,7 +135,7 @@ static uint64_t least(uint64_t left, uint64_t right)
 	return left < right ? left : right;
 }
 
-/* In how long extents half of the free space should be; where the groups are small, half a group. */
+/* Half of the free space should be in extents of at least this length; with small groups, half a group. */
 static uint64_t free_limit(const struct report *report)
 {
 	const struct report_filesystem *filesystem = &report->filesystem;
@@ -191,7 +191,7 @@ static void advise_on_damage(const struct report_filesystem *filesystem, struct 
 		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
 }
 
-/* Of which e4defrag takes some, all or none. */
+/* Advises on scattered files, of which e4defrag handles some, all or none. */
 static void advise_on_scattered(const struct report *report, struct report_verdict *verdict)
 {
 	const struct report_filesystem *filesystem = &report->filesystem;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a person would say of a layout, and what to do about it. Pure. */
+/* A verdict on a layout, and advice. Pure. */
 #pragma once
 
 #include "analyze/report/report.h"
 
 /*
- * Smaller files are not counted where the share of the files decides: finding one by its name and reading its inode
- * costs as many seeks as its pieces do.
+ * Smaller files are not counted in the share of files: finding one by its name and reading its inode costs as many
+ * seeks as its pieces do.
  */
 #define VERDICT_LARGE_BYTES (64u << 10)
 
 /*
- * Would e4defrag join the pieces of a file with these flags and blocks? It asks that what is free holds a second copy;
- * its kernel's part takes no inodes but those of extents, and nothing where data is journalled or clusters are. Of a
- * file whose size is 0 it says so. The report has its filesystem and, unless it was left out, its free space.
+ * Returns whether e4defrag would join the pieces of a file with these flags and blocks. It needs free space for a
+ * second copy; its kernel part takes only inodes with extents, and nothing with journalled data or bigalloc. It
+ * refuses a file whose size is 0. The report has its filesystem and, unless it was left out, its free space.
  */
 enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_flags, uint64_t size_bytes,
                                     uint64_t blocks);
 
 /*
- * Counts a regular file that has blocks, and says how it lies. map_blocks: of its extent tree or indirect map; ideal:
+ * Counts a regular file that has blocks, and returns its kind. map_blocks: of its extent tree or indirect map; ideal:
  * score_ideal(); obstacle: verdict_obstacle().
  */
 enum file_kind verdict_decide(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
@@ -31,5 +31,5 @@ const char *file_kind_word(enum file_kind kind);
 /* "fine", "files" and so on: fixed, scripts may compare them. */
 const char *verdict_words(enum verdict_kind kind);
 
-/* Fills in report->verdict, what the report comes to and what would help, from all the rest. */
+/* Fills in report->verdict, with advice, from the rest of the report. */
 void verdict_make(struct report *report);

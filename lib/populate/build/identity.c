@@ -34,20 +34,27 @@ static void add_number(struct digest *digest, uint64_t number)
 	add_bytes(digest, &bytes, sizeof(bytes));
 }
 
-static void add_node(struct digest *digest, const struct tree_node *node, int64_t epoch)
+static void add_detail(struct digest *digest, const struct tree_detail *detail, const struct populate_options *options)
+{
+	const struct tree_time *times[] = { &detail->atime, &detail->ctime, &detail->crtime };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		const struct tree_time time = populate_time(options, *times[i]);
+
+		add_number(digest, times[i]->is_known);
+		add_number(digest, (uint64_t)time.seconds);
+		add_number(digest, time.nanoseconds);
+	}
+}
+
+static void add_node(struct digest *digest, const struct tree_node *node, const struct populate_options *options)
 {
 	/* As it is stored: what was built anew for the same epoch is the same. */
-	bool is_clamped = node->mtime_seconds >= epoch;
+	const struct tree_time mtime =
+		populate_time(options, (struct tree_time){ node->mtime_seconds, node->mtime_nanoseconds, true });
 	uint64_t fields[] = {
-		node->mode,
-		node->uid,
-		node->gid,
-		(uint64_t)(is_clamped ? epoch : node->mtime_seconds),
-		is_clamped ? 0 : node->mtime_nanoseconds,
-		node->size_bytes,
-		node->parent,
-		node->link_to,
-		node->xattrs,
+		node->mode,   node->uid,     node->gid,    (uint64_t)mtime.seconds, mtime.nanoseconds, node->size_bytes,
+		node->parent, node->link_to, node->xattrs,
 	};
 
 	for (size_t field = 0; field < sizeof(fields) / sizeof(*fields); field++)
@@ -87,7 +94,9 @@ static struct digest digest_of(const struct tree *tree, const struct populate_op
 	for (char *const *path = options->casefolded; path && *path; path++)
 		add_bytes(&digest, *path, strlen(*path) + 1);
 	for (uint32_t node = 0; node < tree->node_count; node++)
-		add_node(&digest, &tree->nodes[node], options->epoch);
+		add_node(&digest, &tree->nodes[node], options);
+	for (uint32_t node = 0; options->all_times && node < tree->node_count; node++)
+		add_detail(&digest, tree_detail(tree, &tree->nodes[node]), options);
 	return digest;
 }
 

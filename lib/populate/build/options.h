@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tree/details.h"
 #include "tree/source_limits.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
@@ -58,12 +59,20 @@ struct populate_options {
 	bool one_file_system;          /* directories on which something is mounted stay empty */
 	bool without_xattrs;           /* leave them all out */
 	bool without_flags;            /* likewise file flags; those that metadata gives stay */
+	bool all_times;                /* atime, ctime and crtime are the source's, where it has them; false: mtime's */
 	bool zeros_of_source;          /* holes are those of the source, and no data are looked at for more zeros */
 	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
 	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct progress *progress;     /* may be NULL */
 };
+
+/* A file's time as it is asked for: none is after the epoch, if there is one. */
+static inline struct tree_time populate_time(const struct populate_options *options, struct tree_time time)
+{
+	return options->has_epoch && time.seconds >= options->epoch ? (struct tree_time){ options->epoch, 0, true } :
+	                                                              time;
+}
 
 /* The time at which a reproducible filesystem was made: e2fsprogs up to 1.47.0 take 0 for "now". */
 static inline int64_t populate_clock(const struct populate_options *options)

@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Quota files. mke2fs makes them for the empty filesystem; when it has been filled, tune2fs(8) makes them anew,
- * since the library that knows their form is not among those that e2fsprogs install.
+ * Quotas: usage by id, which is counted while inodes are written, and its end in a new image, the quota files. (tune2fs
+ * -Q, which made them before, reads all inodes again. It is the judge of tests/populate-quota.)
+ *
+ * Each inode is charged to its user, its group and its project: with one inode and the blocks that it owns, and with
+ * one inode more for each of its xattr values in an inode of its own (ea_inode), which itself is charged to no one. The
+ * filesystem's own inodes are charged to no one, but lost+found is. So the kernel and e2fsck count.
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/open_filesystem.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
+#include "populate/metadata/usage_by_id.h"
 
-/* Counts all files' usage into new quota files. The filesystem is closed. */
-MUST_CHECK errcode_t quota_rebuild(const struct build *build);
+/* Zero-initialise. */
+struct quota_usage {
+	struct usage_by_id types[QUOTA_TYPES];
+};
 
-/*
- * Corrects those files for xattr values with inodes of their own (ea_inode): each file that has one is charged for its
- * space and for an inode; for the shared inode itself no user is charged. tune2fs 1.47.0 counts those inodes as files
- * of the superuser instead. Does nothing without such values or quotas.
- */
-MUST_CHECK errcode_t quota_charge_values(const struct build *build);
+/* Charges a node's inode, which has that value. Does nothing without quotas. Each worker has its own usage. ENOMEM. */
+MUST_CHECK errcode_t quota_charge(const struct plan *plan, const struct filesystem *filesystem, uint32_t node,
+                                  const struct inode_value *value, struct quota_usage *usage);
+
+/* Adds `more` to `all`. ENOMEM. */
+MUST_CHECK errcode_t quota_usage_join(struct quota_usage *all, const struct quota_usage *more);
+
+void quota_usage_free(struct quota_usage *usage);
+
+/* Writes the quota files of all types that the filesystem has; after inodes_write(). Sorts the usage. */
+MUST_CHECK errcode_t quota_write(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
+                                 const struct workplace *work, struct quota_usage *usage);

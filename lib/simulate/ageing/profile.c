@@ -29,7 +29,7 @@ static const struct built_in {
 #define MOST_PARTS 65536
 #define MOST_STREAMS 1024
 
-/* Where a profile does not say it: half of the files by one write, the others in parts as programs write them. */
+/* The default of profiles: half of the files are written at once, the others in parts as programs write them. */
 static const struct weights usual_steps = {
 	.list = { { 1, 0, 3, 3 }, { 3, 0, 1, 4 }, { 7, 0, 1, 5 }, { 20, 0, 1, 6 } },
 	.count = 4,
@@ -38,7 +38,7 @@ static const struct weights some_directories = { .list = { { 1, 100, 1, 1 } }, .
 
 /* --- Reading ------------------------------------------------------------------------------------------------ */
 
-/* Up to `most` numbers that are not negative; how many there are, -1 if there is anything else. */
+/* Reads up to `most` numbers that are not negative. Returns how many there are; -1 if there is anything else. */
 static int read_numbers(char *words, double *numbers, int most)
 {
 	int count = 0;
@@ -57,7 +57,7 @@ static int read_numbers(char *words, double *numbers, int most)
 	return count;
 }
 
-/* All numbers are whole but for ages, and more than those of the line before. */
+/* All numbers but ages are integers. Each is greater than that of the line before. */
 static const char *add_weight(struct weights *weights, bool is_whole, double most, const double *numbers)
 {
 	const struct weight *last = weights->count ? &weights->list[weights->count - 1] : NULL;
@@ -88,7 +88,7 @@ static const char *set_number(uint32_t *number, double least, double most, doubl
 	return NULL;
 }
 
-/* NULL, or what is wrong with the line. */
+/* Returns NULL, or what is wrong with the line. */
 static const char *read_words(struct profile *profile, const char *key, char *words)
 {
 	const struct {
@@ -170,7 +170,7 @@ static uint64_t sum_of(const struct weights *weights)
 	return weights->count ? weights->list[weights->count - 1].sum : 0;
 }
 
-/* That anything may have: those above it have no weight. */
+/* The largest value with a weight. */
 static double largest_of(const struct weights *weights)
 {
 	size_t count = weights->count;
@@ -191,7 +191,7 @@ static const char *check(struct profile *profile)
 	for (size_t index = 0; index < profile->depths.count; index++) {
 		struct weight *depth = &profile->depths.list[index];
 
-		/* Files may lie where no directory is named, as in some that are published. */
+		/* Some published profiles have files at depths without directories. */
 		if (!depth->count || !depth->value)
 			depth->count = 1;
 		directories += depth->count;

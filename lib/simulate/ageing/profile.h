@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a filesystem ages: sizes, ages and depths of the files that live on it, as weights, and how they come and go. A
- * text with a line for each:
+ * How a filesystem ages: weights of sizes, ages and depths of its files, and how files come and go. It is a text with
+ * a line for each:
  *
  *   size BYTES WEIGHT           files of up to so many bytes, and more than the line before says
  *   age AGE WEIGHT              files of up to this age; only the ages' ratios to the last one matter
@@ -12,8 +12,8 @@
  *   streams N                   so many files grow side by side
  *   delete PERCENT              so much of what there is goes before the filesystem is filled again
  *
- * "#" begins a comment. Without ages any file may go. The figures of the profiles that are built in are those that
- * Kadekodi, Nagarajan and Ganger published (Geriatrix, USENIX ATC 2018).
+ * "#" begins a comment. Without ages any file may be deleted. The built-in profiles have the figures that Kadekodi,
+ * Nagarajan and Ganger published (Geriatrix, USENIX ATC 2018).
  */
 #pragma once
 
@@ -29,7 +29,7 @@
 struct weight {
 	double value;
 	uint32_t count;       /* of directories */
-	uint64_t weight, sum; /* sum: of this one and those before */
+	uint64_t weight, sum; /* sum: of this weight and those before */
 };
 
 struct weights {
@@ -43,25 +43,24 @@ struct profile {
 };
 
 /*
- * Of a name that is built in, else of a file. EINVAL: a line or the whole says nothing that makes sense; errors of
- * reading.
+ * Reads a built-in profile, or else a file. EINVAL: a line or the whole makes no sense; errors of reading.
  */
 MUST_CHECK errcode_t profile_read(const char *name, struct profile *profile, struct problem *problem);
 
-/* The index of one of them, at random, each as likely as its weight says. */
+/* Chooses an index at random, in proportion to the weights. */
 size_t profile_choose(const struct weights *weights, uint64_t *random);
 
-/* Bytes of a file, of which there is at least one. */
+/* Chooses a file's size in bytes, at least 1. */
 uint64_t profile_choose_size(const struct profile *profile, uint64_t *random);
 
-/* Which of the profile's sizes such a file belongs to: the first that is not smaller, else the last one. */
+/* Returns the index of a file's size: the first size of the profile that is not smaller, else the last one. */
 size_t profile_size_index(const struct profile *profile, uint64_t bytes);
 
 /*
- * How far counts, one for each of the weights, are from them: the largest difference between the shares of all up to
- * one of them (Kolmogorov and Smirnov's distance, at the bounds that the profile names). 0 to 1; 0 if all counts are 0.
+ * Returns the distance of counts, one for each weight, from the weights: the largest difference of cumulative shares
+ * (Kolmogorov-Smirnov, at the profile's bounds). 0 to 1; 0 if all counts are 0.
  */
 double profile_distance(const struct weights *weights, const uint64_t *counts);
 
-/* Bytes of the average file. */
+/* The mean file size in bytes. */
 double profile_mean_size(const struct profile *profile);

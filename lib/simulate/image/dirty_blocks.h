@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which blocks of metadata are written how often, if all that changed since the last one goes out with each commit.
- * Pure; one thread.
+ * Counts how often each block of metadata is written if every commit writes all blocks that changed since the last
+ * one. Pure; one thread.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 /* Blocks of one kind, numbered from 0. Zero-initialise, then open. */
 struct dirty_blocks {
 	struct dirty_block {
-		uint32_t commit; /* that wrote it last, 0: none did */
+		uint32_t commit; /* the last commit that wrote it, 0: none */
 		uint32_t writes;
 	} * blocks; /* owned */
 	size_t count;
@@ -25,8 +25,8 @@ struct dirty_blocks {
 MUST_CHECK errcode_t dirty_blocks_open(struct dirty_blocks *dirty, size_t count);
 void dirty_blocks_close(struct dirty_blocks *dirty);
 
-/* The block changes before this commit, numbered from 1, ascending. */
+/* Notes that the block changes before this commit. Commits are numbered from 1 and ascend. */
 void dirty_blocks_mark(struct dirty_blocks *dirty, size_t block, uint32_t commit);
 
-/* How often the block was written that was written most often. */
+/* Returns the largest number of writes of one block. */
 uint32_t dirty_blocks_most(const struct dirty_blocks *dirty);

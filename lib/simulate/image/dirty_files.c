@@ -22,7 +22,7 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 	free(file);
 }
 
-/* Of a file that is closed it is known where it ends. What was reserved for it before it was stays its own. */
+/* The final size of a closed file is known. Blocks that were preallocated to it before it was closed stay its own. */
 static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
 {
 	uint32_t blocks = (uint32_t)image_blocks_of(dirty->image, file->bytes);

@@ -11,7 +11,7 @@
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
 
-/* What Linux asks for at most when it writes back what has no blocks yet (MAX_WRITEPAGES_EXTENT_LEN). */
+/* The most blocks that Linux requests at once in writeback (MAX_WRITEPAGES_EXTENT_LEN). */
 #define WRITEBACK_BLOCKS 2048u
 
 static errcode_t alloc_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
@@ -89,7 +89,7 @@ errcode_t file_set_alloc_inodes(struct file_set *set, struct ext2mb_worker *work
 	return 0;
 }
 
-/* With bigalloc: up to the end of the cluster that the block before lies in. */
+/* With bigalloc, rounds up to the end of the cluster that has the previous block. */
 static uint64_t cluster_end(const struct geometry *geometry, uint64_t blocks)
 {
 	uint64_t most = geometry_cluster_blocks(geometry) - 1;
@@ -116,7 +116,7 @@ void simulated_file_ends(struct ext2mb_file *handle, uint64_t blocks)
 	file_ends(handle, cluster_end(&handle->mb->geometry, blocks));
 }
 
-/* The block after its last one; 0: it is empty. */
+/* The block after the file's last one; 0: the file is empty. */
 static uint64_t physical_end(const struct simulated_file *file)
 {
 	if (!file->map.count)
@@ -126,7 +126,7 @@ static uint64_t physical_end(const struct simulated_file *file)
 	return last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
 }
 
-/* The file grows by what there is from a physical block on, no further than to so many blocks. */
+/* Appends `count` blocks from a physical block on to the file, up to its new size. */
 static errcode_t grow(struct simulated_file *file, uint64_t physical, uint64_t count, uint32_t blocks)
 {
 	if (count > blocks - file->blocks)
@@ -138,7 +138,7 @@ static errcode_t grow(struct simulated_file *file, uint64_t physical, uint64_t c
 	return error;
 }
 
-/* Its last cluster may have blocks that it does not use yet. */
+/* Uses the remaining blocks of the file's last cluster. */
 static errcode_t grow_in_cluster(struct simulated_file *file, const struct geometry *geometry, uint32_t blocks)
 {
 	uint64_t count = cluster_end(geometry, file->blocks) - file->blocks;
@@ -146,7 +146,7 @@ static errcode_t grow_in_cluster(struct simulated_file *file, const struct geome
 	return count && file->blocks < blocks ? grow(file, physical_end(file), count, blocks) : 0;
 }
 
-/* image: after each extent its map takes what it needs; NULL: it does not. */
+/* image: allocate the map's blocks after each extent; NULL: do not. */
 static errcode_t append(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
                         struct ext2mb_file *handle, uint32_t blocks, uint32_t flags)
 {
@@ -236,7 +236,7 @@ errcode_t simulated_file_append_near(struct simulated_file *file, struct ext2mb_
 	return error;
 }
 
-/* Frees the clusters that begin in the last blocks of an extent, from this logical one on. */
+/* Frees the clusters that begin in an extent at or after this logical block. */
 static errcode_t free_end(struct ext2mb_worker *worker, const struct file_extent *extent, uint32_t blocks)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
@@ -283,7 +283,7 @@ errcode_t simulated_file_truncate(struct simulated_file *file, struct ext2mb_wor
 	struct ext2mb_extent run;
 	errcode_t error = 0;
 
-	/* A run is freed at once, as a truncation of the whole does it. */
+	/* Each run is freed with one call, as a truncation to 0 does. */
 	for (size_t index = 0; !error && simulated_file_next_run(file, &index, &run);)
 		error = ext2mb_free(worker, run.start, cluster_end(geometry, run.count));
 	for (uint32_t block = 0; !error && block < file->map_count; block++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A map's blocks as the kernel takes them: one by one, while the file grows at its end. */
+/* Allocates a map's blocks as the kernel does: one by one, while the file grows at its end. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,10 +7,11 @@
 #include "ondisk/file_map.h"
 #include "simulate/image/image.h"
 
-#define ROOT_ENTRIES 4u /* of an extent tree, in the inode */
-#define LEAST_FLEX 4u   /* groups: in larger flex groups the first one is left to directories */
+#define ROOT_ENTRIES 4u /* entries of an extent tree in the inode */
+#define LEAST_FLEX 4u   /* in flex groups of at least this many groups, the first one is left to directories */
 
-/* The first block goes to the inode's group, or after the first of its flex group; then each near the file's end. */
+/* The goal of the first block is the inode's group, or the one after the first of its flex group; later goals are
+ * near the file's end. */
 static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
 {
 	const struct geometry *geometry = &image->geometry;
@@ -30,7 +31,7 @@ static uint64_t goal_of(const struct image *image, const struct simulated_file *
 	return geometry_block(geometry, group, 0);
 }
 
-/* The map becomes deeper when the inode's own entries are used up: that block is to precede the first one. */
+/* When the inode's own entries are used up, the map becomes deeper: the new block goes before the first one. */
 static errcode_t cut_before_first(const struct simulated_file *file, struct ext2mb_worker *worker,
                                   struct ext2mb_extent *extent)
 {

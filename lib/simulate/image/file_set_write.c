@@ -9,10 +9,10 @@
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
 
-/* --- The entries of a directory as lib/ondisk builds directories from them ----------------------------------- */
+/* --- A directory's entries, for lib/ondisk -------------------------------------- */
 
 struct entry {
-	const struct file_set *set; /* a subdirectory, else a file */
+	const struct file_set *set; /* a subdirectory; NULL: a file */
 	uint32_t ino;
 	char name[12]; /* of a file */
 };
@@ -48,7 +48,7 @@ static int digits_of(size_t count)
 	return digits;
 }
 
-/* Subdirectories, then the files that exist. */
+/* Lists subdirectories, then the files that exist. */
 static errcode_t list(const struct file_set *set, struct listing *listing)
 {
 	uint64_t most = set->count;
@@ -84,9 +84,9 @@ static errcode_t list(const struct file_set *set, struct listing *listing)
 	return 0;
 }
 
-/* --- Blocks for what has none yet ---------------------------------------------------------------------------- */
+/* --- Missing blocks ------------------------------------------------------------------------------- */
 
-/* Takes count blocks near goal; with bigalloc, each is the first of a cluster. */
+/* Allocates count blocks near goal; with bigalloc, each is the first of a cluster. */
 static errcode_t alloc_blocks(struct image *image, uint64_t goal, uint32_t count, uint64_t *blocks)
 {
 	uint64_t step = geometry_cluster_blocks(&image->geometry);
@@ -107,7 +107,7 @@ static errcode_t alloc_blocks(struct image *image, uint64_t goal, uint32_t count
 	return 0;
 }
 
-/* A map's goal is where its file begins, an empty file's and a directory's the inode's group. */
+/* A map's goal is its file's first block; for an empty file or a directory the inode's group. */
 static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
 {
 	if (file->map.count)
@@ -171,7 +171,7 @@ errcode_t file_set_place(struct image *image, struct file_set *set)
 	return error;
 }
 
-/* --- What is written ----------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static errcode_t write_map(struct image *image, const struct simulated_file *file, struct inode_value *value)
 {
@@ -208,7 +208,7 @@ static errcode_t write_inode(struct image *image, const struct simulated_file *f
 	return error ? error : image_write_inode(image, file->ino, bytes);
 }
 
-/* An inode that has a buffer is there already, but for the root of a tree that got its blocks in the end. */
+/* A buffered inode is complete, but for the root of a tree whose blocks were allocated at the end. */
 static errcode_t write_buffered(struct image *image, const struct simulated_file *file, struct buffered_inode *inode)
 {
 	errcode_t error = 0;

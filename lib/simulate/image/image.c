@@ -41,7 +41,7 @@ static errcode_t run_mke2fs(const struct output *output, const char *size, char 
 	return child_run(&child, "mke2fs failed", problem);
 }
 
-/* Also of a file that a loop device has mounted. */
+/* Also detects a file that is mounted through a loop device. */
 static errcode_t check_mounted(const char *path, const char *file, const char *action, struct problem *problem)
 {
 	int flags = 0;
@@ -84,7 +84,7 @@ static errcode_t check_state(struct image *image, const char *file, struct probl
 
 	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
 	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super)) {
-		/* What is mounted is never clean, and nothing for e2fsck. */
+		/* Checked first: a mounted filesystem is never clean, and the user must not run e2fsck on it. */
 		error = check_mounted(image->path, file, "cannot simulate on it", problem);
 		return error ? error : refuse(image, problem, "it is not clean: run e2fsck first");
 	}
@@ -184,7 +184,7 @@ errcode_t image_open(const char *path, const char *file, const char *directory, 
 	return 0;
 }
 
-/* --- What inodes have ---------------------------------------------------------------------------------------- */
+/* --- Blocks of inodes ------------------------------------------------------------------------------------------- */
 
 struct file_walk {
 	image_run_visitor visit;
@@ -208,7 +208,7 @@ static bool show_map_block(void *context, uint64_t block)
 	return !walk->error;
 }
 
-/* Nothing of it is written before image_finish(), so libext2fs and the reader see the same. */
+/* Nothing is written before image_finish(), so libext2fs and the reader see the same. */
 static errcode_t open_reader(struct image *image)
 {
 	struct problem problem = { 0 };
@@ -240,7 +240,7 @@ errcode_t image_read_file(struct image *image, uint32_t ino, uint32_t *mode, ima
 	*mode = 0;
 	if (!error)
 		error = volume_inode_read(&image->volume, ino, raw, &inode);
-	/* One that is not in use may hold anything: in what e2image -r makes of bigalloc it does. */
+	/* An unused inode may hold anything, as in images of bigalloc filesystems by e2image -r. */
 	if (error == EXT2_ET_INODE_CSUM_INVALID || (!error && !inode.view.links))
 		return 0;
 	if (error)
@@ -269,7 +269,7 @@ errcode_t image_write_blocks(struct image *image, uint64_t block, uint32_t count
 	return io_channel_write_blk64(image->fs->io, block, (int)count, bytes);
 }
 
-/* Makes the first blocks of a group's inode table valid, up to and with the one of this index. */
+/* Initialises a group's inode table up to the block with this index. */
 static errcode_t initialise_table(struct image *image, uint32_t group, uint32_t index)
 {
 	uint32_t most = ZEROES_BYTES / image->format.block_bytes;
@@ -292,7 +292,7 @@ static errcode_t initialise_table(struct image *image, uint32_t group, uint32_t 
 	return 0;
 }
 
-/* In its group's inode table, in bytes. */
+/* The inode's offset in its group's inode table, in bytes. */
 static uint64_t table_offset(const struct image *image, uint32_t ino)
 {
 	return (uint64_t)((ino - 1) % image->geometry.inodes_per_group) * image->format.inode_bytes;
@@ -355,13 +355,13 @@ static bool is_large(const struct image *image, const struct file_set *set)
 	return false;
 }
 
-/* libext2fs's own way into a directory: there may be much in the root. */
+/* Uses libext2fs, because the root may be of any form. */
 static errcode_t link_directory(struct image *image)
 {
 	ext2_filsys fs = image->fs;
 	const struct file_set *set = image->files;
 	struct ext2_inode inode;
-	/* The inodes went past libext2fs, which keeps the last block of a table that it has read. */
+	/* The inodes were not written through libext2fs, which caches a table's block. */
 	errcode_t error = ext2fs_flush_icache(fs);
 	if (!error)
 		error = FS_ERROR_OF(ext2fs_link(fs, EXT2_ROOT_INO, set->name, set->directory.ino, EXT2_FT_DIR));
@@ -382,8 +382,8 @@ static errcode_t link_directory(struct image *image)
 }
 
 /*
- * Until all of its state is written the filesystem counts as not clean: whatever stops that, a full disk or a signal,
- * e2fsck(8) looks at all of it next time. ext2fs_flush() writes the superblock last.
+ * The filesystem is marked as not clean until all of its state is written: if a full disk or a signal stops that,
+ * e2fsck(8) checks everything next time. ext2fs_flush() writes the superblock last.
  */
 static errcode_t write_state(struct image *image)
 {

@@ -28,7 +28,7 @@ struct inode_value simulated_inode_value(const struct image *image, uint16_t mod
 	};
 }
 
-/* Files that follow one another share a buffer if their inodes do. */
+/* Consecutive files share a buffer if their inodes share a block. */
 static bool begins_block(const struct image *image, const struct file_set *set, size_t index)
 {
 	return !index ||

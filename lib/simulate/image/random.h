@@ -13,7 +13,7 @@ static inline uint64_t random_next(uint64_t *state)
 	return value ^ value >> 31;
 }
 
-/* In [0, limit), limit below 2^32: a multiplication is a fourth of a division's time. */
+/* Returns a number in [0, limit), limit below 2^32, by a multiplication, which takes a fourth of a division's time. */
 static inline uint32_t random_below(uint64_t *state, uint32_t limit)
 {
 	return (uint32_t)((random_next(state) >> 32) * limit >> 32);

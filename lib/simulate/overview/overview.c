@@ -20,16 +20,16 @@
 #include "support/text/units.h"
 
 #define SUPPOSED_PROCESSORS 64
-#define MEASURED_REPEATS 3 /* of which the median is shown */
+#define MEASURED_REPEATS 3 /* runs; the median is shown */
 #define MOST_THREADS 8
 #define MOST_CHARTS 3
 #define MOST_SETTINGS 4
 #define WORDS_BYTES 128
 
 struct overview_setting {
-	const char *name; /* of the workload's option; NULL after the last one */
+	const char *name; /* name of the workload's option; NULL after the last one */
 	uint64_t full, quick;
-	uint64_t shared; /* where disks are compared, some of which have less room; 0: as above */
+	uint64_t shared; /* value for comparing disks, some of which have less room; 0: as above */
 };
 
 struct experiment {
@@ -39,8 +39,8 @@ struct experiment {
 	const char *compare;                /* as on the command line */
 	unsigned int threads[MOST_THREADS]; /* up to the second 0; so {} is taking turns */
 	struct overview_setting settings[MOST_SETTINGS];
-	unsigned int disk; /* of overview_disks.h, that its own table is about */
-	bool is_layout;    /* so it depends on the disk: it runs on those of overview_disks.h, too */
+	unsigned int disk; /* the disk, of overview_disks.h, of its own table */
+	bool is_layout;    /* depends on the disk, so it runs on all disks of overview_disks.h */
 	struct overview_chart charts[MOST_CHARTS];
 };
 
@@ -117,7 +117,7 @@ static const struct experiment experiments[] = {
 		.intent = "The case of 2008: extracted by 4 streams in turns, deleted directory by directory; layouts.",
 		.comparison = COMPARE_WINDOWS,
 		.compare = "windows",
-		/* The least for which rm(1) sorts by inode number, as we do. */
+		/* The smallest number for which rm(1) sorts by inode number, as we do. */
 		.settings = { { "files", 725000, 2000 }, { "directories", 10001, 50 } },
 		.is_layout = true,
 		.charts = { { "unlink", "unlink: block bitmaps that the files of a directory lie in (layout)",
@@ -133,7 +133,7 @@ extern const char overview_html[], overview_css[], chart_css[];
 
 struct overview {
 	const struct overview_options *options;
-	const char *directory; /* where the images are, and the Markdown */
+	const char *directory; /* of the images and the Markdown */
 	struct overview_disks disks;
 	struct document document;
 	FILE *stream; /* the document's */
@@ -157,13 +157,14 @@ static void copy_settings(const struct overview *overview, const struct experime
 		workload_setting(workload, settings, setting->name)->number = value_of(overview, setting, is_shared);
 }
 
-/* What threads do differs from run to run, with one second each by half; layouts in turns are the same every time. */
+/* Results of threads differ from run to run, by half with runs of a second; layouts without threads are always the
+ * same. */
 static unsigned int repeats_of(const struct overview *overview, const struct experiment *experiment)
 {
 	return experiment->threads[0] && !overview->options->is_quick ? MEASURED_REPEATS : 1;
 }
 
-/* So that a reader can repeat it. */
+/* Prints the command, so that a reader can repeat the run. */
 static void print_command(const struct overview *overview, const struct experiment *experiment, bool is_shared,
                           const struct simulate_options *options)
 {
@@ -192,7 +193,7 @@ static void name_disk(const struct overview *overview, const char *title, char w
 	         units_bytes(filesystem->blocks * filesystem->block_bytes).text, filesystem->block_bytes);
 }
 
-/* What was run, in one sentence: a heading says only for whom. */
+/* Describes the run in one sentence: a heading names only the purpose. */
 static void print_run(const struct overview *overview, const struct simulate_options *options, const char *disk)
 {
 	FILE *stream = overview->stream;
@@ -238,7 +239,7 @@ static errcode_t print_experiment(struct overview *overview, const struct experi
 	return error;
 }
 
-/* Whether disks are compared with other settings than those of the experiment itself. */
+/* Whether disks are compared with settings that differ from the experiment's. */
 static bool has_shared_setting(const struct experiment *experiment)
 {
 	for (size_t index = 0; index < MOST_SETTINGS; index++)
@@ -265,7 +266,7 @@ static errcode_t print_disks(struct overview *overview, const struct experiment 
 	return error;
 }
 
-/* The values of the experiment's charts, each with a column for each disk; `fresh` was measured on the first one. */
+/* Prints the values of the experiment's charts, with a column for each disk; `fresh` was measured on the first one. */
 static errcode_t compare_disks(struct overview *overview, const struct experiment *experiment,
                                struct simulate_options *options, struct setting *settings, struct measurement *fresh)
 {
@@ -325,7 +326,7 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 	                                         compare_disks(overview, experiment, &options, settings, measurements);
 }
 
-/* Not all architectures say it. */
+/* Not all architectures have the model name. */
 static void print_model(FILE *stream)
 {
 	SCOPE_FCLOSE FILE *information = fopen("/proc/cpuinfo", "re");
@@ -342,7 +343,7 @@ static void print_model(FILE *stream)
 	}
 }
 
-/* On what machine, when, and how busy it is. */
+/* Prints the machine, the date, and the load. */
 static void print_machine(FILE *stream, unsigned int online_processors)
 {
 	time_t now = time(NULL);
@@ -363,13 +364,13 @@ static void print_machine(FILE *stream, unsigned int online_processors)
 	fputs(".\n", stream);
 }
 
-/* Sparse: 8 MiB to begin with, and none of the runs writes to it. */
+/* The size of the images, which are sparse: 8 MiB at first, and no run writes to them. */
 static const char *size_of(const struct overview_options *options)
 {
 	return options->is_quick ? "24G" : "200G";
 }
 
-/* Addresses of the sections, which the page alone has. */
+/* Writes links to the sections; only the page has them. */
 static errcode_t put_contents(struct overview *overview)
 {
 	FILE *page = overview->document.page;
@@ -422,7 +423,7 @@ static errcode_t write_experiments(struct overview *overview)
 	return error;
 }
 
-/* The one run that all that is wanted is written from. */
+/* Runs everything once and writes all wanted documents. */
 static errcode_t write_all(struct overview *overview, FILE *markdown, FILE *page)
 {
 	errcode_t error = document_open(markdown, page, &overview->document);
@@ -459,7 +460,7 @@ static errcode_t write_page(void *context, FILE *stream)
 	return page_fill(overview_html, write_part, page, stream);
 }
 
-/* The page while the Markdown is being written, or alone. */
+/* Writes the Markdown with the page, if both are wanted. */
 static errcode_t write_markdown(void *context, FILE *stream)
 {
 	struct overview *overview = context;

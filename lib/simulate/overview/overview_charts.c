@@ -14,7 +14,7 @@
 
 extern const char chart_css[];
 
-/* Classes of chart.css, and what the legend says. */
+/* Classes of chart.css, and their words in the legend. */
 static const struct {
 	const char *name, *words;
 } ways[WAYS] = {
@@ -29,10 +29,10 @@ static const struct {
 };
 
 struct bar {
-	char group[TEXT_BYTES]; /* a headline where it changes; "": none */
+	char group[TEXT_BYTES]; /* a headline, shown when it changes; "": none */
 	char label[TEXT_BYTES];
 	enum way way;
-	bool is_second; /* of two kinds */
+	bool is_second; /* of the second kind */
 	double value;   /* not negative */
 	char text[TEXT_BYTES];
 };
@@ -43,12 +43,12 @@ struct drawing {
 	const char *words;
 	struct bar *bars; /* owned */
 	size_t count, capacity;
-	bool is_alone; /* a file of its own, so it brings its style */
+	bool is_alone; /* a separate file, which contains its style */
 };
 
-/* --- Which bars there are ------------------------------------------------------------------------------------ */
+/* --- Choosing bars --------------------------------------------------------------------------------------- */
 
-/* 1234567 as "1 234 567"; small ones with their decimals. */
+/* Prints 1234567 as "1 234 567"; small numbers with their decimals. */
 static void print_number(const struct result_value *value, char text[TEXT_BYTES])
 {
 	char plain[RESULT_TEXT_BYTES];
@@ -82,7 +82,7 @@ static errcode_t add_bar(struct drawing *drawing, const char *group, size_t row,
 	return 0;
 }
 
-/* Sections are groups, in the order in which they come; a value without any is in the group that is given. */
+/* Sections are groups, in their order; a value without a section is in the given group. */
 static errcode_t add_sections(struct drawing *drawing, const struct measurement *measurements, size_t column,
                               const char *group)
 {
@@ -106,7 +106,7 @@ static errcode_t add_sections(struct drawing *drawing, const struct measurement 
 	return 0;
 }
 
-/* The column with the most threads that have a processor each. */
+/* Finds the column with the most threads for which there are processors. */
 static size_t online_column(const struct simulate_options *options)
 {
 	size_t best = 0;
@@ -121,7 +121,7 @@ static errcode_t collect_disks(struct drawing *drawing, struct measurement *cons
 {
 	errcode_t error = 0;
 
-	/* With sections, disks would be groups of groups: the table has those. */
+	/* With sections, disks would be groups of groups; only the table has these. */
 	if (!result_find(&on_disk[0]->result, NULL, drawing->chart->key))
 		return 0;
 	for (unsigned int disk = 0; !error && disk < OVERVIEW_DISKS; disk++)
@@ -150,11 +150,11 @@ static errcode_t collect(struct drawing *drawing, const struct chart_subject *su
 	return error;
 }
 
-/* --- How they look ------------------------------------------------------------------------------------------- */
+/* --- Drawing ---------------------------------------------------------------------------------------------- */
 
 #define WIDTH 760
 #define LEFT 190        /* labels end here */
-#define LONGEST_BAR 440 /* the value stands after it */
+#define LONGEST_BAR 440 /* the value is written after it */
 #define BAR_HEIGHT 16
 #define ROW_HEIGHT 21
 #define GROUP_HEIGHT 30
@@ -172,7 +172,7 @@ static double larger(double one, double other)
 	return one > other ? one : other;
 }
 
-/* log2(1 + value), straight between powers of two: the difference cannot be seen, and no libm is needed. */
+/* log2(1 + value), linear between powers of two: the difference is invisible, and no libm is needed. */
 static double extent_of(const struct overview_chart *chart, double value)
 {
 	double powers = 0;
@@ -237,7 +237,7 @@ static errcode_t draw(void *context, FILE *stream)
 	return flush_output(stream);
 }
 
-/* In a file, which the Markdown shows. */
+/* Writes the chart into a file, which the Markdown shows. */
 static errcode_t write_file(struct drawing *drawing, bool is_of_disks, const char *directory, FILE *markdown,
                             struct problem *problem)
 {

@@ -10,18 +10,18 @@
 #include "simulate/simulate.h"
 #include "support/text/units.h"
 
-/* How an image gets old: options of the workload `age`. */
+/* Options of the workload `age` for each disk. */
 static const struct {
 	const char *suffix;
 	const char *title;
-	unsigned int fill, churn; /* 0: not at all */
+	unsigned int fill, churn; /* 0: not aged */
 } kinds[OVERVIEW_DISKS] = {
 	{ "", "fresh", 0, 0 },
 	{ "-half-full", "half full", SIMULATE_HALF_FULL_FILL, SIMULATE_HALF_FULL_CHURN },
 	{ "-aged", "aged", 85, 6 },
 };
 
-/* So that headings say what it is: as it was made, not as it was meant. */
+/* Reads the image as it was made, for the headings. */
 static errcode_t look_at(struct overview_disk *disk, struct problem *problem)
 {
 	const struct analyze_options options = { .without_files = true };

@@ -15,20 +15,20 @@ static bool begins(const char *line, const char *with)
 	return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Markdown's marks within a line, and the elements that they are. The longer one of two comes first. */
+/* Markdown's marks within a line, and their elements. Longer marks come first. */
 static const struct {
 	const char *mark, *element;
 } marks[] = { { "**", "strong" }, { "*", "em" }, { "`", "code" } };
 
 #define MARKS (sizeof(marks) / sizeof(*marks))
 
-/* The mark that text begins with, if it also ends somewhere: its index, and where it ends; MARKS: there is none. */
+/* Returns the index of the mark with which text begins, if the mark is closed, and where; MARKS: none. */
 static size_t mark_at(const char *text, const char *end, const char **mark_end)
 {
 	for (size_t index = 0; index < MARKS; index++) {
 		size_t length = strlen(marks[index].mark);
 
-		/* A blank after it, and it is an asterisk. */
+		/* An asterisk before a blank is not a mark. */
 		if ((size_t)(end - text) <= length || !begins(text, marks[index].mark) || text[length] == ' ')
 			continue;
 		*mark_end = memmem(text + length, (size_t)(end - text) - length, marks[index].mark, length);
@@ -50,7 +50,7 @@ static void put_words(FILE *page, const char *text, const char *end)
 		}
 		text += strlen(marks[mark].mark);
 		fprintf(page, "<%s>", marks[mark].element);
-		/* Nothing is marked within code. */
+		/* There are no marks within code. */
 		markup_print(text, (size_t)(mark_end - text), page);
 		fprintf(page, "</%s>", marks[mark].element);
 		text = mark_end + strlen(marks[mark].mark);
@@ -89,7 +89,7 @@ static void begin_block(struct document *document, enum document_block block)
 	document->block = block;
 }
 
-/* 0: it is none. A line may begin with the name of an image, which may be anything. */
+/* 0: not a heading. A line may begin with the name of an image, which may be anything. */
 static size_t heading_level(const char *line)
 {
 	size_t level = strspn(line, "#");
@@ -97,7 +97,7 @@ static size_t heading_level(const char *line)
 	return level <= 3 && line[level] == ' ' ? level : 0;
 }
 
-/* What a section is called in addresses: the first word of its heading. */
+/* A section's address is the first word of its heading. */
 static void put_heading(struct document *document, const char *line)
 {
 	size_t level = heading_level(line);
@@ -121,7 +121,7 @@ static void put_cell(FILE *page, const char *text, const char *end, bool is_head
 		text++;
 	while (text < end && isblank((unsigned char)end[-1]))
 		end--;
-	/* Numbers stand at the right, and what is above them does. */
+	/* Numbers and their headings are right-aligned. */
 	bool is_text = is_first || (!is_head && text < end && !isdigit((unsigned char)*text) && *text != '-');
 
 	fprintf(page, "<%s%s>", is_head || is_first ? "th" : "td", is_text ? " class=\"text\"" : "");
@@ -129,7 +129,7 @@ static void put_cell(FILE *page, const char *text, const char *end, bool is_head
 	fputs(is_head || is_first ? "</th>" : "</td>", page);
 }
 
-/* A rule ends the heads; a row of one cell heads those that follow. */
+/* A rule ends the heads; a row of one cell is a heading of the next rows. */
 static void put_row(struct document *document, const char *line)
 {
 	FILE *page = document->page;

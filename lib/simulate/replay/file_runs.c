@@ -61,7 +61,7 @@ static errcode_t insert(struct file_runs *runs, size_t index, const struct file_
 	return 0;
 }
 
-/* With the run before it and after it. */
+/* Joins a run with its neighbours. */
 static void join(struct file_runs *runs, size_t index)
 {
 	if (index + 1 < runs->count && continues(&runs->list[index], &runs->list[index + 1])) {
@@ -91,7 +91,7 @@ errcode_t file_runs_add(struct file_runs *runs, const struct file_run *run)
 	return 0;
 }
 
-/* Cuts the run in two where it has the block in its middle. */
+/* Cuts a run in two if the block lies in its middle. */
 static errcode_t cut(struct file_runs *runs, uint32_t logical)
 {
 	size_t index = file_runs_find(runs, logical);

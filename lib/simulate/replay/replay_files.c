@@ -29,7 +29,7 @@ errcode_t replay_files_open(struct replay_files *files, struct image *image)
 	return files->known ? 0 : ENOMEM;
 }
 
-/* Whether the image's inode counts; from now on it does not. */
+/* Returns whether the image's inode counts; from now on it does not. */
 static bool ask_image(struct replay_files *files, uint32_t ino)
 {
 	uint8_t bit = (uint8_t)(1u << ino % 8), *byte = &files->known[ino / 8];
@@ -71,7 +71,7 @@ struct loading {
 	struct replay_file *file;
 };
 
-/* They are in the same place in both layouts. Blocks of several files, as attributes may be, belong to the first. */
+/* They are in the same place in both layouts. Shared blocks, as xattrs may be, belong to the first file. */
 static errcode_t load_clusters(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
 {
 	const struct loading *loading = context;
@@ -87,7 +87,7 @@ static errcode_t load_clusters(void *context, uint32_t logical, uint64_t block, 
 	const struct file_run run = { .logical = logical, .count = count, .physical = block };
 	uint32_t hole_start, hole_end = UINT32_MAX;
 
-	/* Of a damaged filesystem nothing is believed that cannot be. */
+	/* A damaged filesystem may have impossible values, which are ignored. */
 	if (block < geometry->first_block || block >= geometry->end_block || count > geometry->end_block - block ||
 	    traced_blocks_find(&loading->files->blocks, block, count) ||
 	    (is_data && !file_runs_hole(&file->runs, logical, &hole_start, &hole_end)) || count > hole_end - logical)
@@ -103,7 +103,7 @@ static errcode_t load_clusters(void *context, uint32_t logical, uint64_t block, 
 	return 0;
 }
 
-/* Clusters are a file's as a whole. Of what it has in parts of one, the first part has loaded it. */
+/* Whole clusters belong to a file. If runs share a cluster, the first run has loaded it. */
 static errcode_t load_run(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
 {
 	const struct loading *loading = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files that a trace is about: those that it makes, and those that the image has already, which are read when the
- * trace first names them. One thread.
+ * The files of a trace: those that it makes, and those of the image, which are read when the trace first names them.
+ * One thread.
  */
 #pragma once
 
@@ -10,36 +10,36 @@
 #include "simulate/replay/traced_blocks.h"
 
 struct replay_file {
-	uint32_t ino;           /* the kernel's */
-	uint32_t simulated_ino; /* the policy's */
+	uint32_t ino;           /* the kernel's inode number */
+	uint32_t simulated_ino; /* the policy's inode number */
 	uint32_t parent;        /* a simulated_ino; 0: not known */
 	uint32_t mode;          /* 0: not known */
-	bool is_counted;        /* the trace allocates or frees blocks of it */
-	bool is_deleted;        /* but the trace did not free all of its blocks */
+	bool is_counted;        /* the trace allocates or frees its blocks */
+	bool is_deleted;        /* the trace has deleted it without freeing all of its blocks */
 	struct file_runs runs;
-	uint64_t other_blocks;      /* of its map and attributes, of a directory all */
-	uint64_t references;        /* blocks that say in traced_blocks that they are its own */
+	uint64_t other_blocks;      /* of its map and xattrs; for a directory all */
+	uint64_t references;        /* its blocks in traced_blocks */
 	struct ext2mb_file *handle; /* NULL: not open */
-	uint64_t final_blocks;      /* where it ends; 0: not known */
+	uint64_t final_blocks;      /* its final size; 0: unknown */
 	struct replay_file *previous, *next;
 };
 
-/* What does not fit together. All 0: the image is the one that the trace began with, and the trace has all events. */
+/* Contradictions. All 0: the image is the one with which the trace began, and the trace has all events. */
 struct replay_contradictions {
-	uint64_t unknown_files;  /* that neither the image has nor the trace makes */
-	uint64_t made_twice;     /* inodes that the trace makes, and that are in use */
-	uint64_t taken_twice;    /* blocks that the trace allocates, and that are in use */
-	uint64_t unknown_blocks; /* that the trace frees, and nobody has */
-	uint64_t impossible;     /* events with numbers that the filesystem cannot have */
-	uint64_t moved;          /* allocations for places of files that have blocks: extents were moved */
+	uint64_t unknown_files;  /* neither in the image nor made by the trace */
+	uint64_t made_twice;     /* inodes that the trace makes although they are in use */
+	uint64_t taken_twice;    /* blocks that the trace allocates although they are in use */
+	uint64_t unknown_blocks; /* blocks that the trace frees although they are free */
+	uint64_t impossible;     /* events with numbers that are impossible on the filesystem */
+	uint64_t moved;          /* allocations for mapped parts of files: extents were moved */
 };
 
 /* Zero-initialise but for the image. */
 struct replay_files {
 	struct image *image;
-	void *tree;                /* of tsearch(3), by inode number: those that exist */
-	struct replay_file *first; /* all, the deleted ones too */
-	uint8_t *known;            /* a bit for each inode: what the image says of it does not count any more */
+	void *tree;                /* of tsearch(3), by inode number: existing files */
+	struct replay_file *first; /* all files, with deleted ones */
+	uint8_t *known;            /* a bit for each inode: the image's state does not count any more */
 	struct traced_blocks blocks;
 	struct replay_contradictions contradictions;
 };
@@ -47,25 +47,25 @@ struct replay_files {
 /* ENOMEM. */
 MUST_CHECK errcode_t replay_files_open(struct replay_files *files, struct image *image);
 
-/* NULL: there is none, or the image has it and it has not been read. */
+/* Returns NULL if there is none, or it has not been read from the image. */
 struct replay_file *replay_files_look_up(const struct replay_files *files, uint32_t ino);
 
 /*
- * The same, and the image's is read; where there is none, one is made up. *ret NULL: no inode can have this
- * number. ENOMEM, errors of reading the image.
+ * The same, but reads it from the image, or makes one up if it does not exist. *ret NULL: not a valid inode number.
+ * ENOMEM, errors of reading the image.
  */
 MUST_CHECK errcode_t replay_files_find(struct replay_files *files, uint32_t ino, struct replay_file **ret);
 
-/* A new one, which replay_files_look_up() does not find. *ret NULL: no inode can have this number. */
+/* Makes a new file, which replay_files_look_up() does not find. *ret NULL: not a valid inode number. */
 MUST_CHECK errcode_t replay_files_create(struct replay_files *files, uint32_t ino, struct replay_file **ret);
 
-/* It exists no longer. It is freed once no block is its own; its handle must be closed. */
+/* Deletes a file, whose handle must be closed. It is freed once it has no blocks. */
 void replay_files_delete(struct replay_files *files, struct replay_file *file);
 
-/* Blocks are no longer the file's, which may be freed now. */
+/* Removes blocks from the file, which may be freed by that. */
 void replay_files_release(struct replay_files *files, struct replay_file *file, uint64_t blocks);
 
-/* Shows those that exist, by inode number. */
+/* Calls show for existing files, by inode number. */
 void replay_files_each(const struct replay_files *files, void (*show)(const struct replay_file *file, void *context),
                        void *context);
 

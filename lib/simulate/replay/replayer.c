@@ -8,12 +8,12 @@
 #include "allocator/core/arithmetic.h"
 #include "allocator/preallocation/file_search.h"
 
-/* jbd2 commits after so many seconds at the latest (JBD2_DEFAULT_MAX_COMMIT_AGE). */
+/* jbd2 commits after at most this many seconds (JBD2_DEFAULT_MAX_COMMIT_AGE). */
 #define MOST_SECONDS_TO_COMMIT 5
 
 /* --- Streams ------------------------------------------------------------------------------------------------- */
 
-/* Of more streams than that several have one worker. */
+/* If there are more streams, several share a worker. */
 static errcode_t find_worker(struct replayer *replayer, const struct trace_event *event, struct ext2mb_worker **ret)
 {
 	uint64_t stream = replayer->streams == REPLAY_BY_PROCESSOR ? event->processor :
@@ -41,9 +41,9 @@ static uint64_t blocks_of(const struct replay_file *file)
 }
 
 /*
- * Where the kernel knows that a file ends with the request, it reserves nothing after it. It knows so from then on
- * until the file has been closed or grows; what was reserved before stays the file's. And it normalises a request by
- * how long the file is, which may be longer than all that has blocks.
+ * If the kernel knows that a file ends with the request, it preallocates nothing after it, from then on until the
+ * file is closed or grows; earlier preallocations stay the file's. It normalises a request by the file's size, which
+ * may exceed all mapped blocks.
  */
 static errcode_t open_handle(struct replay_file *file, const struct trace_event *event, struct replayer *replayer,
                              struct ext2mb_worker *worker)
@@ -85,7 +85,7 @@ static errcode_t commit(struct replayer *replayer)
 	return ext2mb_commit(replayer->image->mb);
 }
 
-/* The kernel has committed after so long; and where it gives blocks again, it has committed what freed them. */
+/* The kernel has committed by then. If it allocates freed blocks again, it has also committed their free. */
 static errcode_t commit_if_due(struct replayer *replayer, const struct trace_event *event)
 {
 	bool is_proved = event->kind == TRACE_ALLOCATE && event->count &&
@@ -98,9 +98,9 @@ static errcode_t commit_if_due(struct replayer *replayer, const struct trace_eve
 	return is_proved || event->seconds - replayer->pending_since >= MOST_SECONDS_TO_COMMIT ? commit(replayer) : 0;
 }
 
-/* --- Giving back --------------------------------------------------------------------------------------------- */
+/* --- Freeing ------------------------------------------------------------------------------------------------ */
 
-/* What an allocator refuses to free is a contradiction of a damaged image, and nothing else depends on it. */
+/* Blocks that the allocator refuses to free are contradictions of a damaged image; nothing else depends on them. */
 static errcode_t free_blocks(struct replayer *replayer, uint64_t start, uint64_t count)
 {
 	errcode_t error = ext2mb_free(replayer->image->worker, start, count);
@@ -128,7 +128,7 @@ static errcode_t free_data(struct replayer *replayer, struct replay_file *file, 
 	return error;
 }
 
-/* What the policy gave beyond what the kernel got. */
+/* Frees blocks that the policy allocated beyond the kernel's. */
 static errcode_t free_ahead(struct replayer *replayer, struct replay_file *file)
 {
 	errcode_t error = 0;
@@ -173,7 +173,7 @@ static bool is_possible(const struct replayer *replayer, const struct trace_even
 	       event->count <= geometry->end_block - event->block;
 }
 
-/* The whole clusters that the kernel frees: of those at the ends it has parts only, and may keep them. */
+/* Finds the whole clusters that the kernel frees: it may keep partial clusters at both ends. */
 static void find_freed(const struct replayer *replayer, const struct trace_event *event, uint64_t *start, uint64_t *end)
 {
 	uint64_t cluster = cluster_blocks(replayer), first = replayer->image->geometry.first_block;
@@ -214,7 +214,7 @@ static errcode_t replay_free(struct replayer *replayer, const struct trace_event
 	return error;
 }
 
-/* --- Getting blocks ------------------------------------------------------------------------------------------ */
+/* --- Allocating --------------------------------------------------------------------------------------------- */
 
 static errcode_t note_traced(struct replayer *replayer, struct replay_file *file, uint64_t start, uint64_t count,
                              bool is_data, uint64_t place)
@@ -231,7 +231,7 @@ static errcode_t note_traced(struct replayer *replayer, struct replay_file *file
 	return error;
 }
 
-/* One extent for the hole at `logical`; what it has after `end` is ahead of the kernel. */
+/* Allocates one extent for the hole at `logical`; its blocks after `end` are ahead of the kernel. */
 static errcode_t replay_extent(struct replayer *replayer, struct replay_file *file, const struct trace_event *event,
                                uint32_t logical, uint32_t end, struct ext2mb_worker *worker)
 {
@@ -250,7 +250,7 @@ static errcode_t replay_extent(struct replayer *replayer, struct replay_file *fi
 		.count = min_u64(hole_end, wanted_end) - logical,
 		.whole_count = round_up(image_blocks_of(replayer->image, event->whole_bytes), cluster_blocks(replayer)),
 		.hole_start = hole_start,
-		/* Where nothing follows, too. */
+		/* Also if nothing follows. */
 		.hole_end = round_down(hole_end, cluster_blocks(replayer)),
 		.left_physical = index ? runs->list[index - 1].physical + runs->list[index - 1].count : 0,
 		.right_physical = index < runs->count ? runs->list[index].physical : 0,
@@ -271,7 +271,7 @@ static errcode_t replay_extent(struct replayer *replayer, struct replay_file *fi
 	return error || !ahead.count ? error : file_runs_add(&file->runs, &ahead);
 }
 
-/* Everything that the kernel got: what is not there yet, extent by extent. */
+/* Allocates the kernel's blocks that are missing, extent by extent. */
 static errcode_t fill(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
 {
 	uint32_t end = event->logical + event->count;
@@ -329,7 +329,7 @@ static errcode_t replay_data(struct replayer *replayer, struct replay_file *file
 	return error;
 }
 
-/* The kernel's goals are blocks beside which something of the file is: that has its place on the simulated disk. */
+/* The kernel's goals are next to blocks of the file: these have places on the simulated disk. */
 static uint64_t translate_goal(const struct replayer *replayer, const struct replay_file *file, uint64_t goal)
 {
 	const struct geometry *geometry = &replayer->image->geometry;
@@ -349,7 +349,7 @@ static uint64_t translate_goal(const struct replayer *replayer, const struct rep
 			return min_u64(there[index].physical + (logical - there[index].logical) + before,
 			               geometry->end_block - 1);
 	}
-	/* Nothing is there: the inode's group. */
+	/* No block of the file is there: use the inode's group. */
 	return file->simulated_ino == file->ino ? goal : image_inode_group_start(replayer->image, file->simulated_ino);
 }
 
@@ -384,7 +384,7 @@ static errcode_t replay_other(struct replayer *replayer, struct replay_file *fil
 	return error;
 }
 
-/* Has the kernel got any of these blocks before? */
+/* Are any of these blocks mapped in the kernel's layout? */
 static bool has_blocks(const struct replay_file *file, const struct trace_event *event)
 {
 	const struct file_runs *runs = &file->runs;
@@ -398,7 +398,7 @@ static bool has_blocks(const struct replay_file *file, const struct trace_event 
 	return false;
 }
 
-/* The kernel allocates whole clusters; with data its file's are cut in the same way. */
+/* The kernel allocates whole clusters; a file's data is divided in the same way. */
 static bool is_whole(const struct replayer *replayer, const struct trace_event *event)
 {
 	uint64_t first = replayer->image->geometry.first_block;
@@ -451,7 +451,7 @@ static errcode_t replay_inode(struct replayer *replayer, struct replay_file *fil
 	const struct ext2mb_inode_request request = {
 		.struct_bytes = sizeof(request),
 		.parent = file->parent ? file->parent : EXT2_ROOT_INO,
-		/* The trace has no names; directories of different ones shall be spread. */
+		/* The trace has no names, but directories with different names must be spread. */
 		.name = name,
 		.flags = S_ISDIR(file->mode) ? EXT2MB_INODE_DIRECTORY : 0,
 	};

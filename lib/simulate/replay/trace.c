@@ -30,12 +30,12 @@ struct trace_reader {
 	void *context;
 	struct trace_counts *counts;
 	struct problem *problem;
-	struct device devices[MOST_DEVICES]; /* that were seen, the first of them */
+	struct device devices[MOST_DEVICES]; /* the first ones of the trace */
 	unsigned int device_count;
 	bool is_plain, has_begun;
 	uint64_t number; /* of the line */
 	struct trace_events *events;
-	struct trace_queue *queue; /* of the kernel's events */
+	struct trace_queue *queue; /* for the kernel's events */
 };
 
 static errcode_t read_device(const char *text, uint64_t *device)
@@ -76,7 +76,7 @@ static void count_device(struct trace_reader *reading, uint64_t device)
 	reading->devices[index].events++;
 }
 
-/* Once there are several to choose from, nothing more is replayed, but all that there are are counted. */
+/* Once there are several filesystems, nothing more is replayed, but all are counted. */
 static bool is_wanted(const struct trace_reader *reading, uint64_t device)
 {
 	return reading->wanted ? device == *reading->wanted : reading->device_count == 1;
@@ -125,7 +125,7 @@ static void note_not_understood(struct trace_reader *reading)
 
 static errcode_t read_event(struct trace_reader *reading, uint64_t device, const struct trace_event *event)
 {
-	/* The journals of all filesystems commit, also of those that nothing happens to. */
+	/* Journals of all filesystems commit, also of idle ones. */
 	if (event->kind != TRACE_COMMIT)
 		count_device(reading, device);
 	else if (!reading->wanted && (!reading->device_count || reading->devices[0].device != device))
@@ -200,7 +200,7 @@ static errcode_t read_kernels(struct trace_reader *reading, const char *text)
 		note_not_understood(reading);
 	if (kind != TRACE_LINE_EVENT || (strncmp(line.name, "ext4_", 5) != 0 && strncmp(line.name, "jbd2_", 5) != 0))
 		return 0;
-	/* Before the process is looked up, or one would stand for another on other devices. */
+	/* Checked before the process is looked up: on another device it may be in another allocation. */
 	if (!trace_line_device(&line, &device)) {
 		note_not_understood(reading);
 		return 0;
@@ -212,7 +212,7 @@ static errcode_t read_kernels(struct trace_reader *reading, const char *text)
 	return read_meaning(reading, &line, device);
 }
 
-/* The first line that says anything decides what the text is. */
+/* The first line with content decides the kind of text. */
 static errcode_t begin(struct trace_reader *reading, const char *text)
 {
 	size_t bytes = sizeof(plain_heading) - 1;
@@ -271,7 +271,7 @@ errcode_t trace_read(const char *path, const struct trace_options *options, trac
 	struct stat status;
 
 	*counts = (struct trace_counts){ 0 };
-	/* Before it is opened: a pipe would be waited for. */
+	/* Checked before open(2), which would wait on a pipe. */
 	if (stat(path, &status))
 		return problem_set(problem, errno, path, "cannot open");
 	if (!S_ISREG(status.st_mode))

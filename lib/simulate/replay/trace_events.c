@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The kernel's bits, as an old one prints them. */
+/* The kernel's bits, which old kernels print as numbers. */
 #define HINT_DATA 0x0020
 #define HINT_NOPREALLOC 0x0040
 #define DELAYED 0x0400
@@ -25,7 +25,7 @@ static bool read_u32(const struct trace_line *line, const char *field, uint32_t 
 	return true;
 }
 
-/* Events of mballoc call it inode. */
+/* Events of mballoc name the field inode. */
 static bool read_ino(const struct trace_line *line, uint32_t *ino)
 {
 	return (read_u32(line, "ino", ino) || read_u32(line, "inode", ino)) && *ino;
@@ -33,7 +33,7 @@ static bool read_ino(const struct trace_line *line, uint32_t *ino)
 
 /* --- Processes ----------------------------------------------------------------------------------------------- */
 
-/* The one of the line; where it is not known yet, it takes the place of another one. */
+/* Finds the line's process; a new one replaces another. */
 static struct trace_process *find_process(struct trace_events *events, uint64_t process)
 {
 	struct trace_process *first = &events->processes[process % (TRACE_PROCESSES - NEIGHBOURS)], *free = NULL;
@@ -52,7 +52,7 @@ static struct trace_process *find_process(struct trace_events *events, uint64_t 
 
 /* --- Events of several lines --------------------------------------------------------------------------------- */
 
-/* A length in clusters, as blocks. */
+/* Reads a length in clusters and returns blocks. */
 static bool read_length(const struct trace_line *line, uint32_t cluster_blocks, uint32_t *blocks)
 {
 	uint64_t clusters;
@@ -75,7 +75,7 @@ static enum trace_meaning ask(struct trace_process *process, const struct trace_
 	process->ino = ino;
 	process->logical = logical;
 	process->asked = asked;
-	/* Asked for without normalisation: only fallocate(2) does that. */
+	/* Only fallocate(2) requests blocks without normalisation. */
 	process->is_unwritten = trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
 	return TRACE_MEANS_LATER;
 }
@@ -96,7 +96,7 @@ static enum trace_meaning search(struct trace_process *process, const struct tra
 	return TRACE_MEANS_LATER;
 }
 
-/* The rest of a request that got less than it asked for is the same request. */
+/* After a short allocation, the rest belongs to the same request. */
 static void find_start(struct trace_process *process, struct trace_event *event)
 {
 	if (event->is_data && process->next_ino == event->ino && process->next_logical == event->logical &&
@@ -108,9 +108,9 @@ static void find_start(struct trace_process *process, struct trace_event *event)
 	process->next_left = event->is_data ? event->asked - event->count : 0;
 }
 
-/* --- Where files end ----------------------------------------------------------------------------------------- */
+/* --- Ends of files -------------------------------------------------------------------------------------------- */
 
-/* What was written before it was allocated, and is not known to be open. */
+/* Asks whether the file ends here: it was written before it was allocated, and is not known to be open. */
 static void question(struct trace_events *events, struct trace_process *process, const struct trace_line *line,
                      const struct trace_event *event)
 {
@@ -121,7 +121,7 @@ static void question(struct trace_events *events, struct trace_process *process,
 	process->ino = event->ino;
 }
 
-/* Other events of ext4 may lie between an allocation and its file's end; these do not. */
+/* Is this an event that does not come between an allocation and its file's end? */
 static bool goes_on(const struct trace_line *line)
 {
 	static const char *const names[] = {
@@ -148,7 +148,7 @@ static void answer(struct trace_events *events, struct trace_process *process, c
 	process->waits = 0;
 }
 
-/* All that one call of writeback allocates had been written before it began. */
+/* Everything that one call of writeback allocates was written before it began. */
 static void note_writeback(struct trace_events *events, const struct trace_line *line)
 {
 	events->is_delayed = trace_line_is(line, "ext4_allocate_blocks") &&

@@ -18,7 +18,7 @@ static bool is_digit(char byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* Digits, as many as there are; NULL: none, or more than fit. */
+/* Reads all digits; NULL: none, or the value overflows. */
 static const char *read_digits(const char *text, int base, uint64_t *value)
 {
 	char *end;
@@ -30,9 +30,10 @@ static const char *read_digits(const char *text, int base, uint64_t *value)
 	return errno || end == text ? NULL : end;
 }
 
-/* --- What stands before an event's name ---------------------------------------------------------------------- */
+/* --- The text before an event's name ------------------------------------------------------------------------- */
 
-/* Is [from, colon) a timestamp, after a blank or at the line's begin? "24226.876052" or, of other clocks, "24226". */
+/* Finds a timestamp that ends at the colon, after a blank or at the line's begin: "24226.876052" or, with other
+ * clocks, "24226". */
 static const char *find_timestamp(const char *text, const char *colon)
 {
 	const char *from = colon;
@@ -42,7 +43,7 @@ static const char *find_timestamp(const char *text, const char *colon)
 	return from < colon && is_digit(*from) && (from == text || is_blank(from[-1])) ? from : NULL;
 }
 
-/* The name with its colon after a timestamp, and after the system's name if that is there: "ext4:ext4_free_inode:". */
+/* Finds the event's name before its colon, after a timestamp and an optional system name: "ext4:ext4_free_inode:". */
 static const char *find_name(const char *text, size_t *bytes)
 {
 	text += strspn(text, " \t");
@@ -101,7 +102,8 @@ static bool parse_event(const char *text, struct trace_line *line)
 	return false;
 }
 
-/* --- What is no event ---------------------------------------------------------------------------------------- */
+/* --- Lines that are not events
+ * ------------------------------------------------------------------------------------------- */
 
 /*
  * tracefs: "CPU:0 [LOST 123 EVENTS]"; trace-cmd: "CPU:0 [123 EVENTS DROPPED]", "CPU:0 [EVENTS DROPPED]";
@@ -122,7 +124,7 @@ static bool parse_lost(const char *text, uint64_t *lost)
 	return !*at || read_digits(at, 10, lost);
 }
 
-/* "# entries-in-buffer/entries-written: 757/900   #P:2": what was written and is not there was overwritten. */
+/* "# entries-in-buffer/entries-written: 757/900 #P:2": the difference was overwritten. */
 static bool parse_overwritten(const char *text, uint64_t *lost)
 {
 	static const char heading[] = "# entries-in-buffer/entries-written: ";
@@ -164,7 +166,7 @@ bool trace_line_is(const struct trace_line *line, const char *name)
 	return strlen(name) == line->name_bytes && memcmp(name, line->name, line->name_bytes) == 0;
 }
 
-/* What follows the blank after its name; NULL: there is no such field. */
+/* Returns the text after the field's name and a blank; NULL: there is no such field. */
 static const char *find_field(const struct trace_line *line, const char *field)
 {
 	size_t bytes = strlen(field);

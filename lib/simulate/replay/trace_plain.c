@@ -13,7 +13,7 @@ struct field {
 	int base;
 };
 
-/* A number, "7:0" or "7,0" for a device, seconds with decimals. */
+/* Reads a number, "7:0" or "7,0" for a device, or seconds with decimals. */
 static bool read_value(const char *value, const struct field *field)
 {
 	char *end;
@@ -70,12 +70,12 @@ static bool read_kind(const char *value, struct trace_event *event)
 	return true;
 }
 
-/* What the fields are read into; 32 bits of them go to the event. */
+/* The fields' values; 32 bits of them go to the event. */
 struct values {
 	uint64_t ino, parent, mode, block, count, logical, asked, start, groups, file_blocks;
 };
 
-/* Names that are not known are left alone: a later version may have more of them. */
+/* Unknown names are ignored: a later version may have more of them. */
 static bool read_field(const char *name, size_t bytes, const char *value, struct values *values,
                        struct trace_event *event, uint64_t *device)
 {

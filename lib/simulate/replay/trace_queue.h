@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events that are held back, in their order, until it is known of the first of them whether its file ends there, and
- * how long the file was. The first is told by the next event of the same process, the second by what the same call of
- * writeback allocates later: all of that had been written before. Others' events lie between. Pure.
+ * Holds events back, in their order, until it is known whether the first one's file ends there, and how long the file
+ * was. The next event of the same process tells the former; later allocations of the same call of writeback tell the
+ * latter, because all of their data had been written before. Events of other processes lie between. Pure.
  */
 #pragma once
 
 #include "simulate/replay/trace_event.h"
 
-/* On two processors no answer to the first came later than after 9 events. */
+/* On two processors every answer about a file's end came within 9 events. */
 #define TRACE_QUEUE_EVENTS 256u
 
 struct queued_event {
 	struct trace_event event;
 	uint64_t device;
-	uint64_t waits;       /* the number of its question; 0: there is none */
-	bool is_in_writeback; /* which is not over */
+	uint64_t waits;       /* number of its question; 0: none */
+	bool is_in_writeback; /* its call of writeback is not over */
 };
 
 /* Zero-initialise. */
@@ -24,20 +24,20 @@ struct trace_queue {
 	unsigned int first, count;
 };
 
-/* There must be room. */
+/* The queue must have room. */
 void trace_queue_add(struct trace_queue *queue, const struct queued_event *event);
 
-/* The answer to a question, which may have been forgotten. */
+/* Answers a question, which may have been dropped. */
 void trace_queue_answer(struct trace_queue *queue, uint64_t waits, bool is_final);
 
-/* An allocation of writeback has been added: earlier ones of the same call learn how long their file was. */
+/* Called after an allocation of writeback was added: updates the file's length in earlier ones of the same call. */
 void trace_queue_extend(struct trace_queue *queue);
 
-/* The process has written back the file. */
+/* Notes that the process has written back the file. */
 void trace_queue_end_writeback(struct trace_queue *queue, uint64_t process, uint32_t ino);
 
 /*
- * The next event, if nothing is to be waited for: no answer and no end of writeback, or there would be no room for
- * more. is_end: neither will come.
+ * Returns the next event if it waits for neither an answer nor the end of writeback, or if the queue is full. is_end:
+ * neither will come.
  */
 bool trace_queue_next(struct trace_queue *queue, bool is_end, struct queued_event *event);

@@ -6,7 +6,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-/* Runs that overlap are equal: one that overlaps another is never in the tree beside it. */
+/* Overlapping runs compare as equal: the tree never has two of them. */
 static int by_place(const void *left, const void *right)
 {
 	const struct traced_run *one = left, *other = right;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each block is used for in the kernel's layout, of all that the trace is about: to find what a block that the
- * kernel frees is in the simulated layout. Runs that do not overlap, found in logarithmic time.
+ * The use of each block in the kernel's layout, for all files of the trace: so a block that the kernel frees is found
+ * in the simulated layout. Runs do not overlap, and are found in logarithmic time.
  */
 #pragma once
 
@@ -14,9 +14,9 @@ struct replay_file;
 
 struct traced_run {
 	uint64_t start, count;
-	struct replay_file *file; /* NULL: nobody asks whose they are */
+	struct replay_file *file; /* NULL: the file does not matter */
 	bool is_data;
-	uint64_t place; /* data: the first of these blocks in the file; else, on the simulated disk, 0: nowhere */
+	uint64_t place; /* data: the first logical block; else the block on the simulated disk, 0: none */
 };
 
 /* Zero-initialise. */
@@ -25,15 +25,15 @@ struct traced_blocks {
 	uint64_t runs;
 };
 
-/* A run that has any of these blocks; NULL: there is none. Until the next change. */
+/* Returns a run that has any of these blocks; NULL: none. Valid until the next change. */
 const struct traced_run *traced_blocks_find(const struct traced_blocks *blocks, uint64_t start, uint64_t count);
 
-/* Adds a run, of which no block may be there already, joined to the one that it continues. ENOMEM. */
+/* Adds a run, whose blocks must all be new, and joins it to the run that it continues. ENOMEM. */
 MUST_CHECK errcode_t traced_blocks_add(struct traced_blocks *blocks, const struct traced_run *run);
 
 /*
- * Takes a run out that has any of these blocks, cut to them: what else it had stays. *found is false when there is
- * none. ENOMEM.
+ * Removes these blocks from one run that has any of them; its other blocks stay. *found is false if there is none.
+ * ENOMEM.
  */
 MUST_CHECK errcode_t traced_blocks_remove(struct traced_blocks *blocks, uint64_t start, uint64_t count,
                                           struct traced_run *run, bool *found);

@@ -15,7 +15,7 @@
 struct file_totals {
 	uint64_t files; /* with blocks */
 	uint64_t blocks, extents, pieces, most_pieces, ideal, map_blocks;
-	uint64_t scored_blocks, scored_pieces; /* of files with more than a block, as e4defrag looks at them */
+	uint64_t scored_blocks, scored_pieces; /* of files with more than a block, as in e4defrag */
 };
 
 static void count_file(const struct image *image, const struct simulated_file *file, struct file_totals *totals)
@@ -51,7 +51,7 @@ static void count_set(const struct image *image, const struct file_set *set, str
 		count_set(image, child, totals);
 }
 
-/* Runs that touch across groups are one, as e2freefrag has it. */
+/* Joins runs that touch across groups, as e2freefrag does. */
 static errcode_t count_free(struct ext2mb *mb, struct histogram *free_extents)
 {
 	struct ext2mb_extent extent = { 0 };
@@ -80,7 +80,7 @@ errcode_t space_values_add(struct simulation *simulation, const char *section)
 	SCOPE_FREE struct histogram *space = calloc(1, sizeof(*space));
 	errcode_t error = space ? ext2mb_commit(image->mb) : ENOMEM;
 
-	/* Preallocations belong to no file yet: on disk they would be free. */
+	/* Preallocated blocks belong to no file yet: on disk they are free. */
 	preallocation_register_give_back(image->mb, &image->mb->closed_stats, NULL);
 	if (!error)
 		error = count_free(image->mb, space);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long a disk of 2014 would take to read and write what lies where: a model, nothing is measured. One disk with
- * 7200 revolutions a minute, of which the filesystem is the beginning. Whatever follows on the last access costs the
- * transfer alone. Anything else costs a seek, which grows with the square root of the distance, and half a revolution;
- * a short gap is waited out instead. Reads are served as they come, one after the other. Writes are kept until there
- * are DISK_WRITEBACK_BYTES of them, or disk_time_flush(), and then go in the order of their places, as from an
- * elevator.
+ * Models the time that a disk of 2014 would take to read and write a layout; nothing is measured. It is one disk with
+ * 7200 revolutions a minute, and the filesystem is at its beginning. An access that continues the last one costs only
+ * the transfer. Any other access costs a seek, which grows with the square root of the distance, and half a
+ * revolution; for a short gap the disk waits instead. Reads are served in their order. Writes are collected until
+ * there are DISK_WRITEBACK_BYTES of them, or until disk_time_flush(), and then sorted by block, as by an elevator.
  *
  * Not modelled: several requests in flight, the disk's own cache and zones, the journal, metadata, the processor.
  */
@@ -38,7 +37,7 @@ void disk_time_read(struct disk_time *disk, uint64_t start, uint64_t count);
 /* ENOMEM. */
 MUST_CHECK errcode_t disk_time_write(struct disk_time *disk, uint64_t start, uint64_t count);
 
-/* What is still kept is written. */
+/* Writes the collected writes. */
 void disk_time_flush(struct disk_time *disk);
 
 void disk_time_close(struct disk_time *disk);

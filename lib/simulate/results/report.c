@@ -28,7 +28,7 @@ static void print_rule(FILE *stream, int width)
 		fputc('-', stream);
 }
 
-/* What was measured then means nothing. */
+/* Were other programs so busy that the measurement means nothing? */
 static bool is_disturbed(const struct simulate_options *options, const struct measurement *measurement)
 {
 	const struct result_value *others = result_find(&measurement->result, NULL, "others_processors");
@@ -36,7 +36,7 @@ static bool is_disturbed(const struct simulate_options *options, const struct me
 	return others && load_disturbs(others->value, measurement->threads, options->online_processors);
 }
 
-/* After the tables: how busy others were, and what that did to the figures. */
+/* Prints after the tables how busy other programs were, and the effect on the figures. */
 static void print_load(FILE *stream, const struct simulate_options *options, const struct measurement *measurements,
                        size_t count)
 {
@@ -77,7 +77,7 @@ static void print_value(FILE *stream, const struct simulate_options *options, co
 	fprintf(stream, " | %*s", width, text);
 }
 
-/* All values with one number of threads, a line each, with where they come from; a column for each configuration. */
+/* Prints all values with one number of threads: a line for each, with its origin; a column for each configuration. */
 static void print_by_value(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
 {
 	const struct configuration *configurations = options->configurations;
@@ -110,7 +110,7 @@ static void print_by_value(FILE *stream, const struct simulate_options *options,
 	}
 }
 
-/* One value: a line for each configuration, a column for each number of threads. */
+/* Prints one value: a line for each configuration, a column for each number of threads. */
 static void print_by_threads(FILE *stream, const struct simulate_options *options,
                              const struct measurement *measurements)
 {
@@ -121,7 +121,10 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	        value ? result_kind_name(value->kind) : "", options->machine ? "modelled processors" : "threads",
 	        FIRST_COLUMN, "");
 	for (size_t column = 0; column < options->thread_count; column++)
-		fprintf(stream, " | %*u", COLUMN, options->threads[column]);
+		if (options->threads[column])
+			fprintf(stream, " | %*u", COLUMN, options->threads[column]);
+		else
+			fprintf(stream, " | %*s", COLUMN, "none: in turns");
 	fputs(" |\n|", stream);
 	print_rule(stream, FIRST_COLUMN + 2);
 	for (size_t column = 0; column < options->thread_count; column++) {
@@ -165,11 +168,11 @@ static unsigned int most_threads(const struct simulate_options *options)
 	return most;
 }
 
-/* What the law says of more processors than there are: never to be taken for measured. */
+/* Prints the law's extrapolation to more processors, marked as not measured. */
 static void print_fits(FILE *stream, const struct simulate_options *options, const struct measurement *measurements)
 {
 	const unsigned int most = most_threads(options);
-	/* As the table above has it: of all threads together, or of each. */
+	/* The same unit as in the table above: of all threads together, or of each. */
 	const double shares = strcmp(options->workload->row, "ops") == 0 ? 1 : most;
 	bool is_first = true;
 
@@ -203,7 +206,7 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 		shown_print(stream, options, measurements, count);
 		return;
 	}
-	/* The threads that a table of values belongs to; with several, a table each. */
+	/* With several numbers of threads there is a table for each. */
 	for (size_t column = 0; column < options->thread_count; column++) {
 		if (column)
 			fputc('\n', stream);
@@ -241,7 +244,7 @@ static void write_choices(struct json *json, const struct policy_options *option
 	json_close_array(json);
 }
 
-/* The tunables that were set. */
+/* Writes the tunables that were set. */
 static void write_tunables(struct json *json, const struct policy_options *options)
 {
 	const struct tunable *tunable;
@@ -262,7 +265,7 @@ static void write_tunables(struct json *json, const struct policy_options *optio
 	json_close_object(json);
 }
 
-/* The word of this index among words with | between them. */
+/* Writes the word of this index among words with | between them. */
 static void write_choice(struct json *json, const struct workload_option *option, uint64_t index)
 {
 	const char *word = option->argument;
@@ -272,7 +275,7 @@ static void write_choice(struct json *json, const struct workload_option *option
 	json_bytes(json, option->name, word, strcspn(word, "|"));
 }
 
-/* Null: not known. */
+/* Writes null if the value is unknown. */
 static void write_number(struct json *json, const struct result_value *value)
 {
 	if (value->kind == RESULT_MEASURED && value->value < 0) {

@@ -58,7 +58,7 @@ bool scalability_fit(const struct scalability_point *points, size_t count, struc
 		fit->sigma = not_negative(sums.uy / sums.uu);
 		fit->kappa = 0;
 	}
-	/* Queueing alone makes nothing slower than one thread is. */
+	/* Queueing alone never makes several threads slower than one. */
 	if (fit->sigma > 1) {
 		fit->sigma = 1;
 		fit->kappa = not_negative((sums.vy - sums.uv) / sums.vv);

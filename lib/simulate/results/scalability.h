@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Gunther's universal scalability law: N threads do lambda N / (1 + sigma (N - 1) + kappa N (N - 1)) operations a
- * second; sigma is what they queue for, kappa what they have to tell one another. Pure.
+ * second; sigma is the share of queueing, kappa that of coherency. Pure.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct scalability_point {
 	double threads;
-	double operations; /* a second, of all threads together, measured */
+	double operations; /* measured, a second, of all threads together */
 };
 
 struct scalability {
@@ -18,9 +18,9 @@ struct scalability {
 };
 
 /*
- * Least squares over the points; lambda is what one thread does. With only one more point kappa is 0: two
- * parameters cannot be told from one number. Neither is below 0, and sigma, which cannot make several threads slower
- * than one, is at most 1; what is above that is kappa's. False: one thread was not measured, or nothing else.
+ * Least squares over the points; lambda is the rate of one thread. With only one more point kappa is 0, because one
+ * number cannot determine two parameters. Neither is below 0. sigma, which cannot make several threads slower than
+ * one, is at most 1; any excess goes to kappa. False: one thread was not measured, or nothing else was.
  */
 bool scalability_fit(const struct scalability_point *points, size_t count, struct scalability *fit);
 

@@ -18,7 +18,7 @@ struct list {
 	size_t count;
 };
 
-/* Its name is followed by the scan, where there is something to say of it. */
+/* The scan follows the name, if it is not the default. */
 __attribute__((format(printf, 4, 5))) static void add(struct list *list, const struct policy_options *options,
                                                       enum way way, const char *format, ...)
 {
@@ -210,7 +210,7 @@ static void list_patches(struct list *list, const struct policy_options *options
 		if (!choices)
 			continue;
 		variant.choices_added |= choices;
-		/* What base had and the series has not went with the patch that scans in place. */
+		/* The patch that scans in place removed what base has and the series lacks. */
 		if (patch == 16)
 			variant.choices_dropped |= policy_choices(POLICY_BASE) & ~policy_choices(POLICY_SERIES);
 		add(list, &variant, patch == PATCHES ? WAY_SERIES : WAY_STEP,
@@ -242,7 +242,7 @@ static void list_orphans(struct list *list, const struct policy_options *options
 {
 	static const struct {
 		unsigned int word;
-		enum way way; /* of the two patches that brought the orphan file the second one took its lock away */
+		enum way way; /* the second of the orphan file's two patches removed its lock */
 		const char *name;
 	} kinds[] = { { 2, WAY_BOUND, "none" }, { 1, WAY_STEP, "locked" }, { 0, WAY_OURS, "lockless" } };
 

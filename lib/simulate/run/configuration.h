@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* With which policy and choices the allocator is opened: one, or several that are compared. Pure. */
+/* Configurations of the allocator, policy and choices: one, or several that are compared. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,56 +10,55 @@
 
 #define CONFIGURATION_NAME_BYTES 64
 
-/* Whose way of doing it a configuration shows: what charts have a colour for, the same in each of them. */
+/* The kind of a configuration, which decides its colour in all charts. */
 enum way {
 	WAY_OURS,
-	WAY_OURS_IN_PART, /* ours with something left out or set */
+	WAY_OURS_IN_PART, /* ours with a choice dropped or a tunable set */
 	WAY_BASE,         /* Linux before the series */
 	WAY_STEP,         /* Linux with some of a series' patches */
 	WAY_SERIES,       /* Linux with all of them */
-	WAY_LINUX,        /* what the series has not changed */
-	WAY_OTHER,        /* another filesystem's, or a proposal that Linux has not taken */
-	WAY_BOUND,        /* not done at all */
+	WAY_LINUX,        /* Linux where the series changed nothing */
+	WAY_OTHER,        /* another filesystem's, or a proposal that Linux has not merged */
+	WAY_BOUND,        /* without the feature: a bound */
 };
 
 #define WAYS (WAY_BOUND + 1)
 
 struct configuration {
-	char name[CONFIGURATION_NAME_BYTES]; /* as tables call it */
+	char name[CONFIGURATION_NAME_BYTES]; /* its name in tables */
 	enum way way;
 	struct policy_options options;
-	unsigned int orphans; /* 1 and the number of a word of the workload's option --orphans; 0: as it is set */
-	bool is_traced;       /* blocks go where a trace says that they went; nothing is chosen */
+	unsigned int orphans; /* 1 + the index of a word of the workload's option --orphans; 0: as set */
+	bool is_traced;       /* blocks are those of the trace; no policy chooses */
 };
 
 /*
- * Adds the choices that text names to *choices: names or numbers of patches, "try-lock,4,8-10". A number that belongs
- * to a patch without a choice (6, 7, 12 to 14) adds nothing. EINVAL: names something else.
+ * Adds choices to *choices. text has names or numbers of patches: "try-lock,4,8-10". Patches without a choice (6, 7,
+ * 12 to 14) add nothing. EINVAL: an unknown name.
  */
 MUST_CHECK errcode_t configuration_parse_choices(const char *text, uint32_t *choices);
 
 enum comparison {
 	COMPARE_NOTHING,
-	COMPARE_POLICIES, /* base and series, each linear and indexed; ext2mb; somebody's own if that is the policy */
-	COMPARE_NORMALIZATIONS, /* how much is reserved: table, pow2, ext2mb; with and without stripes */
-	COMPARE_WINDOWS,        /* windows for small files: none, by thread, by directory, and where its inodes are */
-	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the scan of the options given */
+	COMPARE_POLICIES, /* base and series, each linear and indexed; ext2mb; the user's own if that is the policy */
+	COMPARE_NORMALIZATIONS, /* table, pow2, ext2mb; with and without stripes */
+	COMPARE_WINDOWS,        /* locality groups: none, by thread, by directory, and near its inodes */
+	COMPARE_PATCHES,        /* base, base after each patch, ext2mb; all with the given scan */
 	COMPARE_MAIN,           /* base, series, ext2mb, and ext2mb with the kernel's normalisation */
-	COMPARE_ORPHANS, /* how orphans are kept: not at all, with a lock, without; of workloads that keep some */
+	COMPARE_ORPHANS,        /* for workloads with orphans: none, with a lock, without a lock */
 };
 
-/* The stripe that the options say, in blocks; where they leave it open or say none, the one that is compared with. */
+/* The options' stripe in blocks; if they have none, the one for comparisons. */
 uint32_t configuration_stripe(const struct policy_options *options);
 
-/* Whether the comparison has runs with several values of a tunable, so that nobody else can set it. */
+/* Whether the runs of the comparison differ in a tunable, so that the user cannot set it. */
 bool configuration_varies(enum comparison comparison, const char *tunable);
 
 /*
- * The configurations of a comparison, made from what the options say of everything else. The caller frees *ret.
- * ENOMEM.
+ * Makes the configurations of a comparison; everything else is as in the options. The caller frees *ret. ENOMEM.
  */
 MUST_CHECK errcode_t configuration_list(enum comparison comparison, const struct policy_options *options,
                                         struct configuration **ret, size_t *count);
 
-/* Puts what a trace says before all others. ENOMEM, and nothing has changed. */
+/* Inserts the configuration of the trace before all others. ENOMEM; then nothing has changed. */
 MUST_CHECK errcode_t configuration_add_traced(struct configuration **list, size_t *count);

@@ -7,7 +7,7 @@
 #include "support/cleanup.h"
 #include "support/seconds.h"
 
-/* As a part of all processors: what a quiet machine does beside. */
+/* The share of all processors that a quiet machine uses otherwise. */
 #define LITTLE 0.1
 
 /* Words of the first line of /proc/stat. */

@@ -11,9 +11,9 @@
 #define MOST_NANOSECONDS 1000000000u
 
 /*
- * call and shared are fitted to what one processor does and to what the most do with the best policy, handover to what
- * the most do with base (kunpeng-920, amd-9654) or with a locked orphan file (xeon-truncate), waiter to 29 clients;
- * doc/results/simulate.md compares all else with what was published.
+ * call and shared are fitted to the rate of one processor and to that of the most processors with the best policy,
+ * handover to that of the most processors with base (kunpeng-920, amd-9654) or with a locked orphan file
+ * (xeon-truncate), waiter to 29 clients; doc/results/simulate.md compares the other published figures.
  */
 static const struct machine presets[] = {
 	{ "kunpeng-920", 2150, 100, 1050, 0, 605 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What calls cost on a machine that is modelled: many processors, of which this one need not have any. Each preset is
- * fitted to figures that somebody has published of that machine, for one kind of call; see e2allocsim(8).
+ * The cost of calls on a modelled machine, which may have more processors than this one. Each preset is fitted to
+ * published figures of that machine, for one kind of call; see e2allocsim(8).
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 /* Nanoseconds. */
 struct machine {
 	const char *name;
-	uint32_t call;     /* of a call: what a processor does by itself */
-	uint32_t held;     /* of the allocator's locks, each time that one is taken */
-	uint32_t handover; /* more, where another processor had that lock last */
-	uint32_t waiter;   /* and for each processor that waits for it then */
-	uint32_t shared; /* of a call: what one processor at a time does outside of the allocator, as in the journal */
+	uint32_t call;     /* of a call: private work of a processor */
+	uint32_t held;     /* for each acquisition of a lock of the allocator */
+	uint32_t handover; /* added if another processor had that lock last */
+	uint32_t waiter;   /* added for each processor that waits for it then */
+	uint32_t shared;   /* of a call: serialised work outside of the allocator, as in the journal */
 };
 
-/* A preset; NULL after the last one. */
+/* Returns a preset; NULL after the last one. */
 const struct machine *machine_get(unsigned int index);
 
-/* A preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED" in nanoseconds. EINVAL. */
+/* Parses a preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED" in nanoseconds. EINVAL. */
 MUST_CHECK errcode_t machine_parse(const char *text, struct machine *machine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is to be measured, and what was. */
+/* Options and results of measurements. */
 #pragma once
 
 #include "simulate/run/configuration.h"
@@ -8,25 +8,25 @@
 
 struct simulate_options {
 	const char *image;
-	const char *image_file; /* where it lies while it is not called that yet; NULL: it is */
-	const char *input;      /* of a workload that has one */
-	const char *directory;  /* that is made in its root; NULL: called as the workload */
+	const char *image_file; /* its temporary name; NULL: none */
+	const char *input;      /* the workload's input, if it has one */
+	const char *directory;  /* made in its root; NULL: the workload's name */
 	const struct workload *workload;
 	const struct setting *settings; /* one for each of the workload's options */
 	const struct configuration *configurations;
 	size_t configuration_count;
 	const unsigned int *threads;
 	size_t thread_count;
-	unsigned int online_processors; /* reports fit laws to measurements of at most so many threads */
-	unsigned int repeats;           /* at least 1; of each measured value the median is taken */
+	unsigned int online_processors; /* reports fit laws to measurements of at most this many threads */
+	unsigned int repeats;           /* at least 1; measured values are medians */
 	unsigned int processors;        /* modelled in single-threaded runs */
-	const struct machine *machine;  /* that is modelled; then `threads` are processors of it. NULL: none */
-	unsigned int cpu_percent;       /* of a processor that each stream may have; 0: no limit */
-	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock with each search, as Linux
-	                   does */
+	const struct machine *machine;  /* the modelled machine, whose processors are `threads`; NULL: none */
+	unsigned int cpu_percent;       /* the limit of each stream, of one processor; 0: none */
+	bool checksums; /* with threads: compute a bitmap's checksum under the group's lock after each search, as
+	                 * Linux does */
 	uint64_t seed;
-	bool dry_run;   /* leave the image as it is; so always when more than one thing is measured */
-	uint32_t shown; /* what the kernel would show after each run: a bit for each enum kernel_form */
+	bool dry_run;   /* leave the image unchanged; implied by several measurements */
+	uint32_t shown; /* the kernel's forms to show after each run: a bit for each enum kernel_form */
 	bool shown_as_json;
 	struct progress *progress;
 };
@@ -35,5 +35,5 @@ struct measurement {
 	const struct configuration *configuration;
 	unsigned int threads; /* or processors of the machine */
 	struct result result;
-	char *shown; /* owned; NULL: nothing was to be shown */
+	char *shown; /* owned; NULL: none */
 };

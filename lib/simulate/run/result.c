@@ -26,7 +26,7 @@ static int by_value(const void *left, const void *right)
 	return (*one > *other) - (*one < *other);
 }
 
-/* With the values between which it lies weighed, as R and NumPy do it. */
+/* Interpolates between two values, as R and NumPy do. */
 static double quantile(const double *sorted, size_t count, double part)
 {
 	double place = part * (double)(count - 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A workload: what it is called, what can be set, and how it runs. It runs on the metadata of a real image through an
- * allocator that is opened for it, and tells what it found as named values. No data is written.
+ * A workload: its name, its options, and its code. It runs on the metadata of a real image through an allocator that
+ * is opened for it, and returns named values. No data is written.
  *
- * A new workload: a file of workloads/ with a `const struct workload`, named in ../simulate.h, in simulate.c and in
- * rules.mk; a section of misc/e2allocsim.8; and, to be part of `e2allocsim all`, an experiment in
- * overview/overview.c. doc/READING.md has the tests that want to know of it.
+ * A new workload is a file of workloads/ with a `const struct workload`, named in ../simulate.h, in simulate.c and in
+ * rules.mk; a section of misc/e2allocsim.8; and, for `e2allocsim all`, an experiment in overview/overview.c.
+ * doc/READING.md lists the tests that need to know it.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ enum setting_kind {
 	SETTING_NUMBER,
 	SETTING_BYTES,  /* "8K"; a plain number is bytes */
 	SETTING_FLAG,   /* takes no argument; 0 or 1 */
-	SETTING_CHOICE, /* one of the words of `argument`, "this|that"; the number is its index */
+	SETTING_CHOICE, /* one of the words of `argument`, "this|that"; the value is its index */
 	SETTING_TEXT,
 };
 
-/* An option --NAME=ARGUMENT of one workload; the setting's index in the list is what the workload knows it by. */
+/* An option --NAME=ARGUMENT of one workload, which knows the setting by its index in the list. */
 struct workload_option {
 	const char *name; /* NULL after the last one */
 	const char *argument;
@@ -39,24 +39,26 @@ struct setting {
 	const char *text; /* SETTING_TEXT: NULL if not given */
 };
 
-/* What a workload finds when it runs. */
+/* The environment of a running workload. */
 struct simulation {
 	struct image *image;                  /* open, with an allocator attached */
-	const struct policy_options *options; /* with which it was opened */
+	const struct policy_options *options; /* of the allocator */
 	const struct setting *settings;       /* one for each of the workload's options */
-	unsigned int threads;                 /* 0: the streams take turns in one, in an order that the seed decides */
-	bool is_one_process;           /* without threads: one writes all streams, one after the other, on one CPU */
+	unsigned int threads;                 /* 0: the streams take turns in one thread, in an order that the seed
+	                                       * decides */
+	bool is_one_process;           /* without threads: one process writes all streams, one after the other, on one
+	                                * CPU */
 	unsigned int processors;       /* modelled in single-threaded runs: see processors.h */
-	const struct machine *machine; /* whose costs are modelled, without threads: see clocks.h; NULL: none */
+	const struct machine *machine; /* the modelled machine, without threads: see clocks.h; NULL: none */
 	unsigned int cpu_percent;      /* of a processor that each stream may have; 0: no limit */
-	struct clocks *clocks;         /* of the streams that run now, with a machine */
-	uint64_t journal_locks;        /* of the filesystem's lock, that the journal's own thread would take */
+	struct clocks *clocks;         /* of the running streams, with a machine */
+	uint64_t journal_locks;        /* acquisitions of the filesystem's lock by the journal's thread */
 	bool checksums;                /* with threads: see --checksums */
 	uint64_t seed;
-	const char *input; /* the file that it reads; NULL unless the workload has an input */
+	const char *input; /* the input file; NULL unless the workload has one */
 	bool is_traced;    /* see struct configuration */
-	const char *name;  /* the configuration's */
-	struct pool *pool; /* of so many workers */
+	const char *name;  /* of the configuration */
+	struct pool *pool; /* its workers are the threads */
 	struct progress *progress;
 	struct result *result;
 	struct problem *problem;
@@ -65,17 +67,21 @@ struct simulation {
 struct workload {
 	const char *name;
 	const char *summary; /* one line */
-	const char *input;   /* what the argument before IMAGE is called, a file that it reads; NULL: there is none */
-	const char *row;     /* key of the value that makes a table of policies by threads; NULL: values by policies */
+	const char *input;   /* name of the argument before IMAGE, an input file; NULL: none */
+	const char *row; /* key of the value for tables of policies by threads; NULL: tables of values by policies */
 	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
+	bool models_machines;                  /* its calls cost what they cost on simulation->machine */
+
+	/* Whether its settings are such that it can run; the problem says why not. Pure; NULL: they all are. */
+	errcode_t (*check)(const struct setting *settings, struct problem *problem);
 
 	/*
-	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns when
-	 * all its threads have ended. What the files are then is what the image will hold; one with an input makes
-	 * none, and leaves the image as it is. Main thread.
+	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns
+	 * when all its threads have ended. The image will hold the files as they are then. A workload with an input
+	 * makes none, and leaves the image unchanged. Main thread.
 	 */
 	errcode_t (*run)(struct simulation *simulation);
 
-	/* Adds values to the result when everything, maps and directories too, has its place; NULL: none. */
+	/* Adds values to the result after file_set_place(); NULL: none. */
 	errcode_t (*measure)(struct simulation *simulation);
 };

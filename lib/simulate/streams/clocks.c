@@ -9,27 +9,27 @@
 #include "support/cleanup.h"
 
 #define NOBODY UINT32_MAX
-#define SLICE_NS UINT64_C(3000000)    /* the least that Linux lets a process run */
-#define PERIOD_NS UINT64_C(100000000) /* of CPU limits: cpu.max of a control group, if nothing else is said */
+#define SLICE_NS UINT64_C(3000000)    /* the minimum time slice of Linux */
+#define PERIOD_NS UINT64_C(100000000) /* default period of a control group's cpu.max */
 
 struct resource {
 	uint64_t free_at;
-	uint64_t cost;  /* of the last time */
-	uint32_t owner; /* the processor that had it last, or NOBODY */
-	bool is_wanted; /* its owner had to wait for it: others still do, and one of them has it before the owner's next
-	                   time */
+	uint64_t cost;  /* of the last acquisition */
+	uint32_t owner; /* the processor that last had it, or NOBODY */
+	bool is_wanted; /* its owner had to wait for it: other processors still wait, and one gets it before the
+	                 * owner's next time */
 };
 
 struct processor {
 	uint64_t now;
 	uint64_t slice_end;
-	uint32_t *streams; /* bound to it and not over; owned by clocks */
+	uint32_t *streams; /* streams bound to it that are not over; owned by clocks */
 	uint32_t count, turn;
 };
 
-/* With a CPU limit. */
+/* A stream's use of its CPU limit. */
 struct quota {
-	uint64_t used, period; /* of which period it is */
+	uint64_t used, period; /* time used in this period */
 };
 
 struct clocks {
@@ -37,7 +37,7 @@ struct clocks {
 	struct machine machine;
 	unsigned int processor_count;
 	struct processor *processors;
-	uint32_t *heap; /* of processors that have streams, the one furthest behind first */
+	uint32_t *heap; /* processors with streams, that with the earliest clock first */
 	uint32_t heap_count;
 	uint32_t *streams;
 	struct quota *quotas; /* by stream; NULL: no limits */
@@ -56,7 +56,7 @@ static struct processor *current(const struct clocks *clocks)
 	return &clocks->processors[clocks->current];
 }
 
-/* The processor waits until it can have it; *waits says whether it has to. */
+/* The processor waits until the resource is free; *waits says whether it had to. */
 static void spend(struct clocks *clocks, struct resource *resource, uint64_t held, bool *waits)
 {
 	struct processor *processor = current(clocks);
@@ -122,7 +122,7 @@ static bool is_behind(const struct clocks *clocks, uint32_t one, uint32_t other)
 	return now < then || (now == then && one < other);
 }
 
-/* The processor at the top has a later clock now, or has been replaced. */
+/* Called after the processor at the top has got a later clock, or has been replaced. */
 static void sift_down(struct clocks *clocks)
 {
 	uint32_t *heap = clocks->heap, place = 0, moved = heap[0];
@@ -140,7 +140,7 @@ static void sift_down(struct clocks *clocks)
 	heap[place] = moved;
 }
 
-/* Between half of it and one and a half times: processors that never differ would meet always or never. */
+/* Random, from half to one and a half of the call's time: processors with equal times would always or never meet. */
 static uint64_t call_time(struct clocks *clocks)
 {
 	uint32_t call = clocks->machine.call;
@@ -167,7 +167,7 @@ static errcode_t create_resources(struct clocks *clocks, const struct clocks_opt
 	return 0;
 }
 
-/* Stream N on processor N, and so on from the first one again. */
+/* Binds streams to processors in turn. */
 static errcode_t bind_streams(struct clocks *clocks, const struct clocks_options *options)
 {
 	uint32_t *next = clocks->streams = calloc(options->streams + 1, sizeof(*clocks->streams));
@@ -188,7 +188,7 @@ static errcode_t bind_streams(struct clocks *clocks, const struct clocks_options
 		processor->now = call_time(clocks);
 		processor->slice_end = SLICE_NS;
 	}
-	/* In the order of their clocks is a heap, too; they differ by less than a call. */
+	/* Clocks in ascending order are a heap, too; they differ by less than a call. */
 	for (uint32_t end = 1; end < clocks->heap_count; end++)
 		for (uint32_t place = end;
 		     place && is_behind(clocks, clocks->heap[place], clocks->heap[(place - 1) / 2]);
@@ -213,7 +213,7 @@ errcode_t clocks_create(const struct clocks_options *options, struct clocks **re
 	clocks->quota_ns = PERIOD_NS / 100 * options->cpu_percent;
 	clocks->contention = (struct contention){
 		.is_busy = is_busy,
-		.has_taken = has_locked, /* the bitmap is marked under the lock once more */
+		.has_taken = has_locked, /* marking the bitmap takes the lock again */
 		.context = clocks,
 		.has_locked = has_locked,
 		.is_contended = is_contended,
@@ -263,7 +263,7 @@ static bool may_run(struct clocks *clocks, uint32_t stream, uint64_t now)
 	return quota->used < clocks->quota_ns;
 }
 
-/* To the processor's next stream that may run; false: none may before the next period. */
+/* Moves to the processor's next stream that may run; false: none before the next period. */
 static bool find_stream(struct clocks *clocks, struct processor *processor)
 {
 	if (processor->now >= processor->slice_end && processor->count > 1) {
@@ -295,7 +295,7 @@ unsigned int clocks_begin(struct clocks *clocks)
 	}
 }
 
-/* What all processors share is shared by turns, and what that costs is in its time. */
+/* Processors use the shared resource in turns; its time includes the hand-over. */
 static void pass_journal(struct clocks *clocks)
 {
 	struct processor *processor = current(clocks);

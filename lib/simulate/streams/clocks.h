@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processors with a clock each, for streams that take turns in one thread: the one furthest behind has the next turn.
- * A turn moves it on by what a machine (machine.h) takes for it, with what it waits for locks that others hold then.
- * Streams are bound to processors, one after the other; those of one processor share its time by slices. All is
- * modelled, and the same each time. One thread.
+ * Processors with a clock each, for streams that take turns in one thread: the processor with the earliest clock has
+ * the next turn. A turn advances its clock by the time that a machine (machine.h) takes for it, with waits for locks
+ * that other processors hold then. Streams are bound to processors in turn; those of one processor share its time by
+ * slices. Everything is modelled and deterministic. One thread.
  */
 #pragma once
 
@@ -12,23 +12,23 @@
 
 struct clocks;
 
-/* What can be waited for; groups and blocks have an index. */
+/* Resources to wait for; groups and blocks have an index. */
 enum modelled_lock {
 	LOCK_OF_GROUP,
 	LOCK_OF_FILESYSTEM,   /* s_md_lock */
 	LOCK_OF_ORPHANS,      /* of the orphan file, or the list's */
-	LINE_OF_ORPHAN_BLOCK, /* no lock: a line that goes from processor to processor */
+	LINE_OF_ORPHAN_BLOCK, /* not a lock: a cache line that moves between processors */
 	MODELLED_LOCKS,
 };
 
-/* An orphan file has no more. */
+/* The most blocks of an orphan file. */
 #define CLOCKS_MOST_ORPHAN_BLOCKS 512
 
 struct clocks_options {
 	const struct machine *machine;
 	unsigned int processors, streams;
 	uint32_t groups;
-	unsigned int cpu_percent; /* of a processor, that a stream may have in each 100 ms; 0: all of it */
+	unsigned int cpu_percent; /* of a processor for a stream in each 100 ms; 0: no limit */
 	uint64_t seed;
 };
 
@@ -38,25 +38,25 @@ MUST_CHECK errcode_t clocks_create(const struct clocks_options *options, struct 
 /* NULL is allowed. */
 void clocks_destroy(struct clocks *clocks);
 
-/* For contention_simulate(): a group is busy as long as another processor's turn holds its lock. */
+/* For contention_simulate(): a group is busy while another processor's turn holds its lock. */
 const struct contention *clocks_contention(const struct clocks *clocks);
 
-/* Begins a turn, and says which stream's it is; there is one that is not over. */
+/* Begins a turn and returns its stream; at least one stream must not be over. */
 unsigned int clocks_begin(struct clocks *clocks);
 
-/* The turn's stream takes a lock so many times. */
+/* The turn's stream takes a lock `times` times. */
 void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index, uint64_t times);
 
 /* Ends the turn. */
 void clocks_end(struct clocks *clocks, bool stream_is_over);
 
-/* Seconds since the beginning, by the clock of the processor whose turn it is. */
+/* Seconds since the beginning, by the clock of the turn's processor. */
 double clocks_now(const struct clocks *clocks);
 
 struct clocks_cost {
 	double seconds;       /* until the last stream was over */
-	double waited_share;  /* of all processors' time, for locks and for what they share */
-	double limited_share; /* of it, with nothing to run but streams that have had their time */
+	double waited_share;  /* of all processors' time: waits for locks and the shared resource */
+	double limited_share; /* of all processors' time: all streams had used up their limit */
 };
 
 struct clocks_cost clocks_cost(const struct clocks *clocks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's s_lock_busy: more with each group's lock that is waited for, less with each other one. Pure. */
+/* The kernel's s_lock_busy: grows with each group lock that is contended, and shrinks with each other one. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,18 +10,18 @@
 #define NOBODY UINT32_MAX
 
 struct stream_place {
-	uint32_t group; /* that it holds, or NOWHERE */
-	uint64_t turn;  /* its latest */
+	uint32_t group; /* the group whose lock it holds, or NOWHERE */
+	uint64_t turn;  /* its latest turn */
 };
 
 struct processors {
 	struct contention contention;
-	unsigned int others; /* processors other than that of the stream whose turn it is */
+	unsigned int others; /* processors without the present stream's */
 	uint64_t turn;
-	uint32_t stream;      /* whose turn it is, or NOBODY */
-	uint32_t taken_group; /* in this turn, or NOWHERE */
+	uint32_t stream;      /* the present stream, or NOBODY */
+	uint32_t taken_group; /* allocated from in this turn, or NOWHERE */
 	uint32_t *ring;       /* the streams of the last turns, one for each other processor, or NOBODY */
-	unsigned int oldest;  /* in the ring */
+	unsigned int oldest;  /* index of the oldest turn in the ring */
 	struct stream_place *places;
 	uint32_t *holders;      /* by group */
 	unsigned int lock_busy; /* see lock_pressure.h */
@@ -48,7 +48,7 @@ static bool is_contended(void *context)
 	return lock_pressure_is_high(processors->lock_busy);
 }
 
-/* And the kernel marks the group's bitmap, for which it takes the lock once more. */
+/* The kernel takes the lock again to mark the group's bitmap. */
 static void has_taken(void *context, uint32_t group)
 {
 	struct processors *processors = context;
@@ -111,7 +111,7 @@ static void let_go(struct processors *processors, uint32_t stream)
 	*group = NOWHERE;
 }
 
-/* The stream of the last turn takes the place of that of longest ago, if that has had no turn since. */
+/* The stream of the last turn replaces the oldest one, which ends its hold if it has had no turn since. */
 static void end_turn(struct processors *processors)
 {
 	uint32_t *slot = &processors->ring[processors->oldest];
@@ -132,7 +132,7 @@ void processors_turn(struct processors *processors, unsigned int stream)
 {
 	if (processors->others) {
 		end_turn(processors);
-		/* Nobody stands in his own way. */
+		/* A stream does not contend with itself. */
 		let_go(processors, stream);
 	}
 	processors->turn++;

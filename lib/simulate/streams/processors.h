@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A model of so many processors for streams that take turns in one thread: the streams that had the latest turns, one
- * for each processor but that of the one whose turn it is, are modelled as still holding the group that they last
- * searched with success. One thread.
+ * A model of several processors for streams that take turns in one thread: the streams with the latest turns, one for
+ * each processor but the present stream's, are modelled as still holding the lock of the group from which they last
+ * allocated. One thread.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct processors;
 
-/* count: at least 1, and 1 is no contention at all. ENOMEM. */
+/* count: at least 1, which means no contention. ENOMEM. */
 MUST_CHECK errcode_t processors_create(unsigned int count, unsigned int streams, uint32_t groups,
                                        struct processors **ret);
 
@@ -21,5 +21,5 @@ void processors_destroy(struct processors *processors);
 /* For contention_simulate(). */
 const struct contention *processors_contention(const struct processors *processors);
 
-/* What follows is done by this stream, on a processor that the stream of longest ago leaves. */
+/* Begins a turn of this stream, on the processor of the stream whose turn is longest ago. */
 void processors_turn(struct processors *processors, unsigned int stream);

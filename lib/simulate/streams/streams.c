@@ -13,7 +13,7 @@
 #include "support/seconds.h"
 #include "support/run/interrupt.h"
 
-/* Steps between looks at what others may have to say. */
+/* Steps between checks for signals and other threads' errors. */
 #define STEPS_AT_ONCE 1024
 
 struct stream_run {
@@ -23,13 +23,13 @@ struct stream_run {
 	void *context;
 	uint64_t step_bytes;
 	const char *action;
-	struct ext2mb_worker **workers; /* one for each stream without threads, else for each thread */
-	struct processors *processors;  /* without threads, if there is to be contention */
-	struct clocks *clocks;          /* or with a machine that is modelled */
+	struct ext2mb_worker **workers; /* without threads one for each stream, else one for each thread */
+	struct processors *processors;  /* without threads, to simulate contention */
+	struct clocks *clocks;          /* or with a modelled machine */
 	struct contention contention;
-	void *bitmap; /* as long as one, for checksums */
+	void *bitmap; /* of a bitmap's size, for checksums */
 	pthread_barrier_t start;
-	_Atomic double begun; /* when the first thread went through it; 0: none has */
+	_Atomic double begun; /* when the first thread passed the barrier; 0: none has */
 	_Atomic bool has_failed;
 	_Atomic uint64_t lock_waits;
 };
@@ -37,13 +37,13 @@ struct stream_run {
 /* The streams of one thread. */
 struct share {
 	unsigned int first;
-	unsigned int *open; /* those that are not over */
+	unsigned int *open; /* the streams that are not over */
 	unsigned int open_count;
-	unsigned int next; /* whose turn it is of one process's */
+	unsigned int next; /* the next turn, if one process writes all streams */
 	uint64_t random;
 };
 
-/* Up to STEPS_AT_ONCE turns. */
+/* Runs up to STEPS_AT_ONCE turns. */
 static errcode_t run_turns(struct stream_run *run, struct share *share, unsigned int thread, uint64_t *steps)
 {
 	bool is_in_order = run->simulation->is_one_process;
@@ -88,7 +88,8 @@ errcode_t streams_commit(struct simulation *simulation)
 	return error;
 }
 
-/* A turn on the processor that is furthest behind. What it does to the group's locks the allocator tells by itself. */
+/* Runs a turn on the processor with the earliest clock. The allocator reports its group locks through
+ * clocks_contention(). */
 static errcode_t run_modelled_turn(struct stream_run *run, struct share *share)
 {
 	unsigned int stream = clocks_begin(run->clocks);
@@ -134,7 +135,7 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 	(void)worker;
 	for (share.open = open; open && share.first + share.open_count < end; share.open_count++)
 		open[share.open_count] = share.first + share.open_count;
-	/* Nobody begins before all can, and until then no time is counted. */
+	/* All threads begin together, and the time is counted from then on. */
 	pthread_barrier_wait(&run->start);
 	double none = 0;
 	atomic_compare_exchange_strong(&run->begun, &none, seconds_of(CLOCK_MONOTONIC));
@@ -191,7 +192,7 @@ static bool is_never_busy(void *context, uint32_t group)
 	return false;
 }
 
-/* Called under the group's lock. Which bytes they are does not matter for the time. */
+/* Called under the group's lock. The bytes' values do not matter for the time. */
 static void compute_checksum(void *context, uint32_t group)
 {
 	const struct stream_run *run = context;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A filesystem grows old: it is filled, something is deleted, and it is filled again, as a profile says. What tells two
- * allocation policies apart on an empty disk may tell them apart the other way round on an old one (Kadekodi,
- * Nagarajan, Ganger: Geriatrix, USENIX ATC 2018).
+ * Ages a filesystem: fills it, deletes files, and fills it again, by a profile. The better of two policies on an
+ * empty disk may be the worse on an old one (Kadekodi, Nagarajan, Ganger: Geriatrix, USENIX ATC 2018).
  */
 #include <errno.h>
 #include <math.h>
@@ -26,12 +25,11 @@ static const struct workload_option age_options[] = {
 };
 
 #define MOST_FILES UINT32_C(1000000000)
-#define SPARE_FILES 64   /* room for so many more in each directory, and */
-#define SPARE_SHARE 2    /* one part in so many, as directories fill at random */
-#define LARGEST_SHARE 16 /* of a filesystem, for one file */
+#define SPARE_FILES 64   /* spare room in each directory: this many files, and */
+#define SPARE_SHARE 2    /* one part in this many, because directories fill at random */
+#define LARGEST_SHARE 16 /* one file takes at most this part of a filesystem */
 
-/* When the distance from the profile is shown, beside the end: as often as was filled had been written so many times.
- */
+/* Besides the end, the distance from the profile is shown when the filled amount has been written this many times. */
 #define CHECKPOINT(times)                                                                                              \
 	{                                                                                                              \
 		times, "size_distance_" #times, "Sizes off the profile, churn " #times, "age_distance_" #times,        \
@@ -46,17 +44,17 @@ static const struct {
 };
 #define CHECKPOINTS (sizeof(checkpoints) / sizeof(*checkpoints))
 
-/* A file by its birth. */
+/* A file in the order of creation. */
 struct birth {
-	uint64_t number : 63; /* of files that were born before it */
-	uint64_t is_gone : 1; /* it has been deleted: forgotten after the deletions that it is one of */
+	uint64_t number : 63; /* files created before it */
+	uint64_t is_gone : 1; /* deleted; removed from the list after this round of deletions */
 	uint32_t directory, index;
-	uint32_t size; /* which of the profile's */
+	uint32_t size; /* index in the profile */
 };
 
-/* What a stream is writing. */
+/* The file that a stream is writing. */
 struct stream {
-	struct ext2mb_file *handle; /* NULL: nothing */
+	struct ext2mb_file *handle; /* NULL: none */
 	struct birth file;
 	uint32_t blocks, step_blocks;
 	uint32_t flags;
@@ -66,7 +64,7 @@ struct ageing {
 	struct simulation *simulation;
 	struct profile profile;
 	struct file_set **directories;
-	uint32_t *room_from; /* by directory: where to look for room */
+	uint32_t *room_from; /* by directory: where the search for room begins */
 	uint32_t *first_of;  /* by the profile's depths: the first of its directories */
 	uint32_t directory_count;
 	struct stream *streams;
@@ -74,11 +72,11 @@ struct ageing {
 	size_t living_count, living_capacity;
 	uint64_t born; /* files so far */
 	uint64_t written_blocks, to_write_blocks;
-	uint64_t free_blocks;       /* that no file has, but perhaps a preallocation */
-	uint64_t least_free_blocks; /* below that the filesystem is full */
+	uint64_t free_blocks;       /* blocks of no file, with preallocated ones */
+	uint64_t least_free_blocks; /* with fewer free blocks the filesystem is full */
 	uint64_t random;
 	bool is_full;
-	struct { /* what is left is how far from the profile, when so much had been written */
+	struct { /* the distance from the profile at each checkpoint */
 		double sizes, ages;
 	} distances[CHECKPOINTS];
 	size_t checkpoints; /* so far */
@@ -86,18 +84,18 @@ struct ageing {
 
 /* --- Directories -------------------------------------------------------------------------------------------- */
 
-/* Files that may be there at the same time, of which each directory has its share. */
+/* The expected number of files at one time; each directory has its share. */
 static double expected_files(const struct ageing *ageing)
 {
 	const struct image *image = ageing->simulation->image;
 	uint32_t block_bytes = image->format.block_bytes;
-	/* A file of few bytes takes a block. */
+	/* A tiny file takes a block. */
 	double blocks = ceil(profile_mean_size(&ageing->profile) / block_bytes + 0.5);
 
 	return (double)image->geometry.end_block * (double)ageing->simulation->settings[FILL].number / 100 / blocks;
 }
 
-/* The chain to a depth is that of the first directories; the others are sisters of the last one. Depth 0 has one. */
+/* The first directory of each depth is the parent of all directories of the next one. Depth 0 has one directory. */
 static errcode_t make_depth(struct ageing *ageing, const struct weight *depth, double files, struct file_set **chain)
 {
 	struct image *image = ageing->simulation->image;
@@ -138,7 +136,7 @@ static errcode_t make_directories(struct ageing *ageing)
 	for (size_t index = 0; !error && index < depths->count; index++) {
 		const struct weight *depth = &depths->list[index];
 
-		/* Depths that the profile leaves out: in the deepest that there is. */
+		/* The profile may leave out depths: use the deepest one that exists. */
 		for (size_t above = 1; above < (size_t)depth->value + 1; above++)
 			if (!chain[above])
 				chain[above] = chain[above - 1];
@@ -148,7 +146,7 @@ static errcode_t make_directories(struct ageing *ageing)
 	return error;
 }
 
-/* A file's place in a directory that the profile would choose; false: there is no room in any. */
+/* Finds room in a directory chosen by the profile; false: all are full. */
 static bool find_room(struct ageing *ageing, struct birth *place)
 {
 	size_t depth = profile_choose(&ageing->profile.depths, &ageing->random);
@@ -182,8 +180,8 @@ static struct simulated_file *file_of(const struct ageing *ageing, const struct 
 
 /* --- Filling ------------------------------------------------------------------------------------------------ */
 
-/* *bytes gets what they hold. No more than a part of the filesystem that profiles of larger ones forget, and than there
- * is to be filled. */
+/* Chooses a file's size; *bytes gets it in bytes. It is limited to a part of the filesystem, since profiles come from
+ * larger ones, and to the amount that is left to fill. */
 static uint32_t choose_blocks(struct ageing *ageing, uint64_t *bytes)
 {
 	const struct image *image = ageing->simulation->image;
@@ -201,7 +199,7 @@ static uint32_t choose_blocks(struct ageing *ageing, uint64_t *bytes)
 	return (uint32_t)most;
 }
 
-/* Whether it gets its blocks by fallocate(2), all at once or part by part. */
+/* Chooses whether a file gets its blocks by fallocate(2), and in how many parts. */
 static bool choose_reserved(struct ageing *ageing, uint32_t *parts)
 {
 	const struct profile *profile = &ageing->profile;
@@ -237,7 +235,7 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
 	stream->blocks = blocks;
 	stream->step_blocks = (stream->blocks + parts - 1) / parts;
-	/* What is written at once is allocated when its end is known: Linux delays it. */
+	/* A file that is written at once is allocated when its end is known, because Linux delays allocation. */
 	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
 	                            &stream->handle);
 	if (!error)
@@ -256,7 +254,7 @@ static void end_file(struct stream *stream, struct ext2mb_worker *worker)
 	stream->handle = NULL;
 }
 
-/* One write of one file. No room, be it for blocks or for files, ends the filling, with what has been written. */
+/* Writes one part of one file. Lack of space or of room for files ends the filling; the written data stays. */
 static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned int number, bool *is_over)
 {
 	struct ageing *ageing = context;
@@ -310,7 +308,7 @@ static errcode_t fill(struct ageing *ageing)
 
 /* --- Deleting ----------------------------------------------------------------------------------------------- */
 
-/* How many of those that live were born before so many files had been. */
+/* Returns how many living files were created before a given number of files. */
 static size_t born_before(const struct ageing *ageing, uint64_t number)
 {
 	size_t from = 0, end = ageing->living_count;
@@ -326,7 +324,7 @@ static size_t born_before(const struct ageing *ageing, uint64_t number)
 	return from;
 }
 
-/* Where each of the profile's ages begins and ends among those that live, from the youngest to the oldest. */
+/* Finds the ends of the profile's ages among the living files, from the youngest to the oldest. */
 static void cut_at_ages(const struct ageing *ageing, size_t *ends)
 {
 	const struct weights *ages = &ageing->profile.ages;
@@ -340,7 +338,7 @@ static void cut_at_ages(const struct ageing *ageing, size_t *ends)
 	ends[ages->count ? ages->count : 1] = 0;
 }
 
-/* The age of which there is most too much; the only one, where the profile has none. */
+/* Chooses the age with the largest surplus; without ages there is only one. */
 static size_t choose_age(const struct ageing *ageing, const size_t *counts)
 {
 	const struct weights *ages = &ageing->profile.ages;
@@ -401,7 +399,7 @@ static errcode_t delete_some(struct ageing *ageing)
 	return error ? error : ext2mb_commit(ageing->simulation->image->mb);
 }
 
-/* --- How near the profile it is ------------------------------------------------------------------------------ */
+/* --- Distance from the profile --------------------------------------------------------------------------------- */
 
 static double size_distance(const struct ageing *ageing)
 {
@@ -423,7 +421,7 @@ static double age_distance(const struct ageing *ageing)
 	return profile_distance(&ageing->profile.ages, counts);
 }
 
-/* After a filling, once for each checkpoint that it has reached. */
+/* Called after each filling; notes the distances at each checkpoint once. */
 static void note_distances(struct ageing *ageing)
 {
 	uint64_t full = ageing->to_write_blocks / ageing->simulation->settings[CHURN].number;
@@ -468,7 +466,7 @@ static errcode_t grow_old(struct ageing *ageing)
 
 	if (error)
 		return problem_set(simulation->problem, error, image->path, "cannot make directories");
-	/* They get their blocks in the end. */
+	/* Directories get their blocks in the end. */
 	ageing->least_free_blocks += geometry_to_blocks(&image->geometry, ageing->directory_count);
 	if (ageing->free_blocks <= ageing->least_free_blocks)
 		return problem_set_reason(simulation->problem, EXT2MB_ET_NO_SPACE, image->path, "cannot age",
@@ -488,7 +486,7 @@ static errcode_t grow_old(struct ageing *ageing)
 	return error;
 }
 
-/* Of the files that are left, in files that were written since, of all that were written. */
+/* The median age of the remaining files: files written since, in percent of all written files. */
 static double median_age_percent(const struct ageing *ageing)
 {
 	if (!ageing->living_count)

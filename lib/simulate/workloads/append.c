@@ -3,8 +3,8 @@
  * Streams that append to files of their own in one directory.
  *
  * append is the fio job of the series (ioengine=falloc, rw=write, bs=4k, numjobs=64, size=1G, file_append=1).
- * fallocate2 is will-it-scale's: each container appends 8 KiB at a time to a file of its own until it is 1 MiB long and
- * truncates it to nothing, for ever.
+ * fallocate2 is will-it-scale's: each container appends 8 KiB at a time to its own file until it is 1 MiB long,
+ * truncates it to 0, and repeats that.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -24,17 +24,17 @@ struct job {
 	struct container *containers; /* one for each file and stream */
 	uint32_t file_blocks, step_blocks;
 	uint32_t flags;
-	bool grows_maps; /* takes a map's blocks when they are needed */
-	bool is_closed;  /* the files are known whole when they get their blocks */
+	bool grows_maps; /* allocates a map's blocks when they are needed */
+	bool is_closed;  /* the files' final sizes are known when they get their blocks */
 
-	/* Of fallocate2. */
+	/* Members of fallocate2. */
 	uint64_t rounds; /* 0: until the deadline */
 	double seconds;
 	_Atomic double deadline; /* 0: no container has finished a round yet */
-	double next_commit;      /* with a machine that is modelled */
+	double next_commit;      /* with a modelled machine */
 };
 
-/* UINT32_MAX is more than a file can have. */
+/* Returns UINT32_MAX, which is more than a file can have, for larger sizes. */
 static uint32_t blocks_of(const struct simulation *simulation, uint64_t bytes)
 {
 	uint64_t blocks = image_blocks_of(simulation->image, bytes);
@@ -59,7 +59,7 @@ static errcode_t open_files(struct job *job, bool changes_inodes)
 	return error;
 }
 
-/* Makes count files. close_files() in any case. */
+/* Makes count files. The caller calls close_files() in any case. */
 static errcode_t make_files(struct job *job, size_t count, bool is_written, bool changes_inodes)
 {
 	struct image *image = job->simulation->image;
@@ -87,7 +87,7 @@ static void close_files(struct job *job)
 	free(job->containers);
 }
 
-/* What the file ends at after the next append. */
+/* The size of the file after the next append. */
 static uint32_t next_end(const struct job *job, const struct simulated_file *file)
 {
 	uint32_t left = job->file_blocks - file->blocks;
@@ -118,9 +118,9 @@ static const struct workload_option append_options[] = {
 };
 
 /*
- * With what Linux does to the inode around the search for blocks. It is outside of the group's lock, so it decides how
- * often two threads meet there: without it nearly all of an append is inside, and who finds a group busy goes elsewhere
- * far more often than in Linux.
+ * Appends with Linux's changes to the inode around the search for blocks. They are outside of the group's lock, so
+ * they decide how often two threads contend for it: without them nearly all of an append is under the lock, and
+ * threads find groups busy far more often than in Linux.
  */
 static errcode_t append_with_inode(const struct job *job, struct ext2mb_worker *worker, unsigned int stream,
                                    uint32_t end)
@@ -162,7 +162,7 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 	if (error)
 		return error;
 	*is_over = end == job->file_blocks;
-	/* As the last one to close it: what it did not use goes back, before others have ended. */
+	/* Closes the file: unused preallocations are discarded before other streams end. */
 	if (*is_over)
 		ext2mb_file_close(worker, TAKE(container->handle));
 	return 0;
@@ -228,6 +228,7 @@ const struct workload append_workload = {
 	.name = "append",
 	.summary = "streams that append to large files side by side (the fio job of the series)",
 	.options = append_options,
+	.models_machines = true,
 	.run = append_run,
 	.measure = append_measure,
 };
@@ -247,15 +248,15 @@ static const struct workload_option fallocate2_options[] = {
 	{ 0 },
 };
 
-/* The journal commits every 5 seconds; where these are not modelled it is what fills up: so many truncations of one. */
+/* The journal commits every 5 seconds. If time is not modelled, it commits after this many truncations of a file. */
 #define COMMIT_SECONDS 5
 #define LITTLE_SPACE_BLOCKS                                                                                            \
-	65536 /* with less a commit comes at once, as the kernel asks for one when nothing is free */
+	65536 /* with fewer free blocks it commits at once, as the kernel does when nothing is free */
 #define ROUNDS_PER_COMMIT 64
 
 /*
- * The time runs from when the first one has been through a round: 64 threads that are only being made take a while on a
- * busy machine, and had no time left then.
+ * The time runs from the end of the first round: starting 64 threads takes a while on a busy machine, and left no
+ * time for the rounds.
  */
 static bool is_late(struct job *job)
 {
@@ -267,7 +268,7 @@ static bool is_late(struct job *job)
 	return time >= atomic_load_explicit(&job->deadline, memory_order_relaxed);
 }
 
-/* What is freed takes its groups' locks, extent by extent. */
+/* Frees take their groups' locks, extent by extent. */
 static void lock_groups(const struct simulation *simulation, const struct simulated_file *file)
 {
 	for (size_t index = 0; simulation->clocks && index < file->map.count; index++)
@@ -303,7 +304,7 @@ static errcode_t truncate_file(struct job *job, struct container *container, str
 	return error;
 }
 
-/* Taking turns, a step is one call; threads that share nothing need not be asked so often. */
+/* Without threads a step is one call; with threads it is a whole round, since they share nothing. */
 static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	struct job *job = context;
@@ -324,7 +325,7 @@ static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, un
 	return 0;
 }
 
-/* What it would take on the machine that is modelled. */
+/* Adds the rates on the modelled machine. */
 static void add_modelled_rates(const struct job *job, const struct clocks_cost *cost, double appends)
 {
 	double rate = appends / cost->seconds;
@@ -408,5 +409,6 @@ const struct workload fallocate2_workload = {
 	.summary = "files that grow by 8 KiB to 1 MiB and are truncated (will-it-scale's loop)",
 	.row = "ops_per_container",
 	.options = fallocate2_options,
+	.models_machines = true,
 	.run = fallocate2_run,
 };

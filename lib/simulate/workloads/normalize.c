@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The seven steps by which "ext4: Rewrite the request normalization" was judged in June 2014: fallocate, a copy of the
- * Linux source, tar, untar, one dd, several at once, and a mix as fsstress makes it. The script itself is lost; each
- * step says below what is taken for it. All but the first leave their files for the steps that follow.
+ * The seven steps by which "ext4: Rewrite the request normalization" was judged in June 2014: fallocate, a copy of
+ * the Linux source, tar, untar, one dd, several at once, and a mix as fsstress makes it. The script itself is lost;
+ * the steps below say what we assume. The files of all steps but the first stay for the following steps.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,19 +31,19 @@ static const struct workload_option normalize_options[] = {
 };
 
 #define FALLOCATE_PERCENT 84           /* of the free space, as in 2014 */
-#define WRITEBACK_BYTES (8u << 20)     /* what Linux allocates at most for delayed writes at once (2048 pages) */
-#define TAR_RECORD_BYTES 10240u        /* what tar writes at once */
-#define TAR_BLOCK_BYTES 512u           /* a header, and what contents are rounded up to */
-#define MIX_FILES 128u                 /* of each stream of the mix */
-#define MIX_MOST_BLOCKS 1024u          /* that one of its operations adds */
-#define MIX_OPERATIONS_PER_COMMIT 256u /* so long does what was freed stay so */
+#define WRITEBACK_BYTES (8u << 20)     /* Linux's largest request for delayed writes (2048 pages) */
+#define TAR_RECORD_BYTES 10240u        /* of one write of tar */
+#define TAR_BLOCK_BYTES 512u           /* of a header; contents are rounded up to it */
+#define MIX_FILES 128u                 /* per stream of the mix */
+#define MIX_MOST_BLOCKS 1024u          /* added by one operation of the mix */
+#define MIX_OPERATIONS_PER_COMMIT 256u /* freed blocks stay unusable this long */
 
 struct tree_stream {
-	struct file_set **directories; /* owned; one for each of the list */
-	struct ext2mb_file *handle;    /* of the file that is being written; NULL: none is */
-	struct written_file *written;  /* the same, where allocation is delayed; owned until it is closed */
-	size_t directory, file;        /* its number in the list, not in the directory */
-	uint64_t bytes;                /* of it, so far */
+	struct file_set **directories; /* owned; one for each of the size list */
+	struct ext2mb_file *handle;    /* of the file that is being written; NULL: none */
+	struct written_file *written;  /* the same with delayed allocation; owned until it is closed */
+	size_t directory, file;        /* file: its index in the list, not in the directory */
+	uint64_t bytes;                /* written of the file */
 };
 
 struct mix_stream {
@@ -56,27 +56,27 @@ struct normalize {
 	struct size_list sizes;
 	unsigned int streams;
 	struct file_set *top;
-	uint32_t step_bytes; /* of a tree's files: what is asked for at once; 0: the whole file, which is closed then */
-	bool is_delayed;     /* of a tree's files: their blocks are taken when they are written back */
+	uint32_t step_bytes; /* of a tree's files: a request's size; 0: the whole file, which is closed then */
+	bool is_delayed;     /* of a tree's files: blocks are allocated at writeback */
 	struct dirty_files dirty;
 
-	/* By stream; what the step needs of them. */
+	/* By stream, as far as the step needs them. */
 	struct tree_stream *trees;
 	struct mix_stream *mixes;
 	struct ext2mb_file **handles;
 	struct file_set *files;
 	uint64_t file_bytes; /* of each of the files */
 
-	/* Of steps that later ones read. */
+	/* Results of steps that later ones read. */
 	const struct file_set *copied, *archives;
 };
 
 /*
- * --- Trees: copied, where a file is allocated as a whole when it was closed; unpacked in records, which are allocated
- * when they are written back or one by one -------------------------------------------------------------------------
+ * --- Trees: copied files are allocated whole after they are closed; unpacked ones in records, at writeback or one by
+ * one ----------------------------------------------------------------------------
  */
 
-/* Of the file that the stream is at, in its directory. */
+/* The index in its directory of the stream's present file. */
 static size_t current_index(const struct normalize *job, const struct tree_stream *tree)
 {
 	return tree->file - (tree->directory ? job->sizes.ends[tree->directory - 1] : 0);
@@ -117,7 +117,7 @@ static errcode_t write_record(struct normalize *job, struct tree_stream *tree, s
 	return error;
 }
 
-/* A record of the file that the stream is at, or all of it. */
+/* Writes a record of the stream's present file, or all of it. */
 static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	struct normalize *job = context;
@@ -204,7 +204,7 @@ static errcode_t untar_step(struct normalize *job, struct file_set *set, struct 
 	return error;
 }
 
-/* --- Large files: archives and what dd writes, as writeback asks for their blocks while they grow ----------------- */
+/* --- Large files: archives and dd's, allocated by writeback while they grow -------------------- */
 
 static errcode_t large_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
@@ -292,8 +292,8 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 	return error;
 }
 
-/* --- The mix: files grow, shrink and go; each operation opens its file and closes it again -------------------------
- */
+/* --- The mix: files grow, shrink and are deleted; each operation opens and closes its file
+ * ---------------------------- */
 
 static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker, uint32_t index, uint32_t more)
 {
@@ -302,7 +302,7 @@ static errcode_t mix_append(struct normalize *job, struct ext2mb_worker *worker,
 
 	if (!file->ino) {
 		error = file_set_alloc_inode(job->files, index, worker);
-		/* Every fourth one is made by fallocate(2). */
+		/* Every fourth file is made by fallocate(2). */
 		file->map.is_unwritten = index % 4 == 0 && job->simulation->image->format.extents;
 	}
 	if (error)
@@ -352,7 +352,8 @@ static errcode_t fsstress_step(struct normalize *job, struct file_set *parent, s
 	return error;
 }
 
-/* --- What a disk would take -------------------------------------------------------------------------------------- */
+/* --- Time of a modelled disk
+ * ----------------------------------------------------------------------------------------- */
 
 static errcode_t time_fallocate(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
 {
@@ -369,7 +370,7 @@ static errcode_t time_copy(struct disk_time *disk, const struct normalize *job, 
 static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
 {
 	(void)set;
-	/* Without a tree to be read, as one dd. */
+	/* Without a tree to read, the time is that of one dd. */
 	return job->copied ? normalize_time_tar(disk, job->copied, job->archives) :
 	                     normalize_time_files(disk, job->archives);
 }
@@ -433,7 +434,7 @@ static errcode_t add_values(struct normalize *job, const char *section, const st
 	return 0;
 }
 
-/* What a disk would take for what the step has left: see results/disk_time.h. */
+/* Models the disk's time for the step's files: see results/disk_time.h. */
 static errcode_t time_step(struct normalize *job, const struct step *step, const struct file_set *set, double *seconds)
 {
 	struct disk_time disk = { .block_bytes = job->simulation->image->format.block_bytes };
@@ -476,7 +477,7 @@ static bool is_step(const char *name, const char *word, size_t length)
 	return !length && !*name;
 }
 
-/* A bit for each step of the list; NULL: all of them. */
+/* Sets a bit for each step of the list; NULL: all steps. */
 static errcode_t choose_steps(const char *list, unsigned int *chosen, struct problem *problem)
 {
 	*chosen = list ? 0 : (1u << STEPS) - 1;
@@ -496,7 +497,7 @@ static errcode_t choose_steps(const char *list, unsigned int *chosen, struct pro
 	return 0;
 }
 
-/* What 2014's table had, and first as there: the time of each step. */
+/* Adds the time of each step, which comes first, as in the table of 2014. */
 static void add_seconds(struct simulation *simulation, unsigned int chosen, const double *seconds)
 {
 	unsigned int count = 0;
@@ -510,6 +511,13 @@ static void add_seconds(struct simulation *simulation, unsigned int chosen, cons
 		count++;
 	}
 	result_move_first(simulation->result, count);
+}
+
+static errcode_t normalize_check(const struct setting *settings, struct problem *problem)
+{
+	unsigned int chosen;
+
+	return choose_steps(settings[WHICH].text, &chosen, problem);
 }
 
 static errcode_t normalize_run(struct simulation *simulation)
@@ -549,6 +557,7 @@ const struct workload normalize_workload = {
 	.name = "normalize",
 	.summary = "the seven steps of 2014: fallocate, copy, tar, untar, one dd, several dd, fsstress",
 	.options = normalize_options,
+	.check = normalize_check,
 	.run = normalize_run,
 	.measure = normalize_measure,
 };

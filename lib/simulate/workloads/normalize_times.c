@@ -4,15 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A file, or all files of a tree, from the beginning to the end. */
+/* A position in a file, or in all files of a tree. */
 struct cursor {
-	const struct file_set *
-		*directories; /* owned; of a tree, in the order in which they were made; NULL: one file */
+	const struct file_set **directories; /* owned; of a tree, in the order of creation; NULL: one file */
 	size_t directory_count, directory, index;
-	const struct simulated_file *file; /* NULL: none is left */
+	const struct simulated_file *file; /* NULL: at the end */
 	size_t extent;
 	uint64_t in_extent;
-	uint64_t due; /* blocks of an archive that are to be moved once they are a turn's, as readahead does it */
+	uint64_t due; /* blocks of an archive that are moved once they make a turn, as by readahead */
 };
 
 typedef errcode_t (*move_blocks)(struct disk_time *disk, uint64_t start, uint64_t count);
@@ -23,7 +22,7 @@ static errcode_t read_blocks(struct disk_time *disk, uint64_t start, uint64_t co
 	return 0;
 }
 
-/* Sisters are listed with the newest first. */
+/* Siblings are listed with the newest first. */
 static errcode_t open_tree(struct cursor *cursor, const struct file_set *tree)
 {
 	size_t count = 0;
@@ -39,7 +38,7 @@ static errcode_t open_tree(struct cursor *cursor, const struct file_set *tree)
 	return 0;
 }
 
-/* The next file with an inode; a cursor that has been opened has none yet. */
+/* Moves to the next file with an inode; a new cursor has none yet. */
 static void next_file(struct cursor *cursor)
 {
 	cursor->file = NULL;
@@ -57,7 +56,7 @@ static void next_file(struct cursor *cursor)
 	}
 }
 
-/* Up to so many blocks of the file that the cursor is at; then, or at its end, *moved says how many. */
+/* Moves up to `most` blocks of the cursor's file; *moved gets their number. */
 static errcode_t move(struct disk_time *disk, struct cursor *cursor, uint64_t most, move_blocks blocks, uint64_t *moved)
 {
 	const struct extent_list *map = &cursor->file->map;
@@ -87,7 +86,7 @@ static uint64_t turn_blocks(const struct disk_time *disk)
 	return blocks ? blocks : 1;
 }
 
-/* A file of the tree, and as much of the archive. */
+/* Moves a file of the tree, and as much of the archive. */
 static errcode_t run_turn(struct disk_time *disk, struct cursor *tree, move_blocks tree_blocks, struct cursor *archive,
                           move_blocks archive_blocks)
 {
@@ -177,7 +176,7 @@ errcode_t normalize_time_files(struct disk_time *disk, const struct file_set *se
 	return error;
 }
 
-/* Where flex_bg has them: the bitmaps of a flex group's groups, one after the other in its first group. */
+/* The bitmaps of a flex group's groups are adjacent in its first group. */
 errcode_t normalize_time_bitmaps(struct disk_time *disk, const struct image *image, const struct file_set *set)
 {
 	const struct geometry *geometry = &image->geometry;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What stresses the list of orphans: stress-orphan, where every thread truncates a file of its own byte by byte, and
- * reaim's creat_clo, where every task creates a file that is there and empty, and closes it. Each truncation adds the
- * inode to the orphans and deletes it again.
+ * Workloads that stress orphans: in stress-orphan every thread truncates its own file byte by byte; in reaim's
+ * creat_clo every task opens an existing empty file with creat(2), and closes it. Each truncation adds the inode to
+ * the orphans and deletes it again.
  *
- * A truncation changes the inode as often as in Linux, and zeroes the page cache after the new end: without
- * that there would be nothing to compare the orphan with. Which change stands for which call is said where it is made.
+ * A truncation changes the inode as often as in Linux, and zeroes the page cache after the new end: otherwise there
+ * would be nothing with which to compare the orphan's cost. Comments name Linux's call for each change.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -32,10 +32,10 @@ static const struct workload_option creat_clo_options[] = {
 	{ 0 },
 };
 
-/* The journal commits what was freed: after so many truncations of a file. */
+/* The journal commits freed blocks after this many truncations of a file. */
 #define STEPS_PER_COMMIT 65536
 
-/* ext4_orphan_file_add() before it was lockless took its lock twice, ext4_orphan_file_del() once. */
+/* Before they became lockless, ext4_orphan_file_add() took its lock twice, ext4_orphan_file_del() once. */
 #define ADDITION_LOCKS 2
 #define DELETION_LOCKS 1
 
@@ -50,12 +50,12 @@ struct job {
 	struct file_set *set;
 	struct shrinking *files;
 	uint8_t *pages;                 /* of truncate: a block for each file */
-	struct ext2mb_orphans *orphans; /* NULL: none are kept */
+	struct ext2mb_orphans *orphans; /* NULL: no orphans */
 };
 
 /*
- * With a machine: the orphan file's one lock so many times, or the line of the block that the slot is in. An orphan
- * list has no index.
+ * With a machine: takes the orphan file's lock `times` times, or the cache line of the slot's block. An orphan list
+ * has no index.
  */
 static void pass_locks(const struct job *job, uint32_t index, uint64_t times)
 {
@@ -67,7 +67,7 @@ static void pass_locks(const struct job *job, uint32_t index, uint64_t times)
 		clocks_lock(job->simulation->clocks, LINE_OF_ORPHAN_BLOCK, index / slots, 1);
 }
 
-/* Does what a truncation does to the orphans, around the action. */
+/* Adds and deletes an orphan around the action, as a truncation does. */
 static errcode_t as_orphan(const struct job *job, unsigned int file, struct ext2mb_worker *worker,
                            errcode_t (*action)(const struct job *, unsigned int, struct ext2mb_worker *))
 {
@@ -97,7 +97,7 @@ static errcode_t mark_extents(const struct job *job, unsigned int file)
 	                                  &job->set->buffers->inodes[file]);
 }
 
-/* After the file's end, twice: truncate_pagecache() does it, and ext4_block_truncate_page() again. */
+/* Zeroes the page after the file's end twice: truncate_pagecache() does it, and ext4_block_truncate_page() again. */
 static void zero_tail(const struct job *job, const struct shrinking *shrinking)
 {
 	uint32_t block_bytes = job->simulation->image->format.block_bytes;
@@ -106,11 +106,11 @@ static void zero_tail(const struct job *job, const struct shrinking *shrinking)
 	if (!end)
 		return;
 	memset(shrinking->page + end, 0, block_bytes - end);
-	atomic_signal_fence(memory_order_seq_cst); /* or the compiler would leave out the first one */
+	atomic_signal_fence(memory_order_seq_cst); /* otherwise the compiler would remove the first one */
 	memset(shrinking->page + end, 0, block_bytes - end);
 }
 
-/* ext4_ext_remove_space(): of the last block. */
+/* Frees the last block, as ext4_ext_remove_space() does. */
 static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t blocks, struct ext2mb_worker *worker)
 {
 	ext2mb_file_truncate(worker, job->files[file].handle, blocks);
@@ -121,11 +121,11 @@ static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t 
 	if (!error)
 		error = mark_extents(job, file); /* ext4_ext_rm_leaf() */
 	if (!error && !blocks)
-		error = mark_dirty(job, file); /* of the empty tree's root */
+		error = mark_dirty(job, file); /* the empty tree's root */
 	return error;
 }
 
-/* From ext4_setattr() to where ext4_truncate() is done with the extents. */
+/* Does the work from ext4_setattr() to the extents in ext4_truncate(). */
 static errcode_t cut_byte(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
 {
 	struct shrinking *shrinking = &job->files[file];
@@ -144,7 +144,7 @@ static errcode_t cut_byte(const struct job *job, unsigned int file, struct ext2m
 	return error;
 }
 
-/* When it is no orphan any more. */
+/* Does the work after the orphan is deleted. */
 static errcode_t finish(const struct job *job, unsigned int file)
 {
 	inode_buffers_touch(&job->set->buffers->inodes[file]);
@@ -167,7 +167,7 @@ static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsi
 	return error;
 }
 
-/* ext4_truncate() of an empty file, which ext4_setattr() calls in any case. */
+/* Truncates an empty file: ext4_setattr() calls ext4_truncate() in any case. */
 static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
 {
 	errcode_t error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize */
@@ -192,7 +192,7 @@ static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, uns
 	return error;
 }
 
-/* What a file is when all of it has been written at once; not part of what is measured. */
+/* Writes the whole file; not measured. */
 static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes)
 {
 	struct image *image = job->simulation->image;
@@ -239,7 +239,7 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 	return error;
 }
 
-/* The problem names the inode or block that is at fault. */
+/* The problem names the wrong inode or block. */
 static errcode_t open_orphans(struct simulation *simulation, struct job *job)
 {
 	uint64_t kind = simulation->settings[ORPHANS].number;
@@ -332,6 +332,7 @@ const struct workload truncate_workload = {
 	.summary = "files that are truncated byte by byte, as orphans each time (stress-orphan)",
 	.row = "ops",
 	.options = truncate_options,
+	.models_machines = true,
 	.run = truncate_run,
 };
 
@@ -340,5 +341,6 @@ const struct workload creat_clo_workload = {
 	.summary = "empty files that are created again and closed, as orphans each time (reaim's creat_clo)",
 	.row = "ops",
 	.options = creat_clo_options,
+	.models_machines = true,
 	.run = creat_clo_run,
 };

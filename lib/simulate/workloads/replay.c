@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace says that was done is done once more, under a policy or as it was. */
+/* Repeats a trace, under a policy or as traced. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ static errcode_t run_event(void *context, const struct trace_event *event, struc
 	return error ? problem_set(problem, error, replay->simulation->image->path, "cannot replay on it") : 0;
 }
 
-/* --- What became of the files -------------------------------------------------------------------------------- */
+/* --- Resulting files ----------------------------------------------------------------------------------- */
 
 struct totals {
 	uint64_t files, blocks, extents, most_extents, other_blocks;
@@ -163,7 +163,7 @@ static void print_file(const struct replay_file *file, void *context)
 	}
 }
 
-/* One configuration after the other adds to the file; the first one, which is the trace's own, begins it. */
+/* Each configuration appends to the file; the first one, which is the trace's, begins it. */
 static errcode_t write_layout(const struct replay *replay)
 {
 	const struct simulation *simulation = replay->simulation;
@@ -220,7 +220,7 @@ static errcode_t finish(struct replay *replay)
 	return write_layout(replay);
 }
 
-/* What an inode's number is good for, our own policy alone decides by itself. */
+/* Only our own policy chooses inode numbers itself. */
 static bool has_own_inodes(const struct simulation *simulation)
 {
 	uint64_t inodes = simulation->settings[INODES].number;

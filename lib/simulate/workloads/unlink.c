@@ -2,11 +2,11 @@
 /*
  * Bruce Guenter's case of 2008: an archive of small files in random order is extracted, then the directories are
  * deleted one after the other. Deleting was several times slower on ext4 than on ext3, because ext4 wrote the same
- * bitmaps again and again: its windows by processor had spread the files of a directory over many groups.
+ * bitmaps again and again: its locality groups by processor had spread the files of a directory over many groups.
  *
- * Of the deletion it is counted what of the metadata is written meanwhile: all that changed since the last commit goes
- * out with the next one, to the journal. Its home places are written later and so no more often. What changes in the
- * directories themselves is left out.
+ * The deletion counts writes of metadata: each commit writes all blocks that changed since the last one to the
+ * journal. Their own places are written later, and so not more often. Changes of the directories themselves are left
+ * out.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,10 +20,10 @@
 
 enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, PLACES, ORDER, KEEP };
 
-/* In which order the directories are deleted. */
+/* The order in which directories are deleted. */
 enum deletion_order {
-	BY_INODE,   /* as rm(1) does it where there are more than 10 000 */
-	BY_READDIR, /* as readdir(3) gives them: by the hashes of their names */
+	BY_INODE,   /* as rm(1) does for more than 10 000 entries */
+	BY_READDIR, /* as readdir(3) returns them: by the hashes of their names */
 	BY_NAME,
 };
 
@@ -41,10 +41,11 @@ static const struct workload_option unlink_options[] = {
 };
 
 #define SINGLE_BLOCK_PERCENT 85
-#define MOST_BLOCKS 8 /* of the others */
-#define NAME_BYTES 16 /* of a directory, for a file with a name of up to 8 letters */
+#define MOST_BLOCKS 8 /* of the other files */
+#define NAME_BYTES 16 /* of a directory entry with a name of up to 8 letters */
 
-/* Of the journal: a transaction's descriptor blocks, with a tag of 8 bytes for each block, and its commit block. */
+/* Blocks of the journal: a transaction's descriptor blocks, with a tag of 8 bytes for each block, and its commit
+ * block. */
 #define JOURNAL_HEADER_BYTES 28u
 #define JOURNAL_TAG_BYTES 8u
 
@@ -53,18 +54,18 @@ enum metadata_kind { BLOCK_BITMAPS, INODE_BITMAPS, INODE_TABLES, DESCRIPTORS, ME
 
 struct unlink_job {
 	struct simulation *simulation;
-	struct dirty_blocks dirty[METADATA_KINDS];  /* by the deletions, commit by commit: what the journal gets */
-	struct dirty_blocks placed[METADATA_KINDS]; /* what is written to its place, which is done less often */
+	struct dirty_blocks dirty[METADATA_KINDS];  /* written to the journal, by commit */
+	struct dirty_blocks placed[METADATA_KINDS]; /* written in place, which happens less often */
 	uint64_t commits;
-	struct file_set **directories; /* by name, until they are sorted for the deletion */
+	struct file_set **directories; /* by name until they are sorted for the deletion */
 	uint32_t directory_count;
-	uint32_t *order;       /* of all files, in which they are extracted */
-	uint32_t *next, *ends; /* by stream: its part of the order that is left */
+	uint32_t *order;       /* order of extraction of all files */
+	uint32_t *next, *ends; /* by stream: the rest of its part of the order */
 	uint32_t files;
-	pthread_mutex_t making; /* a directory that is made with its first file */
+	pthread_mutex_t making; /* for making a directory with its first file */
 };
 
-/* The same for a file whenever and by whomever it is extracted. */
+/* A file's size does not depend on the time or the thread of its extraction. */
 static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 {
 	uint64_t random = job->simulation->seed ^ (uint64_t)number << 32;
@@ -74,7 +75,7 @@ static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 	return 2 + random_below(&random, MOST_BLOCKS - 1);
 }
 
-/* Unless there is one already: which thread comes first makes it. */
+/* Makes the directory if no other thread has. */
 static errcode_t make_late(struct unlink_job *job, struct file_set *set, struct ext2mb_worker *worker)
 {
 	errcode_t error = 0;
@@ -106,7 +107,7 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 		error = file_set_alloc_inode(set, index, worker);
 	if (error)
 		return error;
-	/* Windows off: each file as near to its inode's group as can be, as ext3 does it. */
+	/* Without locality groups each file goes as near to its inode's group as possible, as in ext3. */
 	if (job->simulation->options->allocator.locality == EXT2MB_LOCALITY_NONE)
 		return simulated_file_append_near(file, worker, image_inode_group_start(image, file->ino), blocks);
 	return simulated_file_finish(set, file, worker, blocks, 0);
@@ -161,7 +162,7 @@ static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 	return make_directories(job);
 }
 
-/* Block bitmaps that hold the blocks of a directory's files, on average. */
+/* The mean number of block bitmaps with blocks of a directory's files. */
 static errcode_t bitmaps_per_directory(const struct unlink_job *job, double *ret)
 {
 	const struct image *image = job->simulation->image;
@@ -198,7 +199,7 @@ static int by_rank(const void *left, const void *right)
 	return (one->rank > other->rank) - (one->rank < other->rank);
 }
 
-/* Where there is no index, the names lie in the order in which they were made. */
+/* Without an htree, the names are in the order of creation. */
 static errcode_t readdir_rank(const struct image *image, const char *name, uint64_t *rank)
 {
 	const struct directory_name directory_name = { .name = name, .length_bytes = (uint8_t)strlen(name) };
@@ -269,7 +270,7 @@ static void mark_bitmap(struct unlink_job *job, enum metadata_kind kind, uint32_
 	mark(job, DESCRIPTORS, group / job->simulation->image->descriptors_per_block, commit);
 }
 
-/* What the deletion of a file changes, but for the directory. */
+/* Marks the blocks that the deletion of a file changes, without the directory's. */
 static void mark_file(struct unlink_job *job, const struct simulated_file *file, uint32_t commit)
 {
 	const struct image *image = job->simulation->image;
@@ -281,7 +282,7 @@ static void mark_file(struct unlink_job *job, const struct simulated_file *file,
 	     (size_t)group * image->table_blocks_per_group +
 	             in_group * image->format.inode_bytes / image->format.block_bytes,
 	     commit);
-	/* The allocator makes no extent of a small file that reaches into the next group. */
+	/* An extent of a small file never reaches into the next group. */
 	for (size_t index = 0; index < file->map.count; index++)
 		mark_bitmap(job, BLOCK_BITMAPS, image_block_group(image, file->map.extents[index].physical), commit);
 }
@@ -314,7 +315,7 @@ static uint64_t sum_writes(const struct dirty_blocks *kinds)
 	return writes;
 }
 
-/* What a disk gets where the filesystem has a journal: each commit there, and later each block to its place. */
+/* Adds the writes of a filesystem with a journal: each commit there, and later each block in place. */
 static void add_journal(const struct unlink_job *job, uint64_t logged)
 {
 	uint32_t block_bytes = job->simulation->image->format.block_bytes;
@@ -333,8 +334,8 @@ static void add_journal(const struct unlink_job *job, uint64_t logged)
 }
 
 /*
- * What is read before it is changed, once for each block as nothing is dropped meanwhile: bitmaps, inode tables, and
- * the directories' own blocks.
+ * Adds reads of blocks before their change, once each because caches keep them: bitmaps, inode tables, and the
+ * directories' own blocks.
  */
 static void add_reads(const struct unlink_job *job)
 {
@@ -400,7 +401,7 @@ static errcode_t delete_all(struct unlink_job *job)
 
 /* --- The job ------------------------------------------------------------------------------------------------ */
 
-/* Those that got no file. */
+/* Makes the directories that got no file. */
 static errcode_t make_rest(struct unlink_job *job)
 {
 	struct simulation *simulation = job->simulation;

@@ -2,6 +2,7 @@
 /* What the header of a member of tar says in its own words. */
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "source/archive/archive_scan.h"
@@ -43,7 +44,7 @@ static bool is_number(const char *text, size_t bytes)
 }
 
 /* [-]SECONDS[.FRACTION]; -0.97 is 0.03 seconds after -1. */
-static bool parse_time(const char *text, size_t bytes, struct archive_header *header)
+static bool parse_time(const char *text, size_t bytes, struct tree_time *time)
 {
 	bool is_negative = bytes && *text == '-';
 	size_t at = is_negative, digits = 0;
@@ -67,9 +68,9 @@ static bool parse_time(const char *text, size_t bytes, struct archive_header *he
 	}
 	while (at < bytes && isdigit((unsigned char)text[at]))
 		at++;
-	header->has_time = true;
-	header->seconds = !is_negative ? seconds : -seconds - (nanoseconds != 0);
-	header->nanoseconds = is_negative && nanoseconds ? 1000000000 - nanoseconds : nanoseconds;
+	time->is_known = true;
+	time->seconds = !is_negative ? seconds : -seconds - (nanoseconds != 0);
+	time->nanoseconds = is_negative && nanoseconds ? 1000000000 - nanoseconds : nanoseconds;
 	return digits && at == bytes;
 }
 
@@ -102,7 +103,10 @@ static const struct pax_key {
 	const char *name;
 	bool is_number;
 	bool is_private;    /* of one writer, which does not give it for all files at once */
+	bool is_asked;      /* it is nothing to us where times are not asked for */
 	unsigned int given; /* what it counts instead of */
+	bool is_time;
+	size_t time; /* where it is in struct archive_header */
 } pax_keys[] = {
 	{ .name = "path" },
 	{ .name = "linkpath" },
@@ -110,7 +114,11 @@ static const struct pax_key {
 	{ .name = "gname" },
 	{ .name = "SCHILY.acl.access" },
 	{ .name = "SCHILY.acl.default" },
-	{ "mtime", .given = TIME },
+	{ "mtime", .given = TIME, .is_time = true, .time = offsetof(struct archive_header, mtime) },
+	{ "atime", .is_asked = true, .is_time = true, .time = offsetof(struct archive_header, atime) },
+	{ "ctime", .is_asked = true, .is_time = true, .time = offsetof(struct archive_header, ctime) },
+	{ "LIBARCHIVE.creationtime", .is_asked = true, .is_time = true,
+	  .time = offsetof(struct archive_header, crtime) },
 	{ "size", .is_number = true, .given = SIZE },
 	{ "uid", .is_number = true, .given = UID },
 	{ "gid", .is_number = true, .given = GID },
@@ -121,11 +129,11 @@ static const struct pax_key {
 	{ "SCHILY.devminor", .is_number = true, .is_private = true },
 };
 
-static const struct pax_key *find_key(const struct record *record)
+static const struct pax_key *find_key(const struct archive_scan *scan, const struct record *record)
 {
 	for (size_t i = 0; i < sizeof(pax_keys) / sizeof(*pax_keys); i++)
 		if (is_key(record, pax_keys[i].name))
-			return &pax_keys[i];
+			return pax_keys[i].is_asked && !archive_scan_takes_times(scan) ? NULL : &pax_keys[i];
 	return NULL;
 }
 
@@ -133,7 +141,7 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 {
 	static const char binary[] = "SCHILY.xattr.", encoded[] = "LIBARCHIVE.xattr.";
 	bool is_binary = begins_with(record, binary), is_encoded = begins_with(record, encoded), is_right = true;
-	const struct pax_key *key = find_key(record);
+	const struct pax_key *key = find_key(scan, record);
 
 	/* libarchive leaves these out; of what others think of (git writes a comment), nothing is lost. */
 	if (record->is_global && ((key && !key->is_private) || is_binary || is_encoded))
@@ -148,8 +156,8 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 	*given |= key ? key->given : 0;
 	if (key && key->is_number)
 		is_right = is_number(record->value, record->value_bytes);
-	else if (is_key(record, "mtime"))
-		is_right = parse_time(record->value, record->value_bytes, &scan->header);
+	else if (key && key->is_time)
+		is_right = parse_time(record->value, record->value_bytes, (void *)((char *)&scan->header + key->time));
 	else if (is_binary)
 		is_right = record->key_bytes > strlen(binary);
 	else if (is_encoded)

@@ -11,6 +11,7 @@
 
 #include "source/archive/archive_acl.h"
 #include "source/archive/archive_scan.h"
+#include "source/archive/limited_reader.h"
 #include "tree/file_flags.h"
 #include "support/bisect.h"
 #include "support/vector.h"
@@ -48,17 +49,51 @@ errcode_t archive_scan_failure(const struct archive_scan *scan)
 	return archive_input_problem(&scan->input, error, path ? path : scan->name, scan->problem);
 }
 
+static struct tree_time entry_time(int64_t seconds, long nanoseconds)
+{
+	bool is_right = nanoseconds >= 0 && nanoseconds < NANOSECONDS;
+
+	return (struct tree_time){ seconds, is_right ? (uint32_t)nanoseconds : 0, true };
+}
+
 static void set_time(const struct archive_scan *scan, struct tree_node *node)
 {
-	long nanoseconds = archive_entry_mtime_nsec(scan->entry);
+	const struct tree_time *header = &scan->header.mtime;
+	const struct tree_time time =
+		header->is_known ? *header :
+				   entry_time(archive_entry_mtime(scan->entry), archive_entry_mtime_nsec(scan->entry));
 
-	if (scan->header.has_time) {
-		node->mtime_seconds = scan->header.seconds;
-		node->mtime_nanoseconds = scan->header.nanoseconds;
-		return;
-	}
-	node->mtime_seconds = archive_entry_mtime(scan->entry);
-	node->mtime_nanoseconds = nanoseconds < 0 || nanoseconds >= NANOSECONDS ? 0 : (uint32_t)nanoseconds;
+	node->mtime_seconds = time.seconds;
+	node->mtime_nanoseconds = time.nanoseconds;
+}
+
+bool archive_scan_takes_times(const struct archive_scan *scan)
+{
+	return scan->options->asks_for_times && scan->input.kind != &archive_kind_converted &&
+	       (archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+}
+
+/* Beside those of extended headers, GNU tar's own form can have some. */
+static errcode_t set_other_times(const struct archive_scan *scan, struct tree_node *node)
+{
+	struct archive_entry *entry = scan->entry;
+	struct tree_detail detail = {
+		.atime = scan->header.atime,
+		.ctime = scan->header.ctime,
+		.crtime = scan->header.crtime,
+	};
+
+	if (!archive_scan_takes_times(scan))
+		return 0;
+	if (!detail.atime.is_known && archive_entry_atime_is_set(entry))
+		detail.atime = entry_time(archive_entry_atime(entry), archive_entry_atime_nsec(entry));
+	if (!detail.ctime.is_known && archive_entry_ctime_is_set(entry))
+		detail.ctime = entry_time(archive_entry_ctime(entry), archive_entry_ctime_nsec(entry));
+	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
+
+	if (!error)
+		error = tree_add_detail(scan->tree, &detail, &node->detail);
+	return error ? archive_scan_problem(scan, error, "cannot read", NULL) : 0;
 }
 
 static void set_flags(const struct archive_scan *scan, struct tree_node *node)
@@ -301,7 +336,10 @@ errcode_t archive_scan_attributes(struct archive_scan *scan, struct tree_node *n
 	*node = (struct tree_node){ .mode = (uint16_t)(archive_entry_perm(scan->entry) & 07777) };
 	set_time(scan, node);
 	set_flags(scan, node);
-	errcode_t error = set_owner(scan, node);
+	errcode_t error = set_other_times(scan, node);
+
+	if (!error)
+		error = set_owner(scan, node);
 
 	if (error)
 		return error;

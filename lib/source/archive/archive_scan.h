@@ -7,14 +7,14 @@
 #include "source/archive/archive_input.h"
 #include "source/host/data_segments.h"
 #include "source/kind/source_kind.h"
+#include "tree/details.h"
 #include "tree/xattr_table.h"
 
 /* Of tar only, from its extended headers; of anything else nothing is known. */
 struct archive_header {
-	bool has_time;
-	int64_t seconds;
-	uint32_t nanoseconds;
-	const char *access_acl, *default_acl; /* NULL: not there; in scan->member_memory */
+	struct tree_time mtime;
+	struct tree_time atime, ctime, crtime; /* only where they are asked for */
+	const char *access_acl, *default_acl;  /* NULL: not there; in scan->member_memory */
 };
 
 /* Contents that lie nowhere else, copied one after another. */
@@ -59,6 +59,12 @@ errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error,
 
 /* The same of what libarchive has just failed to do. */
 errcode_t archive_scan_failure(const struct archive_scan *scan);
+
+/*
+ * Are the times beside mtime taken? Of tar alone: elsewhere what libarchive calls ctime may be when a file was made
+ * (zip, 7z), and a tar archive that other formats were made into has it so.
+ */
+bool archive_scan_takes_times(const struct archive_scan *scan);
 
 /*
  * What the header of a member of tar says in its own words. libarchive (3.6 to 3.7) reads numbers up to the first

@@ -123,8 +123,12 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 	if (error)
 		return scan_problem(scan, number, NULL, error, "cannot open directory", problem);
 	/* Its parent's entries, of which its own is one, have been examined; no other worker looks at this one now. */
-	if (!scan->options->without_flags && file_flags_read(descriptor, &directory->entry->node.flags))
+	uint32_t flags = 0;
+
+	if (!scan->options->without_flags && file_flags_read(descriptor, &flags))
 		return scan_problem(scan, number, NULL, EIO, "cannot read its file flags", problem);
+	/* Beside what says that its project is inherited. */
+	directory->entry->node.flags |= flags;
 	directory->entry->node.has_flags = true;
 	error = read_names(scan, worker, number, descriptor, &count);
 	/* A large one takes longer without being slow, and is shared out anyway; none is left of one whose names are

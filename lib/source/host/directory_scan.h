@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdalign.h>
 
 #include "source/host/data_segments.h"
@@ -118,6 +119,7 @@ struct scan {
 	struct scan_worker *workers; /* one for each of them */
 	unsigned int worker_count;
 	struct xattr_table *xattr_table;
+	pthread_mutex_t detail_lock;        /* of the tree's details, while directories are examined */
 	bool has_found_large;               /* a directory; any worker sets it */
 	struct large_directories *large;    /* of the level that is being listed; NULL: it has none */
 	struct scan_directory *directories; /* by depth; [0] is the root */

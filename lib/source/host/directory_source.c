@@ -308,6 +308,7 @@ static errcode_t join_links(struct scan *scan)
 			first = i;
 		tree->nodes[all[i].node].link_to = all[first].node;
 		tree->nodes[all[i].node].links = 0;
+		tree->nodes[all[i].node].detail = tree->nodes[all[first].node].detail;
 		tree->nodes[all[first].node].links++;
 	}
 	return 0;
@@ -457,6 +458,7 @@ static errcode_t scan_directory(struct source *source, const struct scan_options
 		.options = options,
 		.readers = readers,
 		.worker_count = pool_workers(readers),
+		.detail_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 
 	if (scan.root < 0)
@@ -478,5 +480,6 @@ static bool is_directory(struct source *source)
 const struct source_kind directory_source = {
 	.takes_name = is_directory,
 	.scan = scan_directory,
+	.is_host = true,
 	.scans_in_parallel = true,
 };

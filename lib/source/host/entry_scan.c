@@ -11,8 +11,13 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "source/host/projects.h"
+#include "tree/details.h"
+#include "tree/file_flags.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
+
+#define NANOSECONDS 1000000000u
 
 struct ascent scan_step(const void *tree, uint32_t number)
 {
@@ -41,6 +46,7 @@ struct place {
 	uint32_t directory;
 	int descriptor;         /* of the directory */
 	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
+	struct project project; /* of the directory, where projects are asked for */
 	bool is_made_up;        /* what the directory's files say of their sizes */
 	struct problem *problem;
 };
@@ -165,6 +171,76 @@ static errcode_t read_data_map(const struct place *place, struct tree_node *node
 	node->data_map = map;
 	node->is_sparse = true;
 	return 0;
+}
+
+static errcode_t add_detail(struct scan *scan, struct tree_node *node, const struct tree_detail *detail)
+{
+	pthread_mutex_lock(&scan->detail_lock);
+	errcode_t error = tree_add_detail(scan->tree, detail, &node->detail);
+	pthread_mutex_unlock(&scan->detail_lock);
+	return error;
+}
+
+/* Of a directory that has been examined. */
+static struct project project_of(struct scan *scan, uint32_t directory)
+{
+	const struct tree_node *node = &scan->directories[directory].entry->node;
+	struct project project = { .is_inherited = node->flags & FILE_FLAGS_OF_PROJECT };
+
+	pthread_mutex_lock(&scan->detail_lock);
+	project.id = tree_detail(scan->tree, node)->project;
+	pthread_mutex_unlock(&scan->detail_lock);
+	return project;
+}
+
+static errcode_t read_project(const struct place *place, const char *name, struct tree_node *node,
+                              struct tree_detail *detail)
+{
+	struct project project;
+	errcode_t error = project_read(place->descriptor, name, node->mode, &place->project, &project);
+
+	if (error)
+		return fail(place, node, error, "cannot read its project");
+	detail->project = project.id;
+	node->flags |= project.is_inherited ? FILE_FLAGS_OF_PROJECT : 0;
+	return 0;
+}
+
+static struct tree_time time_of(const struct timespec *time)
+{
+	return (struct tree_time){ time->tv_sec, (uint32_t)time->tv_nsec, true };
+}
+
+/* statx(2) alone tells when a file was made, if its filesystem knows. */
+static void read_times(const struct place *place, const char *name, const struct stat *status,
+                       struct tree_detail *detail)
+{
+	struct statx answer;
+
+	detail->atime = time_of(&status->st_atim);
+	detail->ctime = time_of(&status->st_ctim);
+	if (!statx(place->descriptor, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &answer) &&
+	    (answer.stx_mask & STATX_BTIME) && answer.stx_btime.tv_nsec < NANOSECONDS)
+		detail->crtime = (struct tree_time){ answer.stx_btime.tv_sec, answer.stx_btime.tv_nsec, true };
+}
+
+static errcode_t read_detail(const struct place *place, struct tree_node *node, const struct stat *status)
+{
+	const struct scan_options *options = place->scan->options;
+	const char *name = *node->name ? node->name : ".";
+	struct tree_detail detail = { 0 };
+	errcode_t error = 0;
+
+	if (!options->asks_for_projects && !options->asks_for_times)
+		return 0;
+	if (options->asks_for_times)
+		read_times(place, name, status, &detail);
+	if (options->asks_for_projects)
+		error = read_project(place, name, node, &detail);
+	if (error)
+		return error;
+	error = add_detail(place->scan, node, &detail);
+	return error ? fail(place, node, error, "cannot examine") : 0;
 }
 
 static errcode_t note_link(const struct place *place, struct scan_entry *entry, const struct stat *status)
@@ -300,6 +376,8 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 	}
 	if (!error && status.st_nlink > 1 && !S_ISDIR(status.st_mode))
 		error = note_link(place, entry, &status);
+	if (!error)
+		error = read_detail(place, node, &status);
 	return error ? error : read_xattrs(place, node, status.st_dev);
 }
 
@@ -338,6 +416,8 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 	if (scan->options->exclude && begin_path(&place))
 		return scan_problem(scan, number, NULL, ENOMEM, "cannot examine", problem);
 	entry_path = place.path;
+	if (scan->options->asks_for_projects)
+		place.project = project_of(scan, number);
 
 	for (uint32_t i = 0; i < count; i++) {
 		errcode_t error = examine(&place, &entries[i]);
@@ -372,6 +452,11 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	note_unread(worker, ASCEND_ROOT, NULL);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
+	const struct place place = { .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem };
+
+	error = read_detail(&place, root, &status);
+	if (error)
+		return error;
 	progress_add(scan->options->progress, 0, 1);
 	progress_find(scan->options->progress, &(struct found){ .folders = 1 });
 	return 0;

@@ -258,16 +258,3 @@ errcode_t host_contents_add(struct tree *tree, const char *path, int directory, 
 	owned = -1;
 	return tree_add_origin(tree, &host_contents, origin, path, number);
 }
-
-errcode_t host_contents_locate(void *state, uint32_t node, int *directory, const char **name, struct problem *problem)
-{
-	struct host_reader *reader = state;
-
-	*name = node == TREE_ROOT ? "." : reader->tree->nodes[node].name;
-	return enter(reader, node, directory, problem);
-}
-
-int host_contents_descriptor(const void *state)
-{
-	return ((const struct host_reader *)state)->descriptor;
-}

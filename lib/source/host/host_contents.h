@@ -16,11 +16,3 @@ MUST_CHECK errcode_t host_contents_add(struct tree *tree, const char *path, int 
 
 /* A path of its own for a file of such an origin, which is copied: the number that its contents get. ENOMEM. */
 MUST_CHECK errcode_t host_contents_add_path(struct tree *tree, uint32_t origin, const char *path, uint64_t *contents);
-
-/*
- * The descriptor of a node that such an origin's reader has open, or where the host has a node: its name in an open
- * directory, until the reader is used again. Symlinks are not followed on the way. Errors of open(2), ENOMEM.
- */
-MUST_CHECK errcode_t host_contents_locate(void *state, uint32_t node, int *directory, const char **name,
-                                          struct problem *problem);
-int host_contents_descriptor(const void *state);

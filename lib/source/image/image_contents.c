@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "image/replayed.h"
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
 
@@ -13,7 +14,10 @@ struct image_reader {
 	const struct image_origin *origin;
 	const struct image_file *file; /* NULL: it has no data */
 	uint64_t size_bytes;
+	uint8_t *blocks; /* BUFFER_BYTES, for what the journal has; NULL: not needed yet */
 };
+
+#define BUFFER_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
 
 struct image_origin *image_contents_of(const struct tree *tree)
 {
@@ -29,6 +33,14 @@ static errcode_t create(const struct tree *tree, uint32_t origin, void **state)
 		return ENOMEM;
 	*reader = (struct image_reader){ .tree = tree, .origin = tree->origins[origin].data };
 	return 0;
+}
+
+static void destroy(void *state)
+{
+	struct image_reader *reader = state;
+
+	free(reader->blocks);
+	free(reader);
 }
 
 static errcode_t open_file(void *state, uint32_t number, struct problem *problem)
@@ -65,6 +77,43 @@ static struct part part_of(const struct volume *volume, const struct map_record 
 		              volume->offset_bytes + (record->physical << block_bits) + (from - start) };
 }
 
+/* Of these blocks some have newer contents in the journal: they are read whole. */
+static errcode_t read_blocks(struct image_reader *reader, const struct part *part, uint8_t *bytes)
+{
+	const struct volume *volume = &reader->origin->volume;
+	unsigned int block_bits = volume->format.block_bits;
+	uint64_t at = part->place_bytes - volume->offset_bytes, end = at + part->length_bytes;
+
+	if (!reader->blocks)
+		reader->blocks = malloc(BUFFER_BYTES);
+	if (!reader->blocks)
+		return ENOMEM;
+	while (at < end) {
+		uint64_t block = at >> block_bits, left = ((end - 1) >> block_bits) - block + 1;
+		uint64_t count = left < BUFFER_BYTES >> block_bits ? left : BUFFER_BYTES >> block_bits;
+		uint64_t begin = at - (block << block_bits), piece = (count << block_bits) - begin;
+		errcode_t error = volume_read(volume, block, count, reader->blocks);
+
+		if (error)
+			return error;
+		piece = piece < end - at ? piece : end - at;
+		memcpy(bytes, reader->blocks + begin, piece);
+		bytes += piece;
+		at += piece;
+	}
+	return 0;
+}
+
+static errcode_t read_part(struct image_reader *reader, const struct map_record *record, const struct part *part,
+                           uint8_t *bytes)
+{
+	const struct volume *volume = &reader->origin->volume;
+
+	return volume_is_in_place(volume, record->physical, record->count) ?
+	               whole_read(volume->descriptor, bytes, part->length_bytes, part->place_bytes) :
+	               read_blocks(reader, part, bytes);
+}
+
 static void read_inline(const struct image_file *file, uint8_t *bytes, size_t count, uint64_t offset)
 {
 	uint64_t left = offset < file->inline_bytes ? file->inline_bytes - offset : 0;
@@ -76,7 +125,7 @@ static void read_inline(const struct image_file *file, uint8_t *bytes, size_t co
 
 static errcode_t read_at(void *state, void *bytes, size_t count, uint64_t offset)
 {
-	const struct image_reader *reader = state;
+	struct image_reader *reader = state;
 	const struct image_file *file = reader->file;
 	const struct volume *volume = &reader->origin->volume;
 	uint64_t done = offset, end = offset + count;
@@ -97,8 +146,7 @@ static errcode_t read_at(void *state, void *bytes, size_t count, uint64_t offset
 		const struct part part = part_of(volume, record, offset, end);
 
 		memset((uint8_t *)bytes + (done - offset), 0, part.start_bytes - done);
-		errcode_t error = whole_read(volume->descriptor, (uint8_t *)bytes + (part.start_bytes - offset),
-		                             part.length_bytes, part.place_bytes);
+		errcode_t error = read_part(reader, record, &part, (uint8_t *)bytes + (part.start_bytes - offset));
 
 		if (error)
 			return error;
@@ -132,7 +180,7 @@ static void map(const void *state, uint64_t from_bytes, struct content_range *ra
 	}
 	range->length_bytes = part.length_bytes;
 	range->kind = record->is_unwritten ? CONTENT_UNWRITTEN : CONTENT_DATA;
-	if (record->is_unwritten)
+	if (record->is_unwritten || !volume_is_in_place(volume, record->physical, record->count))
 		return;
 	range->descriptor = volume->descriptor;
 	range->place_bytes = part.place_bytes;
@@ -182,7 +230,7 @@ static void close_origin(void *data)
 
 static const struct contents image_contents = {
 	.create = create,
-	.destroy = free,
+	.destroy = destroy,
 	.open = open_file,
 	.read_at = read_at,
 	.map = map,
@@ -207,7 +255,7 @@ errcode_t image_contents_add(struct tree *tree, const char *path, const char *fi
 
 	if (error || !origin->file)
 		return ENOMEM;
-	error = volume_open(origin->file, offset_bytes, &origin->volume, problem);
+	error = volume_open_as_replayed(origin->file, offset_bytes, &origin->volume, problem);
 	if (error) {
 		origin->volume.descriptor = -1;
 		return error;

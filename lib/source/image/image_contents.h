@@ -30,7 +30,7 @@ struct image_origin {
 
 /*
  * Makes an image, which it opens, the first origin of an empty tree. path: what messages call it. Errors: those of
- * volume_open(), ENOMEM. The origin is the tree's to close.
+ * volume_open_as_replayed(), ENOMEM. The origin is the tree's to close.
  */
 MUST_CHECK errcode_t image_contents_add(struct tree *tree, const char *path, const char *file, uint64_t offset_bytes,
                                         struct problem *problem);

@@ -9,6 +9,7 @@
 #include "image/inode_table.h"
 #include "support/bisect.h"
 #include "support/vector.h"
+#include "tree/details.h"
 #include "tree/file_flags.h"
 
 /* An inode while it becomes one of the scan's. */
@@ -340,8 +341,41 @@ static void set_attributes(const struct reading *reading)
 	};
 	if (!reading->scan->options->without_flags)
 		node->flags = value->flags & FILE_FLAGS_KEPT & file_flags_of_type(value->mode);
-	if (S_ISDIR(value->mode))
-		node->flags |= value->flags & FILE_FLAGS_OF_PROJECT;
+	if (!S_ISDIR(value->mode))
+		return;
+	node->is_casefolded = value->flags & EXT4_CASEFOLD_FL;
+	node->flags |= value->flags & FILE_FLAGS_OF_PROJECT;
+}
+
+static struct tree_time time_of(const struct inode_time *time)
+{
+	return (struct tree_time){ time->seconds, time->nanoseconds, true };
+}
+
+static errcode_t read_detail(struct reading *reading)
+{
+	struct image_scan *scan = reading->scan;
+	const struct inode_decoded *all = &reading->source.all;
+	struct tree_detail detail = { 0 };
+
+	if (scan->volume->format.project)
+		detail.project = all->value.project;
+	if (scan->options->asks_for_times) {
+		detail.atime = time_of(&all->value.atime);
+		detail.ctime = time_of(&all->value.ctime);
+		if (all->has_crtime)
+			detail.crtime = time_of(&all->value.crtime);
+	}
+	if (!detail.project && !scan->options->asks_for_times)
+		return 0;
+	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
+
+	if (error)
+		return error;
+	pthread_mutex_lock(&scan->detail_lock);
+	error = tree_add_detail(scan->tree, &detail, &reading->inode->node.detail);
+	pthread_mutex_unlock(&scan->detail_lock);
+	return error;
 }
 
 static errcode_t read_type(struct reading *reading)
@@ -395,6 +429,8 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		error = read_type(&reading);
 		if (!error)
 			error = read_xattrs(&reading);
+		if (!error)
+			error = read_detail(&reading);
 	}
 	/* Of the inodes of values, which this one alone leads to. */
 	if (error == EIO || error == EXT2_ET_SHORT_READ) {

@@ -42,14 +42,19 @@ errcode_t image_parse_name(const struct source *source, char **file, uint64_t *o
 	return *file ? 0 : ENOMEM;
 }
 
+static uint64_t count_blocks(const struct ext2_super_block *super)
+{
+	bool has_more = le32toh(super->s_feature_incompat) & EXT4_FEATURE_INCOMPAT_64BIT;
+
+	return le32toh(super->s_blocks_count) | (has_more ? (uint64_t)le32toh(super->s_blocks_count_hi) << 32 : 0);
+}
+
 /* Does a file of so many bytes hold what the superblock counts? */
 static bool has_filesystem(const struct ext2_super_block *super, uint64_t file_bytes)
 {
 	uint32_t log_block = le32toh(super->s_log_block_size);
-	uint64_t blocks = le32toh(super->s_blocks_count), bytes;
+	uint64_t blocks = count_blocks(super), bytes;
 
-	if (le32toh(super->s_feature_incompat) & EXT4_FEATURE_INCOMPAT_64BIT)
-		blocks |= (uint64_t)le32toh(super->s_blocks_count_hi) << 32;
 	if (le16toh(super->s_magic) != EXT2_SUPER_MAGIC ||
 	    log_block > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE)
 		return false;
@@ -126,4 +131,28 @@ char *image_partition_offsets(const char *file)
 			text = NULL;
 	}
 	return text;
+}
+
+errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem)
+{
+	SCOPE_FREE char *file = NULL;
+	struct ext2_super_block super;
+	uint64_t offset_bytes;
+	errcode_t error = image_parse_name(source, &file, &offset_bytes, problem);
+
+	if (error)
+		return error;
+	SCOPE_CLOSE int descriptor = source_file_open_path(file);
+	off_t end = descriptor < 0 ? -1 : lseek(descriptor, 0, SEEK_END);
+
+	if (end < 0)
+		return problem_set(problem, errno, source->path, "cannot open");
+	error = whole_read(descriptor, &super, sizeof(super), offset_bytes + SUPERBLOCK_AT);
+	if (error && error != ENODATA)
+		return problem_set(problem, error, source->path, "cannot read");
+	if (error || !has_filesystem(&super, (uint64_t)end - offset_bytes))
+		return problem_set_reason(problem, EINVAL, source->path, "cannot choose a size",
+		                          "it does not hold the whole of a filesystem");
+	*bytes = count_blocks(&super) << (EXT2_MIN_BLOCK_LOG_SIZE + le32toh(super.s_log_block_size));
+	return 0;
 }

@@ -21,5 +21,8 @@ bool image_has_name(struct source *source);
 MUST_CHECK errcode_t image_parse_name(const struct source *source, char **file, uint64_t *offset_bytes,
                                       struct problem *problem);
 
+/* How large the filesystem is, by its superblock. EINVAL: there is none; ENOMEM, errors in reading. */
+MUST_CHECK errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem);
+
 /* Where the partitions of a file are that hold ext2, ext3 or ext4, as "N1, N2"; NULL: there are none, or no memory. */
 char *image_partition_offsets(const char *file);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdalign.h>
 
 #include "image/directory_walk.h"
@@ -111,7 +112,7 @@ struct image_worker {
 	size_t entry_count, entry_capacity;
 	errcode_t error; /* within a callback */
 
-	struct image_count verity, casefolded; /* that the tree has */
+	struct image_count verity; /* that the tree has */
 };
 
 #define IMAGE_PIECE_BYTES ((size_t)256 << 10)
@@ -132,6 +133,7 @@ struct image_scan {
 	struct image_directory *directories; /* by ino; [0] is the root */
 	uint32_t directory_count;
 	uint32_t *order;                                   /* numbers of directories, by their blocks */
+	pthread_mutex_t detail_lock;                       /* of tree->details */
 	uint64_t blocks_of_maps[2], blocks_of_directories; /* read so far: for inodes, for directories */
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image of ext2, ext3 or ext4 as a source, a file or a block device, read without a mount and without a write. Its
- * author is not trusted: what is read is checked by lib/image, checksums included, and names, xattrs and maps count
- * towards the limits of the sources. What is damaged and has a name is an error.
+ * journal is read as if it had been replayed; of orphans, those that have no name are left out, and those that are
+ * being cut off end where they are to end. The image's author is not trusted: what is read is checked by lib/image,
+ * checksums included, and names, xattrs and maps count towards the limits of the sources. What is damaged and has a
+ * name is an error.
  */
 #include <errno.h>
 
@@ -58,9 +60,6 @@ static errcode_t check_volume(const struct image_scan *scan, struct problem *pro
 		return problem_set_reason(problem, EBUSY, scan->name, "cannot read",
 		                          "it is mounted, and may change while it is read: unmount it, or name the "
 		                          "directory that it is mounted on");
-	if (volume->needs_recovery)
-		return problem_set_reason(problem, EINVAL, scan->name, "cannot read",
-		                          "its journal has not been replayed: e2fsck -p replays it");
 	return 0;
 }
 
@@ -159,6 +158,7 @@ static errcode_t scan_image(struct source *source, const struct scan_options *op
 		.pool = pool,
 		.readers = readers,
 		.worker_count = pool_workers(readers),
+		.detail_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	SCOPE_FREE char *file = NULL;
 	uint64_t offset_bytes;

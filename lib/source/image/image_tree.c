@@ -222,8 +222,6 @@ static void fill_node(const struct image_scan *scan, struct image_worker *worker
 		note_name(entry->inode, number);
 	if (entry->inode->flags & EXT4_VERITY_FL)
 		count_first(&worker->verity, number);
-	if (entry->is_directory && (entry->inode->flags & EXT4_CASEFOLD_FL))
-		count_first(&worker->casefolded, number);
 }
 
 /* What is done for each node of a chunk; the names of a directory are a run. */
@@ -307,8 +305,6 @@ static errcode_t make_nodes(struct making *making)
 	tree->nodes[TREE_ROOT] = scan->directories[0].inode->node;
 	tree->nodes[TREE_ROOT].name = "";
 	finish_directory(&tree->nodes[TREE_ROOT], &scan->directories[0]);
-	if (scan->directories[0].inode->flags & EXT4_CASEFOLD_FL)
-		count_first(&scan->workers[0].casefolded, TREE_ROOT);
 	errcode_t error = pool_run(scan->readers, chunks, fill_chunk, making, making->problem);
 
 	return error ? error : pool_run(scan->readers, chunks, link_chunk, making, making->problem);

@@ -35,6 +35,8 @@ struct scan_options {
 	bool without_xattrs;              /* leave them all out, unread */
 	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
 	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
+	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
+	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
 	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
 	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
 	struct links_below *below;        /* the tree is laid over others: gets what merging needs; NULL: it is not */
@@ -81,6 +83,7 @@ struct source_kind {
 	 */
 	errcode_t (*scan)(struct source *source, const struct scan_options *options, struct pool *pool,
 	                  struct tree *tree, struct problem *problem);
+	bool is_host; /* its files are the host's, which is asked for some things only where they are wanted */
 	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
 
 	/* An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. */

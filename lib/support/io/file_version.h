@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Is a file that is opened anew the one that it was, and unchanged? Its ctime tells what sets its other times back. */
+/* Is a file that is opened again the same, and unchanged? Its ctime shows changes even if its other times were set
+ * back. */
 #pragma once
 
 #include <stdbool.h>

@@ -17,7 +17,7 @@ bool is_same_file(const char *path, const struct stat *status)
 	return stat(path, &other) == 0 && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
 }
 
-/* backing: a file in sysfs whose only line is the name of a file. */
+/* backing is a file in sysfs whose only line is the name of a file. */
 static bool names_file(const char *backing, const struct stat *status)
 {
 	SCOPE_FREE char *line = NULL;
@@ -32,7 +32,7 @@ static bool names_file(const char *backing, const struct stat *status)
 
 bool loop_device_is_backed_by(const struct stat *device, const struct stat *status)
 {
-	/* Of a partition, the folder above is the loop device's. */
+	/* A partition's parent folder is the loop device's. */
 	static const char *const forms[] = { "/sys/dev/block/%u:%u/loop/backing_file",
 		                             "/sys/dev/block/%u:%u/../loop/backing_file" };
 	char backing[sizeof("/sys/dev/block/4294967295:4294967295/../loop/backing_file")];
@@ -49,7 +49,7 @@ bool loop_device_has_open(const struct stat *status)
 {
 	char backing[sizeof("/sys/block//loop/backing_file") + NAME_MAX];
 	const struct dirent *entry;
-	/* glob(3) would do, but frees twice where it gets no memory (glibc 2.36). */
+	/* glob(3) would be simpler, but frees twice when it lacks memory (glibc 2.36). */
 	SCOPE_CLOSEDIR DIR *devices = opendir("/sys/block");
 
 	while (devices && (entry = readdir(devices))) {

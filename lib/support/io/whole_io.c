@@ -29,7 +29,7 @@ errcode_t whole_read(int descriptor, void *bytes, size_t count, uint64_t offset)
 
 errcode_t whole_write(int descriptor, const void *bytes, size_t count, uint64_t offset)
 {
-	/* It is only read. */
+	/* The bytes are only read. */
 	return transfer(descriptor, (char *)(uintptr_t)bytes, count, offset, true);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading and writing of exactly so many bytes, whatever the kernel takes at once. Any thread. */
+/* Reading and writing exactly `count` bytes, in as many calls as the kernel needs. Any thread. */
 #pragma once
 
 #include <stddef.h>
@@ -8,14 +8,13 @@
 
 #include "support/problem.h"
 
-/* Errors of pread(2); ENODATA where the file ends before. What was read until then is in bytes. */
+/* Errors of pread(2); ENODATA if the file ends before. Bytes that were read before an error are stored. */
 MUST_CHECK errcode_t whole_read(int descriptor, void *bytes, size_t count, uint64_t offset);
 
-/* Errors of pwrite(2); EIO where it writes nothing. What was written until then stays. */
+/* Errors of pwrite(2); EIO if it writes nothing. Bytes that were written before an error stay. */
 MUST_CHECK errcode_t whole_write(int descriptor, const void *bytes, size_t count, uint64_t offset);
 
 /*
- * Writes what was printed to a stream and may not have reached its file yet. The reason why it, or what was printed
- * before, cannot be written; EIO if nothing says which.
+ * Flushes a stream. Returns why this or earlier output could not be written; EIO if the reason is unknown.
  */
 MUST_CHECK errcode_t flush_output(FILE *stream);

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many files can be unfinished at once: the image, and one in which its size is tried. */
+/* The most files that are unfinished at once: the image, and one in which its size is tried. */
 #define UNFINISHED 4
 
-/* timeout(1) sends its signal twice, to the program and to its process group: within this time it is one. */
+/* timeout(1) sends its signal twice, to the program and to its process group: within this time both count as one. */
 #define ONE_SIGNAL_MILLISECONDS 100U
 
 static atomic_int arrived;
@@ -31,8 +31,8 @@ static unsigned int milliseconds(void)
 }
 
 /*
- * The first one is the reason, and cleaning up is left to the main program. The second says that this takes too long:
- * somebody else's code may never look at the flag (libarchive in a loop).
+ * After the first signal the main program cleans up. A second one means that this takes too long: foreign code may
+ * never check the flag (libarchive in a loop).
  */
 static void note_signal(int signal)
 {
@@ -53,7 +53,7 @@ static void note_signal(int signal)
 		if (path)
 			unlink(path);
 	}
-	/* It arrives when this function returns. */
+	/* The signal is delivered when this function returns. */
 	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	raise(signal);
 }
@@ -86,7 +86,8 @@ static const struct {
 	{ SIGHUP, note_signal },
 	{ SIGQUIT, note_signal },
 	{ SIGXCPU, note_signal },
-	/* What a write can raise: ignored, it fails with EPIPE or EFBIG and is reported like any other failure. */
+	/* Signals of a write: if they are ignored, it fails with EPIPE or EFBIG and is reported like any other
+	 * failure. */
 	{ SIGPIPE, SIG_IGN },
 	{ SIGXFSZ, SIG_IGN },
 };
@@ -98,7 +99,7 @@ static bool is_installed;
 
 void interrupt_install(void)
 {
-	/* System calls are restarted: workers look at the flag between them, and none gets a stray EINTR. */
+	/* System calls are restarted: workers check the flag between them, and none gets an EINTR. */
 	struct sigaction action = { .sa_flags = SA_RESTART };
 
 	if (is_installed)

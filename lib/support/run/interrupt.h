@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The signals that ask a program to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU) as a flag that long work looks at,
- * so that it can clean up after itself. Then the program dies by that signal after all: a shell ends a loop only if the
- * command that it interrupted died of the interrupt. A second signal, 100 ms later or more, ends the program at once,
- * whatever it is doing.
+ * The signals that ask a program to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU) set a flag that long work checks,
+ * so that it can clean up. Then the program kills itself by that signal: a shell ends a loop only if the interrupted
+ * command died of the signal. A second signal, 100 ms later or more, ends the program at once.
  */
 #pragma once
 
@@ -18,23 +17,25 @@
 void interrupt_install(void);
 
 /*
- * A file that the second signal removes, since nobody else will; path must last until it is kept. (A fifth one at a
- * time would stay.) Any thread.
+ * Registers a file that the second signal removes, since no clean-up runs then; path must stay valid until it is
+ * kept. (A fifth file at a time would not be removed.) Any thread.
  */
 void interrupt_removes(const char *path);
 void interrupt_keeps(const char *path);
 
-/* The number of the first of them that has arrived, 0 if none. Any thread, lock-free. */
+/* The number of the first signal that has arrived, 0 if none. Any thread, lock-free. */
 int interrupt_pending(void);
 
 /* Gives all these signals the action that they had before interrupt_install(). Main thread only. */
 void interrupt_uninstall(void);
 
-/* If one has arrived, it is the problem, "PATH: interrupted", whatever failed because of it. */
+/* If a signal has arrived, replaces the problem by "PATH: interrupted". */
 void interrupt_explain(const char *path, struct problem *problem);
 
-/* pthread_create(3) of a thread that blocks all signals: they reach the main one. Its errors. */
+/* pthread_create(3) for a thread that blocks all signals, so that the main thread gets them. Errors of
+ * pthread_create(3). */
 MUST_CHECK int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
 
-/* Dies by the signal that arrived, when all is cleaned up; returns if there was none. Main thread only. */
+/* Kills the program by the signal that arrived, after it has cleaned up; returns if there was none. Main thread only.
+ */
 void interrupt_die(void);

@@ -23,7 +23,7 @@ static uint64_t from_meminfo(void)
 	return 0;
 }
 
-/* False: no number is there; a group without a limit says "max". */
+/* Returns false if there is no number; a group without a limit has "max". */
 static bool read_number(const char *directory, const char *name, uint64_t *number)
 {
 	SCOPE_FREE char *path = NULL;
@@ -35,7 +35,7 @@ static bool read_number(const char *directory, const char *name, uint64_t *numbe
 	return file && fscanf(file, "%" SCNu64, number) == 1;
 }
 
-/* What one group leaves. Its page cache counts as used, but is given back when memory is wanted. */
+/* How much one group leaves. Its page cache counts as used, but is reclaimed when memory is needed. */
 static uint64_t left_in_group(const char *directory, bool is_first_version)
 {
 	uint64_t limit, used, cached = 0;
@@ -57,7 +57,7 @@ static uint64_t left_in_group(const char *directory, bool is_first_version)
 	return limit > used ? limit - used : 0;
 }
 
-/* A group and all above it. */
+/* How much a group and its ancestors leave. */
 static uint64_t left_in_groups(const char *root, char *group, bool is_first_version)
 {
 	uint64_t least = UINT64_MAX;

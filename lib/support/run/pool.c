@@ -18,25 +18,24 @@
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
 
-/* Two lines: processors fetch neighbouring lines in pairs. */
+/* Two cache lines, because processors fetch neighbouring lines in pairs. */
 #define CACHE_LINE_BYTES 128
 
 /*
- * Indexes are handed out in steps of at most this many, and in so small ones that every worker comes back at
- * least this often: a shared counter costs nothing then, and no worker is left with much when the others are done.
+ * Indexes are handed out in steps of at most this many, and small enough that every worker comes back at least this
+ * often: then the shared counter costs nothing, and no worker has much left when the others are done.
  */
 #define LARGEST_STEP 16
 #define STEPS_PER_WORKER 64
 
 /*
- * How often the workers of an elastic pool are looked at, and at how many of them in all, at least, before it is
- * judged: two that are at work are looked at four times.
+ * How often the workers of an elastic pool are examined, and the least number of examinations before a decision: two
+ * workers are examined four times.
  */
 #define LOOK_SECONDS 0.01
 #define LEAST_LOOKS 8
-/* Blocked at more than this part of the looks, workers are doubled; at less than that one, the next job begins with
- * half.
- */
+/* If workers were blocked in more than this part of the examinations, their number is doubled; if in less than the
+ * other part, the next job begins with half of them. */
 #define BLOCKED_PART 0.6
 #define BUSY_PART 0.2
 
@@ -48,13 +47,13 @@ struct job {
 };
 
 struct pool {
-	/* Written by every worker while a job runs, so on lines of their own. */
+	/* Every worker writes these while a job runs, so they are on cache lines of their own. */
 	alignas(CACHE_LINE_BYTES) atomic_size_t next;
 	alignas(CACHE_LINE_BYTES) atomic_size_t lowest_failed; /* SIZE_MAX: none */
 
 	alignas(CACHE_LINE_BYTES) struct job job; /* read only while it runs */
 	unsigned int workers;
-	unsigned int started; /* threads; 0: the serial twin */
+	unsigned int started; /* threads; 0: the serial pool */
 	struct worker *threads;
 	double *worker_seconds; /* each written by its worker, while a job runs */
 	double seconds;
@@ -62,8 +61,8 @@ struct pool {
 	bool ending; /* set before `work` is posted for the last time */
 
 	/*
-	 * Semaphores rather than condition variables: simpler here, and those of glibc before 2.41 can lose a wake-up
-	 * (bug 25847). Each post of work is a place for one worker; a worker that is quick to come back takes the place
+	 * Semaphores are simpler here than condition variables, and those of glibc before 2.41 can lose a wake-up
+	 * (bug 25847). Each post of `work` is a place for one worker; a worker that comes back early takes the place
 	 * of one that has not woken up yet.
 	 */
 	alignas(CACHE_LINE_BYTES) sem_t work;
@@ -73,11 +72,11 @@ struct pool {
 	pthread_mutex_t failure_lock;
 	struct problem failure; /* of lowest_failed */
 
-	/* Of an elastic pool; but for paused only the thread that runs the job looks at them. */
+	/* For elastic pools. Only the thread that runs the job uses these, except paused. */
 	bool is_elastic;
 	unsigned int least, active; /* workers that a job begins with */
 	int busy_looks, blocked_looks;
-	alignas(CACHE_LINE_BYTES) atomic_int paused; /* workers: pool_pause() */
+	alignas(CACHE_LINE_BYTES) atomic_int paused; /* number of workers in pool_pause() */
 };
 
 struct worker {
@@ -99,8 +98,8 @@ static void record_failure(struct pool *pool, size_t index, errcode_t error, str
 }
 
 /*
- * An index is left out only if a lower one has failed. So whatever the timing, the lowest index that can fail
- * is run: a step that begins below a failed index was handed out before that one, and is finished up to it.
+ * An index is skipped only if a lower one has failed. So with any timing the lowest index that can fail is run: a
+ * step that begins below a failed index was handed out before that one, and is finished up to it.
  */
 static void run_indexes(struct pool *pool, unsigned int worker)
 {
@@ -123,7 +122,7 @@ static void run_indexes(struct pool *pool, unsigned int worker)
 				record_failure(pool, i, error, &problem);
 				break;
 			}
-			/* A task that went on after a problem: not the cause of a later failure. */
+			/* The task went on after this problem, so it is not the cause of a later failure. */
 			if (problem.error)
 				problem_clear(&problem);
 		}
@@ -161,7 +160,7 @@ static void *worker_main(void *argument)
 	}
 }
 
-/* Up to so many. */
+/* Starts threads until there are `count`. */
 static errcode_t start_threads(struct pool *pool, unsigned int count)
 {
 	for (; pool->started < count; pool->started++) {
@@ -251,8 +250,8 @@ void pool_resume(struct pool *pool)
 }
 
 /*
- * Its state, in /proc alone, tells a thread that waits for something (S, D) from one that waits for a processor (R),
- * and clocks do not. It follows the name, which may have any bytes, in parentheses.
+ * Only the thread's state in /proc distinguishes one that waits for I/O or a lock (S, D) from one that waits for a
+ * processor (R); clocks do not. It follows the name in parentheses, which may have any bytes.
  */
 static bool is_blocked(const struct worker *worker)
 {
@@ -267,7 +266,7 @@ static bool is_blocked(const struct worker *worker)
 	return name_end && name_end + 2 < text + bytes && strchr("SD", name_end[2]);
 }
 
-/* Adds places to the job that runs, unless it is over. */
+/* Adds places to the running job, unless it is over. */
 static void add_places(struct pool *pool, unsigned int count)
 {
 	unsigned int busy = atomic_load_explicit(&pool->busy, memory_order_relaxed);
@@ -279,7 +278,7 @@ static void add_places(struct pool *pool, unsigned int count)
 		sem_post(&pool->work);
 }
 
-/* Doubles the workers, for this job too. Where the system gives no more threads there are as many as there are. */
+/* Doubles the workers, also for this job. If the system refuses further threads, their number stays. */
 static void grow(struct pool *pool)
 {
 	unsigned int before = pool->active, wanted = before > pool->workers / 2 ? pool->workers : 2 * before;
@@ -292,7 +291,8 @@ static void grow(struct pool *pool)
 		add_places(pool, pool->active - before);
 }
 
-/* Some may have run out of work meanwhile; threads without work are blocked, and so are those that pause. */
+/* Examines the workers. Some may have run out of work meanwhile; threads without work are blocked, and so are those
+ * that pause. */
 static void look(struct pool *pool)
 {
 	int busy = (int)atomic_load_explicit(&pool->busy, memory_order_relaxed);
@@ -315,13 +315,13 @@ static void look(struct pool *pool)
 static void wait_and_look(struct pool *pool)
 {
 	for (;;) {
-		/* Nothing is urgent any more when there are as many as there can be. */
+		/* Examine less often once there are as many workers as allowed. */
 		double wait = pool->active < pool->workers ? LOOK_SECONDS : 10 * LOOK_SECONDS;
 		const struct timespec until = seconds_timespec(seconds_of(CLOCK_MONOTONIC) + wait);
 
 		if (!sem_clockwait(&pool->done, CLOCK_MONOTONIC, &until)) {
-			/* ThreadSanitizer (GCC 12) does not know sem_clockwait(): what the workers did is seen by this,
-			 * too. */
+			/* ThreadSanitizer (GCC 12) does not know sem_clockwait(): this load orders the workers'
+			 * writes for it, too. */
 			(void)atomic_load_explicit(&pool->busy, memory_order_acquire);
 			return;
 		}
@@ -368,7 +368,7 @@ errcode_t pool_run(struct pool *pool, size_t count, pool_task task, void *contex
 	atomic_store_explicit(&pool->lowest_failed, SIZE_MAX, memory_order_relaxed);
 	double begin = seconds_of(CLOCK_MONOTONIC);
 
-	/* A job of one index is not worth waking anybody: the calling thread is worker 0 meanwhile. */
+	/* A job of one index wakes no thread: the calling thread is worker 0 meanwhile. */
 	if (count == 1)
 		run_indexes(pool, 0);
 	else if (!pool->started)

@@ -31,7 +31,7 @@ errcode_t program_find(const char *name, char **path)
 	while ((folder = strsep(&rest, ":"))) {
 		SCOPE_FREE char *candidate = NULL;
 
-		/* As for the shell, an empty one is the current folder. */
+		/* An empty entry means the current folder, as for the shell. */
 		if (asprintf(&candidate, "%s/%s", *folder ? folder : ".", name) < 0)
 			return ENOMEM;
 		if (can_run(candidate)) {

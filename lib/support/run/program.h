@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the system's programs are. */
+/* Finding the system's programs. */
 #pragma once
 
 #include "support/problem.h"
 
 /*
- * The path of a program in PATH, /usr/sbin or /sbin (often outside an ordinary user's PATH), in this order, but never
- * this program itself, under whatever name: one that stands in for another can call that. The caller frees *path.
- * ENOENT, ENOMEM.
+ * Finds a program in PATH, /usr/sbin or /sbin (often outside an ordinary user's PATH), in this order, but never this
+ * program itself under any name: so a program that replaces another can call it. The caller frees *path. ENOENT,
+ * ENOMEM.
  */
 MUST_CHECK errcode_t program_find(const char *name, char **path);

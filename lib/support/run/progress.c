@@ -18,19 +18,19 @@
 #include "support/text/json.h"
 #include "support/text/units.h"
 
-/* Short work is drawn as often as this; the longer it takes, the less often, up to LONGEST_WAIT. */
+/* Progress of short work is drawn this often; the longer the work takes, the less often, up to LONGEST_WAIT. */
 #define SHORTEST_WAIT 0.05 /* seconds */
 #define LONGEST_WAIT 0.2
-#define WAIT_PART 0.1 /* of what has gone by */
-/* A terminal does not show the time left of what takes less. */
+#define WAIT_PART 0.1 /* of the elapsed time */
+/* A terminal does not show the time left of shorter work. */
 #define LEAST_SHOWN 1.0
 #define SHORTEST_BAR 10 /* columns */
 #define LONGEST_BAR 24
 
 struct progress {
 	/*
-	 * One counter for all workers, added to without order. 6 ns an add on an idle line, some 40 ns when two
-	 * processors fight for it (see tests/unit/test_progress.c): add per file or batch, not per block.
+	 * One counter for all workers, added to without order. An addition takes 6 ns on an uncontended line, some 40
+	 * ns when two processors write it (see tests/unit/test_progress.c): add per file or batch, not per block.
 	 */
 	alignas(128) _Atomic uint64_t bytes;
 	_Atomic uint64_t files;
@@ -42,21 +42,21 @@ struct progress {
 	bool json;
 	pthread_t thread;
 	sem_t ending;         /* posted when the thread is to end */
-	pthread_mutex_t lock; /* what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	const char *stage;    /* NULL before the first one */
 	uint64_t total_bytes, total_files;
 	double begin, start; /* of the stage, and of all */
 	struct time_left left;
-	struct work whole; /* what there is to do, as far as it is known */
+	struct work whole; /* the whole work, as far as known */
 	struct survey survey;
-	bool is_known; /* all of that */
+	bool is_known; /* whether all of it is known */
 };
 
-/* What is drawn, read once so that the numbers of a line belong together. */
+/* The values to draw, read once so that the numbers of a line belong together. */
 struct picture {
 	const char *stage;
 	uint64_t bytes, files, total_bytes, total_files;
-	double seconds, seconds_all; /* since the stage began, and since all did */
+	double seconds, seconds_all; /* since the beginning of the stage, and of all work */
 	double fraction;             /* done; negative: unknown */
 	double seconds_left;         /* negative: unknown */
 };
@@ -71,7 +71,7 @@ static struct found read_found(struct progress *progress)
 	};
 }
 
-/* What there is to do, while it is being found out. */
+/* Estimates the work while the tree is being scanned. */
 static void survey(struct progress *progress, const struct picture *picture)
 {
 	progress->survey.now = read_found(progress);
@@ -85,12 +85,12 @@ static void survey(struct progress *progress, const struct picture *picture)
 }
 
 /*
- * Of what a name costs: 200 000 in one directory are listed in 0.07 s by one thread, while others examine them, which
- * takes 0.28 s of one (bench/progress).
+ * The part of a name's cost that is listing: one thread lists 200 000 names of one directory in 0.07 s, while others
+ * examine them, which takes 0.28 s of one thread (bench/progress).
  */
 #define LISTING_PART 0.2
 
-/* A moment's, of a stage that has just begun, would jump about. */
+/* Rates over a shorter time, at the beginning of a stage, would vary too much. */
 #define LEAST_MEASURED 0.02 /* seconds */
 
 static void estimate(struct progress *progress, struct picture *picture)
@@ -100,7 +100,7 @@ static void estimate(struct progress *progress, struct picture *picture)
 
 	if (!progress->is_known)
 		survey(progress, picture);
-	/* Listing is ahead of examining: by one thread, a large directory is listed as a whole before. */
+	/* Listing is ahead of examining: one thread lists a large directory as a whole first. */
 	if (progress->survey.now.folders && !progress->is_known)
 		done.files += LISTING_PART * ((double)progress->survey.now.names - done.files);
 	picture->seconds_left = time_left_update(&progress->left, picture->seconds, done, total, progress->whole);
@@ -129,7 +129,7 @@ static struct picture read_figures(struct progress *progress)
 		picture.fraction = (double)picture.bytes / (double)picture.total_bytes;
 	else if (picture.total_files)
 		picture.fraction = (double)picture.files / (double)picture.total_files;
-	/* The totals are what the scan saw; a file that has grown since must not show 101%. */
+	/* The totals come from the scan; a file that has grown since must not show 101%. */
 	if (picture.fraction > 1)
 		picture.fraction = 1;
 	estimate(progress, &picture);
@@ -156,12 +156,12 @@ static void write_json(FILE *stream, const struct picture *picture)
 /* The parts of a line, from left to right. */
 enum part { PART_STAGE, PART_BAR, PART_BYTES, PART_RATE, PART_FILES, PART_LEFT, PARTS };
 
-/* What a terminal that is too narrow for all of them loses last comes first. The bar gets what is left. */
+/* Most important first: a narrow terminal loses the last ones. The bar gets the remaining columns. */
 static const enum part by_importance[] = { PART_STAGE, PART_BYTES, PART_LEFT, PART_RATE, PART_FILES };
 
 #define PART_BYTES_MOST 96
 
-/* Each with the blanks before it; empty: it is not shown. */
+/* The parts' texts, each with the blanks before it; an empty one is not shown. */
 struct line {
 	char parts[PARTS][PART_BYTES_MOST];
 };
@@ -195,7 +195,7 @@ static void put_fraction(struct line *line, const struct picture *picture)
 		put(line, PART_STAGE, "%s %3u%%", picture->stage, (unsigned int)(picture->fraction * 100));
 }
 
-/* As long as there is room for it. */
+/* Shows the bar if there is room. */
 static void put_bar(struct line *line, const struct picture *picture, size_t room)
 {
 	const size_t blanks_and_ends = 4;
@@ -222,7 +222,7 @@ static void put_bytes(struct line *line, const struct picture *picture)
 		put(line, PART_RATE, "  %s/s", units_bytes((uint64_t)((double)picture->bytes / picture->seconds)).text);
 }
 
-/* Beside bytes they would say less: the large ones come first, so that for a long time hardly any is done. */
+/* Not shown beside bytes, which say more: large files come first, so that for a long time few are done. */
 static void put_files(struct line *line, const struct picture *picture)
 {
 	if (picture->total_bytes)
@@ -233,7 +233,7 @@ static void put_files(struct line *line, const struct picture *picture)
 		put(line, PART_FILES, "  %" PRIu64 " file%s", picture->files, picture->files == 1 ? "" : "s");
 }
 
-/* Forgets the parts for which there is no room. The columns that are left. */
+/* Drops the parts for which there is no room. Returns the remaining columns. */
 static size_t fit(struct line *line, size_t columns)
 {
 	for (unsigned int rank = 0; rank < sizeof(by_importance) / sizeof(*by_importance); rank++) {
@@ -247,7 +247,7 @@ static size_t fit(struct line *line, size_t columns)
 	return columns;
 }
 
-/* One column is left free: a terminal wraps when its last one is written. */
+/* One column stays free: a terminal wraps when its last one is written. */
 static size_t terminal_columns(FILE *stream)
 {
 	struct winsize size;
@@ -266,7 +266,7 @@ static void draw_bar(FILE *stream, const struct picture *picture)
 	put_files(&line, picture);
 	put_time_left(&line, picture);
 	put_bar(&line, picture, fit(&line, terminal_columns(stream)));
-	/* Written over the old line, then the rest cleared: clearing first would flicker. */
+	/* Write over the old line, then clear the rest: clearing first would flicker. */
 	fputc('\r', stream);
 	for (unsigned int part = 0; part < PARTS; part++)
 		fputs(line.parts[part], stream);

@@ -6,22 +6,22 @@
 #include <string.h>
 
 /*
- * There is one pace, for files and bytes alike. A least-squares fit of what either costs came a little nearer on trees
- * in memory, and was worse where small files of a slow source follow large ones: doc/results/populate.md, "The time
- * left".
+ * Files and bytes have one pace. A least-squares fit of the cost of each was a little nearer for trees in memory, and
+ * worse if small files of a slow source follow large ones: doc/results/populate.md, "The time left".
  */
 
-/* So many of the table's seconds count as having been measured at its own speed before anything was. */
+/* This many seconds of the table count as having been measured at its own speed before the work began. */
 #define TRUST_SECONDS 0.02
-/* The part of what a stage is expected to take that counts as having been measured at the pace of those before it. */
+/* This part of a stage's expected time counts as having been measured at the pace of the stages before it. */
 #define TRUST_PART 0.05
 
-/* A stage that tells nothing of itself, and takes longer than was expected, has this part of that still to go. */
+/* A stage that reports no progress and takes longer than expected is assumed to need this part of the expected time
+ * more. */
 #define OVERDUE_PART 0.1
 
-/* Levels below the next one are expected to have this part of the folders that the level above has, at most. */
+/* Each level below the next one is expected to have at most this part of the folders of the level above it. */
 #define MOST_GROWTH 0.5
-/* And less than the level that is being read has found, since trees become narrower in the end. */
+/* It also has fewer than the level that is being read has found, since trees become narrower in the end. */
 #define GROWTH_SHRINKS 0.8
 
 struct work survey_expect(const struct survey *survey)
@@ -33,7 +33,7 @@ struct work survey_expect(const struct survey *survey)
 
 	if (!now->listed)
 		return (struct work){ 0 };
-	/* Of a level of which nothing is known yet it is expected to be like those before it. */
+	/* A level of which nothing is known yet is expected to be like those before it. */
 	double names_each = listed > 0 ? names / listed : (double)now->names / (double)now->listed;
 	double folders_each = listed > 0 ? (double)(now->folders - before->folders) / listed : 0;
 	double growth = fmin(folders_each * GROWTH_SHRINKS, MOST_GROWTH);
@@ -79,7 +79,7 @@ static double share_of(struct work done, struct work total)
 	return total.files > 0 ? fmin(done.files / total.files, 1) : -1;
 }
 
-/* A stage that is not in the table, or whose bytes are no contents: by its share alone. */
+/* Estimates a stage that is not in the table, or whose bytes are not contents, only by its share. */
 static double left_by_share(double seconds, struct work done, struct work total)
 {
 	double share = share_of(done, total);
@@ -96,7 +96,7 @@ static void measure(struct time_left *left, double seconds, struct work done, do
 {
 	const struct stage_cost *cost = &left->costs[left->stage];
 	double period = seconds - left->seconds, expected = expected_of(cost, done) - expected_of(cost, left->done);
-	/* Were all moments worth the same, what came before a change of pace would hide it for most of the stage. */
+	/* With equal weights the time before a change of pace would hide the change for most of the stage. */
 	double part = left->seconds / seconds, kept = part * part * part * part;
 
 	if (left->seconds > 0)
@@ -105,7 +105,7 @@ static void measure(struct time_left *left, double seconds, struct work done, do
 		left->own = (struct pace){ left->before * whole * TRUST_PART, whole * TRUST_PART };
 	left->own.seconds += period;
 	left->own.expected += expected;
-	/* What a stage takes that counts nothing tells nothing about the others. */
+	/* The time of a stage that counts nothing tells nothing about the others. */
 	if (expected_of(cost, done) > 0) {
 		left->all.seconds += period;
 		left->all.expected += expected;
@@ -121,7 +121,7 @@ static double left_of_stage(struct time_left *left, double seconds, struct work 
 	double whole = expected_of(cost, total), all = (cost->once + whole) * left->before;
 
 	measure(left, seconds, done, whole);
-	/* It counts nothing. */
+	/* The stage counts nothing. */
 	if (!expected_of(cost, done))
 		return fmax(all - seconds, all * OVERDUE_PART);
 	return expected_of(cost, rest) * speed(&left->own);

@@ -9,7 +9,7 @@
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
-/* False: it is not all UTF-8. */
+/* Returns false if the text is not UTF-8. */
 static bool write_text(struct json *json, const char *bytes, size_t count)
 {
 	const char *end = bytes + count;
@@ -47,7 +47,7 @@ static void break_line(struct json *json)
 		fputs("  ", json->stream);
 }
 
-/* The comma, the line break and the key before a value. */
+/* Writes the comma, the line break and the key before a value. */
 static void begin_value(struct json *json, const char *key)
 {
 	if (json->has_members[json->depth])

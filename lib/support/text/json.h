@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes one JSON document (RFC 8259) to a stream as it goes: nothing is kept but where a comma is due. Members come in
- * the order of the calls, two blanks of indent a level.
+ * Writes one JSON document (RFC 8259) to a stream, and keeps only where a comma is due. Members come in the order of
+ * the calls, with an indent of two blanks a level.
  *
- * A key of NULL is for what has none: the outermost value and the items of an array. Errors of the stream are kept by
- * it and found in json_end(). One thread at a time.
+ * The key is NULL for the outermost value and the items of an array. Errors stay in the stream and are found by
+ * json_end(). One thread at a time.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct json {
 void json_open_object(struct json *json, const char *key);
 void json_open_array(struct json *json, const char *key);
 
-/* An object that is written on one line, with all that is in it: for the rows of long arrays. */
+/* Opens an object that is written on one line with all of its members: for the rows of long arrays. */
 void json_open_row(struct json *json, const char *key);
 
 void json_close_object(struct json *json);
@@ -41,7 +41,7 @@ struct json_count {
 	uint64_t value;
 };
 
-/* The same for several: json_counts(json, { "blocks", blocks }, { "extents", extents }); */
+/* Writes several counts: json_counts(json, { "blocks", blocks }, { "extents", extents }); */
 #define json_counts(json, ...)                                                                                         \
 	json_unsigned_list(json, (const struct json_count[]){ __VA_ARGS__ },                                           \
 	                   sizeof((const struct json_count[]){ __VA_ARGS__ }) / sizeof(struct json_count))
@@ -49,20 +49,20 @@ void json_unsigned_list(struct json *json, const struct json_count *counts, size
 
 void json_boolean(struct json *json, const char *key, bool value);
 
-/* With `decimals` digits after the point; what is not finite becomes null. */
+/* Writes `decimals` digits after the point; a value that is not finite becomes null. */
 void json_number(struct json *json, const char *key, double value, unsigned int decimals);
 
 /*
- * Any bytes: names of files need not be text. Each byte that is not part of UTF-8 becomes U+FFFD, and then, so that
- * nothing is lost, a member KEY_hex with all bytes in hexadecimal digits follows, where there is a key.
+ * Writes any bytes, since file names need not be text. Each byte that is not part of UTF-8 becomes U+FFFD. Then, so
+ * that nothing is lost, a member KEY_hex with all bytes in hexadecimal digits follows, if there is a key.
  */
 void json_bytes(struct json *json, const char *key, const char *bytes, size_t count);
 
-/* The same of a text that ends with a NUL byte; NULL becomes null. */
+/* The same for a text that ends with a NUL byte; NULL becomes null. */
 void json_string(struct json *json, const char *key, const char *text);
 
-/* A whole JSON document as a value, as it is. */
+/* Writes a whole JSON document as a value, unchanged. */
 void json_document(struct json *json, const char *key, const char *text);
 
-/* Ends the document with a line break and flushes. The stream's error, if it has one (EIO if it does not say which). */
+/* Ends the document with a line break and flushes. Returns the stream's error, if any (EIO if it is unknown). */
 MUST_CHECK errcode_t json_end(struct json *json);

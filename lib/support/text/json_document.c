@@ -5,9 +5,10 @@
 #include <string.h>
 
 /*
- * json-c (0.16, 0.18) ignores that an object or array could not take a member for want of memory, and the next number
- * that it reads clears errno. So it gets no more at a time than up to the next of these, after which errno still tells.
- * (A byte takes 20 ns in one piece of the whole text, 50 in these, 160 in pieces of one byte: a report of 92 KiB.)
+ * json-c (0.16, 0.18) ignores a failure to add a member to an object or array for lack of memory, and the next number
+ * that it reads clears errno. So it gets the text in pieces that end at the next of these characters, after which
+ * errno still has ENOMEM. (A byte takes 20 ns in one piece of the whole text, 50 in these, 160 in pieces of one byte:
+ * a report of 92 KiB.)
  */
 static size_t piece(const char *text, size_t bytes)
 {
@@ -27,7 +28,7 @@ static size_t blanks(const char *text, size_t bytes)
 	return count;
 }
 
-/* *at: where it is wrong, or where it ends. */
+/* *at becomes the offset of the error, or the end of the document. */
 static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, json_object **ret, size_t *at)
 {
 	enum json_tokener_error result = json_tokener_continue;
@@ -41,7 +42,7 @@ static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, js
 	}
 	if (result != json_tokener_success)
 		return EBADMSG;
-	/* Only what ends by itself ends before the text does: an object, an array, a string. */
+	/* An object, an array or a string ends by itself, before the text does. */
 	*at += blanks(text + *at, bytes - *at);
 	return *at < bytes ? EBADMSG : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* JSON that somebody else wrote, by json-c. What we write is in support/text/json.h. */
+/* Reading JSON, with json-c. support/text/json.h writes JSON. */
 #pragma once
 
 #include <json-c/json.h>
@@ -8,8 +8,8 @@
 #include "support/problem.h"
 
 /*
- * The document that is all of the text, but for blanks around it; the caller puts it. EINVAL: it is not JSON, of which
- * the problem says where that was seen, with path and action. ENOMEM also where json-c left something out of it.
+ * Parses a text that is one document, with blanks around it; the caller releases it with json_object_put(). EINVAL:
+ * not JSON; the problem says at which offset, with path and action. ENOMEM, also if json-c left out a part.
  */
 MUST_CHECK errcode_t json_document_parse(const char *path, const char *action, const char *text, size_t bytes,
                                          json_object **ret, struct problem *problem);

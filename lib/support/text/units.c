@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Digits only: strtoull() would take "-1", " 1" and "+1". */
+/* Accepts only digits: strtoull() would take "-1", " 1" and "+1". */
 static errcode_t read_digits(const char *text, const char **end, uint64_t *number)
 {
 	uint64_t value = 0;
@@ -22,7 +22,7 @@ static errcode_t read_digits(const char *text, const char **end, uint64_t *numbe
 	return fits ? 0 : ERANGE;
 }
 
-/* The bytes that a suffix stands for, 0 if it is none. */
+/* The number of bytes that a suffix means; 0: not a suffix. */
 static uint64_t suffix_bytes(char suffix)
 {
 	static const char suffixes[] = "kKmMgGtTpP";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Numbers with units, read as mke2fs(8) reads them and written for people. */
+/* Numbers with units: reads them as mke2fs(8) does, and writes them for people. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +14,10 @@
  */
 MUST_CHECK errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, uint64_t *bytes);
 
-/* A decimal number in [minimum, maximum] with nothing after it. EINVAL or ERANGE. */
+/* Reads a decimal number in [minimum, maximum] with nothing after it. EINVAL or ERANGE. */
 MUST_CHECK errcode_t units_parse_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
 
-/* What a word has after a number but 1. */
+/* The plural's ending: "s" for any number but 1. */
 static inline const char *units_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
