@@ -105,16 +105,14 @@ void compared_check(struct command *command)
 
 	for (unsigned int index = 0; (tunable = tunable_get(index)); index++)
 		if (compared_is_set(command, tunable) && configuration_varies(command->comparison, tunable->name))
-			usage_error("--set=%s: the runs that are compared differ in it: leave it out, or compare "
-			            "something else",
+			usage_error("--set=%s: the compared runs differ in it: leave it out, or compare something else",
 			            tunable->name);
 	if (command->comparison != COMPARE_ORPHANS || !workload)
 		return;
 	if (!workload_has_option(workload, "orphans"))
-		usage_error("--compare=orphans: %s keeps none: truncate and creat_clo do", workload->name);
+		usage_error("--compare=orphans: %s has no orphans: truncate and creat_clo have", workload->name);
 	if (workload_setting(workload, command->settings, "orphans")->number)
-		usage_error(
-			"--orphans: the runs that are compared differ in it: leave it out, or compare something else");
+		usage_error("--orphans: the compared runs differ in it: leave it out, or compare something else");
 }
 
 static void set_compare(struct command *command, const struct taken_option *option)

@@ -47,7 +47,8 @@ static void set_show(struct command *command, const struct taken_option *option)
 	errcode_t error = shown_parse(option->argument, &command->options.shown);
 
 	if (error)
-		usage_error("--show: %s: there are mb_stats, mb_groups and mb_structs_summary", option->argument);
+		usage_error("--show: %s: it is not one of mb_stats, mb_groups and mb_structs_summary",
+		            option->argument);
 }
 
 static const char *shown_word(unsigned int index)
@@ -407,7 +408,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 	return argument_count - used;
 }
 
-/* Checks that only the workload can make of its settings. */
+/* Checks that only the workload can make of its options. */
 static void check_settings(const struct command *command)
 {
 	const struct workload *workload = command->options.workload;

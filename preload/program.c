@@ -97,7 +97,7 @@ static void __attribute__((constructor(101))) program_start(void)
 	}
 	/* ext2mb-run may have compared the name of a script. */
 	if (program.journal && program.kind != PROGRAM_FUSE2FS && program.kind != PROGRAM_DEBUGFS) {
-		say("--journal: %s runs in the place of fuse2fs or debugfs: a script has to call ext2mb-run by itself",
+		say("--journal: %s runs instead of fuse2fs or debugfs: call ext2mb-run within the script",
 		    program.name);
 		_exit(2);
 	}
@@ -145,7 +145,7 @@ void *next_function(const char *name)
 	void *function = dlsym(RTLD_NEXT, name);
 
 	if (!function) {
-		say("%s: there is no %s in it", program.name, name);
+		say("%s: it lacks %s", program.name, name);
 		abort();
 	}
 	return function;

@@ -19,7 +19,7 @@
 #include "tree/details.h"
 #include "tree/file_flags.h"
 
-/* The extents of a file that is not one extent from logical block 0. */
+/* The map of a file that is not one extent from logical block 0. */
 struct extent_map {
 	uint32_t extent_count;
 	uint32_t map_block_count;

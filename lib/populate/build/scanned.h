@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scanned source. scan_sources() fills it in; later stages only read it, except where a member says otherwise. */
+/* The sources' contents, filled in by scan_sources(). Later stages only read it, but for what says otherwise. */
 #pragma once
 
 #include "populate/build/identity.h"

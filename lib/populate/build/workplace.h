@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options, threads, and the problem that a stage reports: every stage works with them. */
+/* The stages' tools: options, threads, and the problem for errors. */
 #pragma once
 
 #include "populate/build/options.h"

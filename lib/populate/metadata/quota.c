@@ -43,7 +43,7 @@ void quota_usage_free(struct quota_usage *usage)
 		usage_by_id_free(&usage->types[type]);
 }
 
-/* The fields of an inode that describe its contents. */
+/* An inode's counts of its contents. */
 struct stored_file {
 	uint64_t size_bytes;
 	uint64_t clusters;      /* with those of the map */
