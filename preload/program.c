@@ -23,9 +23,9 @@ struct program program;
  * a filesystem.
  */
 static const char *const left_alone[] = {
-	"e2fsck",    "fsck.ext2",    "fsck.ext3",  "fsck.ext4",  "resize2fs",  "tune2fs",
-	"e2label",   "e2image",      "e2undo",     "e2freefrag", "dumpe2fs",   "badblocks",
-	"e2fsdroid", "mklost+found", "e2populate", "e2frag",     "e2allocsim", "debugmb",
+	"e2fsck",     "fsck.ext2", "fsck.ext3",  "fsck.ext4",  "resize2fs", "tune2fs",   "e2label",
+	"e2image",    "e2undo",    "e2freefrag", "dumpe2fs",   "badblocks", "e2fsdroid", "mklost+found",
+	"e2populate", "e2extract", "e2frag",     "e2allocsim", "debugmb",
 };
 
 static enum program_kind kind_of(const char *name)

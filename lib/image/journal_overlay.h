@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image whose journal needs recovery, read as if the journal had been replayed, without writing: which blocks have
- * newer contents in the log, and where these are. What a mount does after the replay (orphans, the superblock's flags)
- * is not done here.
+ * newer contents in the log, and where these are; image/replayed.h has a volume read so. What a mount does after the
+ * replay (orphans, the superblock's flags) is not done here.
  *
  * A caller asks where ext4's superblock has the feature needs_recovery: without it the kernel ignores what the log
  * has. Formats are as in the kernel's Documentation/filesystems/ext4/journal.rst, and recovery's rules as in the

@@ -33,3 +33,9 @@ uint32_t file_flags_of_type(uint32_t mode);
  * owner and for root, which ext4 does not tell apart, are one. The text is not changed.
  */
 uint32_t file_flags_parse(const char *text);
+
+/* The same the other way round: names with commas between them, "" for none. The caller frees it; NULL: no memory. */
+char *file_flags_text(uint32_t flags);
+
+/* Those that no name says. */
+uint32_t file_flags_nameless(uint32_t flags);

@@ -38,6 +38,7 @@ unit_tests := \
 	ext2mb_locality \
 	ext2mb_stress \
 	ext2mb_windows \
+	extract \
 	file_flags \
 	file_map \
 	forked \

@@ -14,7 +14,7 @@
 
 static int call_openat2(int directory, const char *path, int flags)
 {
-	struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_NO_SYMLINKS };
+	struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
 
 	return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
