@@ -5,9 +5,9 @@
 #include "extract/directory_place.h"
 
 /*
- * All but flags and project. descriptor: of the file, also one of O_PATH (is_path): then Linux needs /proc. What the
- * host refuses is counted as a loss. Without the owner, a file gets no set-user-id and set-group-id bits, which would
- * be those of another user. ENOMEM.
+ * All but flags and project. descriptor: of the file, also one of O_PATH (is_path): then Linux needs /proc.
+ * Attributes that the host refuses are counted as losses. Without the owner, a file gets no set-user-id and
+ * set-group-id bits, which would be those of another user. ENOMEM.
  */
 MUST_CHECK errcode_t metadata_set(struct place *place, unsigned int worker, uint32_t node, int descriptor,
                                   bool is_path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What outputs share. */
+/* Shared by the outputs. */
 #include <errno.h>
 
 #include "extract/tree_output.h"

@@ -87,7 +87,7 @@ static errcode_t write_node(struct in_order *run, unsigned int worker, uint32_t 
 	*is_written = false;
 	if (file && file->error)
 		return tell_damage(run, worker, file, DAMAGE_LEFT_OUT, "; it is left out");
-	/* Of a file that is left out all names are. */
+	/* All names of an excluded file are left out. */
 	if (extraction_mark(extraction, node.link_to) == DAMAGE_LEFT_OUT)
 		return 0;
 	*is_written = true;

@@ -191,7 +191,7 @@ static const char *type_name(uint32_t mode)
 	}
 }
 
-/* What is not the same for all types. */
+/* Writes the members that depend on the type. */
 static void write_kind(struct json *json, const struct tree_node *node)
 {
 	if (S_ISREG(node->mode))

@@ -24,7 +24,7 @@ static errcode_t open_stdout(struct output_sink *sink, bool is_binary, struct pr
 	return 0;
 }
 
-/* Of what exists and is no regular file. */
+/* Opens an existing output that is not a regular file. */
 static errcode_t open_direct(struct output_sink *sink, const struct stat *status, struct problem *problem)
 {
 	if (S_ISBLK(status->st_mode))

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What one thread reads at a time: some neighbouring nodes with all their contents, or a part of one long file. Pieces
- * are cut while others are read, so that a file of 16 TiB needs no list of them; where they are cut depends on the tree
- * alone.
+ * A piece is read by one thread: some neighbouring nodes with all their contents, or a part of one long file. Pieces
+ * are cut while others are read, so that a file of 16 TiB needs no list of them; where they are cut depends on the
+ * tree alone.
  */
 #pragma once
 
 #include "extract/selection.h"
 
 /*
- * As much as a worker reads before it is another's turn. Of 64 KiB, 256 KiB, 1 MiB and 4 MiB, 1 MiB was the fastest for
- * a tar through a pipe.
+ * A worker reads this much before another has its turn. For a tar through a pipe 1 MiB was the fastest among 64 KiB,
+ * 256 KiB, 1 MiB and 4 MiB.
  */
 #define PIECE_DATA_BYTES ((uint64_t)1 << 20)
 #define PIECE_NODES 256u
@@ -51,8 +51,8 @@ struct piece_range {
 };
 
 /*
- * What begins at *at of a node's contents, up to stop; *segment is the first one of its map that may begin there, and
- * is moved on with *at. False: *at is stop.
+ * Returns the range that begins at *at in a node's contents, up to stop; *segment is the first one of its map that
+ * may begin there, and advances with *at. False: *at is stop.
  */
 bool piece_range_next(const struct tree_node *node, uint64_t *at, uint64_t stop, uint32_t *segment,
                       struct piece_range *range);

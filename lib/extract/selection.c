@@ -65,7 +65,7 @@ static errcode_t refuse(struct selection *selection, uint32_t node)
 	return error;
 }
 
-/* What the parent's mark, and a node's own name, make of it. A parent's number is below its children's. */
+/* Marks a node by its parent's mark and its own name. A parent's number is below its children's. */
 static errcode_t mark_node(struct selection *selection, uint32_t number)
 {
 	const struct tree_node *node = &selection->tree->nodes[number];

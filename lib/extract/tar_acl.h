@@ -7,5 +7,5 @@
 /* "SCHILY.acl.access" or "SCHILY.acl.default"; NULL: the xattr is no ACL, or a damaged one, and is kept as it is. */
 const char *tar_acl_keyword(const struct tree_xattr *xattr);
 
-/* Of what has a keyword; ids are numbers. The caller frees it; NULL: no memory. */
+/* Returns the text of an ACL; ids are numbers. The caller frees it; NULL: no memory. */
 char *tar_acl_text(const struct tree_xattr *xattr);

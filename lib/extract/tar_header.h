@@ -10,7 +10,7 @@
 
 #define TAR_BLOCK_BYTES 512u
 
-/* What a header says. */
+/* The fields of a header. */
 struct tar_member {
 	const char *path; /* ends in a slash where it is a directory */
 	const char *link; /* target of a hard or symbolic link; NULL: it is none */

@@ -85,7 +85,7 @@ static errcode_t add_flags(struct tar_records *records, const struct tree_node *
 	return text && *text ? tar_record_add(records, "SCHILY.fflags", text, strlen(text)) : 0;
 }
 
-/* What only the first name of a file has. */
+/* Adds the metadata, which only the first name of a file has. */
 static errcode_t add_metadata(struct tar *tar, const struct tree_node *node)
 {
 	const struct tree_detail *detail = tree_detail(tar->tree, node);

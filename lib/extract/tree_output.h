@@ -25,7 +25,7 @@ struct left_out {
 	struct problem problem;
 };
 
-/* What each worker of an extraction has for itself. */
+/* State of each worker of an extraction. */
 struct extraction_worker {
 	struct loaded loaded;
 	struct losses losses;

@@ -15,7 +15,7 @@ uint32_t file_flags_of_type(uint32_t mode)
 	return FS_NODUMP_FL | FS_NOATIME_FL;
 }
 
-/* Of several names the first is the one that we write. */
+/* If a flag has several names, we write the first one. */
 static const struct {
 	const char *name;
 	uint32_t flag;
